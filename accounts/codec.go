@@ -13,11 +13,16 @@ import (
 // RecordVersion is the version of the record format.
 const RecordVersion = 1
 
-// RulesVersion is the version of the rules that new records are applied by:
+// RulesVersion is the version of the rules under which new records are applied:
 //
 //	0  the program before rules had versions
-//	1  an accrual is paid as far as the receiver has room for it
-const RulesVersion = 1
+//	1  an accrual is paid only as far as the receiver's balance has room for it
+//	2  a key stores canManageKeys and the key that made it, and is deleted with that key
+const RulesVersion = 2
+
+// rulesKeyTree is the first version whose keys have CanManageKeys and CreatedBy. Keys of older records may
+// manage keys, and have no key that made them.
+const rulesKeyTree = 2
 
 // rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
@@ -48,8 +53,9 @@ func DecodeRecord(b []byte) (Record, error) {
 	return rec, nil
 }
 
-// walker names the members of records and of the state once, for both directions. Writing also
-// stores to the members, their own values, so it is given copies of the members that others read.
+// walker encodes or decodes records and the state; each method names the members once for both directions.
+// Encoding also stores to each member (its own value), so members that other goroutines read must be copied
+// first.
 type walker struct{ *wire.Coder }
 
 func (w walker) record(rec *Record) {
@@ -89,7 +95,8 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-func (w walker) key(k *auth.KeyRecord) {
+// key encodes or decodes a key. tree says whether the encoding has the members of rulesKeyTree.
+func (w walker) key(k *auth.KeyRecord, tree bool) {
 	private := k.Secret.Reveal()
 	w.text(&k.PublicKey)
 	w.text(&private)
@@ -108,6 +115,12 @@ func (w walker) key(k *auth.KeyRecord) {
 	}
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
+	if tree {
+		w.Bool(&k.CanManageKeys)
+		w.text(&k.CreatedBy)
+	} else {
+		k.CanManageKeys = true
+	}
 	if w.Reading() {
 		k.Secret = auth.NewSecret(private)
 	}
@@ -183,7 +196,7 @@ func (w walker) each(n int) iter.Seq[int] {
 	}
 }
 
-// at returns a copy of the item that is about to be written, a zero value for a read.
+// at returns a copy of the item to encode, or a zero value to decode into.
 func at[T any](w walker, list []T, i int) (item T) {
 	if !w.Reading() {
 		item = list[i]
@@ -191,7 +204,7 @@ func at[T any](w walker, list []T, i int) (item T) {
 	return item
 }
 
-// put appends an item that was read.
+// put appends a decoded item.
 func put[T any](w walker, list *[]T, item T) {
 	if w.Reading() && w.Err() == nil {
 		*list = append(*list, item)

@@ -17,12 +17,13 @@ func sampleRecords() []Record {
 	}
 	k := auth.KeyRecord{
 		PublicKey: "pub", Secret: auth.NewSecret("private"), Name: "k", CanTrade: true, CanWithdraw: true,
-		IPWhitelist: []string{"10.0.0.1", "2001:db8::/32"}, CreatedNs: t0, ExpiresNs: t0 + 1,
+		IPWhitelist: []string{"10.0.0.1", "2001:db8::/32"}, CreatedNs: t0, ExpiresNs: t0 + 1, CanManageKeys: true,
 	}
 	return []Record{
 		{Kind: CreateUser, TimeNs: t0, EnginePos: 7, User: 1, Profile: p},
 		{Kind: PatchUser, TimeNs: t0, User: 2, Profile: Profile{AvatarID: "x"}},
 		{Kind: CreateKey, User: 3, Key: k},
+		{Kind: CreateKey, Rules: RulesVersion, User: 3, Key: auth.KeyRecord{PublicKey: "child", CreatedBy: "pub"}},
 		{Kind: DeleteKey, User: 3, PublicKey: "pub"},
 		{Kind: Deposit, User: 4, Currency: "BTC", Amount: dec("1.5")},
 		{Kind: Withdraw, User: 4, EnginePos: 1 << 60, Currency: "BTC", Amount: dec("1.5"), Commission: dec("0.1")},
@@ -79,7 +80,7 @@ func richSnapshot(t testing.TB) []byte {
 	r := history(t, 77, 200)
 	r.s.referral.maxDealAccruals = 4
 	r.fill(4, 1000, r.now)
-	r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
+	r.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
 	r.do(Command{Kind: CreateLink, User: 1, DiscountPercent: dec("10")})
 	r.accept(7, OrderParams{Account: 1, Side: engine.Sell, Price: 10_000, Amount: 1_000_000})
@@ -98,6 +99,14 @@ func stake(s *State) *accrual {
 	panic("no accrual from staking")
 }
 
+// changeKey replaces the first key of the first user.
+func changeKey(s *State, change func(*auth.KeyRecord)) {
+	u := s.dir.users[1]
+	rec := u.keys[0].Record()
+	change(&rec)
+	u.keys[0] = s.keys.New(u.n, UserID(u.n), rec)
+}
+
 func otherSecret(s *State, k *auth.Key) *auth.Key {
 	rec := k.Record()
 	rec.Secret = auth.NewSecret("x")
@@ -114,11 +123,13 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 			total := &s.balances.totals[0]
 			total.withdrawn = total.withdrawn.Plus(fixed.FromI64(1))
 		},
-		"pair seq": func(s *State) { s.holds.pairs[0].seq++ },
-		"nickname": func(s *State) { s.dir.users[1].profile.Nickname += "x" },
-		"inviter":  func(s *State) { s.dir.users[12].inviter = 12 },
-		"link":     func(s *State) { s.dir.users[1].links[0].rate++ },
-		"key":      func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
+		"pair seq":    func(s *State) { s.holds.pairs[0].seq++ },
+		"nickname":    func(s *State) { s.dir.users[1].profile.Nickname += "x" },
+		"inviter":     func(s *State) { s.dir.users[12].inviter = 12 },
+		"link":        func(s *State) { s.dir.users[1].links[0].rate++ },
+		"key":         func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
+		"key maker":   func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) },
+		"key manages": func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CanManageKeys = true }) },
 		"level": func(s *State) {
 			s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges,
 				levelChange{})

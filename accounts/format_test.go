@@ -17,7 +17,7 @@ var updateFormat = flag.Bool("update", false, "write testdata/format.golden")
 func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 	var b strings.Builder
 	for _, rec := range sampleRecords() {
-		for _, rec.Rules = range []uint8{0, RulesVersion} {
+		for rec.Rules = range uint8(RulesVersion + 1) {
 			fmt.Fprintf(&b, "record %d rules %d: %s\n", rec.Kind, rec.Rules,
 				hex.EncodeToString(AppendRecord(nil, &rec)))
 		}
@@ -37,5 +37,39 @@ func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 	}
 	if b.String() != string(want) {
 		t.Fatalf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// snapshot-v2.hex was written by the program before keys had canManageKeys: one user with 1000
+// USDT, an order that holds 100, and the keys "trade" and "read".
+func TestAnOlderSnapshotIsRead(t *testing.T) {
+	text, err := os.ReadFile("testdata/snapshot-v2.hex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := DecodeSnapshot(old, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := s.View().Keys(1, t0)
+	if len(keys) != 2 || len(s.holds.orders) != 1 || s.View().Check() != nil {
+		t.Fatalf("%d keys, %d orders", len(keys), len(s.holds.orders))
+	}
+	for _, k := range keys {
+		if !k.CanManageKeys || k.CreatedBy != "" || k.CanTrade != (k.Name == "trade") ||
+			(k.ExpiresNs == t0+1) != (k.Name == "read") || len(k.IPWhitelist) != map[string]int{"trade": 1}[k.Name] {
+			t.Errorf("%+v", k)
+		}
+	}
+	again, err := DecodeSnapshot(s.AppendSnapshot(nil), testOptions())
+	if err != nil || string(again.AppendSnapshot(nil)) != string(s.AppendSnapshot(nil)) {
+		t.Fatal("the snapshot of this version differs after a restart", err)
+	}
+	if old[0] != 2 || s.AppendSnapshot(nil)[0] != SnapshotVersion {
+		t.Fatal("versions")
 	}
 }

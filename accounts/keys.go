@@ -26,14 +26,23 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 			return invalid(field, "%s must be an IP address or a CIDR.", field)
 		}
 	}
-	if req.CanWithdraw && len(req.IPWhitelist) == 0 {
-		return invalid("canWithdraw", "canWithdraw needs a non-empty ipWhitelist.")
+	if reject := req.CheckWithdraw(); reject != nil {
+		return reject
 	}
 	if req.ExpiresNs != 0 && req.ExpiresNs <= rec.TimeNs {
 		return invalid("expiresAt", "expiresAt must be in the future.")
 	}
 	if len(s.dir.mustFind(cmd.User).keys) >= MaxKeysPerUser {
 		return conflict("", "A user may have at most %d API keys.", MaxKeysPerUser)
+	}
+	if cmd.SignedBy != "" {
+		k, reject := s.manager(cmd, rec.TimeNs)
+		if reject == nil {
+			reject = k.MayMake(req)
+		}
+		if reject != nil {
+			return reject
+		}
 	}
 	public, private, err := auth.Generate(s.opts.Random)
 	if err != nil {
@@ -45,9 +54,19 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	rec.Key = auth.KeyRecord{
 		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
 		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs,
-		ExpiresNs: req.ExpiresNs,
+		ExpiresNs: req.ExpiresNs, CanManageKeys: req.CanManageKeys, CreatedBy: cmd.SignedBy,
 	}
 	return nil
+}
+
+// manager returns the key that signed a command, when it may manage keys. Its request was verified
+// earlier: meanwhile the key may have been deleted.
+func (s *State) manager(cmd *Command, nowNs int64) (*auth.Key, *refuse.Refusal) {
+	k := s.keys.Find(cmd.SignedBy)
+	if k == nil || k.User() != cmd.User || !k.Active(nowNs) {
+		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "The API key was deleted or has expired.")
+	}
+	return k, k.MayManage()
 }
 
 func (s *State) applyCreateKey(rec *Record, res *Result) {
@@ -59,6 +78,11 @@ func (s *State) applyCreateKey(rec *Record, res *Result) {
 }
 
 func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
+	if cmd.SignedBy != "" && cmd.SignedBy != cmd.PublicKey {
+		if _, reject := s.manager(cmd, rec.TimeNs); reject != nil {
+			return reject
+		}
+	}
 	k := s.keys.Find(cmd.PublicKey)
 	if k == nil || k.User() != cmd.User {
 		return notFound("publicKey", "There is no such key.")
@@ -67,33 +91,37 @@ func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
+// applyDeleteKey removes a key and every key below it.
 func (s *State) applyDeleteKey(rec *Record, _ *Result) {
 	u := s.dir.mustFind(rec.User)
-	k := s.keys.Find(rec.PublicKey)
-	u.keys = slices.DeleteFunc(u.keys, func(other *auth.Key) bool { return other == k })
-	s.keys.Remove(rec.PublicKey)
-	if s.onKeyDeleted != nil && k != nil {
-		s.onKeyDeleted(k.Number())
-	}
+	u.keys = auth.WithoutTree(u.keys, rec.PublicKey, func(k *auth.Key) {
+		s.keys.Remove(k.Record().PublicKey)
+		if s.onKeyDeleted != nil {
+			s.onKeyDeleted(k.Number())
+		}
+	})
 }
 
 // APIKeyView is a list item of GET /api/apikeys.
 type APIKeyView struct {
-	PublicKey   string
-	Name        string
-	CanTrade    bool
-	CanWithdraw bool
-	IPWhitelist []string // never nil
-	CreatedNs   int64    // dateCreated
-	ExpiresNs   int64    // expiresAt; 0: null
-	LastUsedNs  int64    // lastUsedAt; 0: null (not since the start of the process)
-	IsActive    bool
+	PublicKey     string
+	Name          string
+	CanTrade      bool
+	CanWithdraw   bool
+	CanManageKeys bool
+	CreatedBy     string   // "": null, the operator
+	IPWhitelist   []string // never nil
+	CreatedNs     int64    // dateCreated
+	ExpiresNs     int64    // expiresAt; 0: null
+	LastUsedNs    int64    // lastUsedAt; 0: null (not since the start of the process)
+	IsActive      bool
 }
 
 func keyView(k *auth.Key, nowNs int64) APIKeyView {
 	rec := k.Record()
 	return APIKeyView{
 		PublicKey: rec.PublicKey, Name: rec.Name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
+		CanManageKeys: rec.CanManageKeys, CreatedBy: rec.CreatedBy,
 		IPWhitelist: append([]string{}, rec.IPWhitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
 		LastUsedNs: k.LastUsedNs(), IsActive: k.Active(nowNs),
 	}

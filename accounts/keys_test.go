@@ -29,23 +29,23 @@ func TestKeyRules(t *testing.T) {
 		many[i] = "10.0.0.1"
 	}
 	for _, c := range []struct {
-		k     KeyRequest
+		k     auth.KeyRequest
 		field string
 	}{
-		{KeyRequest{}, "name"},
-		{KeyRequest{Name: strings.Repeat("x", 65)}, "name"},
-		{KeyRequest{Name: "k", IPWhitelist: many}, "ipWhitelist"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.300"}}, "ipWhitelist[0]"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/33"}}, "ipWhitelist[0]"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1", "host.example"}}, "ipWhitelist[1]"},
-		{KeyRequest{Name: "k", CanWithdraw: true}, "canWithdraw"},
-		{KeyRequest{Name: "k", ExpiresNs: t0}, "expiresAt"},
+		{auth.KeyRequest{}, "name"},
+		{auth.KeyRequest{Name: strings.Repeat("x", 65)}, "name"},
+		{auth.KeyRequest{Name: "k", IPWhitelist: many}, "ipWhitelist"},
+		{auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.300"}}, "ipWhitelist[0]"},
+		{auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/33"}}, "ipWhitelist[0]"},
+		{auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1", "host.example"}}, "ipWhitelist[1]"},
+		{auth.KeyRequest{Name: "k", CanWithdraw: true}, "canWithdraw"},
+		{auth.KeyRequest{Name: "k", ExpiresNs: t0}, "expiresAt"},
 	} {
 		r.refused(Command{Kind: CreateKey, User: u, Key: c.k}, "INVALID_PARAM", c.field)
 	}
 	seen := map[string]bool{}
 	for range MaxKeysPerUser {
-		res := r.do(Command{Kind: CreateKey, User: u, Key: KeyRequest{
+		res := r.do(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{
 			Name: "k", CanTrade: true, CanWithdraw: true,
 			IPWhitelist: many[:20], ExpiresNs: t0 + 1,
 		}})
@@ -60,7 +60,7 @@ func TestKeyRules(t *testing.T) {
 			t.Fatalf("view %+v", res.Key)
 		}
 	}
-	r.refused(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k"}}, "CONFLICT", "")
+	r.refused(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{Name: "k"}}, "CONFLICT", "")
 	list := r.s.View().Keys(u, t0+1)
 	if len(list) != 30 || list[0].IsActive || !slices.IsSortedFunc(list,
 		func(a, b APIKeyView) int { return strings.Compare(a.PublicKey, b.PublicKey) }) {
@@ -110,7 +110,7 @@ func TestSecretNeverShowsItself(t *testing.T) {
 func TestKeysSurviveARestart(t *testing.T) {
 	r := newRig(t)
 	u := r.user(ProfilePatch{})
-	res := r.do(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/8"}}})
+	res := r.do(Command{Kind: CreateKey, User: u, Key: auth.KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/8"}}})
 	r.restart()
 	k := r.s.keys.Find(res.Key.PublicKey)
 	if k == nil || k.User() != u || k.Record().Secret.Reveal() != res.Secret.Reveal() ||
@@ -134,7 +134,7 @@ func signed(public, private, nonce string) *auth.Request {
 func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	r := newRig(t)
 	r.user(ProfilePatch{})
-	key := r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k"}})
+	key := r.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "k"}})
 	public, private := key.Key.PublicKey, key.Secret.Reveal()
 	v := auth.NewVerifier(r.s.Keys(), auth.Options{})
 	if _, reject := v.Verify(t0, signed(public, private, "a")); reject != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
@@ -105,7 +106,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	if !slices.Equal(x.waited, []uint64{5, 5}) {
 		t.Fatalf("a withdrawal waits for the engine's journal before it is written: %v", x.waited)
 	}
-	x.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k"}})
+	x.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "k"}})
 	if !slices.Equal(x.waited, []uint64{5, 5, 5}) {
 		t.Fatalf("a record waits for the engine's journal before it is synced: %v", x.waited)
 	}

@@ -10,32 +10,24 @@ import (
 
 	"tickhive/aggregator"
 	"tickhive/engine"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 )
 
 // traded returns a view of a pair with n trades, half of them at the same time, sides mixed.
 func traded(n int, keep marketdata.Options) *marketdata.View {
-	core, feed := engine.NewCore(engine.Options{}), marketdata.NewFeed(keep)
-	var events []engine.Event
-	now := int64(1_767_225_600_000_000_000)
-	apply := func(cmd engine.Command) {
-		cmd.TimeNs = now
-		events = core.Apply(&cmd, events[:0])
-		feed.Fold(events)
-	}
-	apply(engine.Command{Kind: engine.AddPair, Instrument: &engine.Instrument{
-		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8,
-	}})
+	m := markettest.New(keep)
+	m.AddPair(markettest.Instrument("BTC_USDT", 2, 8))
 	for i := range n {
 		side := engine.Side(i * i % 7 % 2)
-		apply(engine.Command{Kind: engine.Place, Side: side.Opposite(), Price: 100, Amount: 1})
-		apply(engine.Command{Kind: engine.Place, Side: side, Price: 100, Amount: 1})
+		m.Limit(0, side.Opposite(), 100, 1)
+		m.Limit(0, side, 100, 1)
 		if i%2 == 0 {
-			now += 700_000
+			m.Pass(700_000)
 		}
 	}
-	feed.Publish(now)
-	return feed.Board().Load().View(0)
+	m.Publish()
+	return m.View(0)
 }
 
 // The selection holds the newest `limit` trades that pass, and the text in pieces equals the

@@ -1,7 +1,7 @@
 // Package bench measures the exchange: it runs the product and a reference alternately in
 // one run and reports their figures side by side.
 //
-// Parts: the scenarios (engine, recovery, http, fresh, orders, poll, mixed, streams,
+// Parts: the scenarios (engine, recovery, restart, http, fresh, orders, poll, mixed, streams,
 // scale) and the run around them. The load generator is in load, processes in proc, the
 // report and its comparison in report, the floor of the engine in limits/floor.
 //
@@ -20,7 +20,7 @@
 //  4. The bench connects to loopback only and writes only below Options.Dir.
 //
 // Reading order: run.go, engine_core.go, engine_fold.go, engine_loop.go, recovery.go,
-// product.go, http.go, fresh.go, orders.go, poll.go, streams.go, scale.go.
+// restart.go, product.go, http.go, fresh.go, orders.go, poll.go, streams.go, scale.go.
 //
 // It never imports server: a measurement that needs the server's constructor runs in a child
 // process of the bench's binary, started through hidden subcommands (Options.Program).

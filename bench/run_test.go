@@ -43,7 +43,7 @@ func TestMeasureRunsWhatIsNamed(t *testing.T) {
 			t.Errorf("%d rounds, %d scenarios, %v", rep.Rounds, len(rep.Scenarios), err)
 		}
 	}
-	if names := Names(); len(names) != 9 || names[0] != "engine" || names[8] != "scale" {
+	if names := Names(); len(names) != 10 || names[0] != "engine" || names[9] != "scale" {
 		t.Errorf("%v", names)
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Sign returns the signature of one request: lower-case hex HMAC-SHA256, keyed with the private
-// key's bytes, over timestamp, nonce, METHOD, target (path and query as sent) and the
-// hex SHA-256 of the body, joined by line feeds.
+// Sign returns the signature of one request in lower-case hex: HMAC-SHA256 with the private key over timestamp,
+// nonce, METHOD, target (path and query as sent) and the hex SHA-256 of the body, joined by line feeds.
 func Sign(privateKey, timestamp, nonce, method, target string, body []byte) string {
 	sum := sha256.Sum256(body)
 	mac := hmac.New(sha256.New, []byte(privateKey))
@@ -22,15 +21,15 @@ func Sign(privateKey, timestamp, nonce, method, target string, body []byte) stri
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Credentials are the four values that authenticate one request.
+// Credentials holds the four values that authenticate one request.
 type Credentials struct {
 	PublicKey, Timestamp, Nonce, Signature string
 }
 
-// credentials signs one request at the given time with a fresh random nonce.
+// credentials signs a request at the time now with a new random nonce.
 func credentials(publicKey, privateKey string, now time.Time, method, target string, body []byte) Credentials {
 	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // never fails (crypto/rand, Go 1.24)
+	_, _ = rand.Read(raw[:]) // crypto/rand never fails since Go 1.24
 	ts := strconv.FormatInt(now.UnixMilli(), 10)
 	nonce := hex.EncodeToString(raw[:])
 	return Credentials{publicKey, ts, nonce, Sign(privateKey, ts, nonce, method, target, body)}

@@ -75,7 +75,8 @@ func (r *coreRun) apply(cmd engine.Command) {
 	cmd.Rules, cmd.First = engine.RulesVersion, true
 	r.events = r.core.Apply(&cmd, r.events[:0])
 	r.Read()
-	for next := (engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}); r.core.Unfinished(0); {
+	next := engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}
+	for r.core.Unfinished(0) {
 		r.events = r.core.Apply(&next, r.events[:0])
 		r.Read()
 	}

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"math"
 	"strings"
 	"testing"
+
+	"tickhive/internal/fixed"
 )
 
 // Every other test relies on Check, so Check must find each of these changes: each breaks one
@@ -80,17 +83,58 @@ func TestInstrumentValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, change := range map[string]func(i *Instrument){
-		"not of the form":    func(i *Instrument) { i.Code = "btc_USDT" },
-		"different":          func(i *Instrument) { i.Quote = "USD" },
-		"overflow":           func(i *Instrument) { i.DigitsAmount = 9 },
-		"minQuoteAmount":     func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
-		"a fee rate is":      func(i *Instrument) { i.MakerFee = RateOne + 1 },
-		"name two different": func(i *Instrument) { i.Code, i.Base, i.Quote = "AA_AA", "AA", "AA" },
+		"not of the form":          func(i *Instrument) { i.Code = "btc_USDT" },
+		"different":                func(i *Instrument) { i.Quote = "USD" },
+		"overflow":                 func(i *Instrument) { i.DigitsAmount = 9 },
+		"minQuoteAmount":           func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
+		"maxQuoteAmount is beyond": func(i *Instrument) { i.MaxQuote.Hi = 1 << 40 },
+		"maxQuoteAmount is below": func(i *Instrument) {
+			i.HasMinQuote, i.MinQuote, i.MaxQuote = true, fixed.FromU64(6), fixed.FromU64(5)
+		},
+		"priceBandUp is":            func(i *Instrument) { i.BandUp = RateOne - 1 },
+		"priceBandUp is not from 1": func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
+		"priceBandDown not":         func(i *Instrument) { i.BandDown = RateOne + 1 },
+		"a fee rate is":             func(i *Instrument) { i.MakerFee = RateOne + 1 },
+		"name two different":        func(i *Instrument) { i.Code, i.Base, i.Quote = "AA_AA", "AA", "AA" },
 	} {
 		i := good
 		change(&i)
 		if err := i.Validate(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", says, err)
+		}
+	}
+}
+
+// A price is within the band at its exact ends and without a last trade; products of the largest
+// prices and factors are exact.
+func TestOutOfBand(t *testing.T) {
+	const most = math.MaxInt64
+	up, down := Instrument{BandUp: 10 * RateOne}, Instrument{BandDown: RateOne / 10}
+	for _, c := range []struct {
+		in          Instrument
+		price, last int64
+		want        bool
+	}{
+		{up, 1000, 100, false},
+		{up, 1001, 100, true},
+		{up, 1, 100, false},
+		{up, most, 0, false},
+		{up, most, most, false},
+		{up, most, most / 10, true},
+		{down, 10, 100, false},
+		{down, 9, 100, true},
+		{down, most, 100, false},
+		{down, most / 10, most, true},
+		{down, most/10 + 1, most, false},
+		{Instrument{}, most, 1, false},
+		{Instrument{}, 1, most, false},
+		{Instrument{BandUp: MaxBandUp}, most, most, false},
+		{Instrument{BandUp: RateOne, BandDown: RateOne}, 100, 100, false},
+		{Instrument{BandUp: RateOne, BandDown: RateOne}, 101, 100, true},
+		{Instrument{BandUp: RateOne, BandDown: RateOne}, 99, 100, true},
+	} {
+		if got := c.in.OutOfBand(c.price, c.last); got != c.want {
+			t.Errorf("up %d, down %d: price %d after %d: %t", c.in.BandUp, c.in.BandDown, c.price, c.last, got)
 		}
 	}
 }

@@ -28,7 +28,14 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 	}
 	inst := enginetest.Instrument()
 	inst.HasMinQuote, inst.MinQuote, inst.State = true, fixed.U128{Lo: 7}, engine.Halted
+	limited := inst
+	limited.MaxQuote, limited.BandUp, limited.BandDown = fixed.U128{Hi: 1, Lo: 9}, engine.MaxBandUp, 1
+	onlyDown := enginetest.Instrument()
+	onlyDown.BandDown = engine.RateOne
 	for _, c := range []engine.Command{
+		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &limited},
+		{Kind: engine.SetPair, Pair: 3, Instrument: &onlyDown},
+		{Kind: engine.Place, Refuse: engine.AboveMaxQuoteAmount},
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &inst},
 		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: asset},

@@ -9,10 +9,10 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// ErrRecord is a journal record that is not a command of CommandVersion.
+// ErrRecord reports a journal record that is not a command of CommandVersion.
 var ErrRecord = errors.New("engine: the record is not a command")
 
-// recordReader reads fields off a record. After the first fault everything reads as zero.
+// recordReader decodes fields from a record. After the first error every field reads as zero.
 type recordReader struct {
 	b   []byte
 	bad bool
@@ -98,7 +98,7 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	case Replace:
-		c.Flags, c.Refuse = r.u8(0xff), Reason(r.u8(byte(TooManyOrders)))
+		c.Flags, c.Refuse = r.u8(0xff), Reason(r.u8(byte(lastReason)))
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 		c.Price, c.Amount = r.varint(), r.varint()
@@ -133,7 +133,7 @@ func DecodeCommand(record []byte, c *Command) error {
 	return nil
 }
 
-// kind reads the first byte. A record with rules of a later program is a fault.
+// kind decodes the first byte. A rules version of a later program is an error.
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
 	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift&rulesMask
@@ -172,7 +172,7 @@ func (r *recordReader) place(c *Command) {
 		c.Client.Content = [2]uint64{r.u64le(), r.u64le()}
 	}
 	if has&hasRefuse != 0 {
-		c.Refuse = Reason(r.u8(byte(TooManyOrders)))
+		c.Refuse = Reason(r.u8(byte(lastReason)))
 	}
 	if has&hasEarn != 0 {
 		c.EarnLimit = r.u128()
@@ -183,10 +183,23 @@ func (r *recordReader) instrument() *Instrument {
 	in := &Instrument{ID: PairID(r.uvarint(maxRecordPairs)), Code: r.text()}
 	in.Base, in.Quote, _ = strings.Cut(in.Code, "_")
 	in.DigitsPrice, in.DigitsAmount = int(r.u8(fixed.Scale)), int(r.u8(fixed.Scale))
-	in.State, in.HasMinQuote = PairState(r.u8(byte(Halted))), r.boolean()
-	in.MinQuote = r.u128()
+	in.State = PairState(r.u8(byte(Halted)))
+	limits := r.u8(allLimits)
+	in.HasMinQuote, in.MinQuote = limits&hasMinQuote != 0, r.u128()
 	in.MakerFee, in.TakerFee = uint32(r.uvarint(RateOne)), uint32(r.uvarint(RateOne))
 	in.CreatedNs = r.varint()
+	if limits&hasMaxQuote != 0 {
+		in.MaxQuote = r.u128()
+	}
+	if limits&hasBandUp != 0 {
+		in.BandUp = r.uvarint(1<<64 - 1)
+	}
+	if limits&hasBandDown != 0 {
+		in.BandDown = r.uvarint(1<<64 - 1)
+	}
+	if in.limits() != limits {
+		r.fault()
+	}
 	return in
 }
 

@@ -61,7 +61,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	case CancelAll:
 		b.cancelAll(cmd)
 	default:
-		panic("BUG: engine: no command of a pair") // applyControl has the others
+		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}
 	work := b.tape.work(from)
 	if cmd.Rules >= PartRules && c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {

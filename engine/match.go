@@ -64,7 +64,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	return true
 }
 
-// fill books a fill on the taker's side.
+// fill updates the taker after a fill.
 func (t *taker) fill(price, q int64) {
 	t.filled += q
 	if t.capped {
@@ -101,8 +101,8 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	}
 }
 
-// makerEmptied handles a maker whose shown lots are gone: an iceberg refills and goes to the
-// back, anything else has ended.
+// makerEmptied handles a maker without shown lots: an iceberg shows its next slice and goes to the back of the
+// queue; any other order has ended.
 func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	ls := o.level
 	b.orders.dequeue(o, lv)
@@ -209,8 +209,8 @@ func (b *book) cancelTaker(t *taker) {
 	b.release(t)
 }
 
-// spent reports whether what is left of a quote amount buys no lot, neither at the last
-// price it got nor at the next.
+// spent reports whether the remaining quote amount buys no lot, neither at the last trade's price nor at the
+// next price.
 func (b *book) spent(t *taker) bool {
 	if t.cause != CauseRemainder {
 		return false
@@ -219,7 +219,7 @@ func (b *book) spent(t *taker) bool {
 	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
 }
 
-// release releases a taker that does not rest.
+// release frees what a taker holds if it does not rest.
 func (b *book) release(t *taker) {
 	if t.slot != 0 {
 		b.forget(t.slot, b.orders.at(t.slot))

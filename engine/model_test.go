@@ -73,6 +73,7 @@ func (m *model) apply(c engine.Command) []engine.Event {
 	case engine.SetPair:
 		change := c.Instrument
 		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = change.State, change.MinQuote, change.HasMinQuote
+		m.inst.MaxQuote = change.MaxQuote
 		inst := m.inst
 		m.emit(engine.Event{Kind: engine.EventPair, Instrument: &inst})
 	}
@@ -111,6 +112,9 @@ func (m *model) sums(price, amount int64) engine.Reason {
 	if m.inst.HasMinQuote && p.Cmp(toBig(m.inst.MinQuote)) < 0 {
 		return engine.BelowMinQuoteAmount
 	}
+	if most := toBig(m.inst.MaxQuote); most.Sign() > 0 && p.Cmp(most) > 0 {
+		return engine.AboveMaxQuoteAmount
+	}
 	return 0
 }
 
@@ -132,6 +136,8 @@ func (m *model) members(c engine.Command) engine.Reason {
 			return engine.TotalOutOfRange
 		case m.inst.HasMinQuote && q.Cmp(toBig(m.inst.MinQuote)) < 0:
 			return engine.BelowMinQuoteAmount
+		case !m.inst.MaxQuote.IsZero() && q.Cmp(toBig(m.inst.MaxQuote)) > 0:
+			return engine.AboveMaxQuoteAmount
 		}
 		return 0
 	case market && c.Amount < 1:

@@ -1,6 +1,6 @@
 package engine
 
-// addPair gives the pair its number and its book; its stream begins with the add.
+// addPair gives a new pair its number and its book. The pair's stream begins with this event.
 func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 	if _, ok := c.byCode[cmd.Instrument.Code]; ok {
 		return c.control.refuse(cmd, PairExists, dst)
@@ -28,7 +28,7 @@ func (c *Core) register(b *book) {
 	c.count++
 }
 
-// setPair changes what may change of a pair: state, smallest order, fees.
+// setPair changes what may change of a pair: state, limits of an order, fees.
 func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	if uint64(cmd.Pair) >= uint64(len(c.books)) || c.books[cmd.Pair] == nil {
 		return c.control.refuse(cmd, UnknownPair, dst)
@@ -40,6 +40,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	inst := *b.inst
 	set := cmd.Instrument
 	inst.State, inst.MinQuote, inst.HasMinQuote = set.State, set.MinQuote, set.HasMinQuote
+	inst.MaxQuote, inst.BandUp, inst.BandDown = set.MaxQuote, set.BandUp, set.BandDown
 	inst.MakerFee, inst.TakerFee = set.MakerFee, set.TakerFee
 	if inst.Validate() != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)

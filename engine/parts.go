@@ -14,14 +14,14 @@ import "math"
 // All parts have the rules of the command; each has the time of its own record. The parts together
 // make the events that the command would make alone.
 //
-// A slice is what the sequencer writes to the journal at once; its first record has First. The
+// A slice holds the commands that the sequencer writes to the journal at once; its first record has First. The
 // events of a slice are bounded too. When a command of the slice leaves work unfinished, or the
 // slice has made sliceParts times PartEvents events, all later records of the slice are void:
 // the core passes over them, and the sequencer writes these commands again. So the order of the
 // records is the order of the commands, and a replay needs no other rule.
 
 // PartRules is the first version of the rules under which a command has parts.
-const PartRules = 2
+const PartRules = 3
 
 const (
 	// MinPartEvents is the least that Options.PartEvents may be.

@@ -88,7 +88,7 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > b.opts.IcebergSlices {
 		return AmountOutOfRange
 	}
-	if r := b.inst.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
+	if r := b.inst.CheckTotal(total(cmd.Price, cmd.Amount)); r != NotRejected {
 		return r
 	}
 	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
@@ -111,25 +111,7 @@ func (i *Instrument) checkMarket(cmd *Command) Reason {
 	if cmd.Quote.IsZero() || cmd.Side != Buy {
 		return AmountNotPositive
 	}
-	if MaxTotal.Less(cmd.Quote) {
-		return TotalOutOfRange
-	}
-	if i.HasMinQuote && cmd.Quote.Less(i.MinQuote) {
-		return BelowMinQuoteAmount
-	}
-	return NotRejected
-}
-
-// checkTotal checks the bounds of price x amount of a new or replaced order.
-func (i *Instrument) checkTotal(price, amount int64) Reason {
-	sum := total(price, amount)
-	if MaxTotal.Less(sum) {
-		return TotalOutOfRange
-	}
-	if i.HasMinQuote && sum.Less(i.MinQuote) {
-		return BelowMinQuoteAmount
-	}
-	return NotRejected
+	return i.CheckTotal(cmd.Quote)
 }
 
 // checkState checks whether the pair takes new orders, and more orders of this account
@@ -204,7 +186,7 @@ func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 	return NotRejected, true
 }
 
-// makeTaker fills the taker from the command and counts one more open order of its owner.
+// makeTaker sets the taker from the command and counts one more open order of its owner.
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
@@ -237,8 +219,8 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 	}
 }
 
-// placeResting rests an order that matches nothing. Half of all orders are of this kind, so it
-// skips the taker.
+// placeResting lets an order rest that matches nothing. Half of all orders are of this kind, so it avoids the
+// cost of a taker.
 func (b *book) placeResting(cmd *Command) {
 	owner := b.orders.owners.addOrder(cmd.Account)
 	n, client := b.accept(cmd, owner, GTC)
@@ -284,7 +266,7 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 		e.Quote = cmd.Quote
 		return n, client
 	} else if cmd.Flags&FlagFunded != 0 && cmd.Side == Buy {
-		e.Quote = cmd.SpendLimit // only the event reports what the accounts hold
+		e.Quote = cmd.SpendLimit // only the event tells the accounts what the order may spend
 	}
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount

@@ -84,7 +84,7 @@ func (m *mix) String() string {
 	for _, c := range combos() {
 		fmt.Fprintf(&s, "%s %s %s: %d filled\n", c.t, c.f, c.s, m.filled[c])
 	}
-	for r := engine.Reason(0); r <= engine.TooManyOrders; r++ {
+	for r := engine.Reason(0); r <= engine.AboveMaxQuoteAmount; r++ {
 		fmt.Fprintf(&s, "refused %q: %d\n", r, m.reasons[r])
 	}
 	return s.String()
@@ -121,7 +121,7 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	m := newMarket(t, opts, inst)
 	m.quick = true
 	start, _ := m.core.Pair(0)
-	f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: m.reader}
+	f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: m.reader, Limits: true}
 	f.Init()
 	naive := &model{opts: opts, inst: *start, seq: 1}
 	counts := newMix()
@@ -147,6 +147,9 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	}
 	if counts.limits < 40*least {
 		t.Errorf("%d orders ended at their earn limit", counts.limits)
+	}
+	if counts.reasons[engine.AboveMaxQuoteAmount] < 4*least {
+		t.Errorf("%d orders were too large", counts.reasons[engine.AboveMaxQuoteAmount])
 	}
 	for _, c := range combos() {
 		if counts.filled[c] < least {

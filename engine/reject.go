@@ -4,8 +4,8 @@ package engine
 // (docs/contract/errors.md#order-refusals).
 type Reason uint8
 
-// The reasons, in the order of docs/contract/errors.md#order-refusals. NotRejected is the zero
-// value.
+// The reasons. Up to TooManyOrders they have the order of docs/contract/errors.md#order-refusals.
+// NotRejected is the zero value.
 const (
 	NotRejected Reason = iota
 	PriceNotPositive
@@ -32,7 +32,13 @@ const (
 	// an order.
 	PairExists
 	InvalidPair
+	// The numbers of the reasons are part of the journal's records: later ones come last.
+	PriceOutOfBand
+	AboveMaxQuoteAmount
 )
+
+// lastReason is the highest number of a reason.
+const lastReason = AboveMaxQuoteAmount
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
@@ -40,7 +46,7 @@ var reasonNames = [...]string{
 	"insufficient_funds", "unknown_pair", "unknown_order", "would_cross", "no_liquidity",
 	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
 	"duplicate_client_order_id", "too_many_orders",
-	"pair_exists", "invalid_pair",
+	"pair_exists", "invalid_pair", "price_out_of_band", "above_max_quote_amount",
 }
 
 // String returns the wire word.

@@ -2,7 +2,7 @@ package engine
 
 // stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
-	sides  [2]keys // stopKey to stop level, by side of the order
+	sides  [2]keys // maps stopKey to a stop level, by side of the order
 	parked slab[stopOrder]
 	lots   [2]int64 // of the waiting stop_limit orders of a side
 	// queue holds the stops that the command under way has reached: a heap by wave and number.
@@ -32,8 +32,8 @@ func through(last int64, side Side, stop int64) bool {
 	return last <= stop
 }
 
-// stopKey returns a key that is highest for the stops that the market reaches first: the
-// lowest buy stop, the highest sell stop.
+// stopKey returns the key of a stop price. The market reaches the stop with the highest key first: the lowest
+// buy stop, the highest sell stop.
 func stopKey(side Side, stop int64) int64 {
 	if side == Buy {
 		return -stop
@@ -87,7 +87,7 @@ func (w *stops) add(q *openOrders, s int32, o *order, stop int64) {
 	q.enqueue(s, o, ls, q.levels.at(ls))
 }
 
-// remove takes a waiting stop out of its queue.
+// remove removes a waiting stop from its queue.
 func (w *stops) remove(q *openOrders, o *order) {
 	ls := o.level
 	lv := q.levels.at(ls)
@@ -163,7 +163,7 @@ func (w *stops) pop() int32 {
 	}
 }
 
-// unpark ends the waiting of a stop that is off its queue.
+// unpark ends the wait of a stop that has been removed from its queue.
 func (b *book) unpark(s int32, o *order) stopOrder {
 	c := b.orders.cold.at(s)
 	st := *b.stops.parked.at(c.stop)

@@ -22,12 +22,12 @@ type Feed struct {
 	cache   textCache
 	sweepAt sweepPlace
 
-	gen        uint64 // of pages that are made now
+	gen        uint64 // generation of the pages and directories that the feed makes now; each publish starts the next
 	controlSeq engine.Seq
 	assets     map[string]*engine.Asset
-	assetsNew  bool // since the last publish
+	assetsNew  bool // an asset has changed since the last publish
 	namesNew   bool
-	pairsNew   uint64 // pair events folded: Root.PairsVersion
+	pairsNew   uint64 // pair events folded so far; published as Root.PairsVersion
 }
 
 // NewFeed returns an empty feed. It panics on options that Validate refuses, because the caller
@@ -122,8 +122,8 @@ func startsCommand(e *engine.Event) bool {
 	}
 }
 
-// pair returns the state of the pair of e and marks it as changed; the pair's first event
-// creates it.
+// pair returns the state of the pair of e and marks the pair as changed. The pair's first event creates the
+// state.
 func (f *Feed) pair(e *engine.Event) *pairState {
 	id := int(e.Pair)
 	if id >= len(f.pairs) || f.pairs[id] == nil {
@@ -137,7 +137,7 @@ func (f *Feed) pair(e *engine.Event) *pairState {
 	return p
 }
 
-// addPair makes room for a pair; pairs of several engine loops may arrive out of order.
+// addPair adds the state of a new pair. Pairs of several engine loops may arrive out of order of their ids.
 func (f *Feed) addPair(p *pairState) {
 	for int(p.id) >= len(f.pairs) {
 		f.pairs = append(f.pairs, nil)

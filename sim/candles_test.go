@@ -47,14 +47,14 @@ func TestBackfilledCandlesEqualAFoldOverAllTrades(t *testing.T) {
 	}
 	b := newBenchWith(t, 12, testPairs(), nil)
 	b.loop.Stop()
-	rec := &tape{Sink: b.feed.Sink()}
+	rec := &tape{Sink: b.Feed.Sink()}
 	b.startWith(t, testStart, nil, rec)
 	began := time.Now()
 	if err := b.loop.AdvanceQuietly(testStart + int64(days)*24*int64(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d days of %d pairs: %d trades in %v", days, len(b.ids), len(rec.trades), time.Since(began))
-	root := b.feed.Board().Load()
+	root := b.Feed.Board().Load()
 	compared := 0
 	for i := range marketdata.Interval(marketdata.Intervals) {
 		want := make([][]marketdata.Candle, len(b.ids))

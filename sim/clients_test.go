@@ -23,8 +23,8 @@ func TestTakersMeetAClientsOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, testPairs()[:1])
 	b.advance(t, time.Minute)
-	bid, _ := b.feed.Board().Load().View(0).Bids.Best()
-	ask, _ := b.feed.Board().Load().View(0).Asks.Best()
+	bid, _ := b.Feed.Board().Load().View(0).Bids.Best()
+	ask, _ := b.Feed.Board().Load().View(0).Asks.Best()
 	if ask.Price-bid.Price < 2 {
 		t.Fatalf("no room in a spread of %d ticks", ask.Price-bid.Price)
 	}
@@ -33,7 +33,7 @@ func TestTakersMeetAClientsOrder(t *testing.T) {
 		Amount: 1_000_000,
 	})[0].Order
 	b.advance(t, 2*time.Minute)
-	if o, open := b.core.Order(client); open && o.Open == o.Total {
+	if o, open := b.Core.Order(client); open && o.Open == o.Total {
 		t.Error("a minute at the best bid, and no agent sold to the client")
 	}
 }
@@ -42,19 +42,19 @@ func TestMakersRefillWhatAClientSwept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, testPairs()[:1])
 	b.advance(t, time.Minute)
-	before := b.feed.Board().Load().View(0).Ticker.Last
+	before := b.Feed.Board().Load().View(0).Ticker.Last
 	stock := b.market.pairs[0].stock
 	events := b.submit(t, engine.Command{
 		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Market, TIF: engine.IOC, Amount: 1 << 50,
 	})
-	if n := b.feed.Board().Load().View(0).Asks.Len(); n != 0 {
+	if n := b.Feed.Board().Load().View(0).Asks.Len(); n != 0 {
 		t.Fatalf("%d asks are left after a sweep of everything, %d events", n, len(events))
 	}
 	if b.market.pairs[0].stock >= stock || b.market.pairs[0].ladders[engine.Sell].n != 0 {
 		t.Error("the makers do not know that they sold everything")
 	}
 	b.advance(t, time.Minute+10*time.Second)
-	v := b.feed.Board().Load().View(0)
+	v := b.Feed.Board().Load().View(0)
 	ask, _ := v.Asks.Best()
 	if v.Asks.Len() < 50 || ask.Price > before+before/100 {
 		t.Errorf("ten seconds later there are %d asks from %d on, the last price before was %d", v.Asks.Len(),
@@ -66,13 +66,13 @@ func TestAMassCancelOfEverybodyIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, testPairs()[:1])
 	b.advance(t, time.Minute)
-	for b.core.OpenOrders(b.ids[0]) > 0 {
+	for b.Core.OpenOrders(b.ids[0]) > 0 {
 		b.submit(t, engine.Command{
-			Kind: engine.CancelAll, Pair: b.ids[0], Flags: engine.FlagAllAccount, Order: b.core.LastOrderID(b.ids[0]),
+			Kind: engine.CancelAll, Pair: b.ids[0], Flags: engine.FlagAllAccount, Order: b.Core.LastOrderID(b.ids[0]),
 		})
 	}
 	b.advance(t, time.Minute+10*time.Second)
-	v := b.feed.Board().Load().View(0)
+	v := b.Feed.Board().Load().View(0)
 	if v.Bids.Len() < 50 || v.Asks.Len() < 50 {
 		t.Errorf("ten seconds later there are %d bids and %d asks", v.Bids.Len(), v.Asks.Len())
 	}
@@ -82,18 +82,18 @@ func TestAgentsLeaveAHaltedPairAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, testPairs()[:1])
 	b.advance(t, time.Minute)
-	ins := *b.feed.Board().Load().View(0).Instrument
+	ins := *b.Feed.Board().Load().View(0).Instrument
 	ins.State = engine.Halted
 	b.submit(t, engine.Command{Kind: engine.SetPair, Pair: b.ids[0], Instrument: &ins})
-	seq := b.feed.Board().Load().View(0).Seq
+	seq := b.Feed.Board().Load().View(0).Seq
 	b.advance(t, 2*time.Minute)
-	if got := b.feed.Board().Load().View(0).Seq; got != seq {
+	if got := b.Feed.Board().Load().View(0).Seq; got != seq {
 		t.Errorf("%d events in a halted pair", got-seq)
 	}
 	ins.State = engine.Online
 	b.submit(t, engine.Command{Kind: engine.SetPair, Pair: b.ids[0], Instrument: &ins})
 	b.advance(t, 2*time.Minute+10*time.Second)
-	if got := b.feed.Board().Load().View(0).Trades.Last(); got == 0 || b.feed.Board().Load().View(0).Seq < seq+5 {
+	if got := b.Feed.Board().Load().View(0).Trades.Last(); got == 0 || b.Feed.Board().Load().View(0).Seq < seq+5 {
 		t.Error("the market does not go on after the halt")
 	}
 }
@@ -103,7 +103,7 @@ func TestEveryPairTradesEveryFewSeconds(t *testing.T) {
 	b := newBench(t, 5, testPairs())
 	b.advance(t, 2*time.Hour)
 	for i, id := range b.ids {
-		tr := &b.feed.Board().Load().View(id).Trades
+		tr := &b.Feed.Board().Load().View(id).Trades
 		for n := tr.First() + 1; n <= tr.Last(); n++ {
 			if gap := tr.At(n).TimeNs - tr.At(n-1).TimeNs; gap > int64(8*time.Second) {
 				t.Errorf("pair %d: %v without a trade", i, time.Duration(gap))

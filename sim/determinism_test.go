@@ -15,7 +15,7 @@ func (b *bench) hash(t testing.TB) [32]byte {
 	h := sha256.New()
 	err := b.loop.Query(func() {
 		for _, id := range b.ids {
-			e, f := b.core.HashPair(id), b.feed.HashPair(id)
+			e, f := b.Core.HashPair(id), b.Feed.HashPair(id)
 			h.Write(e[:])
 			h.Write(f[:])
 		}
@@ -81,7 +81,7 @@ func TestABackfillGivesTheStateOfTheSlowRun(t *testing.T) {
 	if slow.hash(t) != fast.hash(t) {
 		t.Error("the backfill's state is not the slow run's")
 	}
-	v, w := slow.feed.Board().Load().View(0), fast.feed.Board().Load().View(0)
+	v, w := slow.Feed.Board().Load().View(0), fast.Feed.Board().Load().View(0)
 	if v.Ticker != w.Ticker {
 		t.Errorf("tickers differ: slow %+v, backfill %+v", v.Ticker, w.Ticker)
 	}
@@ -133,7 +133,7 @@ func TestPairsOnSeveralLoopsBehaveAsOnOne(t *testing.T) {
 	one.advance(t, span)
 	a := newBench(t, 6, testPairs()[:1])
 	a.advance(t, span)
-	whole, alone := one.feed.Board().Load().View(0), a.feed.Board().Load().View(0)
+	whole, alone := one.Feed.Board().Load().View(0), a.Feed.Board().Load().View(0)
 	if whole.Seq != alone.Seq || whole.Ticker != alone.Ticker {
 		t.Errorf("BTC_USDT among four: seq %d %+v; alone: seq %d %+v", whole.Seq, whole.Ticker, alone.Seq, alone.Ticker)
 	}
@@ -150,11 +150,11 @@ func TestAMarketRestoredFromItsStateGoesOnAsIfItNeverStopped(t *testing.T) {
 	}
 	// The same core and feed on a new loop, with a market that knows only the state.
 	b.loop.Stop()
-	again := New(Options{Core: b.core, Seed: 1234, StartNs: 0, Pairs: testPairs()})
+	again := New(Options{Core: b.Core, Seed: 1234, StartNs: 0, Pairs: testPairs()})
 	if err := again.DecodeState(state); err != nil {
 		t.Fatal(err)
 	}
-	restored := &bench{core: b.core, feed: b.feed, market: again, ids: b.ids}
+	restored := &bench{Market: b.Market, market: again, ids: b.ids}
 	restored.start(t, testStart+int64(span), nil)
 	restored.advance(t, 2*span)
 	whole := newBench(t, 9, testPairs())
@@ -163,7 +163,7 @@ func TestAMarketRestoredFromItsStateGoesOnAsIfItNeverStopped(t *testing.T) {
 		t.Error("the restored market went another way")
 	}
 	for cut := 0; cut < len(state); cut += 1 + cut/16 {
-		m := New(Options{Core: b.core, Seed: 1, StartNs: 0, Pairs: testPairs()})
+		m := New(Options{Core: b.Core, Seed: 1, StartNs: 0, Pairs: testPairs()})
 		if m.DecodeState(state[:cut]) == nil {
 			t.Fatalf("a state cut to %d of %d bytes was taken", cut, len(state))
 		}
@@ -174,17 +174,17 @@ func TestAfterAPauseNoTradeIsInventedAndThePriceGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2, testPairs()[:2])
 	b.advance(t, time.Hour)
-	before := b.feed.Board().Load().View(0)
+	before := b.Feed.Board().Load().View(0)
 	now := testStart + int64(20*time.Hour)
 	if err := b.loop.Query(func() { b.market.Skip(now) }); err != nil {
 		t.Fatal(err)
 	}
 	b.advance(t, 20*time.Hour-time.Second)
-	if v := b.feed.Board().Load().View(0); v.Trades.Last() != before.Trades.Last() {
+	if v := b.Feed.Board().Load().View(0); v.Trades.Last() != before.Trades.Last() {
 		t.Errorf("%d trades while the market slept", v.Trades.Last()-before.Trades.Last())
 	}
 	b.advance(t, 20*time.Hour+2*time.Second)
-	v := b.feed.Board().Load().View(0)
+	v := b.Feed.Board().Load().View(0)
 	if v.Trades.Last() == before.Trades.Last() {
 		t.Error("no trade within two seconds after the pause")
 	}

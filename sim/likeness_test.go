@@ -20,7 +20,7 @@ func figures(t testing.TB, seed uint64) []stats.Figures {
 		if err := b.loop.AdvanceQuietly(at); err != nil {
 			t.Fatal(err)
 		}
-		root := b.feed.Board().Load()
+		root := b.Feed.Board().Load()
 		for i, id := range b.ids {
 			v := root.View(id)
 			bid, _ := v.Bids.Best()
@@ -34,7 +34,7 @@ func figures(t testing.TB, seed uint64) []stats.Figures {
 	}
 	var out []stats.Figures
 	for i, id := range b.ids {
-		v := b.feed.Board().Load().View(id)
+		v := b.Feed.Board().Load().View(id)
 		s := &series[i]
 		s.Code, s.Last = v.Instrument.Code, float64(v.Ticker.Last)/pow10(v.Instrument.DigitsPrice)
 		c := &v.Candles[marketdata.Minute]

@@ -6,7 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 )
 
@@ -15,9 +15,8 @@ const testStart = int64(1767571200) * int64(time.Second)
 
 // bench is a market with its loop and market data on a virtual clock.
 type bench struct {
-	core   *engine.Core
-	feed   *marketdata.Feed
-	loop   *sequencer.Loop
+	*markettest.Market
+	loop   *markettest.Loop
 	market *Market
 	ids    []engine.PairID
 }
@@ -46,17 +45,9 @@ var testDigits = map[string][2]int{
 }
 
 func instrument(code string) *engine.Instrument {
-	var base, quoted string
-	for i := range code {
-		if code[i] == '_' {
-			base, quoted = code[:i], code[i+1:]
-		}
-	}
 	d := testDigits[code]
-	ins := &engine.Instrument{
-		Code: code, Base: base, Quote: quoted, DigitsPrice: d[0], DigitsAmount: d[1],
-		HasMinQuote: true,
-	}
+	ins := markettest.Instrument(code, d[0], d[1])
+	ins.HasMinQuote = true
 	ins.MinQuote = defaultSmallest(ins)
 	return ins
 }
@@ -68,41 +59,28 @@ func newBench(t testing.TB, seed uint64, pairs []Pair) *bench {
 
 func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal sequencer.Journal) *bench {
 	t.Helper()
-	b := &bench{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
-	b.market = New(Options{Core: b.core, Seed: seed, StartNs: testStart, Pairs: pairs})
+	b := &bench{Market: markettest.New(marketdata.Options{})}
+	b.Clock.Set(testStart)
+	b.market = New(Options{Core: b.Core, Seed: seed, StartNs: testStart, Pairs: pairs})
 	b.start(t, testStart, journal)
-	var batch sequencer.Batch
+	instruments := make([]*engine.Instrument, 0, len(pairs))
 	for _, p := range pairs {
-		batch.Commands = append(batch.Commands, engine.Command{
-			Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: instrument(p.Code),
-		})
+		instruments = append(instruments, instrument(p.Code))
 	}
-	batch.Collect = func(_ int, _ *engine.Command, events []engine.Event) { b.ids = append(b.ids, events[0].Pair) }
-	if err := b.loop.Submit(&batch); err != nil {
-		t.Fatal(err)
-	}
+	b.ids = b.loop.AddPairs(instruments...)
 	return b
 }
 
 // start runs a loop over the market at nowNs.
 func (b *bench) start(t testing.TB, nowNs int64, journal sequencer.Journal) {
-	b.startWith(t, nowNs, journal, b.feed.Sink())
+	b.startWith(t, nowNs, journal, b.Feed.Sink())
 }
 
 func (b *bench) startWith(t testing.TB, nowNs int64, journal sequencer.Journal, sink sequencer.Sink) {
 	t.Helper()
-	b.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: b.core, Clock: clock.NewManual(nowNs), Journal: journal, StartNs: nowNs,
-		Sinks: []sequencer.Sink{sink}, Sources: []sequencer.Source{b.market},
-	})
-	loop, done := b.loop, make(chan struct{})
-	go func() {
-		defer close(done)
-		loop.Run()
-	}()
-	t.Cleanup(func() {
-		loop.Stop()
-		<-done
+	b.Clock.Set(nowNs)
+	b.loop = b.Run(t, sequencer.LoopOptions{
+		Journal: journal, StartNs: nowNs, Sinks: []sequencer.Sink{sink}, Sources: []sequencer.Source{b.market},
 	})
 }
 
@@ -111,7 +89,7 @@ func TestWithinTwoSecondsEveryPairIsAlive(t *testing.T) {
 	b := newBench(t, 1, testPairs())
 	b.advance(t, 2*time.Second)
 	for _, id := range b.ids {
-		v := b.feed.Board().Load().View(id)
+		v := b.Feed.Board().Load().View(id)
 		bid, _ := v.Bids.Best()
 		ask, _ := v.Asks.Best()
 		if v.Bids.Len() < 50 || v.Asks.Len() < 50 || ask.Price <= bid.Price || v.Trades.Len() == 0 {
@@ -127,7 +105,7 @@ func TestNoAgentIsRefusedAndOrdersStayBounded(t *testing.T) {
 	for h := 1; h <= 6; h++ {
 		b.advance(t, time.Duration(h)*time.Hour)
 		for _, id := range b.ids {
-			if n := b.core.OpenOrders(id); n > 2*levelsMax+8 {
+			if n := b.Core.OpenOrders(id); n > 2*levelsMax+8 {
 				t.Errorf("pair %d has %d open orders after %d hours", id, n, h)
 			}
 		}

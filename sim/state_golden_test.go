@@ -16,7 +16,7 @@ func TestStateBytesAreGolden(t *testing.T) {
 	if err := b.loop.Query(func() { state = b.market.AppendState(nil) }); err != nil {
 		t.Fatal(err)
 	}
-	fresh := New(Options{Core: b.core, Seed: 9, StartNs: testStart, Pairs: testPairs()}).AppendState(nil)
+	fresh := New(Options{Core: b.Core, Seed: 9, StartNs: testStart, Pairs: testPairs()}).AppendState(nil)
 	for _, c := range []struct {
 		name  string
 		state []byte

@@ -16,7 +16,7 @@ type Keys struct {
 	next   uint64
 }
 
-const keyShards = 4096 // one change copies a 4096th of the keys
+const keyShards = 4096 // number of shards; a change copies one of them
 
 // NewKeys returns an index without keys.
 func NewKeys() *Keys {
@@ -40,15 +40,15 @@ func (x *Keys) find(publicKey []byte) *Key {
 	return (*x.shards[shardOf(publicKey)].Load())[string(publicKey)]
 }
 
-// Find returns the key with a public key, nil for an unknown one.
+// Find returns the key with this public key, nil for an unknown one.
 func (x *Keys) Find(publicKey string) *Key {
 	return (*x.shards[shardOf(publicKey)].Load())[publicKey]
 }
 
-// Add makes a key verify.
+// Add adds a key, so that requests signed with it verify.
 func (x *Keys) Add(k *Key) { x.change(k.rec.PublicKey, k) }
 
-// Remove makes a public key verify nothing from the moment that it returns.
+// Remove removes a key. From the moment that it returns, no request with that key verifies.
 func (x *Keys) Remove(publicKey string) { x.change(publicKey, nil) }
 
 func (x *Keys) change(publicKey string, k *Key) {
@@ -66,7 +66,7 @@ func (x *Keys) change(publicKey string, k *Key) {
 	shard.Store(&next)
 }
 
-// AddAll adds the keys of a new index in bulk. Adding one key at a time copies a shard for each, O(n^2).
+// AddAll adds keys to a new index. Adding them one at a time would copy a shard for each, O(n^2).
 func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	shards := map[int]map[string]*Key{}
 	for k := range keys {
@@ -81,18 +81,12 @@ func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	}
 }
 
-// New makes a key of a user from its record; it verifies nothing before Add or AddAll.
+// New makes a key of a user from its record. Requests signed with it verify only after Add or AddAll.
 func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	x.next++
 	k := &Key{
 		rec: rec, user: user, id: id, number: x.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal()),
-	}
-	for _, text := range rec.IPWhitelist {
-		p, ok := ParseNetwork(text)
-		if !ok {
-			panic("BUG: accounts/auth: whitelist entry of a stored key does not parse")
-		}
-		k.allowed = append(k.allowed, p)
+		allowed: networks(rec.IPWhitelist),
 	}
 	return k
 }

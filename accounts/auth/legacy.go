@@ -6,10 +6,10 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// verifyLegacy checks the scheme without timestamp and nonce
-// (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body without
-// separators, with the body either as sent or without the white space outside its strings. A
-// captured request can be replayed for ever, so this is off by default and never valid for DELETE.
+// verifyLegacy verifies a signature of the scheme without timestamp and nonce
+// (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body, without separators. The
+// body may be signed as sent, or without the white space outside its strings. A captured request can be
+// replayed for ever, so the scheme is off by default and never valid for DELETE.
 func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if reject := checkPublicKey(r); reject != nil {
 		return Principal{}, reject

@@ -7,8 +7,8 @@ import (
 	"hash"
 )
 
-// macStates holds the SHA-256 states after the two padded key blocks of an HMAC. They save two
-// blocks per signature and all allocations. They are as secret as the key itself.
+// macStates holds the two SHA-256 states of an HMAC after its padded key blocks. Storing them saves two blocks
+// and all allocations per signature. They are as secret as the key itself.
 type macStates struct{ inner, outer []byte }
 
 func newMACStates(private string) *macStates {

@@ -15,10 +15,10 @@ const (
 	timestampDigits = 13
 )
 
-// Request holds the parts of an HTTP request that are signed or checked. Verify retains none of
-// its slices. A header that was not sent is nil.
+// Request holds the parts of an HTTP request that a signature covers or that Verify checks. Verify retains none
+// of its slices. A header that was not sent is nil.
 type Request struct {
-	Method string // in capitals
+	Method string // the method in capitals
 	Target []byte // the request target as sent, undecoded
 	Body   []byte
 
@@ -28,11 +28,13 @@ type Request struct {
 	Signature  []byte // API-Signature
 	RecvWindow []byte // API-RecvWindow
 
+	// DeletesOwnKey: the request only deletes the key that signs it, which every key may do.
+	DeletesOwnKey bool
 	// Cancel: the request only cancels orders, so it may use CancelNonces.
 	Cancel bool
 
-	Remote  netip.Addr // the client
-	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
+	Remote  netip.Addr // address of the client
+	FullURL []byte     // for the legacy scheme only: auth.public_url, or http:// and the host, followed by the target
 }
 
 func badSignature() *refuse.Refusal {

@@ -20,23 +20,22 @@ const msNs = 1_000_000
 type Principal struct {
 	User        uint32
 	ID          uuid.UUID
-	Key         uint64 // the key's number in this process (Key.Number)
+	Key         uint64 // number of the key in this process (Key.Number)
 	PublicKey   string
-	ExpiresNs   int64 // of the key; 0: never
+	ExpiresNs   int64 // end of the key's validity, Unix ns; 0: never
 	CanTrade    bool
 	CanWithdraw bool
 }
 
-// Options configure signature checking.
+// Options configures a Verifier.
 type Options struct {
 	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
 	Legacy bool
-	// NotBeforeMs refuses older timestamps. It is the start of the process where the data
-	// directory was used before, because earlier nonces are lost, or a later time that the
-	// clock had reached before it went back. 0: no limit.
+	// NotBeforeMs refuses older timestamps. In a used data directory it is the start of the process, because
+	// earlier nonces are lost, or a later time that the clock had reached before it went back. 0: no limit.
 	NotBeforeMs int64
-	// Used yields the nonces that an earlier process accepted with timestamps that NotBeforeMs
-	// does not refuse, in the order of their use. UsedNs is the current time.
+	// Used yields the nonces that an earlier process accepted with timestamps from NotBeforeMs on, in the order
+	// of their use. UsedNs is the current time.
 	Used   iter.Seq[UsedNonce]
 	UsedNs int64
 	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
@@ -46,19 +45,19 @@ type Options struct {
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
-// UsedNonce is a nonce that a key has used with a timestamp. Without a Nonce, it says that
-// the key's requests of older timestamps are refused.
+// UsedNonce is a nonce that a key has used, with its timestamp. Without Nonce, it says that requests of the key
+// with older timestamps are refused.
 type UsedNonce struct {
 	PublicKey, Nonce string
 	TimestampMs      int64
 }
 
-// Verifier checks signed requests. Any goroutine.
+// Verifier checks signed requests. Any goroutine may use it.
 type Verifier struct {
 	keys    *Keys
 	opts    Options
 	nonces  *nonceTable
-	unknown *Key // used for a key that does not exist, so that both cases cost the same
+	unknown *Key // takes the place of an unknown key, so that both cases cost the same
 	scratch sync.Pool
 }
 
@@ -89,10 +88,9 @@ func (v *Verifier) FloorMs(publicKey []byte) int64 {
 	return math.MaxInt64
 }
 
-// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers,
-// time, signature, nonce, expiry (401), address, permission (403). A key that has used up its
-// nonces is 429. An unknown key and a bad signature are indistinguishable, both by the answer
-// and by its duration.
+// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers, time,
+// signature, nonce, expiry (401), address, permission (403). It answers 429 when the key has used up its
+// nonces. Neither the answer nor its duration distinguishes an unknown key from a bad signature.
 func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		return v.verifyLegacy(nowNs, r)
@@ -140,7 +138,7 @@ func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {
 	return key, true
 }
 
-// admit runs the checks after the signature: expiry, address and permission.
+// admit makes the checks after the signature: expiry, address and permission.
 func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if !k.Active(nowNs) {
 		return Principal{}, unauthorized("API-PublicKey", "The API key has expired.")
@@ -148,8 +146,8 @@ func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if !k.allows(r.Remote) {
 		return Principal{}, forbidden("The API key may not be used from this address.")
 	}
-	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" {
-		return Principal{}, forbidden("An API key without canTrade may only GET.")
+	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" && !r.DeletesOwnKey {
+		return Principal{}, forbidden("An API key without canTrade may only GET, and delete itself.")
 	}
 	k.lastUsed.Store(nowNs)
 	return Principal{
@@ -158,7 +156,7 @@ func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	}, nil
 }
 
-// checkTime refuses a timestamp outside the window (bounds included) or before NotBeforeMs.
+// checkTime refuses a timestamp before NotBeforeMs or outside the window, whose bounds are valid.
 func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 	sent := parseDigits(r.Timestamp)
 	window, _ := windowOf(r.RecvWindow)

@@ -71,7 +71,7 @@ func TestGoldenConfiguration(t *testing.T) {
 		for _, args := range []string{
 			"--help", "serve --help", "replay --help", "config --help", "config check --help", "config print --help",
 			"journal --help", "journal verify --help", "journal dump --help", "journal skip --help",
-			"stats --help", "version --help",
+			"stats --help", "conformance --help", "version --help",
 		} {
 			fmt.Fprintf(out, "$ tickhive %s\n", args)
 			cmd := exec.Command(os.Args[0], strings.Fields(args)...) // kong exits the process after --help

@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// AssetConfig is one configured currency. Amounts are in units of the asset. A missing amount
-// means "not configured" (null in the API). A rate is a fraction.
+// AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing
+// amount means "not configured" and is null in the API.
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol"`
 	Name         string  `toml:"name"`
@@ -22,11 +22,11 @@ type AssetConfig struct {
 	MaxWithdraw  Decimal `toml:"max_withdraw"`
 	MakerFee     Decimal `toml:"maker_fee" unit:"rate"`
 	TakerFee     Decimal `toml:"taker_fee" unit:"rate"`
-	Adapter      string  `toml:"adapter"`                   // blockchain or fiat adapter code, lower case
-	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission of deposits
-	RefillMin    Decimal `toml:"refill_min"`                // in units of the asset
-	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission of withdrawals
-	WithdrawMin  Decimal `toml:"withdraw_min"`              // in units of the asset
+	Adapter      string  `toml:"adapter"`                   // code of the blockchain or fiat adapter, lower case
+	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission rate of deposits
+	RefillMin    Decimal `toml:"refill_min"`                // smallest commission of a deposit
+	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission rate of withdrawals
+	WithdrawMin  Decimal `toml:"withdraw_min"`              // smallest commission of a withdrawal
 }
 
 // PairConfig is one configured pair.
@@ -35,9 +35,14 @@ type PairConfig struct {
 	DigitsPrice  int     `toml:"digits_price"`
 	DigitsAmount int     `toml:"digits_amount"`
 	MinQuote     Decimal `toml:"min_quote"` // empty: no minimum
-	State        string  `toml:"state"`     // empty: online
-	MakerFee     Decimal `toml:"maker_fee"` // empty: 0.001
-	TakerFee     Decimal `toml:"taker_fee"` // empty: 0.001
+	MaxQuote     Decimal `toml:"max_quote"` // empty: no maximum
+	// BandUp and BandDown are the factors of the last trade between which an order's price lies;
+	// empty: no limit.
+	BandUp   Decimal `toml:"price_band_up"`
+	BandDown Decimal `toml:"price_band_down"`
+	State    string  `toml:"state"`     // empty: online
+	MakerFee Decimal `toml:"maker_fee"` // empty: 0.001
+	TakerFee Decimal `toml:"taker_fee"` // empty: 0.001
 	// Reference and Weight apply to the simulated market only: its starting price, and how
 	// busy the pair is relative to the others.
 	Reference Decimal `toml:"reference"`
@@ -46,14 +51,14 @@ type PairConfig struct {
 
 const defaultFee Decimal = "0.001"
 
-// instrument returns the pair in the engine's form, without id and time.
+// instrument converts the pair to the engine's form, without id and time.
 func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	base, quote, _ := strings.Cut(p.Code, "_")
 	ins := &engine.Instrument{
 		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
 	}
 	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
-		return ins, nil // validate reports why
+		return ins, nil // validate reports the error
 	}
 	var err error
 	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
@@ -62,12 +67,8 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).rate(); err != nil {
 		return nil, err
 	}
-	if p.MinQuote.given() {
-		q, r := p.MinQuote.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
-		if r != 0 {
-			return nil, fmt.Errorf("min_quote %s has more than %d fractional digits", p.MinQuote, ins.DigitsTotal())
-		}
-		ins.MinQuote, ins.HasMinQuote = q, true
+	if err := p.limits(ins); err != nil {
+		return nil, err
 	}
 	switch p.State {
 	case "", engine.Online.String():
@@ -81,6 +82,45 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 		return nil, fmt.Errorf("state %q must be one of online, post_only, cancel_only, halted", p.State)
 	}
 	return ins, nil
+}
+
+// limits sets the limits of the pair's orders.
+func (p *PairConfig) limits(ins *engine.Instrument) (err error) {
+	ins.HasMinQuote = p.MinQuote.given()
+	if ins.MinQuote, err = p.worth("min_quote", p.MinQuote, ins); err != nil {
+		return err
+	}
+	if ins.MaxQuote, err = p.worth("max_quote", p.MaxQuote, ins); err != nil {
+		return err
+	}
+	if p.MaxQuote.given() && ins.MaxQuote.IsZero() {
+		return fmt.Errorf("max_quote must be above 0; leave it out for no maximum")
+	}
+	if ins.BandUp, err = band("price_band_up", p.BandUp, engine.RateOne, engine.MaxBandUp); err != nil {
+		return err
+	}
+	ins.BandDown, err = band("price_band_down", p.BandDown, 1, engine.RateOne)
+	return err
+}
+
+// worth returns a limit of price x amount in product units; the empty text is 0.
+func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed.U128, error) {
+	q, r := d.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
+	if r != 0 {
+		return q, fmt.Errorf("%s %s has more than %d fractional digits", key, d, ins.DigitsTotal())
+	}
+	return q, nil
+}
+
+// band returns a factor of the last trade, 10^-8; the empty text is 0.
+func band(key string, d Decimal, low, high int64) (uint64, error) {
+	v, exact, fits := fixed.Units(d.value(), rateDigits)
+	if d.given() && (!exact || !fits || v < low || v > high) {
+		lowest := fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), rateDigits)
+		return 0, fmt.Errorf("%s %q must be from %s to %d with at most %d fractional digits",
+			key, string(d), lowest, high/rateOne, rateDigits)
+	}
+	return uint64(v), nil
 }
 
 // asset returns the currency in the engine's form.
@@ -125,11 +165,12 @@ func builtinAssets() []AssetConfig {
 	}
 }
 
-// builtinPairs returns twelve pairs. The busiest turns over about thirty times the quietest.
+// builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,
+			MaxQuote: "1000000000", BandUp: "10", BandDown: "0.1",
 			MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
 		}
 	}

@@ -88,6 +88,7 @@ func (g *golden) setUp() {
 	g.in("GET", "/log", "")
 	g.in("POST", "/clock", `{"advance":"-1s"}`)
 	g.in("POST", "/clock", `{"advance":"1s","to":1}`)
+	g.in("POST", "/clock/accept", "")
 }
 
 func (g *golden) users() people {
@@ -273,6 +274,7 @@ func (g *golden) aggregator() {
 			g.t.Errorf("/v1/spot/market%s answers other bytes:\n%.300s\n%.300s", path, alias, text)
 		}
 	}
+	g.listing(btc)
 }
 
 func (g *golden) udf() {
@@ -327,14 +329,17 @@ func (g *golden) trading(w people) {
 func (g *golden) accounts(w people) {
 	g.area = "accounts"
 	key := object(g.t, g.as(w.alice, "POST", "/api/apikeys",
-		`{"name":"read","canWithdraw":true,"ipWhitelist":["10.0.0.0/8"],"expiresAt":"2026-02-01T00:00:00Z"}`))
+		`{"name":"read","ipWhitelist":["10.0.0.0/8"],"expiresAt":"2026-02-01T00:00:00Z"}`))
 	reader := &voter{public: g.id(key, "publicKey"), private: g.id(key, "privateKey")}
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","ipWhitelist":["foo"]}`)
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"","canTrade":"yes"}`)
+	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","canWithdraw":true,"ipWhitelist":["10.0.0.1"]}`)
+	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","canWithdraw":true,"ipWhitelist":["0.0.0.0/0"]}`)
 	g.as(w.alice, "GET", "/api/apikeys", "")
 	g.note("a key that may not trade; then it is deleted")
 	g.as(reader, "GET", "/api/affiliate/invite-code", "")
 	g.as(reader, "POST", "/api/orders", `{}`)
+	g.as(reader, "DELETE", "/api/apikeys/"+w.alice.public, "")
 	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.public, "")
 	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.public, "")
 	g.as(reader, "GET", "/api/affiliate/invite-code", "")

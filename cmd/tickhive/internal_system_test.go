@@ -131,9 +131,10 @@ func TestPairs(t *testing.T) {
 	m := in.call(200, "POST", "/pairs", `{"code":"AB_CD","digitsPrice":3,"digitsAmount":0}`)
 	expect(t, m, map[string]string{
 		"code": "AB_CD", "digitsPrice": "3", "digitsAmount": "0", "minQuoteAmount": "null", "state": "online",
-		"makerFee": "0.001", "takerFee": "0.001",
+		"makerFee": "0.001", "takerFee": "0.001", "maxQuoteAmount": "null", "priceBandUp": "null",
+		"priceBandDown": "null",
 	})
-	if len(m) != 7 {
+	if len(m) != 10 {
 		t.Errorf("%v", m)
 	}
 	expect(t, in.call(200, "PATCH", "/pairs/AB_CD",
@@ -141,6 +142,12 @@ func TestPairs(t *testing.T) {
 		map[string]string{"minQuoteAmount": "10.5", "state": "post_only", "makerFee": "0.0", "takerFee": "0.00000001"})
 	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{"minQuoteAmount":null}`),
 		map[string]string{"minQuoteAmount": "null", "state": "post_only"})
+	limits := map[string]string{"maxQuoteAmount": "99.999", "priceBandUp": "1.5", "priceBandDown": "0.00000001"}
+	expect(t, in.call(200, "PATCH", "/pairs/AB_CD",
+		`{"maxQuoteAmount":99.999,"priceBandUp":"1.50","priceBandDown":0.00000001}`), limits)
+	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{}`), limits)
+	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{"maxQuoteAmount":null,"priceBandUp":null,"priceBandDown":null}`),
+		map[string]string{"maxQuoteAmount": "null", "priceBandUp": "null", "priceBandDown": "null"})
 	expect(t, in.call(200, "GET", "/pairs/AB_CD", ""),
 		map[string]string{"takerFee": "0.00000001", "state": "post_only"})
 	in.refuse(409, "CONFLICT", "", "POST", "/pairs", `{"code":"AB_CD","digitsPrice":3,"digitsAmount":0}`)
@@ -156,6 +163,17 @@ func TestPairs(t *testing.T) {
 			"minQuoteAmount",
 		},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":-1}`, "minQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"maxQuoteAmount":0}`, "maxQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"maxQuoteAmount":-1}`, "maxQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"maxQuoteAmount":0.0001}`, "maxQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"maxQuoteAmount":100000000000000000000000000000}`, "maxQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"minQuoteAmount":2,"maxQuoteAmount":1}`, "maxQuoteAmount"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandUp":0.99}`, "priceBandUp"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandUp":1000000.1}`, "priceBandUp"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandUp":1.000000001}`, "priceBandUp"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandDown":0}`, "priceBandDown"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandDown":1.1}`, "priceBandDown"},
+		{"PATCH", "/pairs/AB_CD", `{"priceBandDown":-0.5}`, "priceBandDown"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"state":"open"}`, "state"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"makerFee":1.1}`, "makerFee"},
 		{"PATCH", "/pairs/AB_CD", `{"code":"AB_CD"}`, "code"},

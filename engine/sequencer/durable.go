@@ -8,7 +8,7 @@ import (
 // The committer holds events back until their commands are durable (sync always).
 
 const (
-	// pendingCommands bounds the commands that are applied but not yet durable under sync always.
+	// pendingCommands limits the commands that are applied but not yet durable under sync always.
 	pendingCommands = 64 * BatchCommands
 	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
 	spareGroups = 4
@@ -27,15 +27,15 @@ type group struct {
 
 // outcome is one applied command, or one part of a command.
 type outcome struct {
-	batch      *Batch // nil: nobody waits for it
+	batch      *Batch // nil: no submitter waits for it
 	index      int    // in batch
 	pair       engine.PairID
 	end        int // of its events in the group's
 	unfinished bool
 }
 
-// Committer holds the groups that are applied and wait for the disk, oldest first. The loop's
-// goroutine owns it. Without sync always it is always empty.
+// Committer holds the groups that are applied and wait for the disk, oldest first. Owner: the loop's goroutine.
+// Without sync always it is empty.
 type Committer struct {
 	loop     *Loop
 	waiting  []group
@@ -64,7 +64,7 @@ func (c *Committer) empty() bool { return len(c.waiting) == 0 }
 // full reports whether no group may join: too much waits for the disk.
 func (c *Committer) full() bool { return c.commands > pendingCommands || c.events > pendingEvents }
 
-// durableFirst reports whether events and answers wait for the disk.
+// durableFirst reports whether events and answers wait for the disk (sync always).
 func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
 
 // add applies a new slice of n records, and holds its events back until it is durable.
@@ -101,9 +101,8 @@ func (c *Committer) recycle(g group) {
 	c.spare = append(c.spare, group{events: g.events[:0], outcomes: g.outcomes[:0], ended: g.ended[:0]})
 }
 
-// await returns when at most most commands wait, or the journal has failed. It waits for the
-// disk: only a virtual clock, which must not pass the time of a command that is not shown,
-// needs it.
+// await waits until at most most commands are not durable, or the journal has failed. Only a virtual clock
+// needs it: the clock must not pass the time of a command whose effect is not visible yet.
 func (c *Committer) await(most int) {
 	for c.commands > most || c.events > pendingEvents {
 		c.loop.journal.Flush()

@@ -50,6 +50,8 @@ type LoopOptions struct {
 	StartNs int64
 	// StartPos is the journal position that the recovered core reflects.
 	StartPos uint64
+	// Driver steps the loop and its committer in place of Run; nil: the caller calls Run, or the steps.
+	Driver step.Driver
 }
 
 // Loop is the shell around Core: it reads batches from a bounded queue, stamps and journals
@@ -58,6 +60,7 @@ type LoopOptions struct {
 type Loop struct {
 	core    *engine.Core
 	clk     clock.Clock
+	driver  step.Driver
 	manual  *clock.Manual // nil with a real clock
 	journal Journal
 	sources []Source
@@ -85,7 +88,7 @@ type Loop struct {
 	sourceErr      error            // first refusal of a source's commands since runSources began
 
 	closing      atomic.Bool
-	draining     bool // a step has seen closing
+	draining     bool // a step has seen that the loop is stopping
 	intakeClosed bool // the intake is closed and empty
 	finished     bool // every accepted batch is answered
 	stats        LoopStats
@@ -100,7 +103,7 @@ type query struct {
 // NewLoop returns a loop; Run or Step runs it.
 func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
-		core: o.Core, clk: o.Clock, journal: o.Journal, sources: o.Sources,
+		core: o.Core, clk: o.Clock, driver: o.Driver, journal: o.Journal, sources: o.Sources,
 		intake: intake{bell: make(chan struct{}, 1)}, queries: make(chan *query),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 		lastNs: o.StartNs, pos: o.StartPos, work: work{limit: BatchCommands},
@@ -145,7 +148,7 @@ func (l *Loop) Submit(b *Batch) error {
 	if err := l.Offer(b); err != nil {
 		return err
 	}
-	<-b.done // never blocks for ever: the loop answers every accepted batch before it stops
+	step.Wait(l.driver, b.done) // ends, because the loop answers every accepted batch before it stops
 	b.wakeFollowers()
 	return b.err
 }
@@ -180,6 +183,15 @@ func (l *Loop) Query(fn func()) error { return l.QueryPair(engine.ControlPair, f
 // QueryPair does the same as Query, but runs fn when the pair has no unfinished command: fn sees what
 // whole commands have left.
 func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
+	if l.driver != nil { // the driver calls no other step meanwhile
+		if l.finished {
+			return ErrStopping
+		}
+		if q := (&query{fn, make(chan struct{}), p}); !l.serve(q) {
+			step.Wait(l.driver, q.done)
+		}
+		return nil
+	}
 	q := &query{fn, make(chan struct{}), p}
 	select {
 	case l.queries <- q:
@@ -198,7 +210,7 @@ func (q *query) run() {
 // Stop processes the accepted batches, ends Run and returns after that.
 func (l *Loop) Stop() {
 	l.BeginStop()
-	<-l.stopped
+	step.Wait(l.driver, l.stopped)
 }
 
 // BeginStop makes the loop refuse further batches. The steps answer the accepted ones and then
@@ -207,6 +219,16 @@ func (l *Loop) BeginStop() {
 	if l.closing.CompareAndSwap(false, true) {
 		close(l.stop)
 	}
+}
+
+// Begin runs the loop until Stop, on a goroutine or by its driver.
+func (l *Loop) Begin() {
+	if l.driver == nil {
+		go l.Run()
+		return
+	}
+	l.driver.Drive("loop", l)
+	l.driver.Drive("committer", &l.committer)
 }
 
 // Run runs the loop until Stop.
@@ -268,12 +290,17 @@ func (l *Loop) runQuery() bool {
 
 // serve runs a query, or makes it wait for its pair, and reports whether it has run.
 func (l *Loop) serve(q *query) bool {
-	if l.work.busy(q.pair) || slices.Contains(l.folds.held, q.pair) && !l.failed() {
+	if l.busy(q.pair) {
 		l.waiting = append(l.waiting, q)
 		return false
 	}
 	q.run()
 	return true
+}
+
+// busy reports whether a pair has an unfinished command, applied or folded.
+func (l *Loop) busy(p engine.PairID) bool {
+	return l.work.busy(p) || slices.Contains(l.folds.held, p) && !l.failed()
 }
 
 // serveWaiting runs the queries whose pair is no longer busy.

@@ -9,7 +9,7 @@ import (
 )
 
 // What the loop has begun and not ended: commands that go on in further parts (engine.Continue),
-// and batches whose next command waits. A slice is what the loop writes to the journal at once:
+// and batches whose next command waits. A slice holds the commands that the loop writes to the journal at once:
 //
 //	slice := one part of an unfinished command, then commands of pairs without one
 //
@@ -23,7 +23,7 @@ const retryWork = 100 * time.Millisecond
 // part names the command that a pair has not finished.
 type part struct {
 	pair  engine.PairID
-	batch *Batch // nil: nobody waits for it
+	batch *Batch // nil: no submitter waits for it
 	index int    // in batch
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock tells the process's time. Implementations are safe for concurrent use.
+// Clock returns the process's time. Any goroutine may call it.
 type Clock interface {
 	// NowNs is the Unix time in nanoseconds.
 	NowNs() int64
@@ -13,11 +13,11 @@ type Clock interface {
 	Virtual() bool
 }
 
-// Real is the machine's clock.
+// Real is a Clock that shows MachineNs. The market uses a Steady instead.
 type Real struct{}
 
-// NowNs returns the machine's Unix time in nanoseconds.
-func (Real) NowNs() int64 { return time.Now().UnixNano() }
+// NowNs returns MachineNs.
+func (Real) NowNs() int64 { return MachineNs() }
 
 // Virtual returns false.
 func (Real) Virtual() bool { return false }
@@ -38,9 +38,14 @@ func (m *Manual) NowNs() int64 { return m.ns.Load() }
 // Virtual returns true.
 func (m *Manual) Virtual() bool { return true }
 
-// Set moves the clock; the caller sees to it that it never goes back.
+// Set sets the clock. The caller must not set it back.
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
 
+// processStart is the wall clock at the start of the process.
+var processStart = time.Now()
+
 // MachineNs returns the machine's Unix time in nanoseconds, independent of the market's clock:
-// for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times).
-func MachineNs() int64 { return time.Now().UnixNano() }
+// for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times). It
+// advances steadily from the wall clock at the start of the process: nothing that it measures
+// changes when the wall clock is set.
+func MachineNs() int64 { return processStart.UnixNano() + int64(time.Since(processStart)) }

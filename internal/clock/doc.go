@@ -9,8 +9,10 @@
 //  1. Time never goes back: the loop stamps commands with the later of the clock and the
 //     last stamp.
 //  2. Rate limits, timeouts and pings use MachineNs, whatever clock the market runs on.
+//  3. A wall clock that is set does not move the market by more than FollowedStep, unless an
+//     operator accepts it.
 //
-// Reading order: clock, duration.
+// Reading order: clock, source, steady, duration.
 //
 // It does not wait and starts no timers.
 package clock

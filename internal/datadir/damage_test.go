@@ -220,7 +220,7 @@ func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
 			synced <- struct{}{}
 		}
 	})
-	n.startSync(false, time.Millisecond)
+	n.startSync(false, time.Millisecond, nil, nil)
 	if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.startSync(true, 0)
+	n.startSync(true, 0, nil, nil)
 	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: vfs.ErrInjected}))
 	for range 2 {
 		if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); !errors.Is(err, vfs.ErrInjected) {

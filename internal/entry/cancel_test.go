@@ -24,8 +24,8 @@ func TestAMassCancelReachesItsOrders(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
-			r.pair("ETH", "USDT", 2, 4)
-			r.pair("XRP", "USDT", 2, 4)
+			r.pair("ETH_USDT", 2, 4)
+			r.pair("XRP_USDT", 2, 4)
 			a, b := r.user("1000", ""), r.user("1000", "")
 			for range 70 { // more than one part
 				r.placed(a, limit(engine.Buy, "1", "1"))
@@ -45,7 +45,7 @@ func TestAHaltedPairCancelsNothing(t *testing.T) {
 	r := newRig(t)
 	u := r.user("100", "")
 	r.placed(u, limit(engine.Buy, "1", "1"))
-	ins, _ := r.core.Pair(0)
+	ins, _ := r.Core.Pair(0)
 	next := *ins
 	next.State = engine.Halted
 	r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next})

@@ -32,13 +32,13 @@ func (e *Entry) prepare(cmd *engine.Command) (r accounts.Reservation, held bool)
 	case cmd.Kind != engine.Place || v == nil:
 		return r, false
 	case cmd.Account == 0:
-		checkBuiltin(cmd, v.Instrument)
+		checkLimits(cmd, v, v.Instrument.MaxSettled())
 		return r, false
 	}
 	in := v.Instrument
 	cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
 	cmd.Discount = e.view.Terms(uint32(cmd.Account)).Discount(cmd.Side)
-	if cmd.Refuse != engine.NotRejected {
+	if checkLimits(cmd, v, engine.MaxTotal); cmd.Refuse != engine.NotRejected {
 		return r, false
 	}
 	r, reason := e.state.Reserve(accounts.OrderParams{
@@ -49,9 +49,6 @@ func (e *Entry) prepare(cmd *engine.Command) (r accounts.Reservation, held bool)
 	})
 	if reason != engine.NotRejected {
 		cmd.Refuse = reason
-		if earlier := sizeRefusal(cmd, in); earlier != engine.NotRejected {
-			cmd.Refuse = earlier
-		}
 		return r, false
 	}
 	if r.Funded {
@@ -72,27 +69,21 @@ func touch(v *marketdata.View, s engine.Side) int64 {
 	return best.Price
 }
 
-// checkBuiltin refuses an order of the built-in account whose trades could exceed the maximum
-// of money. This account holds nothing, so no reservation makes this check.
-func checkBuiltin(cmd *engine.Command, in *engine.Instrument) {
-	if cmd.Refuse == engine.NotRejected && cmd.Price > 0 && cmd.Amount > 0 &&
-		in.MaxSettled().Less(fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))) {
-		cmd.Refuse = engine.TotalOutOfRange
-	}
-}
-
 // prepareReplace reserves the extra funds of a replace. If the fold has no hold for the order,
 // it sets FlagUnheld and the engine refuses the replace for account orders: either the order
 // is not announced yet and therefore unknown, or it has ended and is closed in the engine too.
 func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accounts.Reservation, held bool) {
 	cmd.Flags &^= engine.FlagFunded | engine.FlagUnheld
 	cmd.SpendLimit, cmd.EarnLimit = fixed.U128{}, fixed.U128{}
+	if cmd.Refuse == engine.NotRejected && v != nil && cmd.Flags&engine.FlagHasPrice != 0 {
+		cmd.Refuse = checkBand(cmd, v)
+	}
 	if cmd.Refuse != engine.NotRejected {
 		return r, false
 	}
 	holds, waits := e.holding(cmd.Order)
 	if waits {
-		cmd.Refuse = engine.OrderClosed // also if it triggers meanwhile: nothing is held for it
+		cmd.Refuse = engine.OrderClosed // even if it is triggered meanwhile, no money is held for it
 		return r, false
 	}
 	if !holds || v == nil {
@@ -108,7 +99,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	case reason != engine.NotRejected:
 		cmd.Refuse = reason
 		return r, false
-	case !r.Replaces: // the order ended in the meantime
+	case !r.Replaces: // the order has ended meanwhile
 		cmd.Flags |= engine.FlagUnheld
 		return r, false
 	}
@@ -117,7 +108,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	return r, true
 }
 
-// holding reports whether an order has a hold, and whether it is a stop that still waits.
+// holding reports whether an order has a hold, and whether it is a stop that has not been triggered.
 func (e *Entry) holding(id engine.OrderID) (holds, waits bool) {
 	if e.state == nil {
 		return false, false
@@ -125,22 +116,35 @@ func (e *Entry) holding(id engine.OrderID) (holds, waits bool) {
 	return e.state.Holding(uint64(id))
 }
 
-// sizeRefusal returns the engine's refusal of the order's size, if any. It precedes a refusal
-// for lack of money (the order of docs/contract/errors.md#order-refusals).
-func sizeRefusal(cmd *engine.Command, in *engine.Instrument) engine.Reason {
-	worth := cmd.Quote
-	switch {
-	case cmd.Flags&engine.FlagQuote != 0:
-	case cmd.Type == engine.Market || cmd.Type == engine.StopMarket:
-		return engine.NotRejected
-	default:
-		worth = fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))
+// checkLimits refuses a place by the limits of its worth and its price, before money is
+// reserved: these reasons precede a lack of money (docs/contract/errors.md#order-refusals).
+// maxWorth limits price x amount. For the built-in account it is the maximum of money: that
+// account holds nothing, so no reservation makes this check.
+func checkLimits(cmd *engine.Command, v *marketdata.View, maxWorth fixed.U128) {
+	if cmd.Refuse != engine.NotRejected {
+		return
 	}
 	switch {
-	case engine.MaxTotal.Less(worth):
-		return engine.TotalOutOfRange
-	case in.HasMinQuote && worth.Less(in.MinQuote):
-		return engine.BelowMinQuoteAmount
+	case cmd.Flags&engine.FlagQuote != 0:
+		if !cmd.Quote.IsZero() {
+			cmd.Refuse = v.Instrument.CheckTotal(cmd.Quote)
+		}
+	case cmd.Type == engine.Market || cmd.Type == engine.StopMarket || cmd.Price <= 0 || cmd.Amount <= 0:
+	case cmd.Display > cmd.Amount:
+		cmd.Refuse = engine.AmountOutOfRange
+	default:
+		if worth := fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount)); maxWorth.Less(worth) {
+			cmd.Refuse = engine.TotalOutOfRange
+		} else if cmd.Refuse = v.Instrument.CheckTotal(worth); cmd.Refuse == engine.NotRejected {
+			cmd.Refuse = checkBand(cmd, v)
+		}
+	}
+}
+
+// checkBand returns the refusal of a price beyond the pair's factors of the last trade.
+func checkBand(cmd *engine.Command, v *marketdata.View) engine.Reason {
+	if cmd.Price > 0 && v.Instrument.OutOfBand(cmd.Price, v.Ticker.Last) {
+		return engine.PriceOutOfBand
 	}
 	return engine.NotRejected
 }

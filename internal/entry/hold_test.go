@@ -11,7 +11,7 @@ import (
 // An order of the built-in account, which holds nothing, is limited to the money of a balance.
 func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
 	r := newRig(t)
-	r.pair("FOO", "BAR", 0, 0)
+	r.pair("FOO_BAR", 0, 0)
 	order := entry.Place{Pair: []byte("FOO_BAR"), Price: []byte("1000000000000"), Amount: []byte("100000001")}
 	if a, refusal := r.one(0, place(order)); refusal != "" || a.Reason != engine.TotalOutOfRange {
 		t.Errorf("beyond 10^20: %s %q", refusal, a.Reason)
@@ -23,7 +23,7 @@ func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
 // The engine's refusal of an order's size precedes the refusal for lack of money.
 func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 	r := newRig(t)
-	ins, _ := r.core.Pair(0)
+	ins, _ := r.Core.Pair(0)
 	next := *ins
 	next.HasMinQuote, next.MinQuote.Lo = true, 5_000_000 // 5 USDT
 	r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next})
@@ -42,6 +42,148 @@ func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 	} {
 		if _, refusal := r.one(u, place(c.order)); refusal != c.want {
 			t.Errorf("%s x %s: %s, want %s", c.order.Price, c.order.Amount, refusal, c.want)
+		}
+	}
+}
+
+// limits changes the limits of BTC_USDT.
+func (r *rig) limits(change func(*engine.Instrument)) {
+	r.t.Helper()
+	ins, _ := r.Core.Pair(0)
+	next := *ins
+	change(&next)
+	if reason := r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next}); reason != 0 {
+		r.t.Fatal(reason)
+	}
+}
+
+// tenfold sets a band from a tenth of the last trade to ten times of it.
+func tenfold(in *engine.Instrument) { in.BandUp, in.BandDown = 10*engine.RateOne, engine.RateOne/10 }
+
+// An order's price lies within the pair's factors of the last trade, for users and for the
+// built-in account, and a refused order holds nothing. Orders without a price have no band.
+func TestAPriceOutOfTheBandIsRefused(t *testing.T) {
+	const band, money = "PRICE_OUT_OF_BAND price", "INSUFFICIENT_FUNDS "
+	stop := limit(engine.Sell, "9.99", "1")
+	stop.Type, stop.Stop = engine.StopLimit, []byte("50")
+	far := stop // the stop price itself has no band
+	far.Price, far.Stop = []byte("10"), []byte("1")
+	market := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Quote: []byte("1")}
+	tiny := limit(engine.Buy, "9.99", "1")
+	tiny.Amount = []byte("0.00001")
+	iceberg := limit(engine.Buy, "9.99", "1")
+	iceberg.Display = []byte("2")
+	r := newRig(t)
+	u := r.user("2000", "10")
+	r.limits(tenfold)
+	r.placed(0, limit(engine.Sell, "5000", "1")) // no trade yet: no band
+	r.placed(0, limit(engine.Sell, "100", "2"))
+	r.placed(0, limit(engine.Buy, "100", "1"))
+	for _, c := range []struct {
+		name  string
+		order entry.Place
+		want  string
+	}{
+		{"the highest price", limit(engine.Sell, "1000", "1"), ""},
+		{"above it", limit(engine.Sell, "1000.01", "1"), band},
+		{"the lowest price", limit(engine.Buy, "10", "1"), ""},
+		{"below it", limit(engine.Buy, "9.99", "1"), band},
+		{"a buy that would trade at once", limit(engine.Buy, "1000.01", "0.1"), band},
+		{"a stop's limit price", stop, band},
+		{"a stop price", far, ""},
+		{"a market order", market, ""},
+		{"off lot comes first", tiny, "AMOUNT_OFF_LOT amount"},
+		{"a shown amount above the whole comes first", iceberg, "AMOUNT_OUT_OF_RANGE amount"},
+		{"the money comes later", limit(engine.Buy, "1000.01", "100"), band},
+		{"within the band the money counts", limit(engine.Buy, "1000", "100"), money},
+	} {
+		before := r.balance(u, "USDT")
+		if _, refusal := r.one(u, place(c.order)); refusal != c.want {
+			t.Errorf("%s: %q, want %q", c.name, refusal, c.want)
+		}
+		if after := r.balance(u, "USDT"); c.want != "" && after != before {
+			t.Errorf("%s: balance %s, then %s", c.name, before, after)
+		}
+	}
+	for price, want := range map[string]engine.Reason{"1000.01": engine.PriceOutOfBand, "9.99": engine.PriceOutOfBand} {
+		if a, refusal := r.one(0, place(limit(engine.Sell, price, "1"))); refusal != "" || a.Reason != want {
+			t.Errorf("built-in account at %s: %s %q", price, refusal, a.Reason)
+		}
+	}
+	r.limits(func(in *engine.Instrument) { in.BandUp, in.BandDown = 0, 0 })
+	r.placed(u, limit(engine.Buy, "0.01", "1"))
+	r.placed(u, limit(engine.Sell, "100000", "1"))
+}
+
+// A replace is refused by its new price alone, and a batch judges each of its commands.
+func TestTheBandCoversReplacesAndBatches(t *testing.T) {
+	r := newRig(t)
+	u := r.user("2000", "10")
+	id := r.placed(u, limit(engine.Sell, "3000", "1"))
+	own := r.placed(0, limit(engine.Sell, "3000", "1"))
+	r.placed(0, limit(engine.Sell, "100", "1"))
+	r.placed(0, limit(engine.Buy, "100", "1"))
+	r.limits(tenfold)
+	for _, c := range []struct{ price, amount, want string }{
+		{"1000.01", "", "PRICE_OUT_OF_BAND price"},
+		{"9.99", "2", "PRICE_OUT_OF_BAND price"},
+		{"", "2", ""}, // the price stays, also out of the band
+		{"1000", "", ""},
+	} {
+		for _, order := range []engine.OrderID{id, own} {
+			if _, refusal := r.one(0, replace(order, c.price, c.amount)); refusal != c.want {
+				t.Errorf("replace of %d to %s x %s: %q, want %q", order, c.price, c.amount, refusal, c.want)
+			}
+		}
+	}
+	req := r.e.Acquire(u)
+	defer r.e.Release(req)
+	req.Commands = append(req.Commands, place(limit(engine.Buy, "9.99", "1")), replace(id, "1001", ""),
+		place(limit(engine.Buy, "10", "1")))
+	if refusal := req.Submit(); refusal != nil {
+		t.Fatal(refusal)
+	}
+	for i, want := range []engine.Reason{engine.PriceOutOfBand, engine.PriceOutOfBand, engine.NotRejected} {
+		if got := req.Answers[i].Reason; got != want {
+			t.Errorf("command %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// maxQuoteAmount limits new and replaced orders and quote amounts, and not market orders by
+// amount.
+func TestAnOrderAboveTheLargestWorthIsRefused(t *testing.T) {
+	const above = "ABOVE_MAX_QUOTE_AMOUNT amount"
+	r := newRig(t)
+	u := r.user("2000", "10")
+	r.placed(0, limit(engine.Sell, "100", "7"))
+	r.limits(func(in *engine.Instrument) { in.MaxQuote.Lo = 500_000_000 }) // 500 USDT
+	byQuote := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Quote: []byte("500.000001")}
+	byAmount := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Amount: []byte("6")}
+	stop := limit(engine.Buy, "100", "5.0001")
+	stop.Type, stop.Stop = engine.StopLimit, []byte("300")
+	for _, c := range []struct {
+		order entry.Place
+		want  string
+	}{
+		{limit(engine.Buy, "99", "5.0506"), above},
+		{limit(engine.Buy, "99", "100"), above}, // before the lack of money
+		{byQuote, "ABOVE_MAX_QUOTE_AMOUNT quoteAmount"},
+		{stop, above},
+		{byAmount, ""},
+	} {
+		if _, refusal := r.one(u, place(c.order)); refusal != c.want {
+			t.Errorf("%+v: %q, want %q", c.order, refusal, c.want)
+		}
+	}
+	id := r.placed(u, limit(engine.Buy, "50", "10"))
+	own := r.placed(0, limit(engine.Buy, "50", "10"))
+	for _, order := range []engine.OrderID{id, own} {
+		if _, refusal := r.one(0, replace(order, "50.01", "")); refusal != above {
+			t.Errorf("replace of %d: %q, want %q", order, refusal, above)
+		}
+		if _, refusal := r.one(0, replace(order, "100", "5")); refusal != "" {
+			t.Errorf("replace of %d: %q", order, refusal)
 		}
 	}
 }

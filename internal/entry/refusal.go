@@ -83,7 +83,8 @@ func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *r
 var reasonFields = map[engine.Reason]string{
 	engine.PriceNotPositive: "price", engine.PriceOffTick: "price", engine.PriceOutOfRange: "price",
 	engine.AmountNotPositive: "amount", engine.AmountOffLot: "amount", engine.AmountOutOfRange: "amount",
-	engine.BelowMinQuoteAmount: "amount", engine.DuplicateClientOrderID: "clientOrderId",
+	engine.BelowMinQuoteAmount: "amount", engine.AboveMaxQuoteAmount: "amount", engine.PriceOutOfBand: "price",
+	engine.DuplicateClientOrderID: "clientOrderId",
 }
 
 // reasonTexts maps each reason to its message.
@@ -96,6 +97,8 @@ var reasonTexts = map[engine.Reason]string{
 	engine.AmountOutOfRange:       "The amount is beyond the largest that the pair takes.",
 	engine.TotalOutOfRange:        "Price times amount is beyond the largest that the exchange takes.",
 	engine.BelowMinQuoteAmount:    "Price times amount is below the pair's minQuoteAmount.",
+	engine.AboveMaxQuoteAmount:    "Price times amount is above the pair's maxQuoteAmount.",
+	engine.PriceOutOfBand:         "The price is too far from the pair's last trade.",
 	engine.InsufficientFunds:      "The free balance does not cover the order and its fee.",
 	engine.WouldCross:             "A post-only order must not cross the book.",
 	engine.NoLiquidity:            "The other side of the book is empty.",

@@ -7,21 +7,17 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 )
 
-// startNs is 2026-01-01T00:00:00Z.
-const startNs = int64(1_767_225_600_000_000_000)
-
 // rig is an Entry with a sequencer, market data and accounts. It is the entry's Exchange.
 type rig struct {
+	*markettest.Market
 	t     testing.TB
-	core  *engine.Core
-	loop  *sequencer.Loop
-	feed  *marketdata.Feed
+	loop  *markettest.Loop
 	state *accounts.State
 	e     *entry.Entry
 
@@ -49,57 +45,45 @@ func (r *rig) QueryPair(p engine.PairID, fn func()) error { return r.loop.QueryP
 // newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %.
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	clk := clock.NewManual(startNs)
 	r := &rig{
-		t: t, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+		Market: markettest.New(marketdata.Options{}), t: t,
 		state: accounts.New(accounts.Options{Random: rand.NewChaCha8([32]byte{1})}),
 	}
 	var err error
 	r.e, err = entry.New(entry.Options{
-		Exchange: r, Core: r.core, History: r.feed.History(), Board: r.feed.Board(), Clock: clk,
+		Exchange: r, Core: r.Core, History: r.Feed.History(), Board: r.Feed.Board(), Clock: r.Clock,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.e.Attach(r.state)
-	r.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: r.core, Clock: clk, Sinks: []sequencer.Sink{accounts.Sink{State: r.state}, r.feed.Sink()},
-	})
-	go r.loop.Run()
-	t.Cleanup(func() {
-		r.loop.Stop()
+	t.Cleanup(func() { // after the loop's end
 		if err := r.state.View().Check(); err != nil {
 			t.Errorf("the accounts do not add up: %v", err)
 		}
 	})
-	r.pair("BTC", "USDT", 2, 4)
+	r.loop = r.Run(t, sequencer.LoopOptions{Sinks: []sequencer.Sink{accounts.Sink{State: r.state}, r.Feed.Sink()}})
+	r.pair("BTC_USDT", 2, 4)
 	return r
 }
 
 // pair adds a pair.
-func (r *rig) pair(base, quote string, digitsPrice, digitsAmount int) {
+func (r *rig) pair(code string, digitsPrice, digitsAmount int) {
 	r.t.Helper()
-	r.command(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
-		Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount,
-		MakerFee: 100_000, TakerFee: 200_000,
-	}})
+	i := markettest.Instrument(code, digitsPrice, digitsAmount)
+	i.MakerFee, i.TakerFee = 100_000, 200_000
+	r.loop.AddPairs(i)
 }
 
 // command submits one command past the entry and returns the reason of its refusal.
-func (r *rig) command(cmd engine.Command) (reason engine.Reason) {
+func (r *rig) command(cmd engine.Command) engine.Reason {
 	r.t.Helper()
-	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
-		reason = e[0].Reason
-	}}
-	if err := r.loop.Submit(&b); err != nil {
-		r.t.Fatal(err)
-	}
-	return reason
+	return r.loop.Do(cmd)[0].Reason
 }
 
 func (r *rig) do(cmd accounts.Command) accounts.Result {
 	r.t.Helper()
-	rec, err := r.state.Plan(startNs, cmd)
+	rec, err := r.state.Plan(markettest.StartNs, cmd)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -28,6 +28,9 @@
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
 //  5. Only front.go and hooks.go know the packages below server.
 //
+// With Machine.Driver nothing has a goroutine: the driver steps the components and carries on what waits for
+// them, and the caller calls the phases and the handlers (internal/vopr).
+//
 // How it is used:
 //
 //	opened, err := exchange.Open(options)

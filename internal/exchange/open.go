@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"tickhive/engine"
@@ -31,8 +32,8 @@ type base struct {
 	front *front
 }
 
-// Opened is an exchange with a locked data directory, an empty market and open listeners, which
-// answer 503 to everything but the early routes. Recover leads on; Stop ends it.
+// Opened is an exchange with a locked data directory, an empty market and open listeners, which answer 503
+// except on early routes. Recover leads to the next phase; Stop ends the exchange.
 type Opened struct{ *base }
 
 // Open locks the data directory, builds the handlers and opens the listeners.
@@ -65,7 +66,7 @@ func Open(o Options) (*Opened, error) {
 func (b *base) openData() error {
 	startNs := b.o.Clock.StartNs
 	if !b.o.Clock.StartGiven {
-		startNs = clock.Real{}.NowNs()
+		startNs = b.o.Machine.Clock.NowNs()
 	}
 	every := time.Duration(0)
 	if b.o.Journal.Sync == sequencer.SyncInterval {
@@ -76,6 +77,8 @@ func (b *base) openData() error {
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
 		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
 		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways, SyncEvery: every,
+		FS: b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
+		Driver: b.o.Machine.Driver, Clock: b.o.Machine.Clock,
 	})
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func (b *base) openData() error {
 	}
 	switch {
 	case !b.o.Clock.Virtual:
-		b.clock = clock.Real{}
+		b.clock = b.o.Machine.Clock
 	case b.data.Empty():
 		b.clock = clock.NewManual(startNs - int64(b.data.Backfill()))
 	case !b.o.Clock.StartGiven:
@@ -131,11 +134,19 @@ func (b *base) extras() []replica.Extra {
 	return []replica.Extra{simState{b.sim}}
 }
 
+// address returns the address of a listener, empty for none.
+func address(ln net.Listener) string {
+	if ln == nil {
+		return ""
+	}
+	return ln.Addr().String()
+}
+
 // PublicAddr returns the address of the public listener.
-func (b *base) PublicAddr() string { return b.front.publicLn.Addr().String() }
+func (b *base) PublicAddr() string { return address(b.front.publicLn) }
 
 // InternalAddr returns the address of the internal listener.
-func (b *base) InternalAddr() string { return b.front.internalLn.Addr().String() }
+func (b *base) InternalAddr() string { return address(b.front.internalLn) }
 
 // Failed receives the error of a listener that ended unexpectedly.
 func (b *base) Failed() <-chan error { return b.front.failed }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -12,15 +13,17 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
+	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/sim"
 )
 
-// Options configures an exchange. A zero value means what its comment says; the defaults
-// of accounts, launchpad and hive come from their packages.
+// Options configures an exchange. The comment of a member says what its zero value means. The packages
+// accounts, launchpad and hive define their own defaults.
 type Options struct {
 	Log      *slog.Logger   // nil: slog.Default
 	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
@@ -51,10 +54,23 @@ type Options struct {
 	Accounts    accounts.Options
 	Referral    accounts.Config // rates; they replace the stored ones
 	Sim         SimOptions
-	Launchpad   launchpad.Options // without Seed
-	Hive        hive.Options      // without Seed and GenesisNs
+	Launchpad   launchpad.Options // Seed is ignored
+	Hive        hive.Options      // Seed and GenesisNs are ignored
 
-	Hooks Hooks // of a test
+	Machine Machine
+	Hooks   Hooks // for tests
+}
+
+// Machine is the machine that the exchange runs on. A zero value means the real one; a simulation
+// replaces all of it.
+type Machine struct {
+	FS     vfs.FS      // of the data directory
+	Clock  clock.Clock // the process clock, unless it is virtual, and all measurements
+	Boot   string      // identifies the time since the machine was switched on
+	Random io.Reader   // makes epochs
+	// Driver steps every component: no goroutine is started, and no connection is served. The caller
+	// calls the handlers. It excludes Sim.
+	Driver step.Driver
 }
 
 // Progress reports one long piece of work to a person. One goroutine calls it.
@@ -110,7 +126,7 @@ type JournalOptions struct {
 	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
 	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
 	SnapshotEvery time.Duration // time after which a snapshot of 100,000 commands or more is taken; 0: never by time
-	// FS is the file system of the market's log; nil: the machine's.
+	// FS is the file system of the market's log; nil: Machine.FS.
 	FS vfs.FS
 }
 
@@ -160,6 +176,9 @@ func (o *Options) Validate() error {
 	for _, p := range o.Pairs {
 		ask(p.Code, p.Validate())
 	}
+	if o.Sim.Enabled && o.Machine.Driver != nil {
+		ask("sim", errors.New("a driver has no simulated market"))
+	}
 	if o.Sim.Enabled {
 		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs}
 		ask("sim", so.Validate())
@@ -180,8 +199,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) Progress { return silent{} }
 	}
+	if o.Machine.FS == nil {
+		o.Machine.FS = vfs.OS{}
+	}
+	if o.Machine.Clock == nil {
+		o.Machine.Clock = clock.NewSteady(nil)
+	}
 	if o.Journal.FS == nil {
-		o.Journal.FS = vfs.OS{}
+		o.Journal.FS = o.Machine.FS
 	}
 	if o.Hooks.Listen == nil {
 		o.Hooks.Listen = listenTCP

@@ -11,7 +11,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -27,8 +26,8 @@ type restored struct {
 	lastNs int64  // time of the command at pos
 }
 
-// Recovered is an exchange whose stores and market have the state that the last process left. No
-// loop runs. Start is the next phase; Stop ends it.
+// Recovered is an exchange whose stores and market have the state that the last process left. No loop runs.
+// Start leads to the next phase; Stop ends the exchange.
 type Recovered struct{ *restored }
 
 // Recover reads every log to its end. When ctx is canceled, it returns ctx's error. After an error
@@ -72,7 +71,7 @@ func (r *restored) recover(ctx context.Context) error {
 func (r *restored) openJournal() (err error) {
 	dir := EngineLog(r.data.Sub("engine"))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
-	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.reportRecovery)
+	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
 	}
@@ -88,10 +87,11 @@ func (r *restored) reportRecovery(format string, args ...any) {
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
 		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer},
+		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver,
+		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
 	}}
 	if r.journal != nil {
-		o.FS, o.EngineDurable, o.EngineLast = vfs.OS{}, r.journal.durable, r.journal.log.LastSeq()
+		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
 	}
 	log, err := accounts.Recover(o)
 	if err != nil {
@@ -100,8 +100,9 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	return log, nil
 }
 
-// merge applies the records of the market's journal and of the accounts' log in the order in which
-// they were written: each record of the accounts names the position of the journal that it had seen.
+// merge applies the records of the market's journal and of the accounts' log in the order in which they were
+// written. Each record of the accounts names the position of the journal up to which the accounts had folded
+// the market's events.
 func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if r.journal == nil {
 		return nil
@@ -158,13 +159,13 @@ func (r *restored) logPoison(err error) error {
 	return err
 }
 
-// publish shows the recovered market.
+// publish publishes the recovered market.
 func (r *restored) publish() {
 	r.feed.Publish(max(r.clock.NowNs(), r.lastNs))
 	if manual, ok := r.clock.(*clock.Manual); ok {
 		manual.Set(max(r.lastNs, manual.NowNs()))
 		if r.sim != nil && r.sim.NextNs() < manual.NowNs() {
-			r.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
+			r.sim.Skip(manual.NowNs()) // its state is older than the clock, so the time in between is skipped
 		}
 	}
 	if !r.data.WasClean() {

@@ -3,14 +3,16 @@ package exchange
 import (
 	"time"
 
+	"tickhive/internal/step"
 	"tickhive/marketdata/replica"
 )
 
-// snapshotCheckEvery is the time between two checks for a snapshot that is due.
+// snapshotCheckEvery is the time between two checks whether a snapshot is due.
 const snapshotCheckEvery = 200 * time.Millisecond
 
-// snapshots is the goroutine that takes snapshots of the market by log size and by time.
+// snapshots takes snapshots of the market by log size and by time, on a goroutine or by a driver.
 type snapshots struct {
+	x      *Running
 	keeper *replica.Keeper
 	stop   chan struct{}
 	done   chan struct{}
@@ -21,11 +23,11 @@ func (x *Running) keepSnapshots() {
 	if x.journal == nil {
 		return
 	}
-	s := &snapshots{stop: make(chan struct{}), done: make(chan struct{})}
+	s := &snapshots{x: x, stop: make(chan struct{}), done: make(chan struct{})}
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
 		Market: replica.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips},
 		Loop:   x.loop, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
-		Log: x.journal.log, Dir: x.journal.dir, Covered: x.journal.covered,
+		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Taken: func() {
 			if err := x.accounts.checkpoint(); err != nil {
@@ -38,43 +40,53 @@ func (x *Running) keepSnapshots() {
 		},
 	})
 	x.snapshots = s
-	go func() {
-		defer close(s.done)
-		ticker := time.NewTicker(snapshotCheckEvery)
-		defer ticker.Stop()
-		failing := false
-		for {
-			select {
-			case <-s.stop:
-				return
-			case <-ticker.C:
-			}
-			failing = x.checkStores(failing)
-			for s.keeper.Step().Worked {
-			}
-		}
-	}()
-}
-
-// checkStores reports an incident when a store stops accepting changes, and another one when all
-// accept them again. It reports whether a store accepts none.
-func (x *Running) checkStores(failing bool) bool {
-	err := x.front.storesFailed()
-	switch {
-	case err != nil && !failing:
-		x.log.Error("a store accepts no changes", "error", err)
-		x.incident("store", "a store accepts no changes; see the log for the reason")
-	case err == nil && failing:
-		x.incident("store", "every store accepts changes again")
+	if d := x.o.Machine.Driver; d != nil {
+		d.Drive("snapshots", s)
+		return
 	}
-	return err != nil
+	go s.run()
 }
 
-// end waits for a snapshot under way and stops taking more.
+// run calls Step until end. When there is nothing to do, it waits snapshotCheckEvery.
+func (s *snapshots) run() {
+	ticker := time.NewTicker(snapshotCheckEvery)
+	defer ticker.Stop()
+	for {
+		switch p := s.Step(); {
+		case p.Stopped:
+			return
+		case p.Worked:
+			continue
+		}
+		select {
+		case <-s.stop:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Step continues the pending snapshot, or begins one that is due. After end was called it stops when no
+// snapshot is pending.
+func (s *snapshots) Step() step.Progress {
+	if s.keeper.Step().Worked {
+		return step.Worked()
+	}
+	select {
+	case <-s.done:
+		return step.Progress{Stopped: true}
+	case <-s.stop:
+		close(s.done)
+		return step.Progress{Stopped: true}
+	default:
+		return step.Progress{NextNs: s.x.o.Machine.Clock.NowNs() + int64(snapshotCheckEvery)}
+	}
+}
+
+// end waits for the pending snapshot and stops further ones.
 func (s *snapshots) end() {
 	if s == nil {
 		return
 	}
 	close(s.stop)
-	<-s.done
+	step.Wait(s.x.o.Machine.Driver, s.done)
 }

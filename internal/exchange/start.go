@@ -9,11 +9,12 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Running is an exchange whose loop runs. Admit lets clients in; Stop ends it.
+// Running is an exchange whose loop runs. Admit admits clients; Stop ends the exchange.
 type Running struct {
 	*restored
 	loop      *sequencer.Loop
 	snapshots *snapshots // nil: nothing is stored
+	watch     *watch
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -24,9 +25,14 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		return nil, err
 	}
 	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
-	go x.loop.Run()
+	x.loop.Begin()
 	x.keepSnapshots()
-	go x.front.hub.Run()
+	x.keepWatch()
+	if d := x.o.Machine.Driver; d != nil {
+		d.Drive("hub", x.front.hub)
+	} else {
+		go x.front.hub.Run()
+	}
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.populate(); err != nil {
 		x.front.hub.Shutdown()
@@ -58,10 +64,11 @@ func (x *Running) populate() error {
 	return x.data.SetFilling(false)
 }
 
-// Admit lets clients in.
+// Admit makes the exchange serve clients.
 func (x *Running) Admit() {
 	x.front.admit()
-	x.log.Info("ready", "public", x.PublicAddr(), "internal", x.InternalAddr(), "pairs", x.feed.Board().Load().Len())
+	x.log.Info("ready", "public", address(x.front.publicLn), "internal", address(x.front.internalLn),
+		"pairs", x.feed.Board().Load().Len())
 }
 
 // Submit submits a batch to the loop.
@@ -81,10 +88,11 @@ func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateH
 // newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		// The accounts come first: a client that sees a trade also sees the settled balances.
+		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances.
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,
+		Driver: r.o.Machine.Driver,
 	}
 	if r.journal != nil {
 		o.Journal = r.journal.writer

@@ -1,6 +1,6 @@
 // Package step is the shape of a component that a scheduler drives: its Step does one bounded
 // piece of work and returns. The program repeats Step in one goroutine per component; a simulation
-// calls the steps of all components in one goroutine, in an order that it chooses.
+// calls the steps of all components in one goroutine, in an order that it chooses (Driver).
 //
 // Owner: one goroutine calls the steps of a component.
 //

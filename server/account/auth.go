@@ -12,7 +12,7 @@ import (
 	"tickhive/server/private"
 )
 
-// The names of the same headers in the form to which the request parser normalizes them.
+// The header names of a signed request, in the form to which the request parser normalizes them.
 var (
 	reqTimestamp  = []byte("Api-Timestamp")
 	reqNonce      = []byte("Api-Nonce")
@@ -29,6 +29,7 @@ func (d *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 		PublicKey: h.PeekBytes(edge.ReqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
 		Remote: c.ClientAddr(), Cancel: c.Cancels(),
+		DeletesOwnKey: deletesOwnKey(c),
 	}
 	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		r.FullURL = d.fullURL(h)
@@ -38,8 +39,14 @@ func (d *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 		return nil, reject
 	}
 	return &edge.Principal{
-		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey,
+		CanTrade: who.CanTrade || r.DeletesOwnKey,
 	}, nil
+}
+
+// deletesOwnKey reports whether the request deletes the key that it names as its signer.
+func deletesOwnKey(c *edge.Ctx) bool {
+	return c.IsDelete() && c.PathParam("publicKey") == string(c.Request.Header.PeekBytes(edge.ReqPublicKey))
 }
 
 // fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).

@@ -44,7 +44,7 @@ func (d *Service) InternalRoutes() []*edge.Route {
 		},
 		{
 			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
-			Members: keyForms[true].Members(),
+			Members: operatorKeyForm.Members(),
 		},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
@@ -58,7 +58,7 @@ const nativeCurrency = "NATIVE"
 
 func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
 	var u userRequest
-	if text := c.PostBody(); body.Sent(text) { // every member has a default
+	if text := c.PostBody(); body.Sent(text) { // a user without a body is valid, because every member has a default
 		if err := newUserForm.Decode(text, &u); err != nil {
 			return err
 		}
@@ -117,13 +117,15 @@ func (d users) getUser(c *edge.Ctx) *refuse.Refusal {
 	return err
 }
 
-// createUserKey serves POST /users/{id}/apikeys: the public route with canTrade=true by default.
+// createUserKey serves POST /users/{id}/apikeys. It differs from the public route in its defaults: the key has
+// canTrade and canManageKeys.
 func (d users) createUserKey(c *edge.Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err != nil {
 		return err
 	}
-	return d.createKey(c, user.Number, true)
+	return d.createKey(c, operatorKeyForm,
+		accounts.Command{Kind: accounts.CreateKey, User: user.Number, Key: operatorDefault})
 }
 
 // totals sends the sums over all accounts, including the ledger's currencies.

@@ -4,6 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
 	"tickhive/server/edge"
@@ -37,7 +38,7 @@ func (d *Service) keyRoutes() []*edge.Route {
 		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
 		{
 			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey,
-			Schema: "ApiKeyPairCreationRequestViewModel", Members: keyForms[false].Members(),
+			Schema: "ApiKeyPairCreationRequestViewModel", Members: ownKeyForm.Members(),
 		},
 		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
 	}
@@ -46,27 +47,34 @@ func (d *Service) keyRoutes() []*edge.Route {
 // maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// keyForms are the ApiKeyPairCreationRequestViewModel by the default of canTrade.
-var keyForms = map[bool]*body.Form[accounts.KeyRequest]{false: keyForm(false), true: keyForm(true)}
+// The bodies of the two routes that create keys (ApiKeyPairCreationRequestViewModel), which differ in their
+// defaults.
+var (
+	ownKeyForm      = keyForm(auth.KeyRequest{})
+	operatorDefault = auth.KeyRequest{CanTrade: true, CanManageKeys: true}
+	operatorKeyForm = keyForm(operatorDefault)
+)
 
-func keyForm(canTrade bool) *body.Form[accounts.KeyRequest] {
+func keyForm(byDefault auth.KeyRequest) *body.Form[auth.KeyRequest] {
 	return body.Of(
-		body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need().
+		body.Text("name", accounts.MaxKeyName, func(k *auth.KeyRequest, v string) { k.Name = v }).Need().
 			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
-		body.Flag("canTrade", func(k *accounts.KeyRequest,
+		body.Flag("canTrade", func(k *auth.KeyRequest,
 			v bool,
 		) {
 			k.CanTrade = v
-		}).As(edge.Field{Default: canTrade}),
-		body.Flag("canWithdraw", func(k *accounts.KeyRequest,
+		}).As(edge.Field{Default: byDefault.CanTrade}),
+		body.Flag("canWithdraw", func(k *auth.KeyRequest,
 			v bool,
 		) {
 			k.CanWithdraw = v
 		}).As(edge.Field{Default: false}),
+		body.Flag("canManageKeys", func(k *auth.KeyRequest, v bool) { k.CanManageKeys = v }).
+			As(edge.Field{Default: byDefault.CanManageKeys}),
 		body.Value("ipWhitelist", edge.KindArray, addresses,
-			func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }).
+			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
 			As(edge.Field{Range: []int64{0, accounts.MaxWhitelist}, Element: &edge.Field{}}),
-		body.Value("expiresAt", edge.KindText, dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }).
+		body.Value("expiresAt", edge.KindText, dateTime, func(k *auth.KeyRequest, ns int64) { k.ExpiresNs = ns }).
 			As(edge.Field{Nullable: true}),
 	)
 }
@@ -106,14 +114,14 @@ func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
-	return d.createKey(c, uint32(c.Principal.Account), false)
+	return d.createKey(c, ownKeyForm, accounts.Command{
+		Kind: accounts.CreateKey, User: uint32(c.Principal.Account), SignedBy: c.Principal.PublicKey,
+	})
 }
 
-// createKey creates a key and sends it with its private key, which no other answer shows. canTrade is
-// the member's default.
-func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Refusal {
-	cmd := accounts.Command{Kind: accounts.CreateKey, User: user, Key: accounts.KeyRequest{CanTrade: canTrade}}
-	if err := keyForms[canTrade].Decode(c.PostBody(), &cmd.Key); err != nil {
+// createKey creates a key and sends it with its private key, which no other answer shows.
+func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
+	if err := form.Decode(c.PostBody(), &cmd.Key); err != nil {
 		return err
 	}
 	res, err := d.do(cmd)
@@ -129,6 +137,7 @@ func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Ref
 func (d *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
 	_, err := d.do(accounts.Command{
 		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey"),
+		SignedBy: c.Principal.PublicKey,
 	})
 	if err == nil {
 		c.Private([]byte("{}"))
@@ -141,6 +150,13 @@ func appendKeyMembers(b []byte, k *accounts.APIKeyView) []byte {
 	b = encode.AppendString(append(b, `,"name":`...), k.Name)
 	b = appendBool(b, `,"canTrade":`, k.CanTrade)
 	b = appendBool(b, `,"canWithdraw":`, k.CanWithdraw)
+	b = appendBool(b, `,"canManageKeys":`, k.CanManageKeys)
+	b = append(b, `,"createdBy":`...)
+	if k.CreatedBy == "" {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendString(b, k.CreatedBy)
+	}
 	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte {
 		return encode.AppendString(b, *s)
 	})

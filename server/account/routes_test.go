@@ -135,10 +135,11 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 func TestAPIKeysLiveAndDie(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	made := servertest.ParseObject(t,
-		a.OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":["192.0.2.0/24",`+
-			`"2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
-	if got := servertest.KeysOf(made); got != "canTrade canWithdraw dateCreated expiresAt ipWhitelist isActive "+
-		"lastUsedAt name privateKey publicKey" {
+		operatorKey(a, `{"name":"top","canWithdraw":true,"ipWhitelist":["192.0.2.0/24","2001:db8::/32"]}`).
+			OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":`+
+				`["192.0.2.0/24","2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
+	if got := servertest.KeysOf(made); got != "canManageKeys canTrade canWithdraw createdBy dateCreated expiresAt "+
+		"ipWhitelist isActive lastUsedAt name privateKey publicKey" {
 		t.Errorf("members: %s", got)
 	}
 	if made["expiresAt"] != "2026-01-01T01:00:00.000Z" || made["dateCreated"] != "2026-01-01T00:00:00.000Z" ||
@@ -155,7 +156,7 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	k.OK("GET", "/api/apikeys", "")
 	var list []map[string]any
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
-	if len(list) != 2 {
+	if len(list) != 3 {
 		t.Fatalf("%d keys", len(list))
 	}
 	for _, item := range list {
@@ -186,7 +187,7 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	// A deleted key is invalid for the next request, also for its owner's.
-	second := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"second","canTrade":true}`).Body)
+	second := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"second"}`).Body)
 	s := &servertest.Keys{
 		Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
 		Private: second["privateKey"].(string),

@@ -104,9 +104,25 @@ func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
 	h.CheckTotals()
 }
 
+func TestAPriceOutOfTheBandIsABadRequest(t *testing.T) {
+	h, a, b := servertest.NewTradedExchange(t)
+	h.MustInternal("PATCH", "/pairs/BTC_USDT", `{"priceBandUp":"1.5","priceBandDown":"0.5"}`)
+	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)
+	a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":100}`)
+	for price, want := range map[string]int{"150": 200, "150.01": 400, "50": 200, "49.99": 400} {
+		c := a.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":`+price+`}`)
+		if want == 400 {
+			h.CheckRefusal(price, c, 400, "PRICE_OUT_OF_BAND", "price")
+		} else if c.Status != want {
+			t.Errorf("%s: %d %s", price, c.Status, c.Body)
+		}
+	}
+	h.CheckTotals()
+}
+
 func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
-	h.MustInternal("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":"10"}`)
+	h.MustInternal("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":"10","maxQuoteAmount":9900}`)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100,"clientOrderId":"x"}`)
 	const head = `{"side":"buy","currencyPairCode":"BTC_USDT",`
 	for _, c := range []struct {
@@ -121,6 +137,7 @@ func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
 		{head + `"amount":"0.00001","price":1}`, "AMOUNT_OFF_LOT", "amount", 400},
 		{head + `"amount":"99999999999999999999","price":1}`, "AMOUNT_OUT_OF_RANGE", "amount", 400},
 		{head + `"amount":1,"price":9}`, "BELOW_MIN_QUOTE_AMOUNT", "amount", 400},
+		{head + `"amount":"100.0001","price":99}`, "ABOVE_MAX_QUOTE_AMOUNT", "amount", 400},
 		{head + `"amount":100,"price":99}`, "INSUFFICIENT_FUNDS", "", 400},
 		{head + `"amount":100,"price":99,"clientOrderId":"p"}`, "INSUFFICIENT_FUNDS", "", 400},
 		{head + `"amount":"0.01","price":99}`, "BELOW_MIN_QUOTE_AMOUNT", "amount", 400},

@@ -15,12 +15,12 @@ import (
 	"tickhive/server/edge"
 )
 
-// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of
-// counters. The program counts nothing only for metrics, so without a scraper they cost nothing.
+// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of counters. The
+// program counts nothing for metrics alone, so they cost nothing without a scraper.
 type MetricsSource struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	// Loop returns the sequencer's counters (nil: none runs yet) and the number of queued batches.
+	// Loop returns the sequencer's counters and the number of queued batches. stats is nil while no loop runs.
 	Loop func() (stats *sequencer.LoopStats, queued int)
 	// Routes returns the route counters by listener: public, internal.
 	Routes func() map[string][]edge.RouteStat
@@ -54,14 +54,16 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tickhive_"+name, help, labels, nil)
 }
 
-// The metrics besides those of the Go and process collectors.
+// The metrics besides the Go runtime's and the process's.
 var (
 	descRequests = metric("requests_total", "Requests by listener, route and class of status.", "listener",
 		"method", "route", "status")
 	descLatency = metric("request_seconds", "Time in handlers, of one request in 64.",
 		"listener", "method", "route")
 	descConnections = metric("connections", "Open connections of the public listeners.")
-	descAccepts     = metric("accept_failures_total",
+	descEvicted     = metric("connections_evicted_total",
+		"Connections without a complete request, or idle longest, that were closed to make room for others.")
+	descAccepts = metric("accept_failures_total",
 		"Connections that a listener could not take for want of descriptors or memory.", "listener")
 	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
@@ -90,8 +92,8 @@ var (
 // Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRequests, descLatency, descConnections, descAccepts, descPanics, descCommands, descRejects, descTrades,
-		descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
+		descRequests, descLatency, descConnections, descEvicted, descAccepts, descPanics, descCommands, descRejects,
+		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 	} {
 		ch <- d
@@ -143,6 +145,7 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	}
 	srv := m.src.Server()
 	gauge(ch, descConnections, float64(srv.Connections()))
+	counter(ch, descEvicted, srv.Evicted())
 	counter(ch, descPanics, srv.Panics())
 	for _, a := range m.src.Accepts() {
 		counter(ch, descAccepts, a.Failures, a.Listener)
@@ -173,7 +176,7 @@ func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
 	gauge(ch, descViewAge, age.Seconds())
 }
 
-// Bytes of one retained record, for memory by kind (marketdata documents them at the types).
+// Bytes of one retained record of each kind, for the metric of memory; the types in marketdata state them.
 const (
 	bytesTrade  = 40
 	bytesCandle = 80

@@ -16,22 +16,42 @@ import (
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
 
-// pairRequest is the body of POST and PATCH /pairs, on top of the pair as it was.
+// pairRequest is the body of POST and PATCH /pairs, merged into the pair's current settings.
 type pairRequest struct {
 	engine.Instrument
-	// minQuote is text until the digits of the pair are known; it is nil when setsMin is for null.
-	minQuote []byte
-	setsMin  bool
+	// minQuote and maxQuote are text until the digits of the pair are known.
+	minQuote, maxQuote nullable
 }
 
-// pairChanges are the members of PATCH /pairs/{code}, which POST /pairs has too.
+// nullable is a decimal of a request; its text is nil when it is set to null.
+type nullable struct {
+	text []byte
+	set  bool
+}
+
+// pairChanges lists the members that PATCH /pairs/{code} and POST /pairs have in common.
 var pairChanges = []body.Member[pairRequest]{
 	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
-		p.minQuote, p.setsMin = r.Decimal(), true
-		if p.minQuote != nil && body.DecimalSign(p.minQuote) < 0 {
+		p.minQuote = nullable{r.Decimal(), true}
+		if p.minQuote.text != nil && body.DecimalSign(p.minQuote.text) < 0 {
 			r.Bad("must not be negative.")
 		}
-		return p.minQuote != nil
+		return p.minQuote.text != nil
+	}).As(edge.Field{Nullable: true}),
+	body.Read("maxQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
+		p.maxQuote = nullable{r.Decimal(), true}
+		if p.maxQuote.text != nil && body.DecimalSign(p.maxQuote.text) <= 0 {
+			r.Bad("must be above zero.")
+		}
+		return p.maxQuote.text != nil
+	}).As(edge.Field{Nullable: true}),
+	body.Read("priceBandUp", edge.KindDecimal, func(r *body.Reader, p *pairRequest) (given bool) {
+		p.BandUp, given = factor(r, engine.RateOne, engine.MaxBandUp, "must be a factor from 1 to 1,000,000")
+		return given
+	}).As(edge.Field{Nullable: true}),
+	body.Read("priceBandDown", edge.KindDecimal, func(r *body.Reader, p *pairRequest) (given bool) {
+		p.BandDown, given = factor(r, 1, engine.RateOne, "must be a factor above 0, at most 1,")
+		return given
 	}).As(edge.Field{Nullable: true}),
 	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
 	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
@@ -69,21 +89,46 @@ func rate(r *body.Reader) (v uint32, given bool) {
 	return uint32(u), true
 }
 
-// settle sets minQuoteAmount in the pair's digits and checks the pair.
-func (p *pairRequest) settle() *refuse.Refusal {
-	if p.setsMin {
-		p.MinQuote, p.HasMinQuote = fixed.U128{}, p.minQuote != nil
+// factor reads a member that must be a factor of the last trade, or null: 0.
+func factor(r *body.Reader, low, high uint64, rule string) (v uint64, given bool) {
+	text := r.Decimal()
+	if text == nil {
+		return 0, false
 	}
-	if p.minQuote != nil {
-		q, rest := fixed.MustText(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
-		if rest != 0 {
-			return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.",
-				p.DigitsTotal())
+	u, negative, res := fixed.TextUnits(text, engine.RateScale)
+	if negative || res != fixed.UnitsExact || uint64(u) < low || uint64(u) > high {
+		r.Bad(rule + " with at most 8 fractional digits.")
+		return 0, false
+	}
+	return uint64(u), true
+}
+
+// settle sets the limits of price x amount in the pair's digits and checks the pair.
+func (p *pairRequest) settle() *refuse.Refusal {
+	field := "minQuoteAmount"
+	for _, x := range [...]struct {
+		name string
+		from nullable
+		to   *fixed.U128
+	}{{"minQuoteAmount", p.minQuote, &p.MinQuote}, {"maxQuoteAmount", p.maxQuote, &p.MaxQuote}} {
+		if x.from.set {
+			*x.to, field = fixed.U128{}, x.name
 		}
-		p.MinQuote = q
+		if x.from.text == nil {
+			continue
+		}
+		q, rest := fixed.MustText(x.from.text).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
+		if rest != 0 {
+			return refuse.Param(x.name, "The member %s must have at most %d fractional digits.",
+				x.name, p.DigitsTotal())
+		}
+		*x.to = q
+	}
+	if p.minQuote.set {
+		p.HasMinQuote = p.minQuote.text != nil
 	}
 	if err := p.Validate(); err != nil {
-		return refuse.Param("minQuoteAmount", "The pair cannot be traded: %v.", err)
+		return refuse.Param(field, "The pair cannot be traded: %v.", err)
 	}
 	return nil
 }
@@ -148,10 +193,26 @@ func appendPair(b []byte, ins *engine.Instrument) []byte {
 	} else {
 		b = append(b, "null"...)
 	}
+	b = append(b, `,"maxQuoteAmount":`...)
+	if ins.MaxQuote.IsZero() {
+		b = append(b, "null"...)
+	} else {
+		b = fixed.AppendShortest(b, ins.MaxQuote.ToI128(), ins.DigitsTotal())
+	}
+	b = appendFactor(append(b, `,"priceBandUp":`...), ins.BandUp)
+	b = appendFactor(append(b, `,"priceBandDown":`...), ins.BandDown)
 	b = append(append(b, `,"state":"`...), ins.State.String()...)
 	b = encode.AppendRate(append(b, `","makerFee":`...), int64(ins.MakerFee), engine.RateScale)
 	b = encode.AppendRate(append(b, `,"takerFee":`...), int64(ins.TakerFee), engine.RateScale)
 	return append(b, '}')
+}
+
+// appendFactor appends a factor of the last trade; 0 is null.
+func appendFactor(b []byte, v uint64) []byte {
+	if v == 0 {
+		return append(b, "null"...)
+	}
+	return encode.AppendRate(b, int64(v), engine.RateScale)
 }
 
 // getPair serves GET /pairs/{code}.

@@ -18,13 +18,17 @@ import (
 	"tickhive/server/encode"
 )
 
-// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
 		{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
 			Members: clockForm.Members(),
+		},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
+			Schema: "AcceptClock", Members: acceptForm.Members(),
 		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
@@ -45,7 +49,8 @@ func systemRoutes(s *Server) []*edge.Route {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
 			Handle: func(c *edge.Ctx) *refuse.Refusal {
-				c.Request.Header.DelBytes(edge.ReqAcceptEncoding) // never compressed: it costs more than it saves here
+				// do not compress: on loopback it costs more than it saves
+				c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
 				scrape(c.RequestCtx)
 				return nil
 			},
@@ -99,7 +104,7 @@ func duration(r *body.Reader) (d time.Duration, given bool) {
 	return d, err == nil
 }
 
-// setClock serves POST /clock. It answers after all work that fell due is published.
+// setClock serves POST /clock. It answers after the work that became due is done and published.
 func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	var q clockRequest
 	if err := clockForm.Decode(c.PostBody(), &q); err != nil {
@@ -131,6 +136,33 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 			e = refuse.Param(field, "The member %s must not move the clock back.", field)
 		}
 		return e
+	}
+	s.sendClock(c)
+	return nil
+}
+
+// acceptForm is the body of POST /clock/accept: none, or an object without members.
+var acceptForm = body.Of[struct{}]()
+
+// acceptClock serves POST /clock/accept: a real clock that holds a step of the machine's follows
+// it. It answers after all work that fell due is published.
+func (s *Server) acceptClock(c *edge.Ctx) *refuse.Refusal {
+	if text := c.PostBody(); len(text) > 0 {
+		if err := acceptForm.Decode(text, &struct{}{}); err != nil {
+			return err
+		}
+	}
+	steady, ok := s.opt.Clock.(*clock.Steady)
+	if !ok {
+		return refuse.New(refuse.Conflict, "", "The clock is virtual and does not follow the machine's: "+
+			"move it by POST /internal/v1/clock.")
+	}
+	s.opt.Log.Info("the machine's clock was accepted", "ahead", steady.Ahead(), "requestId", c.RequestID())
+	steady.Accept()
+	for range 2 { // the first wakes the loop, the second runs after what fell due
+		if err := s.opt.Exchange.Query(func() {}); err != nil {
+			return entry.Unconfirmed(err, "What fell due", "look at the clock.")
+		}
 	}
 	s.sendClock(c)
 	return nil
@@ -183,7 +215,7 @@ var logLevels = []body.Word[slog.Level]{
 
 var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
 
-// setLog serves PATCH /log, which sets the level of the log.
+// setLog serves PATCH /log, which changes the log's level.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
 	var level slog.Level
 	if err := logForm.Decode(c.PostBody(), &level); err != nil {

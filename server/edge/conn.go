@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"fmt"
+	"container/list"
 	"io"
 	"net"
 	"net/netip"
@@ -12,8 +12,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of the lingering close of a connection whose request was refused before it was
-// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
+// Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
+// the connection. Closing with unread data would send a reset, and the client's kernel would then drop the
+// answer.
 const (
 	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
@@ -22,66 +23,101 @@ const (
 	shutdownReadTime = time.Second
 )
 
-// ConnTable counts the open connections, in total and per address (IPv6 by /64).
-type ConnTable struct {
-	mu     sync.Mutex
-	perIP  map[netip.Addr]int
-	conns  map[*CountedConn]struct{}
-	open   int
-	limit  int // in total
-	each   int // per address; below 0: unlimited
-	exempt []netip.Prefix
+// ConnLimits are the limits of a table of connections; 0 means unlimited, except for Total.
+type ConnLimits struct {
+	Total      int
+	PerAddress int // IPv6 by /64
+	PerNetwork int // by /24 and /48; loopback is exempt
+	// Connections from Exempt addresses have no limit but Total, and are not closed to make room for others.
+	Exempt []netip.Prefix
 }
 
-// NewConnTable returns a table of at most limit connections, each of them per address outside exempt.
-func NewConnTable(limit, each int, exempt []netip.Prefix) *ConnTable {
+// ConnTable counts the open connections, in total, per address and per network. Any goroutine may
+// use it.
+type ConnTable struct {
+	limits ConnLimits
+
+	mu      sync.Mutex
+	perIP   map[netip.Addr]int
+	perNet  map[netip.Addr]int
+	conns   map[*CountedConn]struct{}
+	open    int
+	evicted uint64
+
+	// connections without a complete request, as *CountedConn in the order of their accepts; some may have had
+	// one since
+	unserved list.List
+	victims  []victim // the connections that had waited longest when they were last sorted, longest last
+	nextLook time.Time
+}
+
+// NewConnTable returns an empty table with these limits.
+func NewConnTable(limits ConnLimits) *ConnTable {
 	return &ConnTable{
-		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit,
-		each: each, exempt: exempt,
+		limits: limits, perIP: make(map[netip.Addr]int), perNet: make(map[netip.Addr]int),
+		conns: make(map[*CountedConn]struct{}),
 	}
 }
 
-// count counts a connection, or returns the answer that refuses it.
-func (t *ConnTable) count(ip netip.Addr) (refusal []byte) {
+// enter counts a connection and wraps it, or returns the answer that refuses it. When the table is full, it
+// first closes the least useful connection.
+func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal []byte) {
+	exempt := contains(t.limits.Exempt, ip)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open >= t.limit {
-		return answerFull
+	switch {
+	case !exempt && reached(t.perIP[clientKey(ip)], t.limits.PerAddress):
+		return nil, answerPerIP
+	case !exempt && !ip.IsLoopback() && reached(t.perNet[networkOf(ip)], t.limits.PerNetwork):
+		return nil, answerPerNet
 	}
-	key := clientKey(ip)
-	if t.each >= 0 && t.perIP[key] >= t.each && !contains(t.exempt, ip) {
-		return answerPerIP
+	for t.open >= t.limits.Total {
+		v := t.leastUseful()
+		if v == nil {
+			return nil, answerFull
+		}
+		t.evicted++
+		t.mu.Unlock()
+		_ = v.Close() // the requests of that connection fail in any case
+		t.mu.Lock()
 	}
 	t.open++
-	t.perIP[key]++
-	return nil
+	t.perIP[clientKey(ip)]++
+	t.perNet[networkOf(ip)]++
+	c = newCounted(conn, t, ip, exempt)
+	t.conns[c] = struct{}{}
+	if !exempt {
+		c.place = t.unserved.PushBack(c)
+	}
+	return c, nil
 }
 
-// untrack removes a connection from those that part touches; it counts until leave.
+func reached(n, limit int) bool { return limit > 0 && n >= limit }
+
+// untrack removes a connection from the ones that setShutdownDeadlines changes. The connection counts until
+// uncount.
 func (t *ConnTable) untrack(c *CountedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
-}
-
-// uncount stops counting a connection; call it once the descriptor is free.
-func (t *ConnTable) uncount(ip netip.Addr) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	key := clientKey(ip)
-	t.open--
-	if t.perIP[key]--; t.perIP[key] == 0 {
-		delete(t.perIP, key)
+	if c.place != nil {
+		t.unserved.Remove(c.place) // no effect when the list no longer has the connection
 	}
 }
 
-// track wraps a connection that enter has counted.
-func (t *ConnTable) track(conn net.Conn, ip netip.Addr) *CountedConn {
-	c := &CountedConn{Conn: conn, table: t, ip: ip}
+// uncount stops counting a connection. It must be called after the descriptor is closed.
+func (t *ConnTable) uncount(ip netip.Addr) {
 	t.mu.Lock()
-	t.conns[c] = struct{}{}
-	t.mu.Unlock()
-	return c
+	defer t.mu.Unlock()
+	t.open--
+	decrement(t.perIP, clientKey(ip))
+	decrement(t.perNet, networkOf(ip))
+}
+
+func decrement(counts map[netip.Addr]int, key netip.Addr) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
 }
 
 // setShutdownDeadlines refuses requests that do not arrive within shutdownReadTime, by a read deadline.
@@ -90,7 +126,7 @@ func (t *ConnTable) setShutdownDeadlines() {
 	defer t.mu.Unlock()
 	until := time.Now().Add(shutdownReadTime)
 	for c := range t.conns {
-		_ = c.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
+		_ = c.Conn.SetReadDeadline(until) // the error does not matter: a closed connection has no reader
 	}
 }
 
@@ -101,14 +137,23 @@ func (t *ConnTable) Open() int {
 	return t.open
 }
 
+// Evicted returns the number of connections that were closed to make room for others.
+func (t *ConnTable) Evicted() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.evicted
+}
+
 var (
 	answerFull = refusal("503 Service Unavailable", refuse.Unavailable,
 		"The server has reached its limit of open connections; try again in a second.")
 	answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
 		"This address has reached its limit of open connections; close one first.")
+	answerPerNet = refusal("429 Too Many Requests", refuse.RateLimit,
+		"This network (/24, or /48 of IPv6) has reached its share of the open connections; close one first.")
 )
 
-// refusal returns the whole answer to a connection that is refused.
+// refusal returns the complete answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
@@ -116,14 +161,25 @@ func refusal(status string, code refuse.Code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// CountedConn is a connection that leaves the table once it is closed. Its close lingers when
-// the request was refused unread.
+// CountedConn is a counted connection. Closing it removes it from the table. The close lingers when a request
+// was refused unread.
 type CountedConn struct {
 	net.Conn
 	table  *ConnTable
 	ip     netip.Addr
+	exempt bool
+	place  *list.Element // its element in table.unserved; guarded by table.mu
+	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn_full.go
+	served bool          // a request has been complete; owner: the connection's goroutine
 	linger atomic.Bool
 	closed atomic.Bool
+}
+
+// newCounted wraps a connection that has just been accepted.
+func newCounted(conn net.Conn, t *ConnTable, ip netip.Addr, exempt bool) *CountedConn {
+	c := &CountedConn{Conn: conn, table: t, ip: ip, exempt: exempt}
+	c.use.Store(rankOf(false, time.Now()))
+	return c
 }
 
 // lingerOnClose makes the close of c first read what the client still sends.
@@ -143,25 +199,9 @@ func (c *CountedConn) Close() error {
 	c.table.untrack(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
-			_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+			_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
 			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 		}
 	}
 	return c.Conn.Close()
-}
-
-// extendingReader extends the write deadline for each piece of a streamed body, so that a slow
-// client receives a large answer as long as it keeps reading.
-type extendingReader struct {
-	r       io.Reader
-	conn    net.Conn
-	timeout time.Duration
-}
-
-// Read implements io.Reader.
-func (p *extendingReader) Read(b []byte) (int, error) {
-	if err := p.conn.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
-		return 0, fmt.Errorf("server: write deadline: %w", err)
-	}
-	return p.r.Read(b)
 }

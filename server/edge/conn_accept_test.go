@@ -61,7 +61,7 @@ func (l *scriptedListener) Addr() net.Addr {
 func limitedFor(ln net.Listener) (*limitedListener, *acceptStats, *strings.Builder) {
 	var text strings.Builder
 	stats := &acceptStats{clock: clock.Real{}, log: slog.New(slog.NewTextHandler(&text, nil))}
-	return newLimitedListener(ln, NewConnTable(100, -1, nil), stats), stats, &text
+	return newLimitedListener(ln, NewConnTable(ConnLimits{Total: 100}), stats), stats, &text
 }
 
 // A listener keeps working when descriptors or memory run out for a moment: it waits 5 ms,
@@ -185,10 +185,10 @@ func TestAcceptEndsWithTheListener(t *testing.T) {
 // is closed.
 func TestALingeringConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := NewConnTable(10, -1, nil)
+		table := NewConnTable(ConnLimits{Total: 10})
 		near, far := net.Pipe()
-		c := table.track(halfConn{near}, addrOf(nil))
-		if why := table.count(c.ip); why != nil {
+		c, why := table.enter(halfConn{near}, addrOf(nil))
+		if why != nil {
 			t.Fatalf("%s", why)
 		}
 		lingerOnClose(c)

@@ -12,7 +12,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// statuses maps the code of every refusal to its HTTP status. No other table does.
+// statuses maps the code of every refusal to its HTTP status. It is the only table that does.
 var statuses = map[refuse.Code]int{
 	refuse.InvalidParam:      fasthttp.StatusBadRequest,
 	refuse.InsufficientFunds: fasthttp.StatusBadRequest,
@@ -47,12 +47,13 @@ var statuses = map[refuse.Code]int{
 // init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks
 // the pair's rules, and 409 when only the current state of the market forbids the order.
 func init() {
-	for r := engine.PriceNotPositive; r <= engine.InvalidPair; r++ {
+	for r := engine.PriceNotPositive; r <= engine.AboveMaxQuoteAmount; r++ {
 		var status int
 		switch r {
 		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
 			engine.AmountNotPositive, engine.AmountOffLot, engine.AmountOutOfRange,
-			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.InsufficientFunds:
+			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.AboveMaxQuoteAmount,
+			engine.PriceOutOfBand, engine.InsufficientFunds:
 			status = fasthttp.StatusBadRequest
 		default:
 			status = fasthttp.StatusConflict

@@ -5,8 +5,13 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/valyala/fasthttp"
+
 	"tickhive/internal/refuse"
 )
+
+// networkShare is the part of all connections, one in networkShare, that one network may hold.
+const networkShare = 4
 
 // Server is the public edge: one listener, or two when the aggregator namespace has its
 // own. New makes it, Serve runs it; any goroutine may call every method.
@@ -20,7 +25,7 @@ type Server struct {
 	conns      *ConnTable
 }
 
-// New makes a server that answers 503 until SetReady. It opens nothing.
+// New returns a server that answers 503 to most routes until SetReady. It opens no socket.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -33,7 +38,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.clients = &clientIPs{proxies: proxies}
 	exempt, _ := prefixes(o.Rate.Allow)
-	s.conns = NewConnTable(o.Connections, o.ConnectionsPerIP, append(exempt, proxies...))
+	s.conns = NewConnTable(ConnLimits{
+		Total: o.Connections, PerAddress: max(o.ConnectionsPerIP, 0), PerNetwork: max(o.Connections/networkShare, 1),
+		Exempt: append(exempt, proxies...),
+	})
 	limit, err := newLimiter(o.Rate, s.clients)
 	if err != nil {
 		return nil, err
@@ -41,7 +49,8 @@ func New(o Options) (*Server, error) {
 	base := ListenerOptions{
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
-		auth: o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		pieces: newPieceTable(exempt),
+		auth:   o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		gzip:           &gzipMaker{machineNs: o.MachineNs},
 		aggregatorHost: o.AggregatorHost,
 	}
@@ -83,6 +92,9 @@ func namespace(table []*Route, n Namespace) []*Route {
 // Serve answers requests on the public listener until Shutdown.
 func (s *Server) Serve(ln net.Listener) error { return s.public.Serve(ln) }
 
+// Handler answers a request without a connection.
+func (s *Server) Handler() fasthttp.RequestHandler { return s.public.HTTP.Handler }
+
 // ServeAggregator serves the aggregator's listener. It panics without SplitAggregator.
 func (s *Server) ServeAggregator(ln net.Listener) error {
 	if s.aggregator == nil {
@@ -91,7 +103,7 @@ func (s *Server) ServeAggregator(ln net.Listener) error {
 	return s.aggregator.Serve(ln)
 }
 
-// SetReady makes every route answer. Before it, every route that is not Early answers 503.
+// SetReady makes every route answer. Before it, routes that are not Early answer 503.
 func (s *Server) SetReady() { s.ready.Store(true) }
 
 // Ready reports whether SetReady was called.
@@ -141,3 +153,6 @@ func (s *Server) Accepts() []AcceptStat {
 
 // Connections returns the number of open connections.
 func (s *Server) Connections() int { return s.conns.Open() }
+
+// Evicted returns the number of connections that were closed to make room for others.
+func (s *Server) Evicted() uint64 { return s.conns.Evicted() }

@@ -1,6 +1,10 @@
 package edge_test
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -137,6 +141,42 @@ func TestConnectionsPerIP(t *testing.T) {
 	for _, free := range []string{"192.0.2.6", "2001:db8:0:1::1", "192.0.2.77"} {
 		if a := m.Raw(free, ask); a.Status != 200 {
 			t.Errorf("%s: %d", free, a.Status)
+		}
+	}
+}
+
+// Connections that never complete a request do not keep others out: a full server closes the
+// oldest of them.
+func TestHalfRequestsDoNotFillTheServer(t *testing.T) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.Connections = 4 })
+	var half []net.Conn
+	for _, ip := range []string{"192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"} {
+		conn, err := m.Dial(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := io.WriteString(conn, "GET /api/time HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
+			t.Fatal(err)
+		}
+		half = append(half, conn)
+	}
+	const ask = "GET /api/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	if a := m.Raw("100.64.0.1", ask); a.Status != 200 {
+		t.Errorf("another client: %d %s", a.Status, a.Body)
+	}
+	if n, err := half[0].Read(make([]byte, 1)); err == nil {
+		t.Errorf("the oldest connection reads %d bytes", n)
+	}
+	if m.Server.Evicted() != 1 {
+		t.Errorf("%d connections closed for others, want 1", m.Server.Evicted())
+	}
+	for i, conn := range half[1:] {
+		if _, err := io.WriteString(conn, "\r\n\r\n"); err != nil {
+			t.Errorf("connection %d: %v", i+1, err)
+		}
+		if res, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || res.StatusCode != 200 {
+			t.Errorf("connection %d: %v %v", i+1, res, err)
 		}
 	}
 }

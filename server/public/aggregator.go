@@ -12,13 +12,12 @@ import (
 	"tickhive/server/encode"
 )
 
-// aggregatorAlias is the second prefix of the aggregator namespace: the same routes, which answer
-// the same bytes.
+// aggregatorAlias is a second path prefix of the aggregator routes; both prefixes answer the same bytes.
 const aggregatorAlias = "/v1/spot/market"
 
 const tickerName = "ticker_id"
 
-// tradeTypes lists the sides of a taker that historical_trades filters by.
+// tradeTypes lists the taker's sides by which historical_trades can be filtered.
 var tradeTypes = []string{"buy", "sell"}
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
@@ -31,7 +30,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
 	ticker := edge.ParamPair(tickerName, true)
-	count := func(name string) edge.Field { // Ctx.Saturating takes any number of digits
+	count := func(name string) edge.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
 		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
 	}
 	var all []*edge.Route
@@ -58,7 +57,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	return all
 }
 
-// cachedDepth is the depth whose document is cached, besides the full book.
+// cachedDepth is the depth whose book is cached with the view; the full book is cached too.
 const cachedDepth = 100
 
 func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
@@ -90,7 +89,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
 }
 
-// aggBookDoc returns the document that is cached. The first part of its text has the pair's
+// aggBookDoc returns the aggregator's book as a document to cache. The first part of its text holds the pair's
 // code and the book's time.
 func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 	text := aggregator.Book(v, levels)
@@ -98,11 +97,10 @@ func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 }
 
 const (
-	// sendCachedTrades is the limit whose document is cached.
+	// cachedTrades is the limit whose page of trades is cached with the view.
 	cachedTrades = 100
-	// minStreamedTrades is the number of trades above which an answer is written in pieces, to
-	// bound the memory of a request
-	// (docs/contract/listing.md#historical-trades).
+	// minStreamedTrades is the number of trades above which an answer is written in pieces, which bounds the
+	// memory of a request (docs/contract/listing.md#historical-trades).
 	minStreamedTrades = 4096
 )
 
@@ -119,23 +117,32 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	sel := m.selectTrades(c, v, f)
+	if plain && f.Limit == cachedTrades {
+		return m.sendCachedTrades(c, v, sel)
+	}
+	if sel.Len() > minStreamedTrades {
+		return m.streamPieces(c, v, sel, splitTrades, func(piece func(dst, text []byte) []byte) io.Reader {
+			return aggregator.NewTradesReader(v, sel, piece)
+		})
+	}
+	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+}
+
+// selectTrades returns the trades of v that pass the filter, and flags an answer that lacks trades
+// which retention has dropped.
+func (m *Market) selectTrades(c *edge.Ctx, v *marketdata.View, f aggregator.Filter) aggregator.Selection {
 	sel := aggregator.Select(&v.Trades, f)
 	startNs := int64(-1 << 63)
 	if f.StartMs > startNs/1_000_000 {
 		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
 	}
 	m.flagTruncated(c, v, sel.Oldest, startNs)
-	if plain && f.Limit == cachedTrades {
-		return m.sendCachedTrades(c, v, sel)
-	}
-	if sel.Len() > minStreamedTrades {
-		return m.streamTrades(c, v, sel)
-	}
-	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+	return sel
 }
 
-// tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
-// the request has no filter but a limit.
+// tradesFilter reads the parameters in the order of docs/contract/api.md. plain reports that the request has at
+// most a limit, so a cached page may answer it.
 func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", tradeTypes...)
@@ -184,11 +191,19 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	return v.Cache(marketdata.DocAggTrades100, d)
 }
 
-// streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the
-// body (the pair, the form of decimals and the trades) instead of the body.
-func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+// The forms of answers with trades, which their tags tell apart.
+const (
+	splitTrades = iota + 1 // historical_trades: by the taker's side
+	capTape                // CoinMarketCap's: one list
+)
+
+// streamPieces writes an answer with trades in pieces, which reader renders from the view. Its tag
+// hashes the inputs of the body (form, pair, form of decimals and trades) instead of the body.
+func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection, form uint64,
+	reader func(piece func(dst, text []byte) []byte) io.Reader,
+) *refuse.Refusal {
 	var piece func(dst, text []byte) []byte
-	hash := edge.TagHash([]byte(v.Instrument.Code))
+	hash := edge.JoinTag(edge.TagHash([]byte(v.Instrument.Code)), form)
 	if c.DecimalsText {
 		piece = edge.AppendQuotedDecimals
 		hash = edge.JoinTag(hash, 1)
@@ -200,8 +215,11 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	if sel.Sell {
 		sides |= 2
 	}
-	newest := v.Trades.At(sel.High)
-	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, uint64(newest.TimeNs)} {
+	var newestNs uint64
+	if sel.Len() > 0 {
+		newestNs = uint64(v.Trades.At(sel.High).TimeNs)
+	}
+	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, newestNs} {
 		hash = edge.JoinTag(hash, part)
 	}
 	if !c.SendHead(hash, uint64(v.TradesSeq)) {
@@ -209,8 +227,7 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	}
 	size := int64(-1)
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
-		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
+		size, _ = io.Copy(io.Discard, reader(piece)) // reads memory only
 	}
-	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
-	return nil
+	return c.SendPieces(reader(piece), int(size))
 }

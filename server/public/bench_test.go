@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/public"
@@ -79,40 +79,27 @@ func (l *oneListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 const benchPairs = 40
 
-// benchMarket is a core and market data without a loop, whose cost is not the server's.
+// benchMarket is a market without a loop, whose cost is not the server's. Each change is published.
 type benchMarket struct {
-	core   *engine.Core
-	feed   *marketdata.Feed
-	clock  *clock.Manual
-	pairs  map[string]engine.PairID
-	events []engine.Event
-	n      int
+	*markettest.Market
+	pairs map[string]engine.PairID
+	n     int
 }
 
 func newDirect() *benchMarket {
-	return &benchMarket{
-		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		clock: clock.NewManual(servertest.StartNs), pairs: map[string]engine.PairID{},
-	}
-}
-
-func (m *benchMarket) apply(cmd engine.Command) {
-	cmd.TimeNs = m.clock.NowNs()
-	m.events = m.core.Apply(&cmd, m.events[:0])
-	m.feed.Fold(m.events)
-	m.feed.Publish(cmd.TimeNs)
+	return &benchMarket{Market: markettest.New(marketdata.Options{}), pairs: map[string]engine.PairID{}}
 }
 
 func (m *benchMarket) pair(code string) {
-	m.pairs[code] = engine.PairID(len(m.pairs))
-	base, quote, _ := strings.Cut(code, "_")
-	m.apply(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
-		Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 8, MakerFee: 100_000, TakerFee: 200_000,
-	}})
+	i := markettest.Instrument(code, 2, 8)
+	i.MakerFee, i.TakerFee = 100_000, 200_000
+	m.pairs[code] = m.AddPair(i)
+	m.Publish()
 }
 
 func (m *benchMarket) limit(code string, side engine.Side, price, amount int64) {
-	m.apply(engine.Command{Kind: engine.Place, Pair: m.pairs[code], Side: side, Price: price, Amount: amount})
+	m.Limit(m.pairs[code], side, price, amount)
+	m.Publish()
 }
 
 // newBenchMarket returns a market of 40 pairs with deep books.
@@ -170,8 +157,8 @@ func runCPU(b *testing.B, l *oneListener, c *feedConn) {
 
 func (m *benchMarket) options() edge.Options {
 	return edge.Options{
-		Clock:     m.clock,
-		Resources: []edge.Resource{public.New(public.Options{Board: m.feed.Board(), Clock: m.clock}).Routes},
+		Clock:     m.Clock,
+		Resources: []edge.Resource{public.New(public.Options{Board: m.Feed.Board(), Clock: m.Clock}).Routes},
 	}
 }
 

@@ -8,64 +8,47 @@ import (
 
 	"tickhive/aggregator"
 	"tickhive/engine"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
 
-// docMarket is a feed of pairs with a book of 60 a side and 200 trades, and roots of it
-// that differ by one trade and one level of the first pair each.
-type docMarket struct {
-	core  *engine.Core
-	feed  *marketdata.Feed
-	out   []engine.Event
-	nowNs int64
-}
+// docMarket is a market without a loop whose clock passes a millisecond a command.
+type docMarket struct{ *markettest.Market }
 
-func newDocMarket(pairs int) *docMarket {
-	m := &docMarket{
-		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		nowNs: 1_767_225_600_000_000_000,
-	}
+// newDocMarket returns a market of pairs with a book of 60 levels a side and 200 trades each.
+func newDocMarket(pairs int) docMarket {
+	m := docMarket{markettest.New(marketdata.Options{})}
 	for p := range engine.PairID(pairs) {
 		m.pair(p)
 		for k := int64(1); k <= 60; k++ {
-			m.apply(engine.Command{
-				Kind: engine.Place, Pair: p, Side: engine.Buy,
-				Price: 6_500_000 - k, Amount: k * 12_345_678,
-			})
-			m.apply(engine.Command{
-				Kind: engine.Place, Pair: p, Side: engine.Sell,
-				Price: 6_500_000 + k, Amount: k << 50,
-			})
+			m.Limit(p, engine.Buy, 6_500_000-k, k*12_345_678)
+			m.Limit(p, engine.Sell, 6_500_000+k, k<<50)
 		}
 		for range 200 {
-			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy, Price: 6_500_001, Amount: 123_456})
+			m.Limit(p, engine.Buy, 6_500_001, 123_456)
 		}
 	}
-	m.feed.Publish(m.nowNs)
+	m.Publish()
 	return m
 }
 
-func (m *docMarket) pair(p engine.PairID) {
-	code := fmt.Sprintf("P%04d", p)
-	m.apply(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
-		Code: code + "_USDT", Base: code, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8,
-	}})
+func (m docMarket) pair(p engine.PairID) {
+	m.AddPair(markettest.Instrument(fmt.Sprintf("P%04d_USDT", p), 2, 8))
 }
 
-func (m *docMarket) apply(cmd engine.Command) {
-	m.nowNs += 1_000_000
-	cmd.TimeNs = m.nowNs
-	m.out = m.core.Apply(&cmd, m.out[:0])
-	m.feed.Fold(m.out)
+// Limit places a limit order a millisecond after the one before.
+func (m docMarket) Limit(p engine.PairID, side engine.Side, price, amount int64) {
+	m.Pass(1_000_000)
+	m.Market.Limit(p, side, price, amount)
 }
 
 // next trades once at the touch and changes a level further down.
-func (m *docMarket) next() *marketdata.Root {
-	m.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 6_499_970, Amount: 10_000})
-	m.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 6_500_001, Amount: 10_000})
-	m.feed.Publish(m.nowNs)
-	return m.feed.Board().Load()
+func (m docMarket) next() *marketdata.Root {
+	m.Limit(0, engine.Buy, 6_499_970, 10_000)
+	m.Limit(0, engine.Buy, 6_500_001, 10_000)
+	m.Publish()
+	return m.Feed.Board().Load()
 }
 
 // BenchmarkDocument measures docs/internals/performance.md#h4 by itself: a document made after one

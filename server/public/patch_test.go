@@ -7,6 +7,7 @@ import (
 
 	"tickhive/aggregator"
 	"tickhive/engine"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -18,23 +19,22 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 	for _, keep := range []int{1, 50, 100, 150, 10_000} {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 1))
-		m := &docMarket{core: engine.NewCore(engine.Options{}), nowNs: 1_767_225_600_000_000_000}
-		m.feed = marketdata.NewFeed(marketdata.Options{TradesMin: keep, TradesMax: max(keep, 1000)})
+		m := docMarket{markettest.New(marketdata.Options{TradesMin: keep, TradesMax: max(keep, 1000)})}
 		m.pair(0)
 		patched := 0
 		for range 600 {
 			for range 1 + rng.IntN(4)*rng.IntN(20) {
 				side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
 				if rng.IntN(100) == 0 {
-					m.nowNs += 3_600_000_000_000
+					m.Pass(3_600_000_000_000)
 				}
-				m.apply(engine.Command{Kind: engine.Place, Side: side, Price: price, Amount: 1 + rng.Int64N(9)})
+				m.Limit(0, side, price, 1+rng.Int64N(9))
 			}
-			m.feed.Publish(m.nowNs)
+			m.Publish()
 			if rng.IntN(3) == 0 {
 				continue
 			}
-			v := m.feed.Board().Load().View(0)
+			v := m.Feed.Board().Load().View(0)
 			if v.Previous(marketdata.DocDeals) != nil {
 				patched++
 			}
@@ -68,10 +68,7 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 	for round := range 6 {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 2))
-		m := &docMarket{
-			core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-			nowNs: 1_767_225_600_000_000_000,
-		}
+		m := docMarket{markettest.New(marketdata.Options{})}
 		for p := range engine.PairID(pairs) {
 			m.pair(p)
 		}
@@ -89,18 +86,17 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
 			switch {
 			case rng.IntN(40) == 0:
-				m.nowNs += 40_000_000_000_000
+				m.Pass(40_000_000_000_000)
 			case rng.IntN(3) == 0: // empties a side, so that the row may disappear
-				m.apply(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
+				m.Do(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
 			default:
-				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 +
-					rng.Int64N(1<<uint(rng.IntN(30)))})
+				m.Limit(p, side, price, 1+rng.Int64N(1<<uint(rng.IntN(30))))
 			}
 			if rng.IntN(3) == 0 {
 				continue
 			}
-			m.feed.Publish(m.nowNs)
-			root := m.feed.Board().Load()
+			m.Publish()
+			root := m.Feed.Board().Load()
 			now += sharedFloorNs
 			clock := func() int64 { return now }
 			for _, d := range [][2]*sharedDoc{

@@ -22,7 +22,7 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 	x.trade(6000)
 	x.runPublished()
 	x.read(c) // what was queued: from trade 1 on
-	first := uint64(x.market.Board().Load().View(0).Trades.First())
+	first := uint64(x.market.Feed.Board().Load().View(0).Trades.First())
 	next, starts := uint64(0), 0
 	for range 20 {
 		x.startPending(c)
@@ -53,16 +53,16 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	for i := range int64(60_000) {
-		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
+		x.market.Limit(0, engine.Buy, 100+i, 12_345_678)
 	}
-	x.market.Publish(x.clk.NowNs())
+	x.market.Publish()
 	for _, extra := range []string{"", `,"fromSeq":0`} { // a resume may be as large
 		c := x.connect()
 		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"depth":0,"interval":0`+extra+`}`)
 		if n := c.backlog.waitingBytes(); n <= maxUpdateBytes {
 			t.Errorf("%d bytes wait: the snapshot is missing, or smaller than the queue", n)
 		}
-		seq := uint64(x.market.Board().Load().View(0).BookSeq)
+		seq := uint64(x.market.Feed.Board().Load().View(0).BookSeq)
 		x.bid(0, 50+int64(len(extra)))
 		x.runPublished()
 		messages, code := x.read(c)
@@ -84,9 +84,9 @@ func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 func TestSnapshotsWaitForRoom(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	for i := range int64(20_000) {
-		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
+		x.market.Limit(0, engine.Buy, 100+i, 12_345_678)
 	}
-	x.market.Publish(x.clk.NowNs())
+	x.market.Publish()
 	c := x.connect()
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"depth":0}`)
 	messages, _ := x.read(c)
@@ -112,7 +112,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	x.read(first)
 	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the current seq; a future seq: a gap
 		x.bid(0, 50+int64(i))
-		now := uint64(x.market.Board().Load().View(0).BookSeq)
+		now := uint64(x.market.Feed.Board().Load().View(0).BookSeq)
 		second := x.connect()
 		x.ask(second, fmt.Sprintf(`%s,"fromSeq":%d}`, head, now+uint64(c.ahead)))
 		messages, _ := x.read(second)
@@ -129,7 +129,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 			t.Errorf("the live subscriber received %+v", messages)
 		}
 		x.bid(0, 60+int64(i))
-		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Board().Load())
+		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Feed.Board().Load())
 		x.deliver()
 		for _, conn := range []*conn{first, second} {
 			if messages, _ := x.read(conn); len(messages) != 1 || messages[0].PrevSeq != now {

@@ -60,7 +60,7 @@ func TestStatusSnapshotIsCurrent(t *testing.T) {
 		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.nowMs()), '}')
 	}
 	for range 2 {
-		x.clk.Set(x.clk.NowNs() + (5 * time.Second).Nanoseconds())
+		x.market.Pass((5 * time.Second).Nanoseconds())
 		c := x.connect()
 		x.ask(c, `{"op":"subscribe","channel":"status"}`)
 		messages, _ := x.read(c)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/public"
@@ -26,7 +26,7 @@ const testEpoch = "00112233445566aa"
 // live is a running exchange with streams on a loopback port.
 type live struct {
 	t      *testing.T
-	loop   *sequencer.Loop
+	loop   *markettest.Loop
 	feed   *marketdata.Feed
 	hub    *stream.Hub
 	srv    *edge.Server
@@ -44,7 +44,8 @@ func newLive(t *testing.T, pairs int) *live {
 
 func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Options)) *live {
 	t.Helper()
-	feed := marketdata.NewFeed(marketdata.Options{})
+	rig := markettest.New(marketdata.Options{})
+	feed := rig.Feed
 	clk := clock.Real{}
 	x := &live{t: t, feed: feed}
 	hubOptions := stream.Options{
@@ -67,10 +68,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 		t.Fatal(err)
 	}
 	x.srv = srv
-	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{feed.Sink(), x.hub},
-	})
-	go x.loop.Run()
+	x.loop = rig.Run(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{feed.Sink(), x.hub}})
 	go x.hub.Run()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,10 +80,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 	go func() { _ = srv.Serve(ln); close(served) }()
 	for i := range pairs {
 		code := fmt.Sprintf("C%02d_USDT", i)
-		base, quote, _ := strings.Cut(code, "_")
-		x.submit(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
-			Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4,
-		}})
+		x.loop.AddPairs(markettest.Instrument(code, 2, 4))
 		x.pairs = append(x.pairs, code)
 	}
 	srv.SetReady()
@@ -100,17 +95,12 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 		defer cancel()
 		_ = srv.Shutdown(ctx)
 		<-served
-		x.loop.Stop()
 	}
 	t.Cleanup(x.stop)
 	return x
 }
 
-func (x *live) submit(cmds ...engine.Command) {
-	if err := x.loop.Submit(&sequencer.Batch{Commands: cmds}); err != nil {
-		x.t.Error(err)
-	}
-}
+func (x *live) submit(cmds ...engine.Command) { x.loop.Do(cmds...) }
 
 // order places a limit order on the i-th pair.
 func (x *live) order(i int, side engine.Side, price, amount int64) {

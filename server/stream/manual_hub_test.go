@@ -2,12 +2,11 @@ package stream
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 )
 
@@ -16,48 +15,33 @@ import (
 type manualHub struct {
 	*Hub
 	t      testing.TB
-	core   *engine.Core
-	market *marketdata.Feed
-	clk    *clock.Manual
-	events []engine.Event
+	market *markettest.Market
 }
 
 func newManualHub(t testing.TB, kept marketdata.Options, pairs ...string) *manualHub {
 	t.Helper()
-	x := &manualHub{
-		t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept),
-		clk: clock.NewManual(1_767_225_600_000_000_000),
+	x := &manualHub{t: t, market: markettest.New(kept)}
+	for _, p := range pairs {
+		x.market.AddPair(markettest.Instrument(p, 2, 4))
 	}
-	for i, p := range pairs {
-		base, quote, _ := strings.Cut(p, "_")
-		x.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{
-			Code: p, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4,
-		}})
-	}
-	x.market.Publish(x.clk.NowNs())
-	x.Hub = NewHub(Options{Board: x.market.Board(), Clock: x.clk, Epoch: "00112233445566aa"})
+	x.market.Publish()
+	x.Hub = NewHub(Options{Board: x.market.Feed.Board(), Clock: x.market.Clock, Epoch: "00112233445566aa"})
 	return x
-}
-
-func (x *manualHub) apply(c engine.Command) {
-	c.TimeNs = x.clk.NowNs()
-	x.events = x.core.Apply(&c, x.events[:0])
-	x.market.Fold(x.events)
 }
 
 // bid changes a book and publishes it without running the hub.
 func (x *manualHub) bid(pair engine.PairID, price int64) {
-	x.apply(engine.Command{Kind: engine.Place, Pair: pair, Side: engine.Buy, Price: price, Amount: 1})
-	x.market.Publish(x.clk.NowNs())
+	x.market.Limit(pair, engine.Buy, price, 1)
+	x.market.Publish()
 }
 
 // trade executes n trades on the first pair and publishes them.
 func (x *manualHub) trade(n int) {
 	for range n {
-		x.apply(engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 100, Amount: 1})
-		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100, Amount: 1})
+		x.market.Limit(0, engine.Sell, 100, 1)
+		x.market.Limit(0, engine.Buy, 100, 1)
 	}
-	x.market.Publish(x.clk.NowNs())
+	x.market.Publish()
 }
 
 // runPublished runs the hub's work after a publication.

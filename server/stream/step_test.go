@@ -12,6 +12,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
+	"tickhive/internal/markettest"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -48,7 +49,7 @@ var steppedPairs = []string{"AA_BB", "CC_BB"}
 func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *steppedHub {
 	t.Helper()
 	x := &steppedHub{r: rand.New(rand.NewPCG(seed, 7)), manualHub: &manualHub{
-		t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(marketdata.Options{}),
+		t: t, market: markettest.New(marketdata.Options{}),
 	}}
 	x.now = &steppedClock{1_767_225_600_000_000_000}
 	dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
@@ -58,14 +59,15 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	}
 	j := sequencer.NewSteppedWALJournal(log, policy, x.now)
 	x.Hub = NewHub(Options{
-		Board: x.market.Board(), Clock: x.now, MachineNs: x.now.NowNs, Epoch: "00112233445566aa", PongWithin: time.Hour,
+		Board: x.market.Feed.Board(), Clock: x.now, MachineNs: x.now.NowNs, Epoch: "00112233445566aa",
+		PongWithin: time.Hour,
 	})
-	source := sim.New(sim.Options{Core: x.core, Seed: seed, StartNs: x.now.ns, Pairs: []sim.Pair{
+	source := sim.New(sim.Options{Core: x.market.Core, Seed: seed, StartNs: x.now.ns, Pairs: []sim.Pair{
 		{Code: steppedPairs[0], Reference: 6_500_000, Weight: 100},
 		{Code: steppedPairs[1], Reference: 340_000, Weight: 50},
 	}})
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: x.core, Clock: x.now, Journal: j, Sinks: []sequencer.Sink{x.market.Sink(), x.Hub},
+		Core: x.market.Core, Clock: x.now, Journal: j, Sinks: []sequencer.Sink{x.market.Feed.Sink(), x.Hub},
 		Sources: []sequencer.Source{source}, StartNs: x.now.ns,
 	})
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
@@ -75,16 +77,14 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	x.drives = []step.Stepper{x.loop, x.loop.Committer(), j, x.keeper, x.Hub}
 	b := &sequencer.Batch{}
 	for _, code := range steppedPairs {
-		base, quote, _ := strings.Cut(code, "_")
 		b.Commands = append(b.Commands, engine.Command{
-			Kind: engine.AddPair, Pair: engine.ControlPair,
-			Instrument: &engine.Instrument{Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4},
+			Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: markettest.Instrument(code, 2, 4),
 		})
 	}
 	if err := x.loop.Offer(b); err != nil {
 		t.Fatal(err)
 	}
-	for len(x.core.PairsByCode()) < len(steppedPairs) || x.market.Board().Load().Len() < len(steppedPairs) {
+	for len(x.market.Core.PairsByCode()) < len(steppedPairs) || x.market.Feed.Board().Load().Len() < len(steppedPairs) {
 		x.loop.Step()
 		x.loop.Committer().Step()
 	}
@@ -153,10 +153,10 @@ func (s *subscriber) Step() step.Progress {
 func (s *subscriber) equals(depth int) {
 	s.x.t.Helper()
 	for _, code := range steppedPairs {
-		id, _ := s.x.core.PairByCode(code)
-		ins, _ := s.x.core.Pair(id)
+		id, _ := s.x.market.Core.PairByCode(code)
+		ins, _ := s.x.market.Core.Pair(id)
 		side := func(of engine.Side) (out []client.BookLevel) {
-			for _, l := range s.x.core.AppendDepth(nil, id, of, depth) {
+			for _, l := range s.x.market.Core.AppendDepth(nil, id, of, depth) {
 				out = append(out, client.BookLevel{
 					Price:  string(fixed.AppendI64(nil, l.Price, ins.DigitsPrice)),
 					Amount: string(fixed.AppendI64(nil, l.Shown, ins.DigitsAmount)),

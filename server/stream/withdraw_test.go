@@ -105,11 +105,11 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 	for what, end := range map[string]func(x *manualHub, f *keyed){
 		"deleted": func(_ *manualHub, f *keyed) { f.deleted(1) },
-		"expired": func(x *manualHub, _ *keyed) { x.clk.Set(x.clk.NowNs() + 5) },
+		"expired": func(x *manualHub, _ *keyed) { x.market.Pass(5) },
 	} {
 		x, f := newKeyed(t)
 		c := x.connect()
-		x.private.bind(c, private.Key{Account: 7, Number: 1, ExpiresNs: x.clk.NowNs() + 5})
+		x.private.bind(c, private.Key{Account: 7, Number: 1, ExpiresNs: x.market.Clock.NowNs() + 5})
 		x.ask(c, `{"op":"subscribe","channel":"fills"}`)
 		x.read(c)
 		end(x, f)
@@ -151,7 +151,7 @@ func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 // among the remaining keys.
 func TestKeysExpireInTheirOrder(t *testing.T) {
 	x, _ := newKeyed(t)
-	now := x.clk.NowNs()
+	now := x.market.Clock.NowNs()
 	var conns []*conn
 	for i := range int64(5) {
 		c := x.connect()
@@ -163,7 +163,7 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 		conns = append(conns, c)
 	}
 	for ns := now; ns < now+12; ns++ {
-		x.clk.Set(ns)
+		x.market.Clock.Set(ns)
 		x.private.endKeys()
 		for i, c := range conns {
 			if want := i == 0 || ns < now+10-int64(i); c.hub.authed != want {

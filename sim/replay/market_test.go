@@ -8,65 +8,29 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
+	"tickhive/internal/markettest"
 	"tickhive/marketdata"
 )
 
-// testMarket is a loop with market data on a virtual clock, as serve wires it.
+// testMarket is a running market for a replay.
 type testMarket struct {
-	loop  *sequencer.Loop
-	feed  *marketdata.Feed
-	core  *engine.Core
+	*markettest.Market
+	loop  *markettest.Loop
 	pair  engine.PairID
 	board publicBoard
-	clock *clock.Manual
 }
-
-// feedSink is marketdata.Feed as a sink of the loop.
-type feedSink struct{ *marketdata.Feed }
-
-func (f feedSink) Fold(events []engine.Event, _ uint64) { f.Feed.Fold(events) }
 
 func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	t.Helper()
-	m := &testMarket{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
-	m.clock = clock.NewManual(r.StartNs())
-	m.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: m.core, Clock: m.clock, Sinks: []sequencer.Sink{feedSink{m.feed}},
-	})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		m.loop.Run()
-	}()
-	t.Cleanup(func() {
-		m.loop.Stop()
-		<-done
-	})
-	r.UseTaker(m.openAccount(t, r.StartNs()))
+	m := &testMarket{Market: markettest.New(marketdata.Options{})}
+	m.Clock.Set(r.StartNs())
+	m.loop = m.Run(t, sequencer.LoopOptions{})
 	spec := r.PairSpec()
-	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
-		Kind: engine.AddPair, Pair: engine.ControlPair, TimeNs: r.StartNs(), Instrument: &spec,
-	}}}
-	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { m.pair = events[0].Pair }
-	if err := m.loop.Submit(&b); err != nil {
-		t.Fatal(err)
-	}
-	m.board = publicBoard{Board: m.feed.Board(), Pair: spec.Code}
+	taker := m.loop.Do(engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1}})
+	r.UseTaker(taker[0].Account)
+	m.pair = m.loop.AddPairs(&spec)[0]
+	m.board = publicBoard{Board: m.Feed.Board(), Pair: spec.Code}
 	return m
-}
-
-// openAccount opens an account for the takers.
-func (m *testMarket) openAccount(t testing.TB, ns int64) (id engine.AccountID) {
-	t.Helper()
-	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
-		Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: ns, UUID: &[16]byte{1},
-	}}}
-	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { id = events[0].Account }
-	if err := m.loop.Submit(&b); err != nil {
-		t.Fatal(err)
-	}
-	return id
 }
 
 // run makes a replay, feeds it and prints its checks.

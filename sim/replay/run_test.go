@@ -46,7 +46,7 @@ func TestATradeIsAMakerAndATakerAndLeavesNothing(t *testing.T) {
 	if trades[0].Buyer == trades[0].Seller {
 		t.Error("an account traded with itself")
 	}
-	if n := m.core.OpenOrders(m.pair); n != 0 {
+	if n := m.Core.OpenOrders(m.pair); n != 0 {
 		t.Errorf("%d orders stay in the book", n)
 	}
 	atLeast(t, report, "trades", 2, 2)
@@ -141,7 +141,7 @@ func TestSpeedFollowsTheMachinesClock(t *testing.T) {
 		}()
 		<-time.After(5 * time.Second)
 		synctest.Wait()
-		if got := m.clock.NowNs() - 1700000000*secondNs; got < 49*secondNs || got > 50*secondNs {
+		if got := m.Clock.NowNs() - 1700000000*secondNs; got < 49*secondNs || got > 50*secondNs {
 			t.Errorf("after 5 s at ten times the speed the market's clock moved %d ms, want about 50 s", got/1e6)
 		}
 		if err := <-done; err != nil {
@@ -178,7 +178,7 @@ func TestAnOrderOfAnotherAccountInTheWayIsFilledFirst(t *testing.T) {
 	if want := [][2]int64{{9, 4}, {10, 6}, {10, 10}}; !slices.Equal(got, want) {
 		t.Errorf("trades %v, want %v", got, want)
 	}
-	if n := m.core.OpenOrders(m.pair); n != 0 {
+	if n := m.Core.OpenOrders(m.pair); n != 0 {
 		t.Errorf("%d orders stay in the book", n)
 	}
 }

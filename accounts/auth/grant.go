@@ -1,0 +1,117 @@
+package auth
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"tickhive/internal/refuse"
+)
+
+// KeyRequest is ApiKeyPairCreationRequestViewModel (docs/contract/accounts.md#api-keys).
+type KeyRequest struct {
+	Name          string
+	CanTrade      bool
+	CanWithdraw   bool
+	CanManageKeys bool
+	IPWhitelist   []string
+	ExpiresNs     int64 // Unix ns; 0: never
+}
+
+// The widest networks that may be on the whitelist of a key with canWithdraw, as prefix lengths: 2^24 addresses
+// for IPv4.
+const (
+	minWithdrawBits4 = 8
+	minWithdrawBits6 = 16
+)
+
+// CheckWithdraw refuses canWithdraw for a key whose whitelist does not limit the addresses that may use it. The
+// caller has checked that the whitelist's entries parse.
+func (q *KeyRequest) CheckWithdraw() *refuse.Refusal {
+	if !q.CanWithdraw {
+		return nil
+	}
+	if len(q.IPWhitelist) == 0 {
+		return refuse.Param("canWithdraw", "canWithdraw needs a non-empty ipWhitelist.")
+	}
+	for i, p := range networks(q.IPWhitelist) {
+		minBits := minWithdrawBits6
+		if p.Addr().Is4() {
+			minBits = minWithdrawBits4
+		}
+		if p.Bits() < minBits {
+			field := fmt.Sprintf("ipWhitelist[%d]", i)
+			return refuse.Param(field, "%s is too wide for canWithdraw: its prefix must have at least %d bits.", field,
+				minBits)
+		}
+	}
+	return nil
+}
+
+// MayManage refuses a key that may neither make keys nor delete other keys.
+func (k *Key) MayManage() *refuse.Refusal {
+	if k.rec.CanManageKeys && k.rec.CanTrade {
+		return nil
+	}
+	return refuse.New(refuse.Forbidden, "canManageKeys",
+		"This key may not make keys or delete others: that needs canManageKeys and canTrade.")
+}
+
+// MayMake refuses a new key that could do something that k, the key that makes it, cannot do. k may manage
+// keys, so it has canTrade and canManageKeys. Keys never change, so the rule holds permanently.
+func (k *Key) MayMake(q *KeyRequest) *refuse.Refusal {
+	switch {
+	case q.CanWithdraw && !k.rec.CanWithdraw:
+		return refuse.New(refuse.Forbidden, "canWithdraw",
+			"The new key may not have canWithdraw: the key that makes it has not.")
+	case !k.covers(networks(q.IPWhitelist)):
+		return refuse.New(refuse.Forbidden, "ipWhitelist",
+			"ipWhitelist must name addresses inside the ipWhitelist of the key that makes the new one.")
+	case k.rec.ExpiresNs != 0 && (q.ExpiresNs == 0 || q.ExpiresNs > k.rec.ExpiresNs):
+		return refuse.New(refuse.Forbidden, "expiresAt",
+			"expiresAt must be given and not be after the expiry of the key that makes the new one.")
+	}
+	return nil
+}
+
+// covers reports whether the key may be used from every address of a list of networks. An empty list means
+// every address.
+func (k *Key) covers(list []netip.Prefix) bool {
+	if len(k.allowed) == 0 {
+		return true
+	}
+	for _, inner := range list {
+		if !slices.ContainsFunc(k.allowed, func(outer netip.Prefix) bool {
+			return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+		}) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// WithoutTree removes a key, and all keys that it made directly or indirectly, from the keys of a user. It
+// calls removed for each. A key comes after the key that made it (CheckTree), so one pass is enough.
+func WithoutTree(keys []*Key, publicKey string, removed func(*Key)) []*Key {
+	ended := map[string]bool{publicKey: true}
+	return slices.DeleteFunc(keys, func(k *Key) bool {
+		if !ended[k.rec.PublicKey] && (k.rec.CreatedBy == "" || !ended[k.rec.CreatedBy]) {
+			return false
+		}
+		ended[k.rec.PublicKey] = true
+		removed(k)
+		return true
+	})
+}
+
+// CheckTree reports a key of a user that comes before the key that made it.
+func CheckTree(keys []*Key) error {
+	seen := map[string]bool{"": true}
+	for _, k := range keys {
+		if !seen[k.rec.CreatedBy] {
+			return fmt.Errorf("key %s was made by %s, which is not before it", k.rec.PublicKey, k.rec.CreatedBy)
+		}
+		seen[k.rec.PublicKey] = true
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"tickhive/internal/conformance"
+)
+
+// conformanceCmd checks the listing API of any exchange.
+type conformanceCmd struct {
+	URL      string        `arg:"" help:"Prefix of the routes, for example https://api.example.com/listing: URL/pairs or URL/summary must answer."`
+	Standard string        `enum:",coingecko,coinmarketcap" default:"" placeholder:"NAME" help:"coingecko or coinmarketcap (default: those whose first route answers)."`
+	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest base volume; 0: of all (${default})."`
+	Timeout  time.Duration `default:"10s" help:"Longest time of a request (${default})."`
+	JSON     bool          `name:"json" help:"Print the results as JSON."`
+}
+
+// Validate implements kong.Validatable.
+func (c *conformanceCmd) Validate() error {
+	if c.Pairs < 0 {
+		return fmt.Errorf("--pairs must not be negative: %d", c.Pairs)
+	}
+	if c.Timeout <= 0 {
+		return fmt.Errorf("--timeout must be above 0: %s", c.Timeout)
+	}
+	return nil
+}
+
+// Run prints a table of the checks. The exit code is 1 when a check of severity error failed, 2 when
+// the target cannot be checked.
+func (c *conformanceCmd) Run(p *program) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	reports, err := conformance.Run(ctx, conformance.Options{
+		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, Timeout: c.Timeout,
+	})
+	if err != nil {
+		return usageError{Err: err}
+	}
+	if c.JSON {
+		e := json.NewEncoder(p.out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(reports); err != nil {
+			return err
+		}
+	}
+	failed := false
+	for _, r := range reports {
+		failed = failed || r.Errors > 0
+		if !c.JSON {
+			if err := printConformance(p.out, r); err != nil {
+				return err
+			}
+		}
+	}
+	if failed {
+		return exitError(1)
+	}
+	return nil
+}
+
+// printConformance prints what failed first, then what held, then the counts.
+func printConformance(out io.Writer, r *conformance.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range []conformance.Severity{conformance.Error, conformance.Warning, conformance.OK} {
+		for _, x := range r.Results {
+			if x.Severity != s {
+				continue
+			}
+			times := ""
+			if x.Count > 1 {
+				times = fmt.Sprintf(" (%d times)", x.Count)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s%s\n", x.Severity, x.Check, x.Evidence, times)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s at %s: %d checks, %d errors, %d warnings\n", r.Standard, r.Target, len(r.Results),
+		r.Errors, r.Warnings)
+	return err
+}

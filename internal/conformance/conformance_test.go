@@ -1,0 +1,165 @@
+package conformance_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/internal/conformance"
+	"tickhive/internal/exchange/exchangetest"
+)
+
+// target returns the address of an exchange with two traded pairs and one without trades.
+func target(t *testing.T) string {
+	t.Helper()
+	x := exchangetest.Start(t, exchangetest.Options(""))
+	for _, pair := range []string{"BTC_USDT", "ETH_USDT", "QUIET_USDT"} {
+		x.Pair(pair)
+		for i, price := range []string{"90.5", "91", "91.5", "92", "93", "94", "95", "96", "97", "98", "99"} {
+			x.Limit(pair, "buy", price, "1.5")
+			x.Limit(pair, "sell", []string{"101", "102", "103", "104"}[i%4], "2")
+		}
+	}
+	for _, pair := range []string{"BTC_USDT", "ETH_USDT"} {
+		x.Limit(pair, "buy", "101", "0.12345678")
+		x.Limit(pair, "sell", "99", "0.5")
+		x.Limit(pair, "sell", "98", "1.5")
+	}
+	return x.Public
+}
+
+// start is the time of the exchange, a second after its virtual clock's start.
+func start() time.Time { return time.Unix(0, exchangetest.StartNs).Add(time.Second) }
+
+func check(t *testing.T, target, standard string) *conformance.Report {
+	t.Helper()
+	reports, err := conformance.Run(t.Context(), conformance.Options{Target: target, Standard: standard, Now: start})
+	if err != nil || len(reports) != 1 {
+		t.Fatal(len(reports), err)
+	}
+	return reports[0]
+}
+
+func failed(r *conformance.Report) (lines []string) {
+	for _, x := range r.Results {
+		if x.Severity != conformance.OK {
+			lines = append(lines, string(x.Severity)+" "+x.Check+": "+x.Evidence)
+		}
+	}
+	return lines
+}
+
+func TestBothFormsOfTheExchangeConform(t *testing.T) {
+	t.Parallel()
+	host := target(t)
+	for standard, least := range map[string]int{conformance.CoinGecko: 40, conformance.CoinMarketCap: 40} {
+		r := check(t, host+"/listing/"+standard, standard)
+		if r.Errors != 0 || len(r.Results) < least {
+			t.Errorf("%s: %d checks, %d errors:\n%s", standard, len(r.Results), r.Errors, strings.Join(failed(r), "\n"))
+		}
+		for _, line := range failed(r) { // the three ids that a pair made by hand does not have
+			if !strings.Contains(line, "asset") && !strings.Contains(line, "ticker: ids") {
+				t.Errorf("%s: %s", standard, line)
+			}
+		}
+	}
+}
+
+// violation is a change of an exchange's answers that a listing site would refuse.
+type violation struct {
+	standard, route string
+	change          func(body string) string
+	check           string // of the error that is due
+	evidence        string
+}
+
+func replace(pattern, by string) func(string) string {
+	re := regexp.MustCompile(pattern)
+	return func(body string) string { return re.ReplaceAllString(body, by) }
+}
+
+var violations = map[string]violation{
+	"crossed book": {
+		conformance.CoinGecko, "/orderbook", replace(`"bids":\[\["98.00"`, `"bids":[["101.00"`),
+		"orderbook BTC_USDT: order", "best bid 101 is not below the best ask 101",
+	},
+	"wrong volume of a trade": {
+		conformance.CoinGecko, "/historical_trades", replace(`"target_volume":"[0-9.]+"`, `"target_volume":"1.0"`),
+		"historical_trades BTC_USDT: volumes of a trade", "target_volume says 1",
+	},
+	"times in seconds": {
+		conformance.CoinMarketCap, "/trades/", replace(`"timestamp":([0-9]+)000`, `"timestamp":$1`),
+		"trades BTC_USDT: fields", "is no Unix time in milliseconds",
+	},
+	"depth is ignored": {
+		conformance.CoinMarketCap, "/orderbook/", nil,
+		"orderbook BTC_USDT: depth", "depth=10 answers 10 bids, want 5",
+	},
+	"volume that trades do not have": {
+		conformance.CoinMarketCap, "/ticker", replace(`"base_volume":[0-9.]+`, `"base_volume":0.001`),
+		"trades BTC_USDT: agrees with the ticker's volume", "more than the ticker's 0.001",
+	},
+	"member is missing": {
+		conformance.CoinGecko, "/tickers", replace(`"target_volume":"[0-9.]+",`, ""),
+		"tickers: fields", "target_volume is missing",
+	},
+}
+
+func TestViolationsAreFound(t *testing.T) {
+	t.Parallel()
+	host := target(t)
+	for name, v := range violations {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				url := host + req.URL.RequestURI()
+				planted := strings.Contains(req.URL.Path, v.route)
+				if planted && v.change == nil {
+					url, _, _ = strings.Cut(url, "?")
+				}
+				resp, err := http.Get(url)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer func() { _ = resp.Body.Close() }()
+				body, err := io.ReadAll(resp.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				text := string(body)
+				if planted && v.change != nil {
+					text = v.change(text)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(resp.StatusCode)
+				_, _ = io.WriteString(w, text)
+			}))
+			defer srv.Close()
+			r := check(t, srv.URL+"/listing/"+v.standard, v.standard)
+			for _, x := range r.Results {
+				if x.Check == v.check && x.Severity == conformance.Error && strings.Contains(x.Evidence, v.evidence) {
+					return
+				}
+			}
+			t.Errorf("%q is not found:\n%s", v.check, strings.Join(failed(r), "\n"))
+		})
+	}
+}
+
+func TestWhatIsNoListingAPIIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]conformance.Options{
+		"no URL":      {Target: "localhost"},
+		"no standard": {Target: "http://127.0.0.1:1", Standard: "nomics"},
+		"no answer":   {Target: "http://127.0.0.1:1"},
+	} {
+		if reports, err := conformance.Run(t.Context(), o); err == nil {
+			t.Errorf("%s: %d reports", name, len(reports))
+		}
+	}
+}

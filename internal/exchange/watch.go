@@ -1,0 +1,122 @@
+package exchange
+
+import (
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
+)
+
+// watchEvery is the time between two checks of the stores and the clock.
+const watchEvery = 200 * time.Millisecond
+
+// watch reports incidents of a running exchange: a store that accepts no changes, or a machine clock that was
+// set. A goroutine or a driver runs it.
+type watch struct {
+	x       *Running
+	failing bool   // a store accepts no changes
+	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+const (
+	holdsClock = "goes on with its own time until a restart or POST /internal/v1/clock/accept"
+	slowsClock = "runs at half its speed until both agree"
+)
+
+// keepWatch starts the watch of the running exchange.
+func (x *Running) keepWatch() {
+	x.watch = &watch{x: x, stop: make(chan struct{}), done: make(chan struct{})}
+	if d := x.o.Machine.Driver; d != nil {
+		d.Drive("watch", x.watch)
+		return
+	}
+	go x.watch.run()
+}
+
+// run calls Step every watchEvery until end.
+func (w *watch) run() {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for !w.Step().Stopped {
+		select {
+		case <-w.stop:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Step checks the stores and the clock. It returns Stopped after end was called.
+func (w *watch) Step() step.Progress {
+	select {
+	case <-w.done:
+		return step.Progress{Stopped: true}
+	case <-w.stop:
+		close(w.done)
+		return step.Progress{Stopped: true}
+	default:
+	}
+	w.checkStores()
+	w.checkClock()
+	return step.Progress{NextNs: w.x.o.Machine.Clock.NowNs() + int64(watchEvery)}
+}
+
+// end stops the watch.
+func (w *watch) end() {
+	close(w.stop)
+	step.Wait(w.x.o.Machine.Driver, w.done)
+}
+
+// checkStores reports an incident when a store stops accepting changes, and another one when all
+// accept them again.
+func (w *watch) checkStores() {
+	x := w.x
+	err := x.front.storesFailed()
+	switch {
+	case err != nil && !w.failing:
+		x.log.Error("a store accepts no changes", "error", err)
+		x.incident("store", "a store accepts no changes; see the log for the reason")
+	case err == nil && w.failing:
+		x.incident("store", "every store accepts changes again")
+	}
+	w.failing = err != nil
+}
+
+// checkClock reports an incident when the exchange's clock stops following the machine's clock, and when it
+// follows again. A step of at most clock.FollowedStep is no incident.
+func (w *watch) checkClock() {
+	x := w.x
+	c, ok := x.clock.(*clock.Steady)
+	if !ok {
+		return
+	}
+	does, ahead := "", c.Ahead()
+	switch {
+	case ahead > clock.FollowedStep:
+		does = holdsClock
+	case ahead < -clock.FollowedStep:
+		does = slowsClock
+	case ahead < 0 && w.clock == slowsClock:
+		return // this is the rest of a step that was reported already
+	}
+	switch {
+	case does == w.clock:
+		return
+	case does == "":
+		x.incident("clock", "the exchange's clock and the machine's agree again")
+	case does == holdsClock:
+		x.incident("clock", "the machine's clock was set ahead by %s: the exchange %s", ahead.Round(time.Second), does)
+	default:
+		x.incident("clock", "the machine's clock was set back by %s: the exchange's clock %s",
+			-ahead.Round(time.Second), does)
+	}
+	w.clock = does
+}
+
+// clockHeld reports whether the machine's clock is so far ahead that the exchange does not follow
+// it.
+func (b *base) clockHeld() bool {
+	c, ok := b.clock.(*clock.Steady)
+	return ok && c.Ahead() > clock.FollowedStep
+}

@@ -1,0 +1,61 @@
+package markettest
+
+import (
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+)
+
+// Loop is a running loop of a test.
+type Loop struct {
+	*sequencer.Loop
+	t testing.TB
+}
+
+// Run starts a loop over the market on a goroutine of its own. The loop uses the market's core,
+// and its clock and feed where o has none.
+func (m *Market) Run(t testing.TB, o sequencer.LoopOptions) *Loop {
+	t.Helper()
+	o.Core = m.Core
+	if o.Clock == nil {
+		o.Clock = m.Clock
+	}
+	if o.Sinks == nil {
+		o.Sinks = []sequencer.Sink{m.Feed.Sink()}
+	}
+	l, done := sequencer.NewLoop(o), make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Run()
+	}()
+	t.Cleanup(func() {
+		l.Stop()
+		<-done
+	})
+	return &Loop{l, t}
+}
+
+// Do submits commands as one batch and returns the first event of each.
+func (l *Loop) Do(cmds ...engine.Command) (first []engine.Event) {
+	l.t.Helper()
+	b := sequencer.Batch{Commands: cmds}
+	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { first = append(first, events[0]) }
+	if err := l.Loop.Submit(&b); err != nil {
+		l.t.Error(err)
+	}
+	return first
+}
+
+// AddPairs adds instruments and returns their ids.
+func (l *Loop) AddPairs(instruments ...*engine.Instrument) (ids []engine.PairID) {
+	l.t.Helper()
+	cmds := make([]engine.Command, 0, len(instruments))
+	for _, i := range instruments {
+		cmds = append(cmds, addPair(i))
+	}
+	for _, e := range l.Do(cmds...) {
+		ids = append(ids, e.Pair)
+	}
+	return ids
+}

@@ -1,0 +1,91 @@
+package account_test
+
+import (
+	"testing"
+
+	"tickhive/server/servertest"
+)
+
+// makeKey makes a key and returns it with the whole answer.
+func makeKey(by *servertest.Keys, body string) (*servertest.Keys, map[string]any) {
+	by.Exchange.T.Helper()
+	made := servertest.ParseObject(by.Exchange.T, by.OK("POST", "/api/apikeys", body).Body)
+	return &servertest.Keys{
+		Exchange: by.Exchange, ID: by.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string),
+	}, made
+}
+
+// operatorKey makes a key of a user through the internal API.
+func operatorKey(of *servertest.Keys, body string) *servertest.Keys {
+	of.Exchange.T.Helper()
+	made := of.Exchange.MustInternal("POST", "/users/"+of.ID+"/apikeys", body)
+	if made["canManageKeys"] != true || made["createdBy"] != nil {
+		of.Exchange.T.Errorf("a key of the operator: %v", made)
+	}
+	return &servertest.Keys{
+		Exchange: of.Exchange, ID: of.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string),
+	}
+}
+
+func TestAKeyIsNeverStrongerThanTheKeyThatMadeIt(t *testing.T) {
+	h, a, _ := servertest.NewTradedExchange(t)
+	bound := operatorKey(a, `{"name":"bound","ipWhitelist":["192.0.2.0/24"],"expiresAt":"2026-01-01T01:00:00Z"}`)
+	for body, field := range map[string]string{
+		`{"name":"x","canTrade":true,"expiresAt":"2026-01-01T01:00:00Z"}`:                                "ipWhitelist",
+		`{"name":"x","ipWhitelist":["0.0.0.0/0"],"expiresAt":"2026-01-01T01:00:00Z"}`:                    "ipWhitelist",
+		`{"name":"x","ipWhitelist":["192.0.2.1"]}`:                                                       "expiresAt",
+		`{"name":"x","ipWhitelist":["192.0.2.1"],"expiresAt":"2026-01-01T01:00:01Z"}`:                    "expiresAt",
+		`{"name":"x","canWithdraw":true,"ipWhitelist":["192.0.2.1"],"expiresAt":"2026-01-01T01:00:00Z"}`: "canWithdraw",
+	} {
+		h.CheckRefusal(body, bound.Call("POST", "/api/apikeys", body), 403, "FORBIDDEN", field)
+	}
+	for _, wide := range []string{`["0.0.0.0/0"]`, `["10.0.0.1","::/0"]`, `["0.0.0.0/1","128.0.0.0/1"]`} {
+		body := `{"name":"x","canWithdraw":true,"ipWhitelist":` + wide + `}`
+		got := h.CallInternal("POST", "/users/"+a.ID+"/apikeys", body)
+		if got.Status != 400 {
+			t.Errorf("the operator's key with canWithdraw for %s: %d %s", wide, got.Status, got.Body)
+		}
+	}
+	child, made := makeKey(bound,
+		`{"name":"x","canTrade":true,"ipWhitelist":["192.0.2.1"],"expiresAt":"2026-01-01T00:59:00Z"}`)
+	if made["canManageKeys"] != false || made["createdBy"] != bound.Public {
+		t.Errorf("a child key: %v", made)
+	}
+	for _, body := range []string{`{"name":"x"}`, `{"name":"x","canTrade":true}`} {
+		h.CheckRefusal("a child makes a key", child.Call("POST", "/api/apikeys", body), 403, "FORBIDDEN",
+			"canManageKeys")
+	}
+}
+
+func TestKeysEndWithTheKeyThatMadeThem(t *testing.T) {
+	h, a, _ := servertest.NewTradedExchange(t)
+	parent := operatorKey(a, `{"name":"parent"}`)
+	child, _ := makeKey(parent, `{"name":"child","canTrade":true,"canManageKeys":true}`)
+	reader, _ := makeKey(parent, `{"name":"reader"}`)
+	grandchild, _ := makeKey(child, `{"name":"grandchild","canTrade":true}`)
+	// Without canManageKeys, or without canTrade, a key lists the keys and deletes only itself.
+	for k, field := range map[*servertest.Keys]string{grandchild: "canManageKeys", reader: ""} {
+		k.OK("GET", "/api/apikeys", "")
+		for _, other := range []string{a.Public, child.Public, "nope"} {
+			h.CheckRefusal("deleting another", k.Call("DELETE", "/api/apikeys/"+other, ""), 403, "FORBIDDEN", field)
+		}
+	}
+	again, _ := makeKey(child, `{"name":"again","canTrade":true}`)
+	reader.OK("DELETE", "/api/apikeys/"+reader.Public, "")
+	again.OK("DELETE", "/api/apikeys/"+again.Public, "")
+	for _, k := range []*servertest.Keys{reader, again} {
+		h.CheckRefusal("after it deleted itself", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED",
+			"API-Signature")
+	}
+	child.OK("GET", "/api/apikeys", "")
+	a.OK("DELETE", "/api/apikeys/"+parent.Public, "")
+	for _, k := range []*servertest.Keys{parent, child, grandchild} {
+		h.CheckRefusal("after the parent's end", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED",
+			"API-Signature")
+	}
+	var left []map[string]any
+	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &left)
+	if len(left) != 1 || left[0]["publicKey"] != a.Public || left[0]["createdBy"] != nil {
+		t.Errorf("left: %v", left)
+	}
+}

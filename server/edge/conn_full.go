@@ -1,0 +1,104 @@
+package edge
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Values of CountedConn.use besides ranks.
+const (
+	useBusy    = 0  // a request is being answered, or the connection was upgraded: never closed for others
+	useEvicted = -1 // closed for another connection
+)
+
+// useServed is the bit of a rank that says that the connection has sent a complete request.
+const useServed = 1 << 62
+
+// victimBatch is the number of victims that one look at all connections picks: each new connection
+// to a full table costs a share of the look.
+const victimBatch = 64
+
+// victimPause is the pause after a look that found none. Connections that a client upgraded may
+// fill the table, and each refused connection would cost a look.
+const victimPause = 100 * time.Millisecond
+
+// victim is a connection with its rank at the time of the look.
+type victim struct {
+	conn *CountedConn
+	rank int64
+}
+
+// rankOf returns the usefulness of a connection that waits for a request since a time: the
+// connections that never sent one are the least useful, then the ones that wait longest.
+func rankOf(served bool, since time.Time) int64 {
+	rank := since.UnixNano() >> 2
+	if served {
+		rank |= useServed
+	}
+	return rank
+}
+
+// leastUseful takes the least useful connection that waits for a request, nil without one. The
+// caller holds mu and closes the connection after it has released mu.
+func (t *ConnTable) leastUseful() *CountedConn {
+	for e := t.unserved.Front(); e != nil; e = t.unserved.Front() {
+		c := t.unserved.Remove(e).(*CountedConn)
+		if rank := c.use.Load(); 0 < rank && rank < useServed && c.use.CompareAndSwap(rank, useEvicted) {
+			return c
+		}
+	}
+	if c := t.takeVictim(); c != nil {
+		return c
+	}
+	now := time.Now()
+	if now.Before(t.nextLook) {
+		return nil
+	}
+	for c := range t.conns {
+		rank := c.use.Load()
+		if rank <= 0 || c.exempt || len(t.victims) == victimBatch && rank >= t.victims[0].rank {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(t.victims, rank, func(v victim, rank int64) int {
+			return cmp.Compare(rank, v.rank)
+		})
+		t.victims = slices.Insert(t.victims, i, victim{c, rank})
+		if len(t.victims) > victimBatch {
+			t.victims = slices.Delete(t.victims, 0, 1)
+		}
+	}
+	if len(t.victims) == 0 {
+		t.nextLook = now.Add(victimPause)
+	}
+	return t.takeVictim()
+}
+
+// takeVictim takes the last victim of the last look that still waits as it did then.
+func (t *ConnTable) takeVictim() *CountedConn {
+	for n := len(t.victims); n > 0; n = len(t.victims) {
+		v := t.victims[n-1]
+		t.victims[n-1] = victim{}
+		t.victims = t.victims[:n-1]
+		if _, open := t.conns[v.conn]; open && v.conn.use.CompareAndSwap(v.rank, useEvicted) {
+			return v.conn
+		}
+	}
+	return nil
+}
+
+// beginRequest marks the connection as busy. It returns false for a connection that was closed for
+// another one: its request must not run, because no answer can arrive.
+func (c *CountedConn) beginRequest() bool {
+	c.served = true
+	return c.use.Swap(useBusy) != useEvicted
+}
+
+// SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the
+// next request, which makes the connection's rank without another reading of the clock.
+func (c *CountedConn) SetReadDeadline(t time.Time) error {
+	if c.use.Load() == useBusy && !t.IsZero() {
+		c.use.CompareAndSwap(useBusy, rankOf(c.served, t))
+	}
+	return c.Conn.SetReadDeadline(t)
+}

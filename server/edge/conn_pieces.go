@@ -1,0 +1,106 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"tickhive/internal/refuse"
+)
+
+// Limits of answers that are written in pieces (docs/contract/limits.md#http). Without them, a few hundred
+// clients that hardly read could hold a gigabyte of kernel memory for hours.
+const (
+	maxPieceAnswers = 2         // answers in progress per address
+	minPieceRate    = 64 << 10  // bytes a second that a client must read
+	sendBufferBytes = 256 << 10 // bytes that the kernel holds for a client because they are sent but not read
+)
+
+// pieceTable counts the answers in progress that are written in pieces, per address. Any goroutine may use it.
+type pieceTable struct {
+	exempt []netip.Prefix
+	mu     sync.Mutex
+	count  map[netip.Addr]int
+}
+
+func newPieceTable(exempt []netip.Prefix) *pieceTable {
+	return &pieceTable{exempt: exempt, count: make(map[netip.Addr]int)}
+}
+
+// enter counts an answer to ip. ok is false when the address has as many answers in progress as it may.
+func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
+	if contains(t.exempt, ip) {
+		return func() {}, true
+	}
+	key := clientKey(ip)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count[key] >= maxPieceAnswers {
+		return nil, false
+	}
+	t.count[key]++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		decrement(t.count, key)
+	}, true
+}
+
+// SendPieces makes r the body of the answer; size is its length or -1. Within each write timeout the client
+// must read at minPieceRate on average.
+func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
+	leave, ok := c.edge.pieces.enter(c.ClientAddr())
+	if !ok {
+		return refuse.New(refuse.RateLimit, "", "An address may read %d streamed answers at a time; "+
+			"read one to its end first.", maxPieceAnswers).After(1)
+	}
+	if counted, ok := c.Conn().(*CountedConn); ok {
+		counted.boundSendBuffer()
+	}
+	c.Response.SetBodyStream(&pieceReader{
+		r: r, conn: c.Conn(), window: c.edge.Write, quota: int(c.edge.Write.Seconds() * minPieceRate), leave: leave,
+	}, size)
+	return nil
+}
+
+// boundSendBuffer limits the bytes that the kernel holds for the client. Linux doubles the value that is set,
+// for its own overhead.
+func (c *CountedConn) boundSendBuffer() {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		// an error means that the socket is closed, and then the write fails too
+		_ = tcp.SetWriteBuffer(sendBufferBytes / 2)
+	}
+}
+
+// pieceReader is the body of an answer in pieces. When the client has read the quota of the current window, it
+// extends the write deadline by another window.
+type pieceReader struct {
+	r      io.Reader
+	conn   net.Conn
+	window time.Duration
+	quota  int // bytes that the client must read in a window
+	left   int // bytes to read until the next window begins
+	leave  func()
+}
+
+// Read implements io.Reader.
+func (p *pieceReader) Read(b []byte) (int, error) {
+	if p.left <= 0 {
+		p.left += max(p.quota, 1)
+		if err := p.conn.SetWriteDeadline(time.Now().Add(p.window)); err != nil {
+			return 0, fmt.Errorf("server: write deadline: %w", err)
+		}
+	}
+	n, err := p.r.Read(b)
+	p.left -= n
+	return n, err
+}
+
+// Close implements io.Closer. fasthttp calls it once, after the answer or its failure.
+func (p *pieceReader) Close() error {
+	p.leave()
+	return nil
+}
