@@ -27,7 +27,7 @@ type Options struct {
 	// Pairs, Assets and Accounts bound the registers of the control stream.
 	Pairs, Assets, Accounts int
 	// PartEvents limits the events of one part of a command (parts.go).
-	PartEvents int `json:",omitempty"`
+	PartEvents int
 }
 
 // The defaults. 8 Mi orders of a pair take 1 GiB. docs/contract/matching.md#client-order-ids promises 1,000,000
