@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,20 +16,8 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	if !plainText(req.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
 	}
-	if len(req.IPWhitelist) > MaxWhitelist {
-		return invalid("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
-	}
-	for i, text := range req.IPWhitelist {
-		if _, ok := auth.ParseNetwork(text); !ok {
-			field := fmt.Sprintf("ipWhitelist[%d]", i)
-			return invalid(field, "%s must be an IP address or a CIDR.", field)
-		}
-	}
-	if reject := req.CheckWithdraw(); reject != nil {
+	if reject := req.Check(rec.TimeNs); reject != nil {
 		return reject
-	}
-	if req.ExpiresNs != 0 && req.ExpiresNs <= rec.TimeNs {
-		return invalid("expiresAt", "expiresAt must be in the future.")
 	}
 	if len(s.dir.mustFind(cmd.User).keys) >= MaxKeysPerUser {
 		return conflict("", "A user may have at most %d API keys.", MaxKeysPerUser)
@@ -44,6 +31,9 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 			return reject
 		}
 	}
+	if req.Ed25519 != nil && s.keys.UsesEd25519(req.Ed25519) {
+		return conflict("ed25519PublicKey", "There is an API key with this ed25519PublicKey; make a new key pair.")
+	}
 	public, private, err := auth.Generate(s.opts.Random)
 	if err != nil {
 		return refuse.New(refuse.Unavailable, "", "No random bytes for a new key.")
@@ -51,8 +41,11 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	if s.keys.Find(public) != nil {
 		return conflict("", "The new key exists already; try again.")
 	}
+	if req.Ed25519 != nil {
+		private = auth.Secret{}
+	}
 	rec.Key = auth.KeyRecord{
-		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
+		PublicKey: public, Secret: private, Ed25519: slices.Clone(req.Ed25519), Name: req.Name, CanTrade: req.CanTrade,
 		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs,
 		ExpiresNs: req.ExpiresNs, CanManageKeys: req.CanManageKeys, CreatedBy: cmd.SignedBy,
 	}
@@ -110,6 +103,7 @@ type APIKeyView struct {
 	CanWithdraw   bool
 	CanManageKeys bool
 	CreatedBy     string   // "": null, the operator
+	Ed25519       []byte   // nil: null, an HMAC key
 	IPWhitelist   []string // never nil
 	CreatedNs     int64    // dateCreated
 	ExpiresNs     int64    // expiresAt; 0: null
@@ -122,6 +116,7 @@ func keyView(k *auth.Key, nowNs int64) APIKeyView {
 	return APIKeyView{
 		PublicKey: rec.PublicKey, Name: rec.Name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
 		CanManageKeys: rec.CanManageKeys, CreatedBy: rec.CreatedBy,
+		Ed25519:     slices.Clone(rec.Ed25519),
 		IPWhitelist: append([]string{}, rec.IPWhitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
 		LastUsedNs: k.LastUsedNs(), IsActive: k.Active(nowNs),
 	}

@@ -138,6 +138,7 @@ func (c *Committer) release() bool {
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
 			c.waiting = c.waiting[i:]
+			l.folds.folded = l.pos
 			l.abandon(err)
 			return true
 		}
@@ -167,4 +168,5 @@ func (c *Committer) foldGroup(g *group) {
 		}
 		start = o.end
 	}
+	r.folded = g.pos // void records too
 }

@@ -70,6 +70,7 @@ func (l *Loop) sequence(batches []*Batch) {
 	}
 	l.folds.folded = l.pos - uint64(n)
 	ended := l.applySlice(batches)
+	l.folds.folded = l.pos // void records too
 	l.advanceClock()
 	l.publish()
 	l.folds.addToStats()
@@ -182,7 +183,9 @@ func (l *Loop) refuse(batches []*Batch, err error) {
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
-		l.folds.publish(max(l.clk.NowNs(), l.lastNs))
+		at := l.folds.sealed(l.pos, max(l.clk.NowNs(), l.lastNs))
+		l.lastNs = max(l.lastNs, at)
+		l.folds.publish(at)
 	}
 }
 

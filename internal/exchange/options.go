@@ -38,7 +38,10 @@ type Options struct {
 	Files    uint64 // file descriptors that the process may have; 0: unknown
 
 	// Dir is the data directory; empty: nothing outlives the process.
-	Dir     string
+	Dir string
+	// AcceptDataLoss lets a start go on without records that logs are known to have had.
+	AcceptDataLoss bool
+
 	Journal JournalOptions
 	Clock   ClockOptions
 
@@ -99,7 +102,7 @@ type PublicOptions struct {
 	Rate RateOptions
 
 	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures cover
+	PublicURL string // scheme and host that legacy signatures cover; Legacy needs it
 }
 
 // RateOptions limits the requests of one client.
@@ -114,9 +117,11 @@ type RateOptions struct {
 
 // InternalOptions configures the internal listener.
 type InternalOptions struct {
-	Listen string   // HOST:PORT; port 0 picks a free port
-	Token  string   // bearer token; needed on an address that is not loopback
-	Hosts  []string // additional names and IPs that requests without a token may address
+	Listen string // HOST:PORT, port 0 picks a free port; or unix:PATH, which needs no token
+	Token  string // bearer token; needed on an address that is not loopback
+	// TokenFile has the token; relative to the data directory; made with a random one if absent.
+	TokenFile string
+	Hosts     []string // additional names and IPs that requests without a token may address
 }
 
 // JournalOptions configures the logs in the data directory.
@@ -169,6 +174,9 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
+	if o.Public.Legacy && o.Public.PublicURL == "" {
+		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
+	}
 	ask("accounts", o.Accounts.Validate())
 	ask("referral", o.Referral.Validate())
 	ask("launchpad", o.Launchpad.Validate())
@@ -209,7 +217,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Journal.FS = o.Machine.FS
 	}
 	if o.Hooks.Listen == nil {
-		o.Hooks.Listen = listenTCP
+		o.Hooks.Listen = listenAt
 	}
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
