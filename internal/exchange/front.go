@@ -261,7 +261,7 @@ func (f *front) accepts() []edge.AcceptStat {
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil || f.clockHeld(),
+		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.clockHeld(),
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {
@@ -275,6 +275,14 @@ func (f *front) status() public.StatusInfo {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
 	}
 	return info
+}
+
+// noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
+func (f *front) noncesFailed() error {
+	if f.stage.Load().accounts == nil {
+		return nil // the nonces are not open yet
+	}
+	return f.data.NoncesFailed()
 }
 
 // storesFailed returns the reason why a store accepts no changes at present, nil while all do.

@@ -15,6 +15,7 @@ const watchEvery = 200 * time.Millisecond
 type watch struct {
 	x       *Running
 	failing bool   // a store accepts no changes
+	unsafe  bool   // the nonces have failed, which lasts until a restart
 	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
 	stop    chan struct{}
 	done    chan struct{}
@@ -81,6 +82,11 @@ func (w *watch) checkStores() {
 		x.incident("store", "every store accepts changes again")
 	}
 	w.failing = err != nil
+	if err := x.front.noncesFailed(); err != nil && !w.unsafe {
+		w.unsafe = true
+		x.log.Error("the nonces cannot be kept", "error", err)
+		x.incident("store", "a sync of the nonces failed: signed requests are refused until a restart")
+	}
 }
 
 // checkClock reports an incident when the exchange's clock stops following the machine's clock, and when it
