@@ -25,7 +25,8 @@ func parseVote(name string) (VoteKind, bool) {
 	return 0, false
 }
 
-// Tally holds the sums of weights by vote, in hundredths.
+// Tally holds the sums of weights by vote, in hundredths. For its bound see
+// docs/internals/bounds.md#launchpad-and-hive.
 type Tally [votes]int64
 
 // quorum counts abstentions too.

@@ -9,7 +9,8 @@ import (
 )
 
 // Amount is a non-negative number of 10^-18 of its currency in 256 bits: a supply of
-// 10^30 tokens is 10^48 units, beyond 128 bits. The zero value is 0.
+// 10^30 tokens is 10^48 units, beyond 128 bits. No sum of amounts passes 2^208
+// (docs/internals/bounds.md#launchpad-and-hive). The zero value is 0.
 type Amount struct{ w [4]uint64 } // least significant word first
 
 // One is one whole token, NATIVE or USBI.

@@ -34,8 +34,8 @@ type window struct {
 	lows    queue[extreme]
 
 	// Sums over the buckets that count. A trade has at most 2^63 lots and 2^96 product units:
-	// 2^32 of the largest trades within a day wrap the sums, which are right again once they
-	// leave.
+	// 2^32 of the largest trades within a day wrap the sums, and those of a bucket, which are right
+	// again once they leave (docs/internals/bounds.md#market-data).
 	volume, quote fixed.U128
 	first         int64 // price of the pair's first trade, 0: never traded
 	agoBase       int64 // close of the newest dropped bucket, 0: none
@@ -75,7 +75,7 @@ func (w *window) add(t *tick) {
 	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.sec {
 		b := w.buckets.at(n - 1)
 		b.high, b.low, b.close = max(b.high, t.high), min(b.low, t.low), t.close
-		b.volume, b.quote = b.volume.Add(t.volume), b.quote.Add(t.quote)
+		b.volume, b.quote = b.volume.AddWrap(t.volume), b.quote.AddWrap(t.quote)
 	} else {
 		w.buckets.pushBack(bucket{t.sec, t.high, t.low, t.close, t.volume, t.quote})
 	}

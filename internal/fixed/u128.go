@@ -15,7 +15,7 @@ func Mul64(a, b uint64) U128 {
 }
 
 // Add returns a + b; a carry out of 128 bits panics, because every sum in the program is
-// bounded well below it by the limits on single terms.
+// bounded well below it by the limits on single terms (docs/internals/bounds.md).
 func (a U128) Add(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, c := bits.Add64(a.Hi, b.Hi, c)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
@@ -100,4 +101,37 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 	x.snapshot()
 	pass(10 * every)
 	due(false, "nothing happened since")
+}
+
+// counted is a loop with a number of events that the test sets.
+type counted struct {
+	*sequencer.Loop
+	events uint64
+}
+
+func (c *counted) Events() uint64 { return c.events }
+
+// Commands of many events take little of the log and long to replay: a snapshot is due by the
+// events since the last one, too.
+func TestASnapshotIsDueByEvents(t *testing.T) {
+	x := open(t, vfs.NewMem(), 13)
+	defer x.stop()
+	x.trade(5)
+	loop := &counted{x.loop, 0}
+	k := replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Loop: loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1 << 40,
+	})
+	for range 3 {
+		loop.events += replica.SnapshotEvents - 1
+		if k.Due() {
+			t.Error("due by too few events")
+		}
+		if loop.events++; !k.Due() {
+			t.Error("not due by events")
+		}
+		if err := k.Snapshot(); err != nil || k.Due() {
+			t.Errorf("due after a snapshot: %v", err)
+		}
+		x.trade(1)
+	}
 }

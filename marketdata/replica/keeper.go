@@ -17,6 +17,10 @@ const (
 	// DefaultSnapshotBytes is the number of log bytes after which a snapshot is taken: about a
 	// million commands of 46 bytes, one second of replay.
 	DefaultSnapshotBytes = 48 << 20
+	// SnapshotEvents is the number of events after which a snapshot is taken, whatever their
+	// commands take in the log: about a second and a half of replay. A command that sweeps a book
+	// makes a thousand events.
+	SnapshotEvents = 4_000_000
 	// TimedCommands is the number of commands from which a snapshot by time pays: a tenth of a
 	// second of replay. A snapshot costs half a second for a market of 35 MB.
 	TimedCommands = 100_000
@@ -37,6 +41,8 @@ type Loop interface {
 	// Position returns the position of the last journaled command. The loop's goroutine calls
 	// it.
 	Position() uint64
+	// Events returns the number of events since the start. Any goroutine may call it.
+	Events() uint64
 }
 
 // KeeperOptions wires a Keeper. Market must have no extras: the keeper uses their live states.
@@ -58,6 +64,10 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
+	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
+	// the market reflects that position by then: its own snapshot, taken now, lets a start use the
+	// market's as soon as that is written.
+	Began func()
 	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
 	Taken  func()
 	Failed func(error)
@@ -70,9 +80,10 @@ type Keeper struct {
 	mu      sync.Mutex       // one follower at a time
 	pending *pendingSnapshot // the snapshot that Step has begun, under mu
 	covered atomic.Uint64
-	older   uint64       // position of the retained snapshot before the newest, under mu
-	bytes   atomic.Int64 // of log, written when the newest was taken
-	takenNs atomic.Int64 // time of the newest
+	older   uint64        // position of the retained snapshot before the newest, under mu
+	bytes   atomic.Int64  // of log, written when the newest was taken
+	events  atomic.Uint64 // of the loop, at that time
+	takenNs atomic.Int64  // time of the newest
 }
 
 // NewKeeper returns a keeper for a running loop.
@@ -102,7 +113,8 @@ func (k *Keeper) Due() bool {
 	switch {
 	case commands == 0:
 		return false
-	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes:
+	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes,
+		k.o.Loop.Events()-k.events.Load() >= SnapshotEvents:
 		return true
 	}
 	now, taken := k.o.Clock.NowNs(), k.takenNs.Load()
@@ -119,6 +131,7 @@ type pendingSnapshot struct {
 	extras map[string][]byte // states of the live extras at the position
 	ns     int64             // time at which it began
 	bytes  int64             // of log at that time
+	events uint64            // of the loop at that time
 }
 
 // Step begins a snapshot when one is due, and goes on with it: it replays at most followRecords
@@ -126,33 +139,38 @@ type pendingSnapshot struct {
 // call it. Reading the snapshot before and writing the new one take a step each, whatever their
 // size.
 func (k *Keeper) Step() step.Progress {
-	p, taken, err := k.step()
-	switch {
-	case err != nil && k.o.Failed != nil:
+	p, then, err := k.step()
+	if err != nil && k.o.Failed != nil {
 		k.o.Failed(err)
-	case taken && k.o.Taken != nil:
-		k.o.Taken()
+	}
+	if then != nil {
+		then()
 	}
 	return p
 }
 
-func (k *Keeper) step() (p step.Progress, taken bool, err error) {
+// step returns the receiver that the caller calls without the lock.
+func (k *Keeper) step() (p step.Progress, then func(), err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	taken := false
 	switch {
 	case k.pending != nil:
-		taken, err = k.continueSnapshot(k.pending)
+		if taken, err = k.continueSnapshot(k.pending); taken {
+			then = k.o.Taken
+		}
 	case k.Due():
 		if k.pending, err = k.startSnapshot(); k.pending == nil && err == nil {
-			return step.Idle(), false, nil
+			return step.Idle(), nil, nil
 		}
+		then = k.o.Began
 	default:
-		return step.Progress{NextNs: k.nextNs()}, false, nil
+		return step.Progress{NextNs: k.nextNs()}, nil, nil
 	}
 	if err != nil {
-		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, false, err
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil, err
 	}
-	return step.Worked(), taken, nil
+	return step.Worked(), then, nil
 }
 
 // lock locks mu once no snapshot of Step is under way: it calls Step until then.
@@ -187,7 +205,7 @@ func (k *Keeper) Snapshot() error {
 // startSnapshot starts a snapshot of the current position; nil: no command was journaled since the last.
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read before the instant: what is written in between counts twice rather than never.
-	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten()}
+	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Loop.Events()}
 	pos, extras, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
@@ -221,6 +239,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	}
 	k.older = k.covered.Swap(m.to)
 	k.bytes.Store(m.bytes)
+	k.events.Store(m.events)
 	k.takenNs.Store(m.ns)
 	if k.o.KeepAll {
 		return true, nil
