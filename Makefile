@@ -9,7 +9,7 @@ FUZZTIME ?= 60s
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint fmt cover deadcode mutate drift soak fuzz bench-build bench bench-scale pgo
+.PHONY: help build run test race lint fmt cover deadcode mutate drift soak vopr fuzz bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,12 @@ drift: ## are generated files what their generators make: golden bytes, OpenAPI 
 
 soak: ## the long runs: large random counts, crash loops
 	TICKHIVE_SOAK=1 $(GO) test -timeout 3h ./...
+
+# A seed that failed is repeated with SEEDS=1 SEED=n; VOPR='-vopr.trace' prints what it did.
+SEEDS ?= 1000
+SEED  ?= 1
+vopr: ## simulate the whole exchange with faults: SEEDS seeds from SEED on
+	$(GO) test -pgo=off -count=1 -timeout 24h ./internal/vopr -run TestSeeds -v -vopr.seeds=$(SEEDS) -vopr.first=$(SEED) $(VOPR)
 
 fuzz: ## each fuzz target for FUZZTIME (60s), one after the other
 	@set -e; for pkg in $$($(GO) list ./...); do \

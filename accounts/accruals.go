@@ -9,9 +9,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// referral pays the shares of fees and incomes to the users above a user.
+// referral pays shares of fees and incomes to the users above a user in the tree of inviters (uplines).
 //
-// Owner: State's mu.
+// Owner: State's mu guards it.
 type referral struct {
 	dir      *directory
 	balances *balances
@@ -31,11 +31,11 @@ func newReferral(dir *directory, b *balances) *referral {
 type accrual struct {
 	timeNs   int64
 	amount   fixed.I128
-	source   fixed.I128 // StakeAccrual: the income that it is paid for, on one record of each
-	from     uint32     // user
+	source   fixed.I128 // StakeAccrual: the income of which it is a share; set in only one record of each income
+	from     uint32     // number of the user whose fee or income it is a share of
 	currency uint32
 	level    uint32 // 1: the receiver is the user's inviter
-	applied  uint32 // StakeAccrual: share of the income, 10^-8
+	applied  uint32 // StakeAccrual: the share of the income, in 10^-8
 	typ      ProfitType
 	received uint8 // StakeAccrual: the receiver's staking level at that time
 	bonus    bool  // isToUserBonuses
@@ -66,7 +66,7 @@ const (
 	newMoney
 )
 
-// payment holds the amount that shares are paid of, and how they are paid.
+// payment holds an amount of which shares are paid, and the way in which they are paid.
 type payment struct {
 	typ      ProfitType
 	currency uint32
@@ -97,8 +97,8 @@ func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 	}
 }
 
-// payStaking walks up from the earner: each upline gets their share minus the highest share
-// that was paid below them.
+// payStaking pays shares of a staking income upwards from its earner: each upline gets their rate minus the
+// highest rate paid below them.
 func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	given, most := uint32(0), r.config.Staking[StakingLevels-1]
 	up := u
@@ -117,18 +117,17 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 		part := shareFloor(all, r.config.BonusShare)
 		if a.amount = all.Sub(part); a.amount.Sign() > 0 {
 			r.accrue(up, a, pay, paid)
-			a.source = fixed.I128{} // the income counts once
+			a.source = fixed.I128{} // the income is recorded only once
 		}
 		a.amount, a.bonus = part, true
 		r.accrue(up, a, pay, paid)
 	}
 }
 
-// accrue pays and records one accrual; it records no zero amounts. It pays as far as the
-// receiver has room: the rest of a fee stays in the fee account, and the rest of new money is
-// not created. Reservations do not count, because a recovery does not know them. An accrual
-// that is paid while an order of a receiver near 10^20 is on its way may therefore take the
-// receiver beyond 10^20 by the amount of the accrual.
+// accrue pays and records one accrual; it ignores an amount of zero. It pays as much as the receiver's balance
+// has room for. The rest of a fee stays in the fee account; the rest of new money is not created. Room that
+// orders have reserved does not count, because a recovery does not know it. An accrual may therefore take a
+// receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
 func (r *referral) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
 	if pay.rules >= 1 {
 		has := r.balances.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
@@ -165,8 +164,8 @@ func (r *referral) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual)
 	}
 }
 
-// archiveOldest moves the oldest deal accrual to the archive of its day. Readers that took the
-// slice before still see the accrual: nothing is overwritten.
+// archiveOldest moves the oldest deal accrual to the archive of its day. It overwrites nothing, so readers that
+// hold the slice still see the accrual.
 func (r *referral) archiveOldest() {
 	to := r.dir.users[r.dealQueue[0]]
 	r.dealQueue = r.dealQueue[1:]
@@ -188,7 +187,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
-	// The income, and at most the same amount again for the uplines.
+	// The income and the uplines' shares together are at most twice the income.
 	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency,
 		cmd.Amount.Add(cmd.Amount)) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
@@ -200,7 +199,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
+// applyProfit credits an income and pays the uplines. Both are new money.
 func (s *State) applyProfit(rec *Record, res *Result) {
 	if rec.staged {
 		s.releaseRoom(rec)
@@ -259,5 +258,5 @@ func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
 	}
 }
 
-// printedNs returns a time as printed: whole milliseconds (docs/contract/market-data.md#times).
+// printedNs returns a time as answers print it, in whole milliseconds (docs/contract/market-data.md#times).
 func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -2,24 +2,24 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// takeStage takes the money of a withdrawal out of the balance at once, so that no order can
-// hold it while the record waits for the engine's journal and its own log. For a deposit or a
-// profit it reserves room, so that no order takes the room meanwhile.
+// takeStage changes the balance when a record is planned, before it is durable. It subtracts the money of a
+// withdrawal, so that no order can hold that money meanwhile. For a deposit or a profit it reserves room, so
+// that no order takes that room.
 func (s *State) takeStage(rec *Record) {
 	if rec.Kind == Withdraw {
 		s.withdraw(rec)
 	} else if n, known := s.balances.currencyNo[rec.Currency]; known {
 		s.balances.expect(rec.User, n, fixed.I128{}, rec.Amount)
 	} else {
-		return // a currency without a number is in no pair, so no order brings it
+		return // a currency without a number is in no pair, so no order can receive it
 	}
 	rec.staged = true
 	staged := *rec
 	s.stage = &staged
 }
 
-// Abandon undoes the last plan, whose record could not be written. Store's goroutine; without
-// a planned record it does nothing.
+// Abandon undoes the last plan, whose record could not be written. Without a planned record it does nothing.
+// Only the store's goroutine may call it.
 func (s *State) Abandon() {
 	s.mu.Lock()
 	switch b := s.stage; {
@@ -50,7 +50,7 @@ func (s *State) unlockFold() {
 	}
 }
 
-// withdraw moves amount and commission out of the account.
+// withdraw subtracts the amount and the commission from the balance.
 func (s *State) withdraw(rec *Record) {
 	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
 	t := &s.balances.totals[s.balances.currency(rec.Currency)]
@@ -58,7 +58,7 @@ func (s *State) withdraw(rec *Record) {
 	t.fees = t.fees.Plus(rec.Commission)
 }
 
-// Apply carries out a record; it cannot fail. Store's goroutine.
+// Apply carries out a record. It cannot fail. Only the store's goroutine may call it.
 func (s *State) Apply(rec *Record) Result {
 	defer s.unlockFold()
 	s.mu.Lock()

@@ -22,7 +22,7 @@ type TotalView struct {
 func (b *balances) view(u *user, currency uint32) BalanceView {
 	out := BalanceView{CurrencyCode: b.currencies[currency]}
 	if r := u.find(currency); r != nil {
-		// A fee may have taken some 10^-18 that a reservation uses: show the smaller amount.
+		// The rounding of a fee may have used some 10^-18 of a reservation, so show the smaller amount.
 		pending := r.pending
 		if !u.profile.Unlimited {
 			pending = least(pending, positive(r.free))

@@ -17,7 +17,7 @@ type balances struct {
 	currencies []string
 	currencyNo map[string]uint32
 	totals     []totals              // by currency number
-	coming     map[balanceKey]coming // what open orders and reservations may yet bring
+	coming     map[balanceKey]coming // amounts that open orders and reservations may still bring
 
 	onBalance func(account uint32, currencyCode string) // nil: no listener
 }
@@ -51,14 +51,13 @@ func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
 // balanceKey names a balance.
 type balanceKey struct{ account, currency uint32 }
 
-// coming holds the amounts that a balance may yet receive. Invariant: a balance plus its
-// coming stays within 10^20. An order is admitted only with room for the most that it may
-// bring. The order reserves that room until it ends, and the engine lets it bring no more. No
-// fill can therefore take a balance beyond the limit, whatever prices do, not even the fill of
-// a stop that triggers long after it was placed.
+// coming holds the amounts that a balance may still receive. Invariant: a balance plus its coming amounts stays
+// within 10^20. An order is accepted only if there is room for the most that it may bring. It reserves this
+// room until it ends, and the engine does not let it bring more. Therefore no fill can take a balance beyond
+// the limit, whatever prices do, not even the fill of a stop that is triggered long after it was placed.
 type coming struct {
-	open    fixed.I192 // by open orders: depends on records and events alone
-	pending fixed.I192 // by orders on their way to the engine, and by a planned deposit
+	open    fixed.I192 // from open orders; depends on records and events alone
+	pending fixed.I192 // from orders on their way to the engine, and from a planned deposit
 }
 
 // sum returns open + pending.
@@ -116,7 +115,7 @@ func (b *balances) hold(u *user, currency uint32, amount fixed.I128) {
 	b.changed(u, currency)
 }
 
-// spendHeld takes amount out of held.
+// spendHeld subtracts amount from held.
 func (b *balances) spendHeld(u *user, currency uint32, amount fixed.I128) {
 	r, t := u.row(currency), &b.totals[currency]
 	r.held, t.held = r.held.Minus(amount), t.held.Minus(amount)
@@ -141,7 +140,7 @@ func (b *balances) sumUp(users []*user) {
 	}
 }
 
-// expect adds to the coming amounts of a balance.
+// expect changes the coming amounts of a balance.
 func (b *balances) expect(account, currency uint32, open, pending fixed.I128) {
 	k := balanceKey{account, currency}
 	c := b.coming[k]

@@ -15,16 +15,16 @@ type BreakdownItem struct {
 	FromUserNickname        string
 	CurrencyCode            string
 	Amount                  fixed.I192
-	AmountToMainAccount     fixed.I192 // without the isToUserBonuses accruals
+	AmountToMainAccount     fixed.I192 // sum of the accruals without isToUserBonuses
 	SourceStakeProfitAmount fixed.I192 // the referral's own income
-	ReceiverLevel           string     // R0..R8, at the time of the accrual
-	AppliedPercentage       fixed.I128 // fraction
+	ReceiverLevel           string     // R0 to R8, at the time of the accrual
+	AppliedPercentage       fixed.I128 // fraction of the income
 }
 
 // Breakdown is the receiver's staking bonus of a period, by referral.
 type Breakdown struct {
 	FromNs, ToNs     int64
-	CurrentLevel     string          // R0..R8, current
+	CurrentLevel     string          // R0 to R8, now
 	Items            []BreakdownItem // never nil
 	TotalsByCurrency []CurrencyAmount
 }

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// check implements View.Check; the caller holds mu.
+// check implements View.Check. The caller must hold mu.
 func (s *State) check() error {
 	type holdKey struct{ account, currency uint32 }
 	holds := map[holdKey]fixed.I192{}

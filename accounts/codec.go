@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -13,16 +14,27 @@ import (
 // RecordVersion is the version of the record format.
 const RecordVersion = 1
 
-// RulesVersion is the version of the rules that new records are applied by:
+// RulesVersion is the version of the rules under which new records are applied:
 //
 //	0  the program before rules had versions
-//	1  an accrual is paid as far as the receiver has room for it
-//	2  a key has canManageKeys and the key that made it, and ends with that key
-const RulesVersion = 2
+//	1  an accrual is paid only as far as the receiver's balance has room for it
+//	2  a key stores canManageKeys and the key that made it, and is deleted with that key
+//	3  a key has a scheme: a private key for HMAC, or an Ed25519 public key
+const RulesVersion = 3
 
-// rulesKeyTree is the first version whose keys have CanManageKeys and CreatedBy. Older keys may
-// manage keys, and no key made them.
-const rulesKeyTree = 2
+// The first versions whose keys have CanManageKeys and CreatedBy (older keys may manage keys, and
+// no key made them), and a scheme (older keys have HMAC). Snapshots of the version after have
+// keys of the same form.
+const (
+	rulesKeyTree   = 2
+	rulesKeyScheme = 3
+)
+
+// The schemes of keys.
+const (
+	schemeHMAC uint8 = iota
+	schemeEd25519
+)
 
 // rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
@@ -53,8 +65,9 @@ func DecodeRecord(b []byte) (Record, error) {
 	return rec, nil
 }
 
-// walker names the members of records and of the state once, for both directions. Writing also
-// stores to the members, their own values, so it is given copies of the members that others read.
+// walker encodes or decodes records and the state; each method names the members once for both directions.
+// Encoding also stores to each member (its own value), so members that other goroutines read must be copied
+// first.
 type walker struct{ *wire.Coder }
 
 func (w walker) record(rec *Record) {
@@ -94,11 +107,10 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-// key encodes or decodes a key; tree: with the members of rulesKeyTree.
-func (w walker) key(k *auth.KeyRecord, tree bool) {
-	private := k.Secret.Reveal()
+// key encodes or decodes a key in the form of a version of the rules.
+func (w walker) key(k *auth.KeyRecord, rules uint8) {
 	w.text(&k.PublicKey)
-	w.text(&private)
+	w.scheme(k, rules)
 	w.text(&k.Name)
 	w.Bool(&k.CanTrade)
 	w.Bool(&k.CanWithdraw)
@@ -114,14 +126,32 @@ func (w walker) key(k *auth.KeyRecord, tree bool) {
 	}
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
-	if tree {
+	if rules >= rulesKeyTree {
 		w.Bool(&k.CanManageKeys)
 		w.text(&k.CreatedBy)
 	} else {
 		k.CanManageKeys = true
 	}
-	if w.Reading() {
-		k.Secret = auth.NewSecret(private)
+}
+
+// scheme encodes or decodes what verifies the signatures of a key.
+func (w walker) scheme(k *auth.KeyRecord, rules uint8) {
+	scheme, text := schemeHMAC, k.Secret.Reveal()
+	if k.Ed25519 != nil {
+		scheme, text = schemeEd25519, string(k.Ed25519)
+	}
+	if rules >= rulesKeyScheme {
+		w.U8(&scheme, schemeEd25519)
+	}
+	w.text(&text)
+	switch {
+	case !w.Reading():
+	case scheme == schemeHMAC:
+		k.Secret = auth.NewSecret(text)
+	case len(text) != ed25519.PublicKeySize:
+		w.Fail("an Ed25519 public key of %d bytes", len(text))
+	default:
+		k.Ed25519 = []byte(text)
 	}
 }
 
@@ -195,7 +225,7 @@ func (w walker) each(n int) iter.Seq[int] {
 	}
 }
 
-// at returns a copy of the item that is about to be written, a zero value for a read.
+// at returns a copy of the item to encode, or a zero value to decode into.
 func at[T any](w walker, list []T, i int) (item T) {
 	if !w.Reading() {
 		item = list[i]
@@ -203,7 +233,7 @@ func at[T any](w walker, list []T, i int) (item T) {
 	return item
 }
 
-// put appends an item that was read.
+// put appends a decoded item.
 func put[T any](w walker, list *[]T, item T) {
 	if w.Reading() && w.Err() == nil {
 		*list = append(*list, item)

@@ -5,7 +5,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// expectOf sets the amount that an open order may yet bring to n.
+// expectOf sets to n the amount that an open order may still bring.
 func (h *holds) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	if n != o.coming {
 		h.balances.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})
@@ -13,8 +13,8 @@ func (h *holds) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	}
 }
 
-// expectNew sets the amount that an accepted or replaced order may yet bring: the earn limit
-// that the engine enforces or, without one, the worth of the order's remainder.
+// expectNew sets the amount that an accepted or replaced order may still bring: its earn limit, which the
+// engine enforces, or the worth of its remainder when it has none.
 func (h *holds) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 	if o.limited = !limit.IsZero(); o.limited {
 		h.expectOf(o, p, atMost(moneyOf(limit, o.earnDigits(p))))
@@ -23,8 +23,8 @@ func (h *holds) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 	}
 }
 
-// expectRest sets the amount that an open order without an earn limit may yet bring: what the
-// order's remainder brings at its own price.
+// expectRest sets the amount that an open order without an earn limit may still bring: the worth of its
+// remainder at its own price.
 func (h *holds) expectRest(o *orderHold, p *pairTerms) {
 	switch {
 	case o.limited:
@@ -50,13 +50,12 @@ func (h *holds) noteBrought(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	}
 }
 
-// roomShare is the divisor of the headroom for the part that an order gets even if it needs
-// less, because the price may move while the order is on its way, or before a stop triggers.
-// The part is 10^14 for an account that is far from the limit. Using up the headroom in these
-// parts takes more orders than an account may have.
+// roomShare divides the free room of a balance: an order gets at least headroom / roomShare, even if it needs
+// less. The price may move while the order is on its way or before a stop is triggered. Far from the limit,
+// this part is 10^14. An account cannot have enough orders to use up its headroom in such parts.
 const roomShare = 1 << 20
 
-// allowance returns how much of room an order gets that brings n at current prices.
+// allowance returns how much of room an order may reserve that brings n at current prices.
 func allowance(room, n fixed.I128) fixed.I128 {
 	share, _ := fixed.U128{Hi: uint64(room.Hi), Lo: room.Lo}.DivMod64(roomShare)
 	if part := share.ToI128(); n.Cmp(part) < 0 {
@@ -71,9 +70,9 @@ func unitsOf(n fixed.I128, digits int) fixed.U128 {
 	return units
 }
 
-// earnMore returns, for a sell that is replaced, the product units that it may bring beyond
-// the worth of its open part, and the whole amount that it may bring then. The new order
-// brings n at current prices.
+// earnMore returns two limits for a sell that is replaced: the product units that it may bring beyond the worth
+// of its open part, and the whole amount that it may bring. n is the amount that the new order brings at current
+// prices.
 func (h *holds) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
 	room := least(h.balances.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
 	own, most := o.worth(), unitsOf(allowance(room, n), p.digitsTotal())

@@ -22,7 +22,7 @@ const (
 	AddProfit                  // User, Profit, Currency, Amount
 	SetInviter                 // User, Code
 	CreateLink                 // User, DiscountPercent
-	Configure                  // Config: the referral rates from here on
+	Configure                  // Config: the referral rates to use from now on
 )
 
 // kindRow holds what the state does for one kind of command.
@@ -34,10 +34,10 @@ type kindRow struct {
 	// apply carries the record out.
 	apply func(s *State, rec *Record, res *Result)
 
-	noUser bool // the command does not name an existing user
-	// locksFold: FoldEvents waits from the plan of a record to its Apply, because the fold reads what
-	// the record changes (inviters, ambassadors, rates), and the record names the engine position
-	// after which the change applies.
+	noUser bool // the command need not name an existing user
+	// locksFold: FoldEvents waits from the plan of such a record to its Apply. The fold reads data that the
+	// record changes (inviters, ambassadors, rates), and the record names the engine position after which the
+	// change applies.
 	locksFold bool
 	moves     bool // the record moves money into or out of the exchange
 }
@@ -55,7 +55,7 @@ var kinds = [...]kindRow{
 	},
 	CreateKey: {
 		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
-		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules >= rulesKeyTree) },
+		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules) },
 	},
 	DeleteKey: {
 		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,
@@ -97,7 +97,7 @@ var kinds = [...]kindRow{
 	},
 }
 
-// known reports whether k is a kind: a record of another program may have one that is not.
+// known reports whether k is a kind of command. A record of another program may have an unknown kind.
 func (k Kind) known() bool { return int(k) < len(kinds) && kinds[k].plan != nil }
 
 // row returns the row of a kind.
@@ -116,42 +116,42 @@ type Command struct {
 	Profile         ProfilePatch
 	Key             auth.KeyRequest
 	PublicKey       string
-	SignedBy        string // CreateKey, DeleteKey: public key of the request; "": the operator's
+	SignedBy        string // CreateKey, DeleteKey: public key that signed the request; "": an operator
 	Currency        string
 	Amount          fixed.I128 // 10^-18
 	Profit          ProfitType
 	Code            string
-	DiscountPercent fixed.I128 // human percent, 10^-18
+	DiscountPercent fixed.I128 // per cent, in 10^-18
 	Config          Config
 }
 
-// Record is one accepted command. It holds everything that Apply needs, so that Apply decides
-// nothing again under another configuration. It holds secrets (Key.Secret).
+// Record is one accepted command with every decision of its plan, so that Apply gives the same result under
+// another configuration. It contains secrets (Key.Secret).
 type Record struct {
 	Kind   Kind
-	Rules  uint8 // the RulesVersion when it was planned: these rules apply to it for ever
-	TimeNs int64 // stamped by the store
+	Rules  uint8 // RulesVersion when it was planned; it is always applied under these rules
+	TimeNs int64 // time of the command, set by the store
 	// EnginePos is the engine position that the state had folded when the record was
 	// planned. Recovery folds up to it, and no further, before it applies the record,
 	// because an accrual depends on the inviters at the time of the fee.
 	EnginePos uint64
 	User      uint32
 
-	Profile    Profile        // CreateUser, PatchUser: all of it, after the change
+	Profile    Profile        // CreateUser, PatchUser: the whole profile after the change
 	Key        auth.KeyRecord // CreateKey
 	PublicKey  string         // DeleteKey
 	Currency   string         // Deposit, Withdraw, AddProfit
 	Amount     fixed.I128     // Deposit, Withdraw, AddProfit
-	Commission fixed.I128     // Withdraw: on top of Amount
+	Commission fixed.I128     // Withdraw: charged in addition to Amount
 	Profit     ProfitType     // AddProfit
 	Inviter    uint32         // SetInviter
-	HasRate    bool           // SetInviter: by a link, Rate becomes both discounts
+	HasRate    bool           // SetInviter: true for the code of a link, whose Rate becomes both discounts
 	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
-	LinkNumber uint64         // CreateLink: dense from 1
+	LinkNumber uint64         // CreateLink: number of the link, from 1 without gaps
 	Config     Config         // Configure
 
-	// staged: the plan took the money of a withdrawal out of the balance, or reserved room for
-	// a deposit or a profit. Memory only; a record read from a log is not staged.
+	// staged says that the plan has already changed the balance: it subtracted the money of a withdrawal, or
+	// reserved room for a deposit or a profit. It is not encoded; a decoded record is not staged.
 	staged bool
 }
 
@@ -173,7 +173,7 @@ type Result struct {
 	Link       AmbassadorLink // CreateLink
 }
 
-// OptionalName is a name that may be set, or set to nothing (nil).
+// OptionalName is a name in a request that may be missing, a text, or null (nil).
 type OptionalName struct {
 	Set   bool
 	Value *string
@@ -188,9 +188,9 @@ type ProfilePatch struct {
 	Level              *int64
 	StakingLevel       *string
 	IsAmbassador       *bool
-	SecondLevelPercent *fixed.I128 // human percent
-	Unlimited          *bool       // POST only
-	AvatarID           *string     // PATCH only, as are the next three
+	SecondLevelPercent *fixed.I128 // per cent, in 10^-18
+	Unlimited          *bool       // only in POST
+	AvatarID           *string     // only in PATCH, as the next three
 	NoTradeCommissions *bool
 	DealBidDiscount    *fixed.I128 // fraction
 	DealAskDiscount    *fixed.I128 // fraction

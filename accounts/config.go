@@ -12,9 +12,9 @@ import (
 // Config holds the current referral rates (docs/contract/accounts.md#accruals), in 10^-8. It is
 // part of the state, and each change is a record, so that a replay pays the rates of that time.
 type Config struct {
-	Levels     []uint32 // of a fee, by level from 1 (direct)
+	Levels     []uint32 // share of a fee for each level; index 0 is level 1, the direct inviter
 	Staking    [StakingLevels]uint32
-	BonusShare uint32 // the part of a staking bonus that is a record of its own
+	BonusShare uint32 // part of a staking bonus that gets its own record
 }
 
 // DefaultConfig returns the rates of docs/contract/accounts.md#accruals. A new state has them.
@@ -41,7 +41,7 @@ func (c Config) Validate() error {
 	}
 	var sum uint64
 	for i, r := range c.Levels {
-		if i == 1 { // an ambassador gets their own percent there instead
+		if i == 1 { // an ambassador has their own percentage on this level
 			r = max(r, maxSecondLevel)
 		}
 		sum += uint64(r)
@@ -68,7 +68,7 @@ type CommissionRule struct {
 	Minimum fixed.I128 // 10^-18
 }
 
-// of returns the commission of an amount, rounded half even to 10^-18, at least the minimum.
+// of returns the commission of an amount, rounded half to even to 10^-18; it is at least the minimum.
 func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 	c := percentHalfEven(amount, r.Percent)
 	if c.Cmp(r.Minimum) < 0 {

@@ -19,7 +19,7 @@ type directory struct {
 
 type linkRef struct {
 	owner uint32
-	index int // in the owner's links
+	index int // index in the owner's list of links
 }
 
 func newDirectory() *directory {
@@ -29,7 +29,7 @@ func newDirectory() *directory {
 	return d
 }
 
-// user returns the account of a number, nil for an unknown one.
+// user returns the user with this number, nil for an unknown one.
 func (d *directory) user(n uint32) *user {
 	if int(n) >= len(d.users) {
 		return nil
@@ -37,7 +37,7 @@ func (d *directory) user(n uint32) *user {
 	return d.users[n]
 }
 
-// mustFind returns the account of a number that was checked before. It panics for an unknown one.
+// mustFind returns the user with this number, which the caller has checked. It panics for an unknown one.
 func (d *directory) mustFind(n uint32) *user {
 	u := d.user(n)
 	if u == nil {
@@ -65,7 +65,7 @@ func (d *directory) freeNickname(n uint32) string {
 	}
 }
 
-// resolveCode returns the owner of a code and, for the code of a link, the link's discount.
+// resolveCode returns the owner of an invite code. For the code of a link it also returns the link's discount.
 func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
 	v, ok := numberOf(code)
 	if !ok {
@@ -82,7 +82,7 @@ func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink,
 	return ref.owner, d.mustFind(ref.owner).links[ref.index].rate, true, true
 }
 
-// attach makes inviter the parent of user n and so of the tree below n.
+// attach makes inviter the inviter of user n, and updates the counts of all users above.
 func (d *directory) attach(n, inviter uint32) {
 	d.mustFind(n).inviter = inviter
 	d.countBelow(n)
@@ -103,8 +103,8 @@ func (d *directory) countBelow(n uint32) {
 
 // countTree counts the users below each user and refuses a cycle.
 func (d *directory) countTree() error {
-	seen := make([]uint32, len(d.users)) // the walk in which a user was passed
-	done := make([]bool, len(d.users))   // leads to a root
+	seen := make([]uint32, len(d.users)) // for each user, the walk that passed the user
+	done := make([]bool, len(d.users))   // the user's chain of inviters ends, so it contains no cycle
 	for n := range d.users {
 		for up := uint32(n); up != 0 && !done[up]; up = d.users[up].inviter {
 			if seen[up] == uint32(n)+1 {

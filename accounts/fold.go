@@ -36,7 +36,7 @@ func (s Sink) Fold(events []engine.Event, pos uint64) { s.State.FoldEvents(event
 // Publish does nothing, because balances are read live.
 func (Sink) Publish(int64) {}
 
-// NextNs returns the end of time: time alone changes no balance.
+// NextNs returns math.MaxInt64, because time alone changes no balance.
 func (Sink) NextNs() int64 { return math.MaxInt64 }
 
 // fold books a batch of events, between beginFold and end. It holds the state's lock.
@@ -55,7 +55,7 @@ func beginFold(s *State, pos uint64) fold {
 // end unlocks the state.
 func (f fold) end() { f.s.mu.Unlock() }
 
-// event folds one event. Of an event that moves no money it only notes the seq.
+// event folds one event. For an event that moves no money it only records the seq.
 func (f fold) event(e *engine.Event) {
 	switch e.Kind {
 	case engine.EventAccepted:
@@ -96,7 +96,7 @@ func (f fold) fresh(e *engine.Event) (*pairTerms, bool) {
 	return p, true
 }
 
-// pair adds a pair; a change of a known pair only advances its seq.
+// pair adds a pair, or records the seq when the pair is known.
 func (f fold) pair(e *engine.Event) {
 	id, seq, in := uint32(e.Pair), uint64(e.Seq), e.Instrument
 	if p := f.s.holds.pairs[id]; p != nil {
@@ -142,8 +142,8 @@ func (f fold) accepted(e *engine.Event) {
 	s.holds.expectNew(o, p, earn)
 }
 
-// raise raises a hold to need. A funded account holds at most its free balance: fees that were
-// rounded up may have taken some 10^-18 of it since the reservation.
+// raise increases a hold to need. A funded account cannot hold more than its free balance: the rounding of fees
+// may have used some 10^-18 of it since the reservation.
 func (h *holds) raise(o *orderHold, p *pairTerms, need fixed.I128) {
 	u := h.dir.mustFind(o.account)
 	add := positive(need.Sub(o.held))
@@ -156,7 +156,7 @@ func (h *holds) raise(o *orderHold, p *pairTerms, need fixed.I128) {
 	}
 }
 
-// release moves the part of the hold beyond need back to the free balance.
+// release returns the part of the hold above need to the free balance.
 func (h *holds) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	if spare := o.held.Sub(need); spare.Sign() > 0 {
 		h.balances.hold(h.dir.mustFind(o.account), o.currency(p), spare.Neg())
@@ -178,7 +178,7 @@ func (h *holds) finish(o *orderHold, p *pairTerms) {
 	h.expectOf(o, p, fixed.I128{})
 }
 
-// replaced sets the hold to the need of the changed order.
+// replaced changes the hold to the need of the replaced order.
 func (f fold) replaced(e *engine.Event) {
 	p, fresh := f.fresh(e)
 	o := f.s.holds.orders[uint64(e.Order)]
@@ -196,12 +196,12 @@ func (f fold) replaced(e *engine.Event) {
 	f.s.holds.expectNew(o, p, e.EarnLimit())
 }
 
-// reduced releases the hold of the lots that are gone.
+// reduced releases the hold for the lots that self-trade prevention removed.
 func (f fold) reduced(e *engine.Event) {
 	p, fresh := f.fresh(e)
 	if o := f.s.holds.orders[uint64(e.Order)]; fresh && o != nil {
 		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
-			o.quote = e.Quote // the limit of a funded buy by amount stays
+			o.quote = e.Quote // the spending limit of a funded buy by amount does not change
 		}
 		f.s.holds.shrink(o, p)
 	}

@@ -12,10 +12,10 @@ func waits(t engine.OrderType) bool { return t == engine.StopLimit || t == engin
 // Rates holds the fee rates and the discount of an order, in 10^-8.
 type Rates struct{ Maker, Taker, Discount uint32 }
 
-// holds keeps the money of open orders, and of orders on their way to the engine, apart from the
-// free balances, and settles trades.
+// holds keeps the money of open orders, and of orders on their way to the engine, separate from the free
+// balances. It also settles trades.
 //
-// Owner: State's mu.
+// Owner: State's mu guards it.
 //
 // Invariant: held of an account is the sum of the holds of its open orders. A reservation is not
 // part of it and never in a snapshot.
@@ -26,7 +26,7 @@ type holds struct {
 	pairs   map[uint32]*pairTerms
 	orders  map[uint64]*orderHold
 	pending map[reservationKey]*pendingEntry
-	waiting int // reservations in pending
+	waiting int // number of reservations in pending
 	counts  Counts
 }
 
@@ -43,7 +43,7 @@ type pairTerms struct {
 	base, quote  uint32 // currency numbers
 	digitsPrice  int
 	digitsAmount int
-	seq          uint64 // last event folded
+	seq          uint64 // seq of the pair's last folded event
 }
 
 func (p *pairTerms) digitsTotal() int { return p.digitsPrice + p.digitsAmount }
@@ -61,20 +61,20 @@ type orderHold struct {
 	pair    uint32
 	side    engine.Side
 	typ     engine.OrderType
-	byQuote bool // market buy by quote: quote holds the amount left to spend
-	capped  bool // funded market buy by amount: quote holds the rest of its limit
-	waiting bool // a stop that was not triggered
+	byQuote bool // market buy by quote: quote is the amount left to spend
+	capped  bool // funded market buy by amount: quote is the rest of its spending limit
+	waiting bool // a stop that has not been triggered
 	price   int64
 	open    int64 // lots
 	filled  int64 // lots
 	quote   fixed.U128
 	rates   Rates
 	held    fixed.I128
-	coming  fixed.I128 // the amount that it may yet bring: its part of balances.coming
-	limited bool       // the engine limits what it brings to coming
+	coming  fixed.I128 // the amount that it may still bring; a part of balances.coming
+	limited bool       // the engine prevents that it brings more than coming
 }
 
-// currency returns the currency that the order holds.
+// currency returns the number of the currency that the order spends.
 func (o *orderHold) currency(p *pairTerms) uint32 {
 	if o.side == engine.Buy {
 		return p.quote
@@ -82,7 +82,7 @@ func (o *orderHold) currency(p *pairTerms) uint32 {
 	return p.base
 }
 
-// brought returns the currency that the order brings.
+// brought returns the number of the currency that the order receives.
 func (o *orderHold) brought(p *pairTerms) uint32 {
 	if o.side == engine.Buy {
 		return p.base
@@ -123,8 +123,7 @@ func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 // needAtMost returns need, limited to 10^20.
 func (o *orderHold) needAtMost(p *pairTerms) fixed.I128 { return atMost(o.need(p)) }
 
-// principal returns the part of need that fees must not use: the amount that the remainder of
-// a buy may still cost.
+// principal returns the part of need that fees must not use: the price of a buy's remainder.
 func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	switch {
 	case o.side == engine.Sell:
@@ -136,7 +135,7 @@ func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	return fixed.I128{}
 }
 
-// filledBy books one fill in the order; left is the amount that a buy by quote may still spend.
+// filledBy updates the order after a fill. left is the amount that a buy by quote may still spend.
 func (o *orderHold) filledBy(price, amount, open int64, left fixed.U128) {
 	o.open, o.filled = open, o.filled+amount
 	switch {
@@ -155,8 +154,8 @@ func withFee(quote fixed.U128, p *pairTerms, r Rates) (fixed.I128, bool) {
 	return addFee(n, r)
 }
 
-// addFee adds the fee to n. Where a pair's maker rate is above its taker rate, the higher rate
-// is held, because a resting buy pays the maker rate.
+// addFee returns n plus the fee. It uses the higher of the pair's maker and taker rate, because a resting buy
+// may pay the maker rate.
 func addFee(n fixed.I128, r Rates) (fixed.I128, bool) {
 	fee := feeHalfEven(n, max(r.Taker, r.Maker), r.Discount)
 	if fee.Cmp(MaxMoney.Sub(n)) > 0 {

@@ -30,8 +30,8 @@ func (m sums) list(currencies []string) []CurrencyAmount {
 	return out
 }
 
-// AccrualFilter selects accruals. CurrencyCode empty: every currency. Profits overrides
-// Profit where it is not empty; Profit 0: every type.
+// AccrualFilter selects accruals. An empty CurrencyCode selects every currency. Profits, unless empty,
+// overrides Profit; Profit 0 selects every type.
 type AccrualFilter struct {
 	CurrencyCode string
 	Profit       ProfitType
@@ -66,7 +66,7 @@ type AccrualPage struct {
 	TotalPages      int64
 	HasPreviousPage bool
 	HasNextPage     bool
-	// Truncated: older accruals are no longer retained one by one and are only in the sums.
+	// Truncated reports that older accruals are retained only as sums.
 	Truncated bool
 }
 
@@ -150,9 +150,9 @@ type AccrualGroup struct {
 	CurrencyCode string
 }
 
-// AccrualGroups returns the sums of user n by day, ascending, of levels 1 to maxLevel (1 to 10)
-// and of accruals printed at since to end, both inclusive (Unix ns). truncated reports that
-// since or end falls inside a day of which only the sum is retained; that day is left out.
+// AccrualGroups returns the sums of user n by day, ascending, of levels 1 to maxLevel (1 to 10) and of accruals
+// printed at since to end, both inclusive (Unix ns). truncated reports that since or end is within a day for
+// which only the sum is retained; the result does not contain that day.
 func (v *View) AccrualGroups(
 	n uint32, sinceNs, endNs, maxLevel int64,
 ) (groups []AccrualGroup, truncated bool, reject *refuse.Refusal) {

@@ -39,7 +39,8 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applySetInviter puts the newcomer below the inviter and gives him the link's discount.
+// applySetInviter sets the inviter of a user. For the code of a link, it also gives the user the link's
+// discount.
 func (s *State) applySetInviter(rec *Record, res *Result) {
 	s.dir.attach(rec.User, rec.Inviter)
 	if rec.HasRate {

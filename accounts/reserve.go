@@ -17,7 +17,7 @@ type OrderParams struct {
 	ByQuote bool       // market buy by quote amount
 	Quote   fixed.U128 // ByQuote: product units
 	Rates   Rates
-	Touch   int64 // ticks: the best price of the other side, 0 where it is empty
+	Touch   int64 // best price of the other side in ticks, 0: the side is empty
 	Stop    int64 // ticks: the stop price, 0 for an order that is not a stop
 }
 
@@ -51,21 +51,20 @@ type Reservation struct {
 	key    reservationKey
 	amount fixed.I128
 	taken  bool
-	in     uint32     // the currency that the order brings
-	coming fixed.I128 // the most that the order may bring of it
+	in     uint32     // number of the currency that the order receives
+	coming fixed.I128 // the most of it that the order may bring
 	// Funded says that the engine must not spend more than SpendLimit (product units,
 	// without the fee). It is set for a market buy by amount of an account that is not
 	// unlimited. The engine's Accepted event must name the limit as its Quote.
 	Funded     bool
 	SpendLimit fixed.U128
-	// EarnLimit, where it is not 0, is the most that the engine may let the order bring:
-	// product units of a sell, lots of a buy by quote, without the fee. The engine's Accepted
-	// event must name it. For a replaced sell, EarnLimit is what may come on top of the worth
-	// of the open part at the old price, and may be 0; the Replaced event names the sum.
+	// EarnLimit is the most that the engine may let the order bring, without the fee: product units of a sell,
+	// lots of a buy by quote; 0: no limit. The engine's Accepted event must repeat it. For a replaced sell, it
+	// is the limit in addition to the worth of the open part at the old price, and 0 is a limit too; the
+	// Replaced event carries the sum.
 	EarnLimit fixed.U128
-	// Replaces says that the reservation is for a replace. The engine must refuse the
-	// replace where the order would need more than SpendLimit beyond its open part: product
-	// units of a buy, lots of a sell.
+	// Replaces says that the reservation is for a replace. The engine must refuse the replace if the order needs
+	// more than SpendLimit beyond its open part: product units of a buy, lots of a sell.
 	Replaces bool
 }
 
@@ -74,7 +73,7 @@ type Reservation struct {
 // be taken over. The key of a replace has order and account only: an order has one replace at
 // a time, and the price and the total of the event may differ from the reserved ones.
 type reservationKey struct {
-	order   uint64 // replaces; 0: a new order
+	order   uint64 // order id of a replace; 0: a new order
 	account uint32
 	pair    uint32
 	side    engine.Side
@@ -89,8 +88,9 @@ type reservationKey struct {
 
 // pendingEntry holds the reservations of one key; more than one is rare.
 type pendingEntry struct {
-	currency, in    uint32
-	amounts, coming []fixed.I128 // of each: reserved of currency, may bring of in
+	currency, in uint32
+	// of each reservation: the reserved amount of currency, and the amount that it may bring of in
+	amounts, coming []fixed.I128
 }
 
 // Reserve reserves the amount that an order must hold, before the engine sees the order.
@@ -152,8 +152,8 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 	return s.holds.reserve(u, o.currency(pair), r, need)
 }
 
-// bestPrice returns the best price at which an order is likely to trade, 0 for none: the touch,
-// or for a stop the better of the touch and its stop price, near which it triggers.
+// bestPrice returns the best price at which the order is likely to trade, 0 for none. That is the touch; for a
+// stop it is the better of the touch and the stop price.
 func (o *orderHold) bestPrice(touch, stop int64) int64 {
 	switch {
 	case stop == 0:
@@ -198,7 +198,8 @@ func (h *holds) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	return r == nil || r.free.CmpTerm(MaxMoney.Sub(gives)) <= 0
 }
 
-// moves returns the most that the order may bring and give, without fees; ok is false beyond 10^20.
+// moves returns the most that the order may bring and give, without fees; ok is false when one of them is above
+// 10^20.
 func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, ok bool) {
 	if o.side == engine.Sell {
 		gives, _ = lotsOf(o.open, p.digitsAmount) // int64 lots are always below 10^20
@@ -253,10 +254,10 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	return r, engine.NotRejected
 }
 
-// ReserveReplace reserves the amount that a replace needs beyond the order's hold. For an order
-// without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces is
-// false. The engine must then refuse the replace if the order belongs to a user after all, because
-// no money is reserved for it. While one replace of an order is on its way, another is refused.
+// ReserveReplace reserves the amount that a replace needs beyond the order's hold. An order without a hold
+// (closed, unknown, or of the built-in account) gets no reservation, and Replaces is false. If the engine has
+// an open order of a user under this id, it must refuse the replace, because no money is reserved. While one
+// replace of an order is on its way to the engine, another is refused.
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +333,7 @@ func (s *State) Release(r Reservation) {
 	s.holds.takeOver(r.key)
 }
 
-// takeOver ends one reservation of a key and reports whether there was one.
+// takeOver removes one reservation of a key. It returns false when there is none.
 func (h *holds) takeOver(key reservationKey) bool {
 	e := h.pending[key]
 	if e == nil {

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// addAccount adds an account that was read.
+// addAccount adds a decoded account.
 func (w *snapshot) addAccount(u *user) {
 	switch _, twice := w.s.dir.byName[u.profile.Nickname]; {
 	case u.n == 0:
@@ -19,7 +19,7 @@ func (w *snapshot) addAccount(u *user) {
 	}
 }
 
-// addOrder adds an open order that was read. The room of an order with an earn limit is the limit.
+// addOrder adds a decoded open order. An order with an earn limit reserves the limit as its room.
 func (w *snapshot) addOrder(o *orderHold) {
 	p := w.s.holds.pairs[o.pair]
 	if w.Err() != nil || p == nil || o.held.Cmp(MaxMoney) > 0 || o.coming.Sign() < 0 || o.coming.Cmp(MaxMoney) > 0 ||
@@ -33,7 +33,7 @@ func (w *snapshot) addOrder(o *orderHold) {
 	w.s.holds.expectOf(o, p, limit)
 }
 
-// addReceived adds the accruals of a receiver that were read.
+// addReceived adds the decoded accruals of a receiver.
 func (w *snapshot) addReceived(r *receivedBy) {
 	u := w.s.dir.users[r.to]
 	if len(u.deals)+len(u.others)+len(u.archive) > 0 {
@@ -47,7 +47,8 @@ func (w *snapshot) addReceived(r *receivedBy) {
 	}
 }
 
-// complete derives the state that is not stored: sums, tree counts, link owners, the key index.
+// complete computes the state that snapshots do not contain: sums, counts of the tree, owners of links, the
+// index of keys.
 func (s *State) complete() error {
 	links := 0
 	for _, u := range s.dir.users {

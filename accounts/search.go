@@ -27,8 +27,8 @@ func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	return out, nil
 }
 
-// prefix is the text that a search looks for. id and code report whether a publicId or a code
-// can begin with it, because computing them from the number has a cost.
+// prefix is the text of a search. id and code say whether a publicId or a code can begin with it; otherwise
+// they need not be computed from each user's number.
 type prefix struct {
 	text     string
 	id, code bool

@@ -112,7 +112,7 @@ func (h *holds) coverShortfall(u *user, currency uint32, missing fixed.I128) boo
 	return true
 }
 
-// deliver takes the goods from the seller.
+// deliver subtracts the sold amount from the seller.
 func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	u := h.dir.mustFind(l.account)
 	if l.order != nil {
@@ -131,8 +131,8 @@ func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	h.balances.credit(u, p.base, goods.Wide().Neg())
 }
 
-// shrink releases the part of the hold that a smaller order no longer needs and ends a
-// filled order. A buy by quote ends with its Canceled event.
+// shrink releases the part of the hold that a smaller order no longer needs. It removes a filled order, except
+// a buy by quote, which ends with its Canceled event.
 func (h *holds) shrink(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
 		h.finish(o, p)

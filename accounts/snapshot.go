@@ -13,30 +13,31 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
-const SnapshotVersion = 3
+const SnapshotVersion = 4
 
-// Format of a snapshot: the sections below, in this order, each list preceded by its length.
-// Currencies are sorted by code and everything else by number, so that equal states have equal
-// bytes. A snapshot has no reservations: they end with the process.
+// Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
+// sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has no
+// reservations: they end with the process.
 //
 //	version | lastNs, enginePos | config | totals by currency | pairs | users (profile,
 //	inviter, links, keys, level changes, balances) | receivers of the deal accruals kept,
 //	oldest first | open holds | accruals and archive by receiver
 //
-// Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
-// word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
-// 16 bytes, and had no limits. Since version 3 a key ends with canManageKeys and the key that made it.
+// Version 1 encodes sums (balances, totals, archive) as money in 16 bytes; version 2 encodes them in
+// 24 bytes, the least significant word first, and adds the earn limit at the end of an open hold.
+// Version 3 adds canManageKeys and the key that made it at the end of a key, version 4 its scheme.
 type snapshot struct {
 	walker
 	s       *State
 	version uint8
-	users   int // in the snapshot
+	users   int // number of users in the snapshot
 
-	// A snapshot has the rank of a currency by its code. A read numbers the currencies by rank.
+	// A snapshot identifies a currency by its rank in the order of codes. Decoding numbers the currencies by
+	// rank.
 	byNo []uint32 // currency number of each rank
 	rank []uint32 // rank of each currency number
 
-	written  []row // of the account that is being written
+	written  []row // balances of the account that is being encoded
 	orders   []orderHold
 	received []receivedBy
 }
@@ -48,9 +49,9 @@ type receivedBy struct {
 	archive       map[archiveKey]fixed.I192
 }
 
-// AppendSnapshot appends the whole state, secrets included. Store's goroutine. Folds wait while
-// it writes the users and copies the holds. It writes the holds and the accruals, which never
-// change, after that.
+// AppendSnapshot appends the whole state, secrets included. Only the store's goroutine may call it. Folds wait
+// while it encodes the users and copies the holds. It encodes the holds and the accruals afterwards, because
+// the copies and the accruals never change.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.Abandon()
 	s.mu.Lock()
@@ -87,7 +88,7 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	return s, nil
 }
 
-// figures encodes the sections that need the lock. Caller: holds mu.
+// figures encodes the sections that mu guards. The caller must hold mu.
 func (w *snapshot) figures() {
 	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
 	if w.Reading() {
@@ -109,7 +110,7 @@ func (w *snapshot) figures() {
 	}
 }
 
-// copyRest copies the data of the other sections. Caller: holds mu.
+// copyRest copies the data of the other sections. The caller must hold mu.
 func (w *snapshot) copyRest() {
 	for _, u := range w.s.dir.users {
 		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
@@ -140,7 +141,7 @@ func (w *snapshot) rest() {
 	}
 }
 
-// sum encodes a sum; version 1 wrote sums as money.
+// sum encodes or decodes a sum; version 1 encoded sums as money.
 func (w *snapshot) sum(v *fixed.I192) {
 	if w.version >= 2 {
 		w.fixed64(&v.W0)
@@ -153,7 +154,7 @@ func (w *snapshot) sum(v *fixed.I192) {
 	*v = m.Wide()
 }
 
-// currency encodes a currency number as its rank.
+// currency encodes or decodes a currency number as its rank.
 func (w *snapshot) currency(no *uint32) {
 	if !w.Reading() {
 		rank := w.rank[*no]
@@ -166,7 +167,7 @@ func (w *snapshot) currency(no *uint32) {
 	}
 }
 
-// user encodes the number of a user who is in the snapshot.
+// user encodes the number of a user in the snapshot.
 func (w *snapshot) user(no *uint32) {
 	if w.U32(no); int(*no) >= w.users {
 		w.Fail("user %d of %d", *no, w.users)
@@ -271,7 +272,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec, w.version >= 3); w.Reading() && w.Err() == nil {
+		if w.key(&rec, w.version-1); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}

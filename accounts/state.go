@@ -30,10 +30,10 @@ type State struct {
 
 	lastNs         int64  // time of the last record
 	snapshotPos    uint64 // enginePos in the last snapshot taken or read
-	aheadOfJournal int    // see AheadOfJournal; used by recovery only
+	aheadOfJournal int    // returned by AheadOfJournal; set by recovery only
 	// last record that was ahead of the journal now or at an earlier start, 0: none; see Recheckpoint
 	lastAhead uint64
-	stage     *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
+	stage     *Record // the planned Withdraw, Deposit or AddProfit that has not been applied yet
 }
 
 // Counts holds counters for metrics, since the start of the process.
@@ -41,7 +41,7 @@ type Counts struct {
 	Archived   uint64 // accruals added to the archive of their day
 	Shortfalls uint64 // fees that were reduced to keep a balance at or above zero
 	Unreserved uint64 // orders accepted without a reservation of this process
-	Overdrafts uint64 // settlements that a funded account could not cover: a defect
+	Overdrafts uint64 // settlements that a funded account could not cover; each one is a bug
 }
 
 // New returns a state with the built-in account only and the default referral rates.
@@ -59,10 +59,10 @@ func New(opts Options) *State {
 	}
 }
 
-// Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
-// goroutine. Apply or Abandon must follow. Until then FoldEvents waits if the record changes
-// something that the fold reads, and withdrawn money has already left the balance. The next
-// Plan abandons a record that was neither applied nor abandoned.
+// Plan validates a command and returns its record; a refusal is a *refuse.Refusal. Only the store's goroutine
+// may call it. The caller must then call Apply or Abandon. Until then FoldEvents waits if the record changes
+// something that the fold reads, and withdrawn money has already left the balance. The next Plan abandons a
+// record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	s.Abandon()
 	if cmd.Kind.row().locksFold {
@@ -108,8 +108,8 @@ func (s *State) planConfigure(cmd *Command, rec *Record) *refuse.Refusal {
 
 func (s *State) applyConfigure(rec *Record, _ *Result) { s.referral.config = rec.Config }
 
-// Reconfigure returns the command that sets the rates to want, and whether they differ from
-// the current ones. The caller sends the command once at the start, after recovery.
+// Reconfigure returns the command that sets the referral rates to want, and whether they differ from the
+// current ones. The caller sends the command once, at the start after recovery.
 func (s *State) Reconfigure(want Config) (Command, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

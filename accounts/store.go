@@ -20,10 +20,10 @@ import (
 // Store is the durable shell around a State.
 type Store = durable.Store[Command, Record, Result]
 
-// machine is State as the store sees it.
+// machine is the interface through which durable.Store uses State.
 type machine = durable.State[Command, Record, Result]
 
-// StoreOptions opens a Store.
+// StoreOptions configures a Store.
 type StoreOptions struct {
 	durable.Config
 	State Options
@@ -71,8 +71,8 @@ func Recover(o StoreOptions) (*Recovery, error) {
 			}
 			return nil
 		}
-		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and the
-		// foldLock is not held here, so the loop, whose fold needs it, never waits for a disk.
+		// BeforeSync instead of BeforeRecord: a group of deposits then shares one sync of the engine's journal.
+		// Also, foldLock is not held here, so the loop, whose fold needs it, never waits for a disk.
 		opts.BeforeSync = func() error { return o.EngineDurable(r.State().EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}

@@ -23,14 +23,14 @@ type user struct {
 	createdNs int64
 
 	inviter     uint32                    // 0: none
-	descendants [MaxReferralLevels]uint32 // users below, by level - 1
+	descendants [MaxReferralLevels]uint32 // number of users below, by level - 1
 	links       []link
 	keys        []*auth.Key
 
 	rows         []row // sorted by currency number
 	deals        []accrual
 	others       []accrual
-	dealsMixed   bool // deals are not in order of time (several engine loops)
+	dealsMixed   bool // deals are not sorted by time (several engine loops)
 	archive      map[archiveKey]fixed.I192
 	levelChanges []levelChange
 }
@@ -41,7 +41,7 @@ type Profile struct {
 	Name         *string
 	SecondName   *string
 	Level        uint8
-	Staking      uint8 // R0..R8
+	Staking      uint8 // 0 to 8 for R0 to R8
 	IsAmbassador bool
 	SecondLevel  uint32 // 10^-8
 	Unlimited    bool

@@ -10,8 +10,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// View reads a State. It is a handle, not a copy: each call reads the state of one instant,
-// under a read lock. Any goroutine.
+// View reads a State. It is a handle and no copy: each call reads the current state under a read lock. Any
+// goroutine may call it.
 type View struct{ s *State }
 
 // View returns the handle for readers.
@@ -43,7 +43,7 @@ func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
 	return n, ok
 }
 
-// InviteCode returns the invite code of user n.
+// InviteCode returns user n's invite code.
 func (v *View) InviteCode(n uint32) string { return inviteCode(n) }
 
 // Terms holds the trading terms of an account, for the command of a new order.
@@ -90,7 +90,7 @@ func (v *View) Level(n uint32) (level int, address string) {
 // ReferralLevelInfo holds the sums of one level of the users below a user.
 type ReferralLevelInfo struct {
 	Level               int
-	ProfitAmount        fixed.I192 // over all currencies, unit by unit
+	ProfitAmount        fixed.I192 // sum over all currencies, as if they were worth the same
 	ReferralsTotalCount int64
 }
 

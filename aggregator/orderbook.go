@@ -9,8 +9,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// Book returns the order book with up to levels levels a side, all of them when levels is
-// negative. It consists of the cached texts of the pages.
+// Book returns the order book with up to levels levels a side; a negative levels means all. The text consists
+// of the cached texts of pages and directories.
 func Book(v *marketdata.View, levels int64) *marketdata.Text {
 	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
 	return book(v, strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10), levels)
@@ -34,10 +34,10 @@ func book(v *marketdata.View, head []byte, levels int64) *marketdata.Text {
 
 var betweenBook, endBook = []byte(`],"asks":[`), []byte("]}")
 
-// sideFactor makes bids and asks count differently in the sum.
+// sideFactor multiplies the sum of the asks, so that swapping bids and asks changes Text.Sum.
 const sideFactor = 0x9e3779b97f4a7c15
 
-// addSide adds the rows of up to n levels. Each row ends in a comma; addSide removes the last.
+// addSide adds the rows of up to n levels. Each cached row ends in a comma; addSide removes the last comma.
 func addSide(t *marketdata.Text, v *marketdata.View, s *marketdata.Side, n int) {
 	if n <= 0 || s.Len() == 0 {
 		return

@@ -8,13 +8,13 @@ import (
 	"tickhive/marketdata"
 )
 
-// Selection holds the trades of a view that a request selects: ids from Low to High (Low above
-// High: none), of the wanted sides of the taker. Select makes it.
+// Selection holds the trades of a view that a request selects: the ids from Low to High, restricted to takers
+// that bought (Buy) or sold (Sell). Low above High means none. Select makes it.
 type Selection struct {
 	Low, High engine.TradeID
 	Buy, Sell bool
-	// Oldest reports that the selection reaches back to the oldest retained trade: it lacks the
-	// trades that retention has dropped.
+	// Oldest reports that the selection begins at the oldest retained trade, so trades that were dropped may be
+	// missing from the answer.
 	Oldest bool
 }
 

@@ -7,9 +7,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// Patchable reports whether a page of the trades low to high shares most of its rows with the
-// earlier page: PatchTrades then copies these rows and renders only the new ones. Both pages
-// must hold the newest trades of their views, of both sides.
+// Patchable reports whether a page of the trades low to high shares most of its rows with the earlier page
+// before. PatchTrades then copies these rows and renders only the new ones. Each page must hold the newest
+// trades of its view, of both sides.
 func Patchable(before *marketdata.Doc, low, high engine.TradeID) bool {
 	if before.HighTrade == 0 || low < before.LowTrade || high < before.HighTrade || low > before.HighTrade {
 		return false
@@ -17,8 +17,8 @@ func Patchable(before *marketdata.Doc, low, high engine.TradeID) bool {
 	return high-before.HighTrade+low-before.LowTrade <= before.HighTrade-before.LowTrade
 }
 
-// CutRows returns rows without the last n. A row is an object without nested objects and without
-// braces in its texts. The result ends in a comma when rows remain.
+// CutRows returns rows without its last n rows. Each row must be an object without nested objects and without
+// braces in its texts. The result ends in a comma unless it is empty.
 func CutRows(rows []byte, n int) []byte {
 	for range n {
 		rows = rows[:bytes.LastIndexByte(rows, '{')]
@@ -28,8 +28,8 @@ func CutRows(rows []byte, n int) []byte {
 
 var betweenSides = []byte(`],"sell":[`)
 
-// PatchTrades returns the text that AppendTrades appends for the newest trades of both sides, made
-// from the page of an earlier view (see Patchable). The view must hold that page's oldest trade.
+// PatchTrades returns the same text as AppendTrades for a Selection of both sides, made from the page of an
+// earlier view (see Patchable). The view must retain that page's oldest trade.
 func PatchTrades(v *marketdata.View, s Selection, before *marketdata.Doc) []byte {
 	const head, tail = len(`{"buy":[`), len("]}")
 	old := before.Body
@@ -53,7 +53,7 @@ func PatchTrades(v *marketdata.View, s Selection, before *marketdata.Doc) []byte
 // tradeSize estimates the length of a trade's text in bytes.
 const tradeSize = 160
 
-// appendNewer appends the rows of one side: the ids from high down to above last, then rows.
+// appendNewer appends the rows of one side for the ids from high down to last+1, then the earlier rows.
 func appendNewer(b []byte, v *marketdata.View, high, last engine.TradeID, side engine.Side, rows []byte) []byte {
 	start := len(b)
 	for id := high; id > last; id-- {

@@ -7,20 +7,20 @@ import (
 	"tickhive/marketdata"
 )
 
-// TradesReader writes the response of /historical_trades in pieces, one chunk of trades at a
-// time: two million trades cost a request no more memory than a thousand. The view is frozen, so
-// all pieces show one instant. It belongs to one request.
+// TradesReader writes the response of /historical_trades in pieces of one chunk of trades each, so that an
+// answer of two million trades takes no more memory than one of a thousand. The view is frozen, so all pieces
+// show one instant. Owner: one request.
 type TradesReader struct {
 	view *marketdata.View
 	sel  Selection
-	// piece, when set, rewrites each piece: decimals as text.
+	// piece, unless nil, rewrites each piece, for example to write decimals as text.
 	piece func(dst, text []byte) []byte
 
 	side  engine.Side
-	next  engine.TradeID // the newest id not yet written, below sel.Low: the side is done
-	state int            // 0 begin, 1 rows, 2 end
-	first bool           // no row of this side was written yet
-	out   []byte         // rendered and not yet read
+	next  engine.TradeID // newest id not yet written; below sel.Low: the current side is complete
+	state int            // 0: before the buys, 1: within the rows of a side, 2: complete
+	first bool           // no row of the current side was written yet
+	out   []byte         // rendered bytes that Read has not returned yet
 	buf   []byte
 	alt   []byte
 }
@@ -70,8 +70,8 @@ func (r *TradesReader) begin(side engine.Side) {
 	r.side, r.next, r.state, r.first = side, r.sel.High, 1, true
 }
 
-// rows renders the rows of one chunk, newest first: the cached text of a whole chunk, otherwise
-// the selected part.
+// rows renders the selected rows of one chunk, newest first. It uses the cached text when the selection covers
+// a whole closed chunk.
 func (r *TradesReader) rows() {
 	first, trades, closed := r.view.Trades.Chunk(r.next)
 	last := first + engine.TradeID(len(trades)) - 1
@@ -87,7 +87,7 @@ func (r *TradesReader) rows() {
 	if len(text) == 0 {
 		return
 	}
-	// Every row begins with its comma; the first of a side has none.
+	// Each row begins with a comma; the first row of a side has none.
 	if r.first {
 		text, r.first = text[1:], false
 	}
@@ -106,7 +106,7 @@ func (r *TradesReader) renderChunk(dst []byte, first engine.TradeID, trades []ma
 	return r.appendRows(dst, first, trades)
 }
 
-// appendRows appends the rows of one side, newest first; trades[0] has the id first.
+// appendRows appends the rows of one side, newest first. first is the id of trades[0].
 func (r *TradesReader) appendRows(dst []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
 	for i := len(trades) - 1; i >= 0; i-- {
 		if trades[i].TakerSide == r.side {

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// UntilClosed returns when the reader ends, which means that the child's parent has ended or stops it.
+// UntilClosed returns when r ends: the parent process has ended, or it closed the pipe to stop this child.
 func UntilClosed(r io.Reader) { _, _ = io.Copy(io.Discard, r) }
 
-// PlainServer returns a net/http server that does the work of a hot route: it serves a prepared
-// document with its headers, a 304 for its tag, and a prepared gzip to clients that accept it.
+// PlainServer returns a net/http server that does the work of a frequently requested route: it serves a
+// prepared document with its headers, a 304 for the document's ETag, and a prepared gzip to clients that accept
+// it.
 func PlainServer(body []byte) *http.Server {
 	const tag, zipTag = `"0123456789abcdef-1"`, `"0123456789abcdef-1-g"`
 	var zipped bytes.Buffer
@@ -49,20 +50,19 @@ func PlainServer(body []byte) *http.Server {
 	}
 }
 
-// frameSize is the payload of a ready frame: about an update of one trade.
+// frameSize is the payload of a ready frame in bytes, about the size of an update with one trade.
 const frameSize = 300
 
-// readyFrame returns a WebSocket text frame as a server sends it.
+// readyFrame returns an encoded WebSocket text frame as a server sends it.
 func readyFrame() []byte {
 	f := []byte{0x81, 126, frameSize >> 8, frameSize & 0xff}
 	return append(f, bytes.Repeat([]byte("x"), frameSize)...)
 }
 
-// ServeFrames accepts connections. For each line `send N PER_SECOND JOINED` it makes N writes of
-// JOINED ready frames to every connection by the product's schedule, which is the least that a
-// fan-out can cost, and answers the number of frames. Without the schedule frames would pile
-// up before their readers woke, and most writes would find a socket that is readable
-// already, which costs the kernel less.
+// ServeFrames accepts connections. For each line `send N PER_SECOND JOINED` it writes JOINED ready frames to
+// every connection, N times at PER_SECOND, and answers the number of frames. This is the least that a fan-out
+// can cost. It keeps the rate of the product's trades: without it, frames would accumulate before their readers
+// woke, and writing to a socket that is already readable costs the kernel less.
 func ServeFrames(ln net.Listener, in io.Reader, answers io.Writer) error {
 	arrived := make(chan net.Conn, 1<<16)
 	go func() {

@@ -13,11 +13,11 @@ import (
 	"tickhive/engine"
 )
 
-// The rules of docs/internals/performance.md#measurement for E1 to E5: one account, self-trade mode
-// none, ids dense as the workload's; a replace is a cancel and a place, counted as one operation;
-// commands are built from the record inside the clock, every event is read once, fills are hashed.
+// Rules of the measurements E1 to E5 (docs/internals/performance.md#measurement): one account, self-trade mode
+// none, order ids as dense as the workload's. A replace is a cancel and a place, and counts as one operation.
+// The measured time includes building the commands, reading every event once and hashing the fills.
 
-// startNs is the time of the first command of made markets; whole days since 1970.
+// startNs is the time of the first command of a generated market, Unix ns at midnight.
 const startNs = 20_000 * 86_400 * int64(time.Second)
 
 func benchInstrument(code string) *engine.Instrument {
@@ -25,15 +25,15 @@ func benchInstrument(code string) *engine.Instrument {
 	return &engine.Instrument{Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 0}
 }
 
-// coreRun drives a core with a workload and passes the events to follow unless it is nil.
+// coreRun applies a workload to a core. It passes the events to follow, unless that is nil.
 type coreRun struct {
 	core   *engine.Core
 	events []engine.Event
 	stats  wl.Stats
-	sum    uint64 // checksum over the read fields of every event
+	sum    uint64 // checksum over the fields read from every event
 	now    int64
 	client engine.ClientID
-	named  bool // orders carry client ids
+	named  bool // orders have client order ids
 	follow func(events []engine.Event)
 }
 
@@ -90,7 +90,7 @@ func (r *coreRun) apply(cmd *engine.Command) {
 	}
 }
 
-// checked returns an error when a run did other work than the floor.
+// checked returns an error when a run's fills and hash differ from the reference's.
 func checked(name string, got, want wl.Stats) error {
 	if got != want {
 		return fmt.Errorf("%s: the fills differ: %+v, the floor has %+v", name, got, want)
@@ -101,7 +101,7 @@ func checked(name string, got, want wl.Stats) error {
 	return nil
 }
 
-// cpuNs returns the CPU time of fn after a garbage collection.
+// cpuNs returns the CPU time of fn in ns; it collects garbage first.
 func cpuNs(fn func()) float64 {
 	runtime.GC()
 	before := proc.SelfCPU()
@@ -109,7 +109,7 @@ func cpuNs(fn func()) float64 {
 	return float64(proc.SelfCPU() - before)
 }
 
-// coreTargets returns the targets of E1 and E5 (docs/internals/performance.md#engine) by workload.
+// coreTargets returns the targets of E1 and E5 for a workload (docs/internals/performance.md#engine).
 func coreTargets(name string) (core, folded float64) {
 	switch name {
 	case "w1":
@@ -178,8 +178,8 @@ func engineWorkload(r *Run, name string) error {
 	return nil
 }
 
-// coreMemory measures docs/internals/performance.md#e3: the memory of the resting orders of w2 with
-// every index.
+// coreMemory measures E3 (docs/internals/performance.md#e3): the memory of the resting orders of w2 with every
+// index.
 func coreMemory(r *Run) {
 	w := floor.Generate("w2")
 	for _, named := range []bool{false, true} {

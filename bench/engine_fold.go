@@ -13,7 +13,7 @@ import (
 // (docs/internals/performance.md#e5).
 const publishEvery = 64
 
-// newFolded returns a core run whose events go into a feed; market leaves the order history out.
+// newFolded returns a core run whose events are folded by a feed. With market, the feed has no order history.
 func newFolded(market bool) *coreRun {
 	feed := marketdata.NewFeed(marketdata.Options{NoOrders: market})
 	var r *coreRun
@@ -27,7 +27,7 @@ func newFolded(market bool) *coreRun {
 	return r
 }
 
-// worstCase compares a single large command with the same work as single commands.
+// worstCase compares one large command with the same work in many small commands.
 type worstCase struct {
 	name    string
 	account engine.AccountID
@@ -37,8 +37,8 @@ type worstCase struct {
 	all     func(c *coreRun, account engine.AccountID)
 }
 
-// worstCommands measures the longest that one large command holds the loop, against the same work in
-// single commands (docs/internals/performance.md#e4).
+// worstCommands measures how long one large command holds the loop, compared with the same work in small
+// commands (docs/internals/performance.md#e4).
 func worstCommands(r *Run) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -69,8 +69,7 @@ func worstCommands(r *Run) error {
 	return nil
 }
 
-// build returns a book of n orders. The orders of a mass cancel lie between as many orders of
-// another account.
+// build returns a book of n orders. For a mass cancel, as many orders of another account lie between them.
 func (x *worstCase) build() *coreRun {
 	c := newCoreRun(nil)
 	c.events = make([]engine.Event, 0, 32<<10)

@@ -23,8 +23,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// rig holds the durable market of serve in this process: loop, journal on a real file, and a feed
-// with every option enabled.
+// rig is a durable market like in serve, but in this process: a loop, a journal in a real file, and a feed with
+// every option enabled.
 type rig struct {
 	dir     replica.LogDir
 	log     *wal.Log
@@ -73,8 +73,8 @@ func (g *rig) close() error {
 	return g.journal.Close()
 }
 
-// trader is one submitter: it places limit orders around a mid, cancels nine in twenty and trades
-// with one in ten. It remembers the ids of its orders.
+// trader submits commands: limit orders around a mid price, of which nine in twenty are cancels and one in ten
+// trades. It stores the ids of its orders.
 type trader struct {
 	pair  engine.PairID
 	rnd   uint64
@@ -125,19 +125,19 @@ func (t *trader) fill() {
 	}
 }
 
-// loopResult holds the results of a run through the loop.
+// loopResult holds the figures of a run through the loop.
 type loopResult struct {
 	rate  float64 // commands a second
-	p50   float64 // us
-	bytes float64 // of journal for a command
-	cpu   float64 // ns of this process for a command, submitters included
+	p50   float64 // median latency in us
+	bytes float64 // journal bytes a command
+	cpu   float64 // CPU time of this process in ns a command, submitters included
 }
 
-// timedEvery is the number of submissions of which one is timed: two readings of the clock and a
-// histogram in memory cost 150 ns, a tenth of a command that is submitted alone.
+// timedEvery: one of this many submissions is timed. Two clock readings and a histogram entry cost 150 ns, a
+// tenth of a command that is submitted alone.
 const timedEvery = 8
 
-// submit runs waiting submitters with size commands each outstanding.
+// submit runs waiting submitters. Each submits batches of size commands and waits for each batch.
 func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, error) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -194,8 +194,8 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, err
 	}, nil
 }
 
-// bareSync returns the number of write and fdatasync pairs a second of a bare loop that writes the
-// same bytes into a preallocated file of the same directory.
+// bareSync returns how often a second a loop can write bytes and call fdatasync, on a preallocated file in the
+// same directory: the reference of E6.
 func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 	f, err := vfs.OS{}.Create(filepath.Join(dir, "bare"))
 	if err != nil {
@@ -232,7 +232,7 @@ func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-// engineLoop measures docs/internals/performance.md#e6.
+// engineLoop measures E6 (docs/internals/performance.md#e6).
 func engineLoop(r *Run) error {
 	const pairs = 4
 	all := "feed with everything on"
@@ -294,7 +294,7 @@ func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s
 	if err != nil {
 		return s, 0, err
 	}
-	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // warm
+	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // a warm-up, not counted
 	if err == nil {
 		s, err = g.submit(waiting, size, pairs, r.length(600*time.Millisecond))
 	}

@@ -11,7 +11,7 @@ import (
 	"tickhive/bench/proc"
 )
 
-// market is the real server over a market that a Writer in the server's process changes.
+// market is the real server in a child process, over a market that a Writer in that process changes.
 type market struct {
 	*proc.Child
 	addr string
@@ -25,7 +25,7 @@ func (r *Run) startMarket(pairs, levels int) (*market, error) {
 	return &market{c, c.Fields["public"]}, nil
 }
 
-// figures holds the counters of the writer.
+// figures holds the counters of the Writer.
 type figures struct{ changes, writerNs, gcNs, behind int64 }
 
 func (m *market) figures() (f figures, err error) {
@@ -36,7 +36,7 @@ func (m *market) figures() (f figures, err error) {
 	return f, err
 }
 
-// rate sets the writer's rate; unless on, it keeps the rhythm and changes nothing.
+// rate sets the Writer's rate. With on false the Writer wakes at this rate but changes nothing.
 func (m *market) rate(perSecond int, on bool) error {
 	word := "off"
 	if on {
@@ -46,14 +46,14 @@ func (m *market) rate(perSecond int, on bool) error {
 	return err
 }
 
-// Requests of a market: the book of its first pair, and the tickers of all.
+// Requests to a market: the book of its first pair, and all tickers.
 var (
 	book       = load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))
 	allTickers = load.Get("", aggregator+"/tickers")
 )
 
-// pollResult holds the changes of a market while it was polled, and the server's CPU for one
-// response in us, without the writer's CPU.
+// pollResult holds the Writer's counters while a market was polled, and the server's CPU a response in us, not
+// counting the Writer's CPU.
 type pollResult struct {
 	figures
 	res  *load.Result
@@ -61,7 +61,7 @@ type pollResult struct {
 	us   float64
 }
 
-// answers polls the market for a time at a rate of the writer.
+// answers polls the market for length while the Writer works at perSecond.
 func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult,
 	err error,
 ) {
@@ -94,8 +94,8 @@ func (m *market) answers(req *load.Request, conns, perSecond int, on bool, lengt
 	return s, nil
 }
 
-// freshTarget returns the limit of docs/internals/performance.md#h5 on CPU per response at a rate of
-// changes; 0: none.
+// freshTarget returns the target of H5 for the CPU a response at a rate of changes, 0 when there is none
+// (docs/internals/performance.md#h5).
 func freshTarget(rate int) float64 {
 	switch rate {
 	case 10_000:
@@ -106,7 +106,7 @@ func freshTarget(rate int) float64 {
 	return 0
 }
 
-// freshRound is the length of one round of docs/internals/performance.md#h5.
+// freshRound is the length of one round of H5 (docs/internals/performance.md#h5).
 const freshRound = 500 * time.Millisecond
 
 // runFresh measures H5 and H6 (docs/internals/performance.md#http).
@@ -134,9 +134,9 @@ func runFresh(r *Run) error {
 	return freshTickers(r, many)
 }
 
-// freshCPU measures docs/internals/performance.md#h5 at one rate: CPU for a response with the book
-// that changes, compared with a writer that keeps the rhythm and changes nothing. The writer's CPU
-// is subtracted.
+// freshCPU measures H5 at one rate (docs/internals/performance.md#h5): the CPU a response of a book that
+// changes, compared with a book that does not change while the Writer wakes at the same rate. The Writer's own
+// CPU is subtracted.
 func freshCPU(r *Run, m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
 		"writer's thread taken off", httpConns)
@@ -176,7 +176,7 @@ func freshCPU(r *Run, m *market, rate int) error {
 	return m.rate(0, false)
 }
 
-// staleness collects responses with the times of their requests.
+// staleness collects responses with the times at which their requests were sent.
 type staleness struct {
 	mu   sync.Mutex
 	line strings.Builder
@@ -190,8 +190,8 @@ func (s *staleness) add(sent time.Time, seq uint64) {
 	s.n++
 }
 
-// verdict returns the number of responses that lacked a change published before their request, and
-// the longest time since the publication.
+// verdict returns the number of responses that lacked a change published before their request, and the longest
+// time by which the change had been published before it.
 func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 	line, err := m.Ask("stale" + s.line.String())
 	if err == nil {
@@ -201,7 +201,7 @@ func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 	return stale, worstUs, err
 }
 
-// sampleStaleness sends requests at an even rate while the market changes.
+// sampleStaleness sends requests at an even rate while the Writer changes the market.
 func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 	if err := m.rate(rate, true); err != nil {
 		return err
@@ -225,11 +225,12 @@ func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 	return nil
 }
 
-// burstPolls is the number of concurrent polls after an idle time.
+// burstPolls is the number of concurrent requests after a time without requests.
 const burstPolls = 64
 
-// freshBursts measures the first half of docs/internals/performance.md#h6: the market changes while
-// no client polls, then 64 poll at once. None may receive a state older than the last change.
+// freshBursts measures the first half of H6 (docs/internals/performance.md#h6): the market changes while no
+// client polls, then burstPolls clients poll at once. None of them may receive a state older than the last
+// change.
 func freshBursts(r *Run, m *market) error {
 	polls := 10_000
 	if r.Quick {

@@ -12,26 +12,25 @@ import (
 	"tickhive/bench/report"
 )
 
-// Handlers holds servers that receive requests in memory, without sockets: it measures the cost of a
-// request without the kernel. The hidden subcommand `handler` runs it.
+// Handlers passes requests to servers in memory, without sockets, to measure the cost of a request without the
+// kernel. The hidden subcommand `handler` runs it.
 type Handlers struct {
 	Writer *Writer
-	// Product and Constant serve a listener until it is closed.
+	// Product and Constant serve the connections of a listener until it is closed.
 	Product, Constant func(net.Listener) error
 	Pairs             int
 }
 
-// Requests of one pass.
+// Numbers of requests in one pass.
 const (
 	handlerRequests = 20_000
-	handlerChanges  = 2_000 // of docs/internals/performance.md#h4, each followed by a request
+	handlerChanges  = 2_000 // changes of H4 (docs/internals/performance.md#h4), each followed by a request
 )
 
 // ServeLines answers each line of in with a line of figures:
 //
-//	handler   ns of constant bytes, ns of the product, allocations of the product, for a
-//	          request out of as many distinct ones as there are pairs, one pair changing
-//	          every thousand requests
+//	handler   ns of a request to Constant, ns to Product, allocations of Product; there is one
+//	          request for each pair, and a pair changes every thousand requests
 //	document  ns of a request for a document that does not change, ns of a change and a
 //	          request, ns of a change alone
 func (h *Handlers) ServeLines(in io.Reader, out io.Writer) error {
@@ -63,7 +62,7 @@ func (h *Handlers) handler(out io.Writer, product, constant *memory) {
 	ref := constant.ask(requests, handlerRequests, nil)
 	middle := mallocs()
 	product.ask(requests, handlerRequests, nil)
-	// Both include the cost of a connection; the difference is the cost of the handler.
+	// Both figures include the cost of a connection, so their difference is the cost of the handler.
 	allocations := max(float64(mallocs()-middle)-float64(middle-before), 0) / handlerRequests
 	n := int64(0)
 	own := product.ask(requests, handlerRequests, func(i int) {
@@ -91,7 +90,7 @@ func (h *Handlers) document(out io.Writer, product *memory) {
 	fmt.Fprintln(out, still, both, alone)
 }
 
-// touch moves the touch of the first pair: its book and its ticker change.
+// touch changes the best price of the first pair, and thereby its book and its ticker.
 func (w *Writer) touch(i int64) {
 	if i%2 == 0 {
 		w.limit(0, 0, 6_500_000, 1000+i%1000)
@@ -101,7 +100,7 @@ func (w *Writer) touch(i int64) {
 	w.Feed.Publish(w.now)
 }
 
-// memory is a server that reads its requests from memory instead of a socket.
+// memory is a server with connections in memory instead of sockets.
 type memory struct {
 	ln   *memListener
 	done chan struct{}
@@ -118,8 +117,8 @@ func newMemory(serve func(net.Listener) error) *memory {
 
 func (m *memory) end() { _ = m.ln.Close() }
 
-// ask sends n requests to the server, one by one, and returns the CPU ns of each. It calls before
-// ahead of each request; the CPU includes that call.
+// ask sends n requests, one after the other, and returns the CPU ns a request. It calls before(i) ahead of
+// each; the result includes that call.
 func (m *memory) ask(requests [][]byte, n int, before func(i int)) float64 {
 	c := &memConn{requests: requests, left: n, before: before, ended: make(chan struct{})}
 	return cpuNs(func() {
@@ -128,7 +127,7 @@ func (m *memory) ask(requests [][]byte, n int, before func(i int)) float64 {
 	}) / float64(n)
 }
 
-// memListener accepts the connections that the test passes to it.
+// memListener accepts the connections that ask passes to it.
 type memListener struct {
 	conns  chan net.Conn
 	once   sync.Once
@@ -151,7 +150,7 @@ func (l *memListener) Close() error {
 
 func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// memConn returns one request from each Read and discards the responses.
+// memConn returns one request from each Read and discards what the server writes.
 type memConn struct {
 	requests [][]byte
 	next     int

@@ -9,13 +9,13 @@ import (
 	"tickhive/bench/report"
 )
 
-// hotDocument is one document of docs/internals/performance.md#h1 at one size.
+// hotDocument is a document of H1 at one size of the market (docs/internals/performance.md#h1).
 type hotDocument struct {
 	size   string
 	pairs  int // number of pairs in the market
 	target string
-	h1     float64 // target of docs/internals/performance.md#h1
-	h7, h8 float64 // targets of 304 and gzip; 0: none
+	h1     float64 // target of H1
+	h7, h8 float64 // targets of H7 (304) and H8 (gzip); 0: none
 }
 
 func hotRoutes() []hotDocument {
@@ -74,14 +74,14 @@ func runHTTP(r *Run) error {
 	return handlers(r)
 }
 
-// side is one server of a comparison.
+// side is one of the servers that are compared.
 type side struct {
 	name string
 	addr string
 	cpu  func() time.Duration
 }
 
-// measure runs one round of one server and enters it in the table of routes.
+// measure runs one round of one server and adds the result to the table of routes.
 func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Pipeline: pipeline,
@@ -97,7 +97,7 @@ func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*l
 	return res, nil
 }
 
-// route stores a server's best round at a route in the table.
+// route keeps the best round of a server at a route for the table.
 func (r *Run) route(name, server string, res *load.Result) {
 	row := report.Route{
 		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
@@ -113,7 +113,7 @@ func (r *Run) route(name, server string, res *load.Result) {
 	r.S.Routes = append(r.S.Routes, row)
 }
 
-// constantCPU returns the best round of constant bytes at a route, in microseconds.
+// constantCPU returns the best round of the constant server at a route, in us of CPU.
 func (r *Run) constantCPU(route string) float64 {
 	for _, x := range r.S.Routes {
 		if x.Name == route && x.Server == "constant" {
@@ -123,8 +123,8 @@ func (r *Run) constantCPU(route string) float64 {
 	return 0
 }
 
-// hotRoute measures one document against constant bytes and net/http, and its 304 and gzip
-// against itself.
+// hotRoute compares the CPU of one document with a constant answer and with net/http, and the document's 304
+// and gzip with its 200.
 func hotRoute(r *Run, p *product, h hotDocument) error {
 	body, err := p.body(h.target)
 	if err != nil {
@@ -191,8 +191,8 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 	return nil
 }
 
-// pipelined measures docs/internals/performance.md#h3. Rates of two processes on a busy machine say
-// less than CPU, so the report also shows responses for a second of server CPU.
+// pipelined measures H3 (docs/internals/performance.md#h3). On a busy machine CPU says more than the rates of
+// two processes, so the report also shows responses a second of server CPU.
 func pipelined(r *Run, h hotDocument, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
@@ -219,8 +219,8 @@ func pipelined(r *Run, h hotDocument, req *load.Request, product, ref, net side)
 	return nil
 }
 
-// variants measures H7 and H8 (docs/internals/performance.md#http): the product's 304 and its
-// prepared gzip against its 200.
+// variants measures H7 and H8 (docs/internals/performance.md#http): the CPU of the product's 304 and of its
+// prepared gzip, divided by the CPU of its 200.
 func variants(r *Run, h hotDocument, product side) error {
 	same := load.Get(h.size, h.target)
 	same.Conditional = true

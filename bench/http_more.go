@@ -7,11 +7,12 @@ import (
 	"tickhive/bench/report"
 )
 
-// fullLevels is the number of levels of the book of docs/internals/performance.md#h11 on both sides.
+// fullLevels is the number of levels of the book of H11, both sides together
+// (docs/internals/performance.md#h11).
 const fullLevels = 100_000
 
-// fullBook measures docs/internals/performance.md#h11: the whole book, with one level changing
-// between two polls. Separate rounds measure the CPU of the change, which is subtracted.
+// fullBook measures H11 (docs/internals/performance.md#h11): the whole book, with one level changed between two
+// requests. Separate rounds measure the CPU of the change, which is subtracted.
 func fullBook(r *Run, p *product) error {
 	r.say("H11: a book of %d levels", fullLevels)
 	const pair = 5000
@@ -69,7 +70,7 @@ func fullBook(r *Run, p *product) error {
 	return nil
 }
 
-// cpuOf returns the product's CPU for one of n calls, in microseconds.
+// cpuOf returns the product's CPU in us for one of n calls.
 func cpuOf(p *product, n int, call func(int) error) (float64, error) {
 	before := p.CPU()
 	for i := range n {
@@ -80,7 +81,8 @@ func cpuOf(p *product, n int, call func(int) error) (float64, error) {
 	return float64((p.CPU() - before).Nanoseconds()) / 1e3 / float64(n), nil
 }
 
-// httpTargets loads running servers in alternating rounds; the first one is the reference.
+// httpTargets measures the running servers of Options.Targets in alternating rounds; the first one is the
+// reference.
 func httpTargets(r *Run) error {
 	routes := []string{
 		"/api/currencies/pairs", aggregator + "/pairs", aggregator + "/tickers", aggregator + "/asset",

@@ -17,29 +17,29 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Listener reads frames from many connections: the client side of the streams scenario, in a
-// separate process.
+// Listener reads frames from many connections. It is the client of the streams scenario and runs in its own
+// process.
 type Listener struct {
 	conns    []net.Conn
 	messages atomic.Int64
 	trades   atomic.Int64
 	reads    atomic.Int64
-	ready    atomic.Int64  // streams that have started
-	startNs  atomic.Int64  // of the round, Unix; 0: no latencies
-	everyNs  atomic.Int64  // between two trades of the round
-	arrived  chan struct{} // the last awaited trade has arrived
-	waiting  atomic.Int64  // trades still awaited
+	ready    atomic.Int64  // number of connections whose stream has started
+	startNs  atomic.Int64  // start of the round, Unix ns; 0: measure no latencies
+	everyNs  atomic.Int64  // ns between two trades of the round
+	arrived  chan struct{} // receives a value when the last awaited trade has arrived
+	waiting  atomic.Int64  // number of trades still awaited
 
 	mu    sync.Mutex
-	hist  *hdrhistogram.Histogram // of the round, us; under mu
-	first error                   // under mu
+	hist  *hdrhistogram.Histogram // latencies of the round in us; guarded by mu
+	first error                   // first error; guarded by mu
 }
 
-// Received is a listener's answer to `wait`.
+// Received is the answer to a line `wait`.
 type Received struct {
 	Messages, Reads int
-	Trades          int    // a ready frame of the reference counts as one
-	Histogram       string // us, as HdrHistogram encodes it
+	Trades          int    // the reference counts each ready frame as one trade
+	Histogram       string // latencies in us, encoded by HdrHistogram
 	Error           string
 }
 
@@ -50,15 +50,15 @@ func (h *Received) parse(line string) error {
 	return nil
 }
 
-// sampleEvery is the number of connections of which one has its messages timed: parsing all of them
-// would use the cores that the server needs.
+// sampleEvery: one of this many connections has its messages parsed and timed. Parsing all of them would use
+// the cores that the server needs.
 const sampleEvery = 16
 
-// waitTime limits the wait for a round's messages.
+// waitTime limits the wait for the messages of a round.
 const waitTime = 30 * time.Second
 
-// NewListener opens n connections and waits until all their streams have started. With a target each
-// connection requests an upgrade first.
+// NewListener opens n connections and waits until a stream has started on each. With a target, each connection
+// first requests a WebSocket upgrade.
 func NewListener(addr, target string, n int) (*Listener, error) {
 	l := &Listener{arrived: make(chan struct{}, 1), hist: newHist()}
 	for i := range n {
@@ -88,13 +88,13 @@ func newHist() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
 }
 
-// countedReads counts calls of Read.
+// countedReads counts the calls of Read of a connection.
 type countedReads struct {
 	net.Conn
 	n *atomic.Int64
 }
 
-// Read reads.
+// Read counts the call and reads from the connection.
 func (c *countedReads) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.n.Add(1)
@@ -121,7 +121,7 @@ func upgrade(c net.Conn, br *bufio.Reader, target string) error {
 	}
 }
 
-// read counts updates until the connection ends.
+// read counts the trades that arrive on a connection until it ends. With timed it records their latencies.
 func (l *Listener) read(br *bufio.Reader, timed bool) {
 	for {
 		payload, err := frame(br)
@@ -153,8 +153,8 @@ func (l *Listener) read(br *bufio.Reader, timed bool) {
 	}
 }
 
-// trades returns the number of trades in an update: the server may join two publications in one
-// message. A frame of the reference counts as one; acks, snapshots and heartbeats count as none.
+// trades returns the number of trades in a message. An update of the server may contain several. A frame of the
+// reference counts as one; acknowledgements, snapshots and heartbeats count as none.
 func trades(payload []byte) int64 {
 	if bytes.HasPrefix(payload, []byte(`{"type":"update"`)) {
 		return int64(bytes.Count(payload, []byte(`"tradeId":`)))
@@ -165,7 +165,7 @@ func trades(payload []byte) int64 {
 	return 0
 }
 
-// time records the delay of a trade from the intended send time of its order.
+// time records the latency of a trade, measured from the time at which its order should have been sent.
 func (l *Listener) time(payload []byte) {
 	const member = `"volume":`
 	start, every := l.startNs.Load(), l.everyNs.Load()
@@ -181,7 +181,7 @@ func (l *Listener) time(payload []byte) {
 	l.mu.Unlock()
 }
 
-// number8 parses a decimal with eight fractional digits as an integer.
+// number8 parses a decimal with eight decimals as an integer of 10^-8.
 func number8(s []byte) (n int64) {
 	for _, c := range s {
 		if c >= '0' && c <= '9' {
@@ -191,7 +191,7 @@ func number8(s []byte) (n int64) {
 	return n
 }
 
-// frame reads one unmasked frame. It returns as much of a text payload as fits the reader's buffer,
+// frame reads one unmasked frame. It returns the part of a text payload that fits into the reader's buffer,
 // valid until the next read.
 func frame(br *bufio.Reader) (payload []byte, err error) {
 	var head [10]byte
@@ -216,8 +216,8 @@ func frame(br *bufio.Reader) (payload []byte, err error) {
 	return payload, err
 }
 
-// ServeLines answers lines: `begin START_NS PER_SECOND` starts a round and answers ok; `wait N` waits
-// for the round's N trades and answers Received as JSON.
+// ServeLines answers lines. `begin START_NS PER_SECOND` starts a round; the answer is ok. `wait N` waits for
+// the N trades of the round; the answer is a Received in JSON.
 func (l *Listener) ServeLines(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -8,14 +8,14 @@ import (
 	"tickhive/bench/load"
 )
 
-// Order entry of docs/internals/performance.md#h10.
+// Parameters of H10 (docs/internals/performance.md#h10).
 const (
 	ordersRound = 400 * time.Millisecond
 	ordersConns = 16
 	batchConns  = 4
 )
 
-// runOrders measures docs/internals/performance.md#h10, under each sync policy.
+// runOrders measures H10 under each sync policy (docs/internals/performance.md#h10).
 func runOrders(r *Run) error {
 	for _, policy := range []string{"interval", "always", "off"} {
 		if err := ordersUnder(r, policy); err != nil {
@@ -25,8 +25,8 @@ func runOrders(r *Run) error {
 	return nil
 }
 
-// orderBody returns one order of the single route. Sides alternate at one price, so every second
-// order trades and the book stays small.
+// orderBody returns the i-th order for the route of single orders. The sides alternate at one price, so every
+// second order trades and the book stays small.
 func orderBody(i int) []byte {
 	side := "buy"
 	if i%2 == 1 {
@@ -97,7 +97,7 @@ func ordersUnder(r *Run, policy string) error {
 	return nil
 }
 
-// batchRequests returns batches of a thousand orders; every second order trades.
+// batchRequests returns requests of a thousand orders each; every second order trades.
 func batchRequests() (out []*load.Request) {
 	for b := range 4 {
 		var body bytes.Buffer
@@ -118,7 +118,7 @@ func batchRequests() (out []*load.Request) {
 	return out
 }
 
-// measureAll runs one round over several requests.
+// measureAll runs one round with several requests.
 func (s side) measureAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,

@@ -17,16 +17,15 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// pauseRate is the load of docs/internals/performance.md#e8: batches of ten, 5,000 commands a
-// second.
+// pauseRate is the load of E8 (docs/internals/performance.md#e8): 5,000 commands a second in batches of ten.
 const (
 	pauseEvery = 2 * time.Millisecond
 	pauseSize  = 10
 )
 
-// snapshotPause measures docs/internals/performance.md#e8: the loop's longest response time while a
-// follower writes a snapshot of a million resting orders, and in the same run without one. A
-// submitter sends a batch every 2 ms; a response time is the time until its answer.
+// snapshotPause measures E8 (docs/internals/performance.md#e8): the loop's longest response time while a
+// follower writes a snapshot of a million resting orders, and without a snapshot in the same run. A submitter
+// sends a batch every 2 ms and measures the time until its answer.
 func snapshotPause(r *Run, dir replica.LogDir) error {
 	r.say("longest pause during a snapshot")
 	rep, err := recoverDir(dir)
@@ -54,7 +53,7 @@ func snapshotPause(r *Run, dir replica.LogDir) error {
 		"a thread on each core that only reads the clock, for as long as the snapshot took").ByWorst()
 	took := r.S.Cost("time of a snapshot beside the load", "s", with)
 	before, _ := proc.Memory(os.Getpid())
-	if _, err := pauseDuring(loop, keeper.Snapshot); err != nil { // the first one fills caches
+	if _, err := pauseDuring(loop, keeper.Snapshot); err != nil { // not counted: the first snapshot fills caches
 		return err
 	}
 	peak, _ := proc.Memory(os.Getpid())
@@ -85,9 +84,8 @@ func snapshotPause(r *Run, dir replica.LogDir) error {
 	return nil
 }
 
-// longestGap returns the longest time between two readings of the clock in threads that do nothing
-// else, one on each core: the time that a snapshot and a loop lose to the machine's other work,
-// which this process cannot shorten.
+// longestGap returns the longest time between two clock readings of threads that only read the clock, one on
+// each core. The machine's other work takes that time from this process, so it is no fault of the loop.
 func longestGap(span time.Duration) time.Duration {
 	var wg sync.WaitGroup
 	gaps := make([]time.Duration, runtime.NumCPU())
@@ -109,7 +107,7 @@ func longestGap(span time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// pauseDuring loads the loop while work runs and returns the longest response time.
+// pauseDuring submits batches while work runs and returns the longest response time.
 func pauseDuring(loop *sequencer.Loop, work func() error) (time.Duration, error) {
 	var stop atomic.Bool
 	done := make(chan error, 1)

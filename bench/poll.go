@@ -8,20 +8,20 @@ import (
 	"tickhive/bench/load"
 )
 
-// The profile of docs/internals/performance.md#h9: each of 100 pollers asks once a minute for
-// tickers, pairs and assets and, of each of 1,000 pairs, for the book and the trades.
+// The profile of H9 (docs/internals/performance.md#h9): each of 100 pollers requests, once a minute, the
+// tickers, pairs and assets, and the book and the trades of each of 1,000 pairs.
 const (
 	pollers     = 100
 	pollPairs   = 1000
-	pollShort   = 12 * time.Second // a minute of the run
-	pollMinutes = 3                // the first one warms up
+	pollShort   = 12 * time.Second // length of a simulated minute
+	pollMinutes = 3                // number of minutes; the first one is a warm-up
 	pollGrace   = 5 * time.Second
 	mixedOrders = 50_000 // commands a second
 	mixedBatch  = 250
 )
 
-// pollRequests returns the requests of one poller's minute over some pairs: with gzip where it is
-// offered, and conditional, as well-behaved pollers send them.
+// pollRequests returns the requests that a poller makes in a minute for some pairs. They accept gzip where the
+// server offers it and are conditional, as polite pollers send them.
 func pollRequests(prefix string, codes []string) []*load.Request {
 	get := func(name, target string) *load.Request {
 		q := load.Get(name, prefix+target, "Accept-Encoding: gzip", "User-Agent: poller")
@@ -60,7 +60,7 @@ func (r *Run) pollMarket() (*product, []string, error) {
 	return p, codes, nil
 }
 
-// runPoll measures the profile of docs/internals/performance.md#h9 without the engine under load.
+// runPoll measures the profile of H9 while no orders are sent (docs/internals/performance.md#h9).
 func runPoll(r *Run) error {
 	if len(r.Targets) > 0 {
 		return pollTargets(r)
@@ -74,9 +74,9 @@ func runPoll(r *Run) error {
 	return err
 }
 
-// poll runs the profile in minutes of 12 s: the rates of a whole minute, each poller going
-// round a fifth of the requests, so that it repeats each in the next minute. The first minute fills
-// caches and is not counted.
+// poll runs the profile in minutes of 12 s at the rates of a whole minute. Each poller sends a fifth of its
+// requests in each minute, the same ones every time, so that they are conditional from the second minute on.
+// The first minute fills caches and is not counted.
 func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Duration) (*load.Result, error) {
 	r.say("%s", name)
 	requests := pollRequests(prefix, codes)
@@ -103,9 +103,8 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 	return res, nil
 }
 
-// runMixed measures docs/internals/performance.md#h9: the profile while the engine takes 50,000
-// commands a second through the internal API, in batches, and single orders that measure the time
-// until a change is visible.
+// runMixed measures H9 (docs/internals/performance.md#h9): the profile while the engine receives 50,000
+// commands a second in batches, and single orders that measure the time until a change is visible.
 func runMixed(r *Run) error {
 	p, codes, err := r.pollMarket()
 	if err != nil {
@@ -149,13 +148,13 @@ func runMixed(r *Run) error {
 	return nil
 }
 
-// probeRate is the number of single orders a second that measure publication.
+// probeRate is the number of single orders a second that measure the time until publication.
 const probeRate = 200
 
-// orderFlow is a stream of orders beside the pollers.
+// orderFlow sends orders while the pollers run.
 type orderFlow struct {
 	name     string
-	size     int // orders of a request
+	size     int // orders in a request
 	rate     float64
 	requests []*load.Request
 	done     chan struct{}
@@ -173,8 +172,8 @@ func (f *orderFlow) run(p *product, length, skip time.Duration) {
 	}
 }
 
-// mixedBatches returns limit orders at the touch of every pair. Every second one trades, so books
-// keep their size.
+// mixedBatches returns limit orders at the best price of every pair. Every second one trades, so the size of
+// the books is constant.
 func mixedBatches(codes []string) (requests []*load.Request) {
 	for b := range 40 {
 		body := []byte(`{"commands":[`)
@@ -208,8 +207,8 @@ func probeOrders(codes []string) (requests []*load.Request) {
 	return requests
 }
 
-// pollTargets loads running servers one after the other with the same profile, over the
-// pairs that the first one lists.
+// pollTargets runs the profile against each running server of Options.Targets, with the pairs that the first
+// server lists.
 func pollTargets(r *Run) error {
 	for _, base := range r.Targets {
 		addr, prefix, err := load.Target(base)

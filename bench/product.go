@@ -20,16 +20,16 @@ const (
 	internalV1 = "/internal/v1"
 )
 
-// product is a running `tickhive serve` with a separate data directory. All settings are the defaults
-// except the limits by address, because all load comes from one address.
+// product is a running `tickhive serve` with its own data directory. All settings are defaults except the
+// limits per address, because all load comes from one address.
 type product struct {
 	*proc.Child
 	public, internal string // addresses
 	dir              string
-	admin            *load.Conn // to the internal listener
+	admin            *load.Conn // connection to the internal listener
 }
 
-// startProduct runs serve without a simulated market. set holds further KEY=VALUE settings.
+// startProduct starts serve without a simulated market. set contains further settings as KEY=VALUE.
 func (r *Run) startProduct(set ...string) (*product, error) {
 	dir, err := r.temp("serve")
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *product) ask(req *load.Request) error {
 // pairName returns the code of the i-th generated pair.
 func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
 
-// addPairs adds n pairs with two digits of price and eight of amount.
+// addPairs adds n pairs with two decimals of price and eight of amount.
 func (p *product) addPairs(from, n int) error {
 	for i := from; i < from+n; i++ {
 		body := fmt.Appendf(nil, `{"code":%q,"digitsPrice":2,"digitsAmount":8}`, pairName(i))
@@ -104,7 +104,7 @@ func (p *product) addPairs(from, n int) error {
 	return nil
 }
 
-// orderBatch collects commands for the internal API and sends them a thousand at a time.
+// orderBatch collects commands and sends them to the internal API, a thousand in a request.
 type orderBatch struct {
 	p   *product
 	buf bytes.Buffer
@@ -125,7 +125,7 @@ func (b *orderBatch) place(pair, side string, price, amount int64) error {
 	return nil
 }
 
-// placeJSON appends one command of a batch; price in hundredths, amount in 10^-8.
+// placeJSON appends one place command of a batch. price is in hundredths, amount in 10^-8.
 func placeJSON(dst []byte, pair, side string, price, amount int64) []byte {
 	return fmt.Appendf(dst, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":"%d.%02d",`+
 		`"amount":"%d.%08d"}}`,
@@ -142,10 +142,10 @@ func (b *orderBatch) flush() error {
 	return b.p.ask(load.Post("", internalV1+"/orders/batch", body))
 }
 
-// mid is the mid price of every generated market, in hundredths.
+// mid is the mid price of every generated pair, in hundredths.
 const mid = 6_500_000
 
-// fill places levels on both sides of the pairs and makes trades.
+// fill places orders on both sides of the pairs and makes trades.
 func (p *product) fill(from, n, levels, trades int) error {
 	b := &orderBatch{p: p}
 	for i := from; i < from+n; i++ {
@@ -169,7 +169,7 @@ func (p *product) fill(from, n, levels, trades int) error {
 	return b.flush()
 }
 
-// body fetches a public document, repeating until the status is 200, and checks that it is JSON.
+// body requests a public document until the status is 200 and checks that the document is JSON.
 func (p *product) body(target string) ([]byte, error) {
 	a, err := load.Once(p.public, load.Get("", target))
 	if err != nil {
@@ -181,8 +181,8 @@ func (p *product) body(target string) ([]byte, error) {
 	return a.Body, nil
 }
 
-// reference starts one of the hidden servers (constant, plain) with a body and checks that it serves
-// these bytes.
+// reference starts one of the hidden servers (constant, plain) with a body, and checks that it serves these
+// bytes.
 func (r *Run) reference(kind string, body []byte) (*proc.Child, error) {
 	file := filepath.Join(r.Dir, kind+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)+".body")
 	if err := os.WriteFile(file, body, 0o600); err != nil {

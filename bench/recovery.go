@@ -18,8 +18,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// logWriter is a core run that writes its commands to a log: it makes a market's journal without a
-// loop.
+// logWriter is a core run that appends its commands to a log: it makes a journal without a loop.
 type logWriter struct {
 	*coreRun
 	dir     replica.LogDir
@@ -92,8 +91,8 @@ func runRecovery(r *Run) error {
 	return largeMarket(r)
 }
 
-// replayLog measures recovery from the journal alone: core and feed with every option enabled and
-// no publication.
+// replayLog measures a recovery from the journal without a snapshot: core and feed with every option enabled,
+// without publication.
 func replayLog(r *Run, name string, target float64) error {
 	r.say("%s: journal alone", name)
 	dir, err := r.temp("replay")
@@ -138,7 +137,7 @@ func replayLog(r *Run, name string, target float64) error {
 	return nil
 }
 
-// recoverDir recovers a market from its directory as serve does.
+// recoverDir recovers a market from its directory like serve.
 func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
@@ -164,7 +163,7 @@ const (
 	tailOps     = 100_000
 )
 
-// fillLarge writes a market of a million resting orders over 20,000 levels and a million trades.
+// fillLarge writes the commands for a million resting orders on 20,000 levels and for a million trades.
 func (l *logWriter) fillLarge() error {
 	for i := range int64(largeOrders) {
 		side, away := engine.Side(i&1), 100+i*7919%10_000
@@ -179,7 +178,7 @@ func (l *logWriter) fillLarge() error {
 	return l.trades(largeTrades)
 }
 
-// trades makes n trades of a maker and a taker each.
+// trades makes n trades of one maker and one taker order each.
 func (l *logWriter) trades(n int) error {
 	for i := range int64(n) {
 		for k := range int64(2) {
@@ -239,7 +238,7 @@ func largeMarket(r *Run) error {
 	return snapshotPause(r, l.dir)
 }
 
-// snapshotOf writes a snapshot of the market in the log.
+// snapshotOf writes a snapshot of the market that the log in dir contains.
 func snapshotOf(dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
@@ -250,7 +249,7 @@ func snapshotOf(dir replica.LogDir) error {
 	})
 }
 
-// appendTail appends trades after the snapshot.
+// appendTail appends trades to the log after the snapshot.
 func appendTail(dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// Rounds of product and reference in turn.
+// Numbers of rounds; each runs the product and the reference.
 const (
 	defaultRounds = 5
 	quickRounds   = 3
@@ -21,38 +21,37 @@ const (
 
 // Options holds the settings of a run of the harness.
 type Options struct {
-	// Program is this binary: reference servers are its children.
+	// Program is the path of this binary, which also runs the reference servers as child processes.
 	Program string
 	// Product is the exchange to measure: `tickhive`, started as `tickhive serve`.
 	Product string
-	// Dir holds logs and data directories during a run; it must be on the kind of disk that the
-	// product would use.
+	// Dir holds logs and data directories during a run. It must be on a disk like the product's.
 	Dir string
-	// Quick halves rounds and lengths.
+	// Quick runs fewer and shorter rounds.
 	Quick bool
-	// Rounds of product and reference in turn; 0: five, three when quick.
+	// Rounds is the number of rounds, each with the product and the reference; 0: five, or three when quick.
 	Rounds int
 	// Targets holds base URLs of running servers; http and poll load them instead of a new product.
 	Targets []string
-	// Say receives progress lines without a newline; nil disables them.
+	// Say receives lines of progress without a newline; nil: no progress.
 	Say func(line string)
 
-	Version, Commit, Command string // for the report
+	Version, Commit, Command string // shown in the report
 }
 
-// Run is one scenario under way.
+// Run is the run of one scenario.
 type Run struct {
 	Options
 	S *report.Scenario
 }
 
-// scenario is a name and its function.
+// scenario is a named measurement.
 type scenario struct {
 	name string
 	run  func(*Run) error
 }
 
-// scenarios returns the scenarios in the order of a whole run. scale runs only by name.
+// scenarios returns all scenarios in the order in which they run. scale runs only by name.
 func scenarios() []scenario {
 	return []scenario{
 		{"engine", runEngine},
@@ -68,7 +67,7 @@ func scenarios() []scenario {
 	}
 }
 
-// Names returns the scenarios; "all" means every scenario but scale.
+// Names returns the names of the scenarios, and "all" for every scenario but scale.
 func Names() (names []string) {
 	for _, s := range scenarios() {
 		names = append(names, s.name)
@@ -76,8 +75,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Measure runs scenarios by name and returns their report. A scenario that fails ends the run; the
-// report contains the measurements made before.
+// Measure runs the named scenarios and returns their report. A scenario that fails ends the run; the report
+// then has the measurements made before.
 func Measure(o Options, names ...string) (*report.Report, error) {
 	if o.Rounds == 0 {
 		o.Rounds = defaultRounds
@@ -118,12 +117,12 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 	return rep, nil
 }
 
-// crowded is the share of the machine, in percent, above which a time or a rate that has
-// no reference in the same run says as much about other processes as about the product.
+// crowded is a load of the machine by other processes, in percent. Above it, a time or a rate without a
+// reference in the same run depends on them as much as on the product.
 const crowded = 10
 
-// explain adds a reason to each missed goal that has none: its rounds, and the load of other
-// processes on the machine.
+// explain adds a reason to each missed goal that has none: the spread of its rounds, and the load by other
+// processes.
 func (r *Run) explain() {
 	for _, m := range r.S.Measures {
 		switch {
@@ -141,7 +140,7 @@ func (r *Run) explain() {
 	}
 }
 
-// machineUse holds the machine's CPU times at one moment.
+// machineUse holds CPU times of the machine up to one moment.
 type machineUse struct{ used, stolen, own time.Duration }
 
 func readMachineUse() machineUse {
@@ -149,8 +148,8 @@ func readMachineUse() machineUse {
 	return machineUse{used, stolen, proc.OwnCPU()}
 }
 
-// others returns the share of the machine in percent that the hypervisor and the processes outside
-// this run have used since then: it disturbed the figures.
+// others returns the share of the machine, in percent, that the hypervisor and other processes have used in the
+// time d since s was read.
 func (s machineUse) others(d time.Duration) float64 {
 	now := readMachineUse()
 	cores := float64(runtime.NumCPU())
@@ -158,7 +157,7 @@ func (s machineUse) others(d time.Duration) float64 {
 	return max(100*free, 0)
 }
 
-// settings returns the settings of serve that the report shows beside every ratio.
+// settings returns the settings of serve that the report shows.
 func settings() []report.Setting {
 	return []report.Setting{
 		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
@@ -176,7 +175,7 @@ func settings() []report.Setting {
 	}
 }
 
-// say prints a progress line of a scenario.
+// say reports progress within a scenario.
 func (r *Run) say(format string, a ...any) { r.Say("  " + fmt.Sprintf(format, a...)) }
 
 // length returns d, shortened in quick runs.
@@ -187,11 +186,11 @@ func (r *Run) length(d time.Duration) time.Duration {
 	return d
 }
 
-// cpuRounds returns the number of rounds of CPU ratios that lie near their targets: the best of ten
-// rounds scatters half as much as the best of five, from one run to the next.
+// cpuRounds returns the number of rounds for CPU ratios that are close to their targets. From one run to the
+// next, the best of ten rounds varies half as much as the best of five.
 func (r *Run) cpuRounds() int { return 2 * r.Rounds }
 
-// temp creates a directory below Dir; the caller removes it.
+// temp creates a directory below Options.Dir. The caller removes it.
 func (r *Run) temp(name string) (string, error) {
 	dir, err := os.MkdirTemp(r.Dir, strings.ReplaceAll(name, "/", "-")+"-")
 	if err != nil {
@@ -200,14 +199,14 @@ func (r *Run) temp(name string) (string, error) {
 	return dir, nil
 }
 
-// mallocs returns the number of objects that this process has allocated.
+// mallocs returns the number of objects that this process has allocated so far.
 func mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
 }
 
-// heap returns the bytes on the heap after a collection.
+// heap returns the bytes on the heap after a garbage collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

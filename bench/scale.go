@@ -14,7 +14,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// runScale shows how cost grows. Quick leaves the largest size of each out.
+// runScale measures how costs grow with sizes. A quick run omits the largest size of each curve.
 func runScale(r *Run) error {
 	for _, f := range []func(*Run) error{
 		scalePairs, scaleOrders, scaleTrades, scaleCandles, scaleConnections,
@@ -27,7 +27,7 @@ func runScale(r *Run) error {
 	return nil
 }
 
-// sizes holds the sizes of a curve.
+// sizes returns the sizes of a curve.
 func (r *Run) sizes(all ...int) []int {
 	if r.Quick {
 		return all[:len(all)-1]
@@ -35,7 +35,7 @@ func (r *Run) sizes(all ...int) []int {
 	return all
 }
 
-// curve adds a cost over sizes and notes a cost that grows faster than its size.
+// curve adds a curve of costs over sizes, and a note when the cost grows faster than the size.
 func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
 	r.S.Curves = append(r.S.Curves, report.Curve{
 		Name: name, XLabel: x, YLabel: y, X: xs, Y: ys,
@@ -80,7 +80,7 @@ func scalePairs(r *Run) error {
 	return nil
 }
 
-// tickersCPU returns the server's CPU for a response with all tickers, with and without changes.
+// tickersCPU returns the server's CPU a response with all tickers, without and with changes.
 func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 	m, err := r.startMarket(pairs, 2)
 	if err != nil {
@@ -104,7 +104,7 @@ func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 	return still, changing, nil
 }
 
-// scaleOrders measures the memory of resting orders and the cost of a place and a cancel among them.
+// scaleOrders measures the memory of resting orders, and the cost of placing and canceling one among them.
 func scaleOrders(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(1000, 10_000, 100_000, 1_000_000, 5_000_000) {
@@ -138,7 +138,7 @@ func scaleOrders(r *Run) error {
 	return nil
 }
 
-// scaleTrades measures the memory of retained trades and the cost of one more.
+// scaleTrades measures the memory of retained trades and the cost of a further trade.
 func scaleTrades(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(10_000, 100_000, 1_000_000, 10_000_000) {
@@ -176,7 +176,7 @@ func scaleTrades(r *Run) error {
 	return nil
 }
 
-// scaleCandles measures the memory of a closed candle with a trade in each of many minutes.
+// scaleCandles measures the memory of a closed candle; every minute has a trade.
 func scaleCandles(r *Run) error {
 	const minutes = 20_000
 	r.say("%d minutes of candles", minutes)
@@ -201,11 +201,11 @@ func scaleCandles(r *Run) error {
 	return nil
 }
 
-// keepFiles is the number of descriptors that client and server need besides their connections.
+// keepFiles is the number of file descriptors that client and server need in addition to the connections.
 const keepFiles = 256
 
-// scaleConnections measures open connections up to the descriptor limit. Each has sent one request;
-// one connection continues to send.
+// scaleConnections opens connections up to the limit of file descriptors. Each sends one request; one
+// connection continues to send requests.
 func scaleConnections(r *Run) error {
 	most := min(10_000, int(cmdline.FileLimit())-keepFiles)
 	if most < 10_000 {
@@ -262,7 +262,7 @@ func scaleConnections(r *Run) error {
 	return nil
 }
 
-// askOn opens a connection, sends one request and leaves it open.
+// askOn opens a connection, sends one request, reads the answer and leaves the connection open.
 func askOn(addr string, req *load.Request) (*load.Conn, error) {
 	c, err := load.Dial(addr)
 	if err != nil {
@@ -282,7 +282,7 @@ func askOn(addr string, req *load.Request) (*load.Conn, error) {
 	return c, nil
 }
 
-// scalePollers measures the same rate of requests from more and more pollers.
+// scalePollers measures a constant total rate of requests from an increasing number of pollers.
 func scalePollers(r *Run) error {
 	p, err := r.startProduct()
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"tickhive/bench/proc"
 )
 
-// Sizes of the stalled part of streams.
+// Parameters of the part of streams with stalled readers.
 const (
 	stalledReaders = 20
-	stalledLevels  = 20_000 // a side of the book that fills their sockets: 1.4 MB a snapshot
-	stalledAgain   = 12     // times that each asks for it
+	stalledLevels  = 20_000 // levels a side of the book that fills their sockets: 1.4 MB a snapshot
+	stalledAgain   = 12     // number of times that each requests the book
 	quickReaders   = 1000
-	settleTime     = time.Second // until their sockets are full
+	settleTime     = time.Second // time until their sockets are full
 )
 
-// streamStalled measures the effect of stalled readers on the others: the latency of trades on a
-// thousand sockets without and with them, and the memory for each stalled reader.
+// streamStalled measures how clients that read nothing affect the others: the latency of trades on a thousand
+// connections without and with them, and the memory for each of them.
 func streamStalled(r *Run, p *product) error {
 	k := streamKind{"readers beside stopped ones", 0, 1, streamTrades, 0}
 	big := 1 + streamJoined
@@ -81,7 +81,7 @@ func streamStalled(r *Run, p *product) error {
 	return nil
 }
 
-// quickRound makes trades and returns the p99 of their latencies, us.
+// quickRound makes trades and returns the p99 of their latencies in us.
 func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	_, h, err := p.tradeTo(quick, k, quickReaders, schedule)
@@ -91,7 +91,7 @@ func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *
 	return float64(h.ValueAtQuantile(99)), h, nil
 }
 
-// openStalled opens a connection that requests a large book repeatedly and reads none of it.
+// openStalled opens a connection that requests a large book repeatedly and never reads.
 func openStalled(addr, pair string) (net.Conn, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {

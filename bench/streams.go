@@ -16,26 +16,26 @@ import (
 	"tickhive/internal/cmdline"
 )
 
-// Sizes of the streams scenario.
+// Parameters of the streams scenario.
 const (
 	streamConns   = 5000
 	streamRound   = 2 * time.Second
-	streamTrades  = 20 // a second, each to every connection, alone
-	streamBatches = 10 // a second, each of streamJoined trades to every connection, together
-	streamJoined  = 10 // pairs that each of those connections follows
+	streamTrades  = 20 // trades a second, each published alone to every connection
+	streamBatches = 10 // batches a second, each with streamJoined trades for every connection
+	streamJoined  = 10 // number of pairs that a connection follows in the rounds with batches
 )
 
-// streamKind is one kind of subscription.
+// streamKind is one kind of subscription to measure.
 type streamKind struct {
 	name      string
-	first, n  int // pairs that every connection follows
+	first, n  int // index of the first pair and number of pairs that every connection follows
 	perSecond float64
 	target    float64
 }
 
-// runStreams sends trades to thousands of connections, whose reading ends are in a separate process.
-// It compares the messages for a second of the server's CPU with the messages of a loop that writes
-// one ready frame after the other to as many connections.
+// runStreams sends trades to thousands of connections, which another process reads. It compares the messages a
+// second of server CPU with a reference: a loop that writes prepared frames, one after the other, to as many
+// connections.
 func runStreams(r *Run) error {
 	conns := min(streamConns, int(cmdline.FileLimit())-keepFiles)
 	if conns < streamConns {
@@ -73,7 +73,7 @@ func runStreams(r *Run) error {
 	return streamStalled(r, p)
 }
 
-// listen starts the process that reads from n connections.
+// listen starts the process that opens n connections and reads from them.
 func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	if err := load.Local(addr); err != nil {
 		return nil, err
@@ -81,19 +81,19 @@ func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	return proc.Start(nil, r.Program, "listen", addr, strconv.Itoa(n), target)
 }
 
-// streamRun holds the measurement of one streamKind.
+// streamRun holds the state of the measurement of one streamKind.
 type streamRun struct {
 	streamKind
 	p                        *product
 	frames, ready, listeners *proc.Child
 	conns                    int
-	idle                     time.Duration // CPU of a round's orders without listeners
+	idle                     time.Duration // smallest CPU time of a round of orders without connections
 
 	cpu, rate, joined, bound *report.Measure
 	hist                     *hdrhistogram.Histogram
 }
 
-// streamKind measures one kind of subscription, in rounds that alternate with the reference.
+// streamKind measures one kind of subscription. Rounds of the product and of the reference alternate.
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
 	x := &streamRun{
 		streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64,
@@ -142,7 +142,7 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 	return nil
 }
 
-// measures adds the measures that the rounds fill.
+// measures adds to s the measures that the rounds fill.
 func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of "+
 		"the orders themselves taken off", x.conns, x.perSecond, x.n)
@@ -162,7 +162,7 @@ func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	}
 }
 
-// round runs one round of the product and one of the reference.
+// round measures the product and then the reference once.
 func (x *streamRun) round(schedule load.Even) error {
 	start, before := time.Now(), x.p.CPU()
 	got, h, err := x.p.tradeTo(x.listeners, x.streamKind, x.conns, schedule)
@@ -191,8 +191,7 @@ func (x *streamRun) round(schedule load.Even) error {
 	return nil
 }
 
-// readyFrames makes the reference write n times to each connection and returns its frames for a
-// second of CPU.
+// readyFrames makes the reference write n times to each connection, and returns the frames a second of its CPU.
 func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joined int) (float64, error) {
 	if _, err := ready.Ask("begin 0 0"); err != nil {
 		return 0, err
@@ -211,7 +210,7 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 	return float64(n*conns*joined) / (frames.CPU() - before).Seconds(), nil
 }
 
-// tradeTo makes a round of trades and waits until the listener's connections have received them all.
+// tradeTo makes the trades of a round and waits until all connections of the listener have received them.
 func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Received,
 	*hdrhistogram.Histogram, error,
 ) {
@@ -249,8 +248,8 @@ func received(listener *proc.Child, want int) (Received, error) {
 	return h, nil
 }
 
-// trade makes one trade in each pair of a kind by a schedule that began at start, and returns the
-// product's CPU.
+// trade makes one trade in each pair of k at each time of the schedule that began at start. It returns the
+// product's CPU time.
 func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time.Duration, error) {
 	before := p.CPU()
 	var body []byte
@@ -272,6 +271,6 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 	return p.CPU() - before, nil
 }
 
-// streamAmount is the size of the first trade of a round, in 10^-8: in a book that is
-// empty otherwise each batch makes one trade, and its size identifies its order.
+// streamAmount is the amount of a round's first trade in 10^-8. The amounts of the following trades increase,
+// so an amount identifies its order.
 const streamAmount = 50_000_000

@@ -17,9 +17,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// Writer changes a market evenly: every change is a command that is applied, folded and published at
-// its time. It runs in a separate thread, so that its CPU time can be subtracted from the CPU time
-// of the server around it. The hidden subcommand `market` runs it.
+// Writer changes a market at a constant rate: it applies, folds and publishes each change at its time. It runs
+// on its own thread, so that its CPU time can be subtracted from the server's. The hidden subcommand `market`
+// runs it.
 type Writer struct {
 	Feed *marketdata.Feed
 
@@ -30,23 +30,24 @@ type Writer struct {
 	mu    sync.Mutex // guards shown: the writer appends, ServeLines reads
 	shown []shownSeq
 
-	every   atomic.Int64 // ns between two changes, 0: none
-	apply   atomic.Bool  // false: the writer keeps its rhythm and changes nothing
+	every   atomic.Int64 // ns between two changes, 0: no changes
+	apply   atomic.Bool  // false: the writer wakes at each time but changes nothing
 	changes atomic.Int64
 	cpu     atomic.Int64
-	behind  atomic.Int64 // changes that were more than a millisecond late
+	behind  atomic.Int64 // number of changes that were more than a millisecond late
 }
 
-// shownSeq is the time at which the book of the first pair was published with a seq.
+// shownSeq holds the time at which the first pair's book was published with a seq.
 type shownSeq struct {
 	seq engine.Seq
-	at  int64 // machine ns, after the publication
+	at  int64 // machine time in ns, read after the publication
 }
 
-// shownKept limits the number of remembered publications.
+// shownKept limits the number of stored publications.
 const shownKept = 4 << 20
 
-// NewWriter returns a writer of a market of pairs, each with trades and levels on both sides.
+// NewWriter returns a Writer of a market with pairs pairs, each with trades and with levels levels on both
+// sides.
 func NewWriter(pairs, levels int) *Writer {
 	w := &Writer{Feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
 	for i := range pairs {
@@ -74,8 +75,7 @@ func (w *Writer) do(cmd engine.Command) {
 	w.Feed.Fold(w.events)
 }
 
-// change alters one level near the touch of the first pair: it places an order and cancels it the
-// next time.
+// change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
 func (w *Writer) change(i int64) {
 	if i%2 == 0 {
 		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
@@ -93,9 +93,9 @@ func (w *Writer) change(i int64) {
 	w.mu.Unlock()
 }
 
-// run is called on the writer's thread. Between changes it sleeps while that is precise enough, and
-// spins for the rest; a writer that changes nothing does the same, so that the machine is
-// as busy with as without changes.
+// run is the function of the writer's thread. Until the next change it sleeps as long as sleeping is precise
+// enough, then it spins. A writer that changes nothing does the same, so that the load of the machine is equal
+// with and without changes.
 func (w *Writer) run() {
 	runtime.LockOSThread()
 	const spin = 200 * time.Microsecond
@@ -111,7 +111,7 @@ func (w *Writer) run() {
 		if wait := time.Until(due); wait > spin {
 			time.Sleep(wait - spin)
 		} else if wait < -100*time.Millisecond {
-			due = time.Now() // no burst: the count shows the changes that were not made
+			due = time.Now() // do not catch up; the count of changes shows the missing ones
 		}
 		for time.Now().Before(due) {
 		}
@@ -131,10 +131,11 @@ func (w *Writer) run() {
 
 // ServeLines executes lines until the reader ends, and answers each:
 //
-//	rate PER_SECOND on|off   changes from now on; off: the rhythm alone        ok
-//	figures                  changes, writer CPU ns, GC CPU ns, behind         four numbers
-//	stale SENT_NS SEQ ...    how long before SENT the first change that an
-//	                         answer with SEQ lacks had been published          us, the largest
+//	rate PER_SECOND on|off   sets the rate; off: the writer changes nothing      ok
+//	figures                  changes, writer CPU ns, GC CPU ns, late changes     four numbers
+//	stale SENT_NS SEQ ...    for answers with SEQ to requests sent at SENT_NS:
+//	                         how many lacked a change published before, and by
+//	                         how much at most                                    two numbers, us
 func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 	go w.run()
 	lines := bufio.NewScanner(in)
@@ -167,8 +168,8 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// stale counts the answers that lacked a change published before they were asked for, and
-// the longest such time.
+// stale returns the number of answers that lacked a change published before their request was sent, and the
+// longest time between that publication and the request.
 func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,7 +181,7 @@ func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 		k, _ := slices.BinarySearchFunc(w.shown, seq+1, func(s shownSeq, want engine.Seq) int {
 			return int(int64(s.seq) - int64(want))
 		})
-		if k == 0 || k == len(w.shown) { // before the remembered publications, or nothing newer
+		if k == 0 || k == len(w.shown) { // older than the stored publications, or nothing newer was published
 			continue
 		}
 		if d := time.Duration(sent - w.shown[k].at); d > 0 {
@@ -191,7 +192,7 @@ func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 	return count, worst
 }
 
-// gcCPU returns the CPU time of this process's collector so far, in ns.
+// gcCPU returns the CPU time of this process's garbage collector so far, in ns.
 func gcCPU() int64 {
 	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
 	metrics.Read(s)

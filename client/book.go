@@ -11,16 +11,16 @@ import (
 // checksumLevels is the number of levels of each side that the checksum covers.
 const checksumLevels = 10
 
-// Errors of a book; each requires a new snapshot.
+// Errors of a Book. After each of them the book needs a new snapshot.
 var (
 	ErrGap      = errors.New("client: an update does not follow the one before it")
 	ErrChecksum = errors.New("client: the checksum of the book does not match")
 )
 
-// BookLevel is one price with its amount, both as printed by the server.
+// BookLevel is one price with its amount, both as the server printed them.
 type BookLevel struct{ Price, Amount string }
 
-// Book rebuilds one order book from a snapshot and its updates, and checks every step.
+// Book rebuilds one order book from a snapshot and updates. It verifies every update.
 type Book struct {
 	Bids, Asks []BookLevel // best first
 	Seq        uint64
@@ -28,18 +28,18 @@ type Book struct {
 	ready      bool
 }
 
-// Ready reports whether a snapshot has been taken and nothing has failed since.
+// Ready reports whether the book has a snapshot and no check has failed since.
 func (b *Book) Ready() bool { return b.ready }
 
-// Clone returns a copy that shares nothing with b.
+// Clone returns a copy that shares no memory with b.
 func (b *Book) Clone() *Book {
 	c := *b
 	c.Bids, c.Asks = slices.Clone(b.Bids), slices.Clone(b.Asks)
 	return &c
 }
 
-// Apply applies a snapshot or an update. It ignores a repeat (an update at or before Seq). After
-// ErrGap and ErrChecksum the book is not ready until the next snapshot.
+// Apply applies a snapshot or an update. It ignores a repeated update, which is at or before Seq. After ErrGap
+// or ErrChecksum the book is not ready until the next snapshot.
 func (b *Book) Apply(m *Message) error {
 	switch m.Type {
 	case "snapshot":
@@ -70,8 +70,7 @@ func (b *Book) Apply(m *Message) error {
 	return nil
 }
 
-// Heartbeat compares the server's position with the book's: a difference means that an
-// update was lost.
+// Heartbeat returns ErrGap when the server's seq differs from the book's: then an update was lost.
 func (b *Book) Heartbeat(m *Message) error {
 	if b.ready && m.Seq != b.Seq {
 		b.ready = false
@@ -80,8 +79,8 @@ func (b *Book) Heartbeat(m *Message) error {
 	return nil
 }
 
-// Checksum returns the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
-// price:amount as printed, joined by commas.
+// Checksum returns the CRC-32 (IEEE) of a text: the best 10 bids, `|`, the best 10 asks, each as price:amount
+// in the server's digits, joined by commas.
 func (b *Book) Checksum() uint32 {
 	var s strings.Builder
 	side := func(ls []BookLevel) {
@@ -106,7 +105,7 @@ func levels(in [][2]Decimal) []BookLevel {
 	return out
 }
 
-// put sets, adds or (amount zero) removes one level.
+// put sets the amount of one level, or removes the level when the amount is zero.
 func put(side []BookLevel, l [2]Decimal, bids bool) []BookLevel {
 	price, amount := string(l[0]), string(l[1])
 	i, found := slices.BinarySearchFunc(side, price, func(have BookLevel, want string) int {
@@ -129,8 +128,8 @@ func put(side []BookLevel, l [2]Decimal, bids bool) []BookLevel {
 	return slices.Insert(side, i, BookLevel{price, amount})
 }
 
-// comparePrices orders two decimals of the same number of fractional digits, as all
-// prices of one pair have.
+// comparePrices compares two decimals with the same number of decimals, which is the case for all prices of a
+// pair.
 func comparePrices(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)

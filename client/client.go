@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// maxAnswer limits the bytes read of one response; a full book of 100,000 levels is 5 MB.
+// maxAnswer limits the bytes that are read of one response. A book of 100,000 levels has 5 MB.
 const maxAnswer = 256 << 20
 
-// Client is one exchange as one caller sees it. Base is required; the keys are needed for
-// signed routes only.
+// Client calls one exchange with one key pair. Base is required; only signed routes require the keys.
 type Client struct {
-	Base       string // http://127.0.0.1:8080
+	Base       string // for example http://127.0.0.1:8080
 	PublicKey  string
 	PrivateKey string
-	HTTP       *http.Client     // nil: http.DefaultClient
-	Now        func() time.Time // nil: the machine's clock; a virtual exchange has its own (/api/time)
+	HTTP       *http.Client // nil: http.DefaultClient
+	// nil: the machine's clock; an exchange with a virtual clock needs its time (GET /api/time)
+	Now func() time.Time
 }
 
-// APIError is a response with a status other than 2xx.
+// APIError is the error object of a response with a status other than 2xx.
 type APIError struct {
 	Status    int    `json:"-"`
 	Code      string `json:"code"`
@@ -38,14 +38,14 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("%d %s: %s (request %s)", e.Status, e.Code, e.Message, e.RequestID)
 }
 
-// IsCode reports whether err is an APIError with the given code.
+// IsCode reports whether err is an APIError with this code.
 func IsCode(err error, code string) bool {
 	var api *APIError
 	return errors.As(err, &api) && api.Code == code
 }
 
-// Do sends one request and decodes a 2xx response into out (nil: discarded). It sends body, unless
-// nil, as JSON, and signs the request when the keys are set.
+// Do sends one request and decodes a 2xx response into out; nil discards the response. It sends body as JSON
+// unless it is nil. It signs the request when the keys are set.
 func (c *Client) Do(ctx context.Context, method, target string, body, out any) (http.Header, error) {
 	var raw []byte
 	if body != nil {
@@ -61,19 +61,25 @@ func (c *Client) Do(ctx context.Context, method, target string, body, out any) (
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	c.authorize(req, method, target, raw)
+	if err := c.authorize(req, method, target, raw); err != nil {
+		return nil, err
+	}
 	return c.send(req, out)
 }
 
-func (c *Client) authorize(req *http.Request, method, target string, body []byte) {
+func (c *Client) authorize(req *http.Request, method, target string, body []byte) error {
 	if c.PublicKey == "" {
-		return
+		return nil
 	}
-	cr := credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+	cr, err := credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+	if err != nil {
+		return err
+	}
 	req.Header["API-PublicKey"] = []string{cr.PublicKey}
 	req.Header["API-Timestamp"] = []string{cr.Timestamp}
 	req.Header["API-Nonce"] = []string{cr.Nonce}
 	req.Header["API-Signature"] = []string{cr.Signature}
+	return nil
 }
 
 func (c *Client) send(req *http.Request, out any) (http.Header, error) {

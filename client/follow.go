@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// Follower keeps the books of several pairs correct over one stream: it subscribes, checks every
-// message and requests new snapshots of the pairs that failed, until it has them, without
-// reconnecting.
+// Follower keeps the books of several pairs correct over one stream. It subscribes, verifies every message, and
+// requests new snapshots of pairs whose check failed, without reconnecting.
 type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
-	Resyncs int   // resyncs of books
-	Repeats int   // updates that repeated known state
-	Last    error // the reason for the last resync
-	// Patience limits the wait of a Step for a message, after which it fails with ErrSilent:
-	// every subscription sends a message at least once a second, so three seconds of silence
-	// mean a broken connection. 0: no limit.
+	Resyncs int   // number of resyncs of books
+	Repeats int   // number of updates that repeated a known state
+	Last    error // reason for the last resync
+	// Patience limits the time that Step waits for a message; then Step returns ErrSilent. Every subscription
+	// sends at least one message a second, so three seconds of silence mean a broken connection. 0: no limit.
 	Patience time.Duration
 
 	url             string
@@ -29,11 +27,10 @@ type Follower struct {
 	resyncs         resyncer
 }
 
-// ErrSilent means that the server sent no message for longer than the follower's patience; Reconnect
-// continues from there.
+// ErrSilent reports that the server sent no message within Patience. Reconnect continues from the known seqs.
 var ErrSilent = errors.New("client: the server is silent")
 
-// NewFollower subscribes to the books of pairs.
+// NewFollower opens a stream and subscribes to the books of pairs.
 func NewFollower(ctx context.Context, url string, pairs []string, depth, interval int) (*Follower, error) {
 	s, err := Dial(ctx, url)
 	if err != nil {
@@ -52,8 +49,8 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	return f, nil
 }
 
-// Step reads one message and applies it. A failed check requests a new snapshot. It is no error of
-// Step; Resyncs counts it.
+// Step reads one message and applies it. When a check fails, Step requests a new snapshot and counts it in
+// Resyncs; this is no error.
 func (f *Follower) Step() (*Message, error) {
 	m, err := f.next()
 	if err != nil {
@@ -84,16 +81,15 @@ func (f *Follower) next() (*Message, error) {
 	return m, err
 }
 
-// Reconnect reopens a broken stream and resumes from the seqs of the books: each book gets
-// the updates that it missed, or a snapshot with reason gap when the server no longer has
-// them. The following Steps send the subscriptions of many pairs, within the server's limit
-// of messages: reading in between keeps the server's queue short. url is the server's present
-// address; empty: unchanged.
+// Reconnect opens the stream again and resumes from the seqs of the books. The server sends each book the
+// updates that it missed, or a snapshot with reason gap when it no longer has them. Reconnect itself subscribes
+// only a part of many pairs, because of the server's limit of messages; the following Steps subscribe the rest.
+// url is the server's address; empty: unchanged.
 func (f *Follower) Reconnect(ctx context.Context, url string) error {
 	if url != "" {
 		f.url = url
 	}
-	_ = f.Stream.Close() // broken already, or given up
+	_ = f.Stream.Close() // the connection is already broken or no longer wanted
 	s, err := Dial(ctx, f.url)
 	if err != nil {
 		return err

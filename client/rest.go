@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Decimal is a number exactly as the server wrote it.
+// Decimal is a number with the text that the server wrote.
 type Decimal = json.Number
 
 // Ticker is the response of GET /api/tickers.
@@ -23,16 +23,16 @@ type Ticker struct {
 	Ask        Decimal `json:"askPrice"`
 }
 
-// OrderBook is the response of the aggregator's order book: [price, quantity], best first.
+// OrderBook is the response of the aggregator's order book. Each level is [price, quantity], best first.
 type OrderBook struct {
 	Pair      string       `json:"ticker_id"`
 	Timestamp int64        `json:"timestamp"`
 	Bids      [][2]Decimal `json:"bids"`
 	Asks      [][2]Decimal `json:"asks"`
-	Seq       uint64       `json:"-"` // X-Seq
+	Seq       uint64       `json:"-"` // value of the header X-Seq
 }
 
-// OrderRequest is the body of POST /api/orders; empty members are omitted.
+// OrderRequest is the body of POST /api/orders. Empty members are not sent.
 type OrderRequest struct {
 	Side                string  `json:"side"`
 	IsMarket            bool    `json:"isMarket,omitempty"`
@@ -48,7 +48,7 @@ type OrderRequest struct {
 	SelfTradePrevention string  `json:"selfTradePrevention,omitempty"`
 }
 
-// Order is the caller's view of an order.
+// Order is an order as the signed routes show it to its owner.
 type Order struct {
 	ID            string   `json:"id"`
 	ClientOrderID *string  `json:"clientOrderId"`
@@ -58,8 +58,8 @@ type Order struct {
 	Price         *Decimal `json:"price"`
 	InitialAmount *Decimal `json:"initialAmount"`
 	Amount        *Decimal `json:"amount"`
-	// DecrementedAmount is the amount that self-trade prevention "decrement" removed; nil with
-	// InitialAmount.
+	// DecrementedAmount is the amount that self-trade prevention "decrement" removed; nil when InitialAmount is
+	// nil.
 	DecrementedAmount *Decimal `json:"decrementedAmount"`
 
 	QuoteAmount *Decimal `json:"quoteAmount"`
@@ -69,7 +69,7 @@ type Order struct {
 	Status      string   `json:"status"`
 }
 
-// Balance is one currency of the caller's wallet.
+// Balance is the caller's balance of one currency.
 type Balance struct {
 	Currency string  `json:"currencyCode"`
 	Free     Decimal `json:"free"`
@@ -77,7 +77,7 @@ type Balance struct {
 	Total    Decimal `json:"total"`
 }
 
-// Time returns the exchange's clock in Unix ms.
+// Time returns the time of the exchange's clock in Unix ms.
 func (c *Client) Time(ctx context.Context) (int64, error) {
 	var out struct {
 		ServerTime int64 `json:"serverTime"`
@@ -86,14 +86,14 @@ func (c *Client) Time(ctx context.Context) (int64, error) {
 	return out.ServerTime, err
 }
 
-// Ticker reads one pair's ticker.
+// Ticker returns the ticker of one pair.
 func (c *Client) Ticker(ctx context.Context, pair string) (Ticker, error) {
 	var out Ticker
 	_, err := c.Do(ctx, http.MethodGet, "/api/tickers?currencyPairCode="+url.QueryEscape(pair), nil, &out)
 	return out, err
 }
 
-// OrderBook reads depth/2 levels a side; depth 0 reads the full book.
+// OrderBook returns depth/2 levels a side; depth 0 means the whole book.
 func (c *Client) OrderBook(ctx context.Context, pair string, depth int) (OrderBook, error) {
 	var out OrderBook
 	h, err := c.Do(ctx, http.MethodGet, "/api/marketdata/getaggregator/orderbook?ticker_id="+
@@ -127,7 +127,7 @@ func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 	return out.Canceled, err
 }
 
-// OpenOrders lists the caller's open orders on a pair, newest first (at most 100).
+// OpenOrders returns the caller's open orders on a pair, newest first, at most 100.
 func (c *Client) OpenOrders(ctx context.Context, pair string) ([]Order, error) {
 	var out []Order
 	_, err := c.Do(ctx, http.MethodGet, "/api/user/orders?status=active&currencyPairCode="+url.QueryEscape(pair), nil,
@@ -135,7 +135,7 @@ func (c *Client) OpenOrders(ctx context.Context, pair string) ([]Order, error) {
 	return out, err
 }
 
-// Balances lists the caller's balances that are not zero.
+// Balances returns the caller's balances that are not zero.
 func (c *Client) Balances(ctx context.Context) ([]Balance, error) {
 	var out struct {
 		Balances []Balance `json:"balances"`

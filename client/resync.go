@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// A follower's own messages stay within the server's 20 messages a second, even when every book fails
-// at once: the server refuses a message over the limit and every request in it.
+// A Follower's own messages must stay within the server's limit of 20 messages a second, even when every book
+// fails at once: the server refuses a message above the limit with every request in it.
 const (
-	sendWindow  = 1100 * time.Millisecond // more than the second that the server counts by
-	sendAtMost  = 15                      // in a window; the rest is reserved for the caller
-	resyncEvery = 100 * time.Millisecond  // books that fail in between share the next resync
-	retryAfter  = time.Second             // shortest time between two requests for a pair
+	sendWindow  = 1100 * time.Millisecond // a little longer than the second over which the server counts
+	sendAtMost  = 15                      // messages in a window; the rest of the server's 20 is left to the caller
+	resyncEvery = 100 * time.Millisecond  // a resync covers the books that fail within this time
+	retryAfter  = time.Second             // shortest time between two requests for the same pair
 )
 
-// subscription holds a follower's state of one pair's subscription.
+// subscription holds the state of one pair's subscription.
 type subscription struct {
 	acked bool
-	asked time.Time // when a subscribe or a resync went out for it; zero: ask at once
+	asked time.Time // time of the last subscribe or resync for the pair; zero: request it at once
 }
 
-// resyncer decides which requests to send to the server. It reads no clock and sends nothing.
+// resyncer decides which requests a Follower sends to the server. It reads no clock and sends nothing itself.
 //
 //	wanted --subscribe--> asked --subscribed--> acked --failed--> broken --resync--> acked
 //
-// Invariant: a pair that the server did not refuse permanently is acked with a book that is ready,
-// or it is requested again.
+// Invariant: each pair that the server did not refuse permanently either is acked with a ready book,
+// or will be requested again.
 type resyncer struct {
 	subscriptions map[string]*subscription
 	wanted        []string            // pairs to subscribe to, in this order
-	broken        map[string]struct{} // acked, but the book is not ready
-	sent          []time.Time         // of the last sendWindow
-	synced        time.Time           // of the last resync
+	broken        map[string]struct{} // acked pairs whose book is not ready
+	sent          []time.Time         // times of the messages sent within the last sendWindow
+	synced        time.Time           // time of the last resync
 }
 
 func newResyncer(pairs []string) resyncer {
@@ -45,7 +45,7 @@ func newResyncer(pairs []string) resyncer {
 	return m
 }
 
-// receive applies one message at now and returns the requests to send.
+// receive applies one message at the time now and returns the requests to send.
 func (f *Follower) receive(m *Message, now time.Time) []Request {
 	b, l := f.Books[m.Pair], f.resyncs.subscriptions[m.Pair]
 	switch {
@@ -60,7 +60,7 @@ func (f *Follower) receive(m *Message, now time.Time) []Request {
 	return f.due(now)
 }
 
-// check applies a message to its book.
+// check applies a message to its book and marks the pair as broken if that fails.
 func (f *Follower) check(b *Book, l *subscription, m *Message) {
 	was := b.Ready()
 	if m.Type == "update" && was && m.Seq <= b.Seq {
@@ -84,8 +84,8 @@ func (f *Follower) check(b *Book, l *subscription, m *Message) {
 	}
 }
 
-// handleError handles an error of the server. An error about the message limit names no pair: every
-// pair that is not acknowledged by then is requested again.
+// handleError handles an error message of the server. An error about the message limit names no pair; every
+// pair that is not acked is then requested again.
 func (m *resyncer) handleError(e *Message) {
 	l := m.subscriptions[e.Pair]
 	switch {
@@ -97,17 +97,17 @@ func (m *resyncer) handleError(e *Message) {
 		}
 		slices.Sort(m.wanted)
 	case l == nil || e.Channel != "book":
-	case l.acked && e.Code == "NOT_FOUND" && string(e.ID) == `"resync"`: // the subscription is gone
+	case l.acked && e.Code == "NOT_FOUND" && string(e.ID) == `"resync"`: // the server no longer has the subscription
 		l.acked = false
 		delete(m.broken, e.Pair)
 		m.wanted = append(m.wanted, e.Pair)
 	default:
-		delete(m.broken, e.Pair) // a repeat would get the same answer
+		delete(m.broken, e.Pair) // the same request would get the same error
 	}
 }
 
-// due returns the requests that may be sent at now: one resync for all books that failed,
-// one subscribe for all pairs without a book, and one for each pair that resumes from its seq.
+// due returns the requests to send at the time now: one resync for all failed books, one subscribe for all
+// pairs without a book, and one for each pair that resumes from its seq.
 func (f *Follower) due(now time.Time) (out []Request) {
 	m := &f.resyncs
 	m.sent = slices.DeleteFunc(m.sent, func(t time.Time) bool { return now.Sub(t) >= sendWindow })
@@ -152,7 +152,7 @@ func (f *Follower) subscribe(id string, pairs []string) Request {
 	return Request{Op: "subscribe", ID: id, Channel: "book", Pairs: pairs, Depth: &f.depth, Interval: &f.interval}
 }
 
-// failed returns the broken pairs to request at now.
+// failed returns the broken pairs to request at the time now.
 func (m *resyncer) failed(now time.Time) (pairs []string) {
 	if len(m.broken) == 0 || now.Sub(m.synced) < resyncEvery {
 		return nil
@@ -166,7 +166,7 @@ func (m *resyncer) failed(now time.Time) (pairs []string) {
 	return pairs
 }
 
-// spendMessage uses one message of the window and reports whether one was left.
+// spendMessage counts one message in the window. It returns false when the window is full.
 func (m *resyncer) spendMessage(now time.Time) bool {
 	if len(m.sent) >= sendAtMost {
 		return false

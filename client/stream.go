@@ -14,10 +14,10 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// maxMessage limits one inbound message; a snapshot of a full book fits.
+// maxMessage limits one received message, in bytes. A snapshot of a full book is smaller.
 const maxMessage = 64 << 20
 
-// Message is any message of the server; only the members of its type are set.
+// Message is a message of the server. Only the members of its Type are set.
 type Message struct {
 	Type     string          `json:"type"`
 	ID       json.RawMessage `json:"id"`
@@ -49,7 +49,7 @@ type StreamTrade struct {
 	IsBuy   bool    `json:"isBuy"`
 }
 
-// Request is one operation of a client.
+// Request is one operation that a client sends.
 type Request struct {
 	Op          string   `json:"op"`
 	ID          any      `json:"id,omitempty"`
@@ -68,7 +68,7 @@ type Request struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// Stream is one WebSocket. One goroutine reads; any goroutine may call Send.
+// Stream is one WebSocket connection. One goroutine may read; any goroutine may call Send.
 type Stream struct {
 	conn *websocket.Conn
 	mu   sync.Mutex // guards writes
@@ -87,7 +87,7 @@ func Dial(ctx context.Context, url string) (*Stream, error) {
 	return &Stream{conn: conn}, nil
 }
 
-// StreamURL returns the WebSocket address of the exchange's base address.
+// StreamURL returns the WebSocket address of an exchange with the base URL base.
 func StreamURL(base string) string {
 	return strings.TrimRight(strings.Replace(base, "http", "ws", 1), "/") + "/ws"
 }
@@ -102,15 +102,18 @@ func (s *Stream) Send(r Request) error {
 	return nil
 }
 
-// Authenticate authenticates the stream with a key pair.
+// Authenticate authenticates the stream with a key pair; an Ed25519 private key is in PEM.
 func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
-	cr := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
+	cr, err := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
+	if err != nil {
+		return err
+	}
 	return s.Send(Request{
 		Op: "auth", PublicKey: cr.PublicKey, Timestamp: cr.Timestamp, Nonce: cr.Nonce, Signature: cr.Signature,
 	})
 }
 
-// Next reads one message; it answers pings on the way.
+// Next reads one message. It answers the server's pings.
 func (s *Stream) Next() (*Message, error) {
 	_, raw, err := s.conn.ReadMessage()
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *Stream) Next() (*Message, error) {
 	return m, nil
 }
 
-// CloseCode returns the close code in err, 0 when there is none.
+// CloseCode returns the WebSocket close code in err, 0 when there is none.
 func CloseCode(err error) int {
 	var ce *websocket.CloseError
 	if errors.As(err, &ce) {
@@ -134,8 +137,8 @@ func CloseCode(err error) int {
 	return 0
 }
 
-// SetReadDeadline limits the time of the next reads.
+// SetReadDeadline sets the time after which reads fail.
 func (s *Stream) SetReadDeadline(t time.Time) error { return s.conn.SetReadDeadline(t) }
 
-// Close ends the stream without a handshake.
+// Close closes the connection without a close handshake.
 func (s *Stream) Close() error { return s.conn.Close() }

@@ -14,7 +14,7 @@ type book struct {
 	opts *Options
 	tape tape
 
-	lastN uint64 // n of the newest order
+	lastN uint64 // number of the newest order (OrderID.N)
 	trade TradeID
 	last  int64 // price of the last trade, 0: never traded
 
@@ -24,8 +24,8 @@ type book struct {
 	stops   stops
 	slices  int64 // slices in the reserves of all icebergs, waiting stops included
 
-	// Every order of the built-in account below this n is closed: where the next mass
-	// cancel of it starts to look. Follows from the history, is no state of its own.
+	// Every order of the built-in account with a number below this one is closed; the next mass cancel of that
+	// account starts here. It follows from the events, so snapshots do not contain it.
 	builtinFrom uint64
 }
 
@@ -41,13 +41,12 @@ func newBook(inst *Instrument, opts *Options) *book {
 	return b
 }
 
-// roomFor reports whether lots more may rest on a side: the sums of a book stay in int64.
+// roomFor reports whether lots more can rest on a side: the sum of a side's lots must fit into int64.
 func (b *book) roomFor(side Side, lots int64) bool {
 	return lots <= math.MaxInt64-b.sides[side].open-b.stops.lots[side]
 }
 
-// append puts a detached order with shown and hidden lots at the back of the queue at
-// price.
+// append puts a detached order at the back of the queue at price, with the given shown and hidden lots.
 func (b *book) append(s int32, o *order, price, hidden int64) *level {
 	l := &b.sides[o.side]
 	var lv *level
@@ -85,7 +84,7 @@ func (b *book) detach(s int32, o *order, quiet bool) {
 	}
 }
 
-// pieces returns the number of slices of display lots in a reserve.
+// pieces returns the number of slices of display lots in which a reserve is shown.
 func pieces(hidden, display int64) int64 {
 	if hidden <= 0 {
 		return 0
@@ -93,7 +92,7 @@ func pieces(hidden, display int64) int64 {
 	return (hidden-1)/display + 1
 }
 
-// slices returns the number of slices of a waiting stop once it rests untouched.
+// slices returns the number of slices that the reserve of a waiting stop will have if it rests without a trade.
 func (st *stopOrder) slices(open int64) int64 {
 	if st.display == 0 {
 		return 0
@@ -101,7 +100,8 @@ func (st *stopOrder) slices(open int64) int64 {
 	return pieces(open-st.display, st.display)
 }
 
-// forget ends a detached order: its id, its owner's list, its client id, its slot.
+// forget removes a detached order that has ended: its number, its place in the owner's list, the link from its
+// client id, and its slot.
 func (b *book) forget(s int32, o *order) {
 	q := &b.orders
 	q.ids.del(o.n)

@@ -7,14 +7,14 @@ type OrderState struct {
 	ID      OrderID
 	Account AccountID
 	Side    Side
-	Type    OrderType // Limit once it rests, whatever it was placed as
-	Waiting bool      // a stop that is not triggered
+	Type    OrderType // becomes Limit once the order rests, whatever type it was placed with
+	Waiting bool      // a stop that has not been triggered yet
 	Price   int64     // 0 for a stop_market
-	Stop    int64     // waiting stops only
-	Total   int64     // filled + open
-	Open    int64     // shown + hidden
+	Stop    int64     // stop price of a waiting stop, otherwise 0
+	Total   int64     // filled and open lots
+	Open    int64     // shown and hidden lots
 	Hidden  int64
-	Display int64 // 0: no iceberg
+	Display int64 // lots of a slice; 0: not an iceberg
 	Quote   fixed.U128
 	Client  bool // has a client order id
 }
@@ -43,7 +43,7 @@ type StopState struct {
 	Price int64 // stop price
 }
 
-// Order returns the open order with that id; false: closed, or never issued.
+// Order returns the open order with this id; false when it is closed or does not exist.
 func (c *Core) Order(id OrderID) (OrderState, bool) {
 	b := c.book(id.Pair())
 	if b == nil {
@@ -74,8 +74,8 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	return v, true
 }
 
-// AppendBook appends the orders of one side, best level first and in queue order; depth
-// bounds the levels, 0: all.
+// AppendBook appends the orders of one side, best level first, in queue order within a level. depth limits the
+// levels; 0 means all.
 func (c *Core) AppendBook(dst []BookOrder, p PairID, side Side, depth int) []BookOrder {
 	b := c.book(p)
 	if b == nil {
@@ -105,8 +105,8 @@ func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []D
 	return dst
 }
 
-// AppendStops appends the waiting stops of a pair: buys before sells, each side by stop
-// price from the one that the market reaches first, then by acceptance.
+// AppendStops appends the waiting stops of a pair: buys before sells; within a side, by the stop price that the
+// market reaches first, then by acceptance.
 func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
 	b := c.book(p)
 	if b == nil {

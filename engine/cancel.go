@@ -1,7 +1,7 @@
 package engine
 
-// lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
-// Another account's order is as unknown as an id that was never issued.
+// lookup returns the open order that a Cancel or Replace names, or the reason of the refusal. Another account's
+// order gets the same reason as an id that does not exist.
 func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	n := cmd.Order.N()
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
@@ -51,10 +51,9 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
 	b.forget(s, o)
 }
 
-// cancelAll carries out one part of a mass cancel: it cancels at most the oldest
-// CancelAllPart orders. It finds an account's orders in the owner's list. For the built-in
-// account and for all accounts it walks the index from the place up to which the previous
-// walk has emptied it, so that a mass cancel passes each order once in all its parts.
+// cancelAll carries out one part of a mass cancel: it cancels at most the CancelAllPart oldest orders. It finds
+// the orders of an account in the owner's list. For the built-in account and for all accounts it walks the
+// index, from the number at which the part before stopped, so that all parts together pass each order once.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
 		b.tape.refuse(cmd, PairHalted)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Check walks everything a pair holds and reports the first broken invariant of doc.go,
-// for tests and after a restore. It is slow: it visits every order several times.
+// Check walks over everything a pair holds and reports the first broken invariant of doc.go. Tests and restores
+// call it. It is slow: it visits every order several times.
 func (c *Core) Check() error {
 	for _, b := range c.books {
 		if b == nil {
@@ -240,7 +240,7 @@ func (w *walk) clients() error {
 	if w.named != c.open {
 		return fmt.Errorf("%d open orders have client ids, counted %d", w.named, c.open)
 	}
-	// Those outside the window are open, each once.
+	// Entries outside the window belong to open orders, one each.
 	if outside := w.named - open; inTables != c.entries.live() || inTables != window+outside || inTables > c.perPair {
 		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
 			inTables, c.entries.live(), window, outside)

@@ -19,10 +19,10 @@ const clientShards = 64
 type clientEntry struct {
 	hash    [2]uint64
 	content [2]uint64
-	order   uint64 // n << 2 | clientOpen | clientWindow
+	order   uint64 // order number << 2, with the flags clientOpen and clientWindow
 	owner   int32
-	next    int32 // next newer of the owner's window
-	older   int32 // neighbors in the pair's window
+	next    int32 // the owner's next newer entry in the window
+	older   int32 // neighbors by age in the pair's window
 	newer   int32
 }
 
@@ -42,8 +42,8 @@ type clientShard struct {
 type clients struct {
 	entries        slab[clientEntry]
 	shards         *[clientShards]clientShard // nil: never used
-	oldest, newest int32                      // the pair's window
-	open           int                        // entries of open orders
+	oldest, newest int32                      // oldest and newest entry of the pair's window
+	open           int                        // number of entries whose order is open
 	perPair        int
 	perOwner       int32
 }
@@ -142,7 +142,7 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 	return s
 }
 
-// restore stores an id of a restored state, whose entries come by n.
+// restore adds an entry of a decoded state. The caller adds entries by ascending order number.
 func (c *clients) restore(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
 	ws := o.addOrder(account)
 	s := c.entries.alloc()
@@ -178,8 +178,8 @@ func (c *clients) enterWindow(s int32, w *owner) {
 	w.window++
 }
 
-// leaveWindow removes an owner's oldest id from the window. The pair's oldest id always is
-// its owner's oldest.
+// leaveWindow removes an owner's oldest entry from the window. The pair's oldest entry is always the oldest of
+// its owner.
 func (c *clients) leaveWindow(o *owners, s int32) {
 	e := c.entries.at(s)
 	ws := e.owner
@@ -208,8 +208,7 @@ func (c *clients) leaveWindow(o *owners, s int32) {
 	o.removeIdle(ws, w)
 }
 
-// close records that the order of a remembered id has ended. The caller runs it before
-// it drops the owner.
+// close marks the order of a client id as ended. The caller must call it before it drops the owner.
 func (c *clients) close(s int32) {
 	e := c.entries.at(s)
 	e.order &^= clientOpen
@@ -219,7 +218,8 @@ func (c *clients) close(s int32) {
 	}
 }
 
-// outside returns the entries that only their open orders keep, by n.
+// outside returns the entries that have left the window and are retained only because their orders are open, by
+// order number.
 func (c *clients) outside() (slots []int32) {
 	if c.shards == nil {
 		return nil

@@ -37,13 +37,15 @@ const RulesVersion = 2
 
 // Flags of a Command.
 const (
-	FlagPostOnly   uint8 = 1 << iota // Place: refuse rather than take
-	FlagQuote                        // Place: market buy by quote amount: Quote instead of Amount
-	FlagFunded                       // Place, Replace: the account may not take more than SpendLimit
-	FlagAllAccount                   // Cancel, Replace: any account's order; CancelAll: every account
-	FlagHasPrice                     // Replace: Price is given
-	FlagHasAmount                    // Replace: Amount is given
-	FlagUnheld                       // Replace: no account holds anything for the order: refuse an account's
+	FlagPostOnly uint8 = 1 << iota // Place: refuse rather than take
+	FlagQuote                      // Place: market buy by quote amount: Quote instead of Amount
+	FlagFunded                     // Place, Replace: SpendLimit limits what the account may spend
+	// Cancel, Replace: the order may belong to any account; CancelAll: cancel the orders of every account
+	FlagAllAccount
+	FlagHasPrice  // Replace: Price is given
+	FlagHasAmount // Replace: Amount is given
+	// Replace: the accounts hold no money for the order, so the replace of an account's order is refused
+	FlagUnheld
 )
 
 // Refusal reasons that only the edge can detect (the decimal text is off tick or beyond
@@ -87,29 +89,29 @@ type Command struct {
 	TIF     TimeInForce
 	STP     SelfTrade
 	Flags   uint8
-	Refuse  Reason // Place, Replace: not NotRejected: refuse with this reason
+	Refuse  Reason // Place, Replace: a reason found before the core; unless NotRejected, the core refuses with it
 	Rules   uint8  // version of the rules that the core applies, stamped like TimeNs
 	Pair    PairID
 	Account AccountID
 
-	Order   OrderID // Cancel, Replace: which; CancelAll: cancel open orders with ids up to this one
+	Order   OrderID // Cancel, Replace: the order; CancelAll: the highest id to cancel
 	Price   int64   // ticks; 0 for market
 	Amount  int64   // lots; Replace: the new total
 	Stop    int64   // ticks; stop orders
 	Display int64   // lots shown of an iceberg, 0: everything
 
 	Quote fixed.U128 // product units: spend at most this (FlagQuote)
-	// SpendLimit counts with FlagFunded. Place: product units, fee left out: cap of a funded
-	// market buy by amount. Replace: the account's hold for the order beyond its open part, in
-	// product units for a bid, in lots for an ask; the core refuses a replace that needs more.
+	// SpendLimit has an effect only with FlagFunded. Place: the most that a market buy by amount may spend, in
+	// product units without the fee. Replace: the money that the account holds for the order beyond its open
+	// part, in product units for a bid, in lots for an ask; the core refuses a replace that needs more.
 	SpendLimit fixed.U128
-	// EarnLimit is the most that the order may bring its account, fee left out: product units
-	// for a sell, lots for a buy by quote; the amount of any other order limits it already. The
-	// core cancels the lots that would bring more (CauseLimit). Place: 0 is no limit. Replace of
-	// a sell with FlagFunded: the limit beyond the worth of its open part at its old price.
+	// EarnLimit is the most that the order may bring its account, without the fee: product units for a sell,
+	// lots for a buy by quote. (Any other order is limited by its amount.) The core cancels the lots that would
+	// bring more (CauseLimit). In a Place, 0 means no limit. In a Replace of a sell with FlagFunded, it is the
+	// limit in addition to the worth of the open part at the old price.
 	EarnLimit fixed.U128
 
-	// Rates in force when the order was placed, 10^-8 (docs/contract/storage.md#recovery).
+	// Rates when the order was placed, in 10^-8 (docs/contract/storage.md#recovery).
 	MakerFee, TakerFee, Discount uint32
 
 	Client     *ClientID   // nil: none

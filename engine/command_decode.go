@@ -9,10 +9,10 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// ErrRecord is a journal record that is not a command of CommandVersion.
+// ErrRecord reports a journal record that is not a command of CommandVersion.
 var ErrRecord = errors.New("engine: the record is not a command")
 
-// recordReader reads fields off a record. After the first fault everything reads as zero.
+// recordReader decodes fields from a record. After the first error every field reads as zero.
 type recordReader struct {
 	b   []byte
 	bad bool
@@ -132,7 +132,7 @@ func DecodeCommand(record []byte, c *Command) error {
 	return nil
 }
 
-// kind reads the first byte. A record with rules of a later program is a fault.
+// kind decodes the first byte. A rules version of a later program is an error.
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
 	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift

@@ -20,7 +20,7 @@ func (k *control) event(cmd *Command, kind EventKind) Event {
 	return Event{Seq: k.seq, TimeNs: cmd.TimeNs, Pair: ControlPair, Kind: kind}
 }
 
-// refuse answers a command that no pair can answer.
+// refuse emits the refusal of a command that belongs to no existing pair.
 func (k *control) refuse(cmd *Command, r Reason, dst []Event) []Event {
 	e := k.event(cmd, EventRejected)
 	e.Reason, e.Status = r, Rejected

@@ -43,7 +43,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	case CancelAll:
 		b.cancelAll(cmd)
 	default:
-		panic("BUG: engine: no command of a pair") // applyControl has the others
+		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}
 	return b.tape.endCommand()
 }

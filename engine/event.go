@@ -68,17 +68,16 @@ type CancelCause uint8
 
 // The causes of an EventCanceled.
 const (
-	CauseRequest    CancelCause = iota // canceled by its owner or a mass cancel
-	CauseRemainder                     // ioc or market remainder
+	CauseRequest    CancelCause = iota // the owner's request, or a mass cancel
+	CauseRemainder                     // the remainder of an ioc or market order
 	CauseSelfTrade                     // self-trade prevention
-	CauseReplace                       // replaced to a total at or below what is filled
-	CauseUnfillable                    // a triggered stop that the book refuses (fok, post-only, no liquidity)
-	CauseLimit                         // more would bring the account beyond what it may hold
+	CauseReplace                       // the order was replaced with a total that is already filled
+	CauseUnfillable                    // a triggered stop that the book would refuse (fok, post-only, no liquidity)
+	CauseLimit                         // a further fill would exceed what the account may hold
 )
 
-// EarnLimit returns the limit of an EventAccepted or EventReplaced, 0 for none. It is stored
-// in two members that these kinds do not use otherwise: a separate member would make each
-// event 16 bytes larger.
+// EarnLimit returns the earn limit of an EventAccepted or EventReplaced, 0 for none. The limit is stored in two
+// members that these kinds do not use otherwise: a separate member would make every event 16 bytes larger.
 func (e *Event) EarnLimit() fixed.U128 { return fixed.U128{Hi: uint64(e.Maker), Lo: uint64(e.Trade)} }
 
 func (e *Event) setEarnLimit(v fixed.U128) { e.Maker, e.Trade = OrderID(v.Hi), TradeID(v.Lo) }
@@ -99,7 +98,7 @@ type Event struct {
 	STP     SelfTrade
 	Status  Status
 	Cause   CancelCause
-	Rules   uint8 // of the command; not of the control stream
+	Rules   uint8 // rules version of the command; 0 on the control stream
 	Account AccountID
 
 	Order      OrderID
@@ -108,7 +107,7 @@ type Event struct {
 	Price      int64
 	Amount     int64
 	OpenAmount int64
-	MakerOpen  int64 // Accepted: Stop
+	MakerOpen  int64 // EventAccepted: the stop price
 	Display    int64
 
 	MakerAccount            AccountID

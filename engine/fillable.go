@@ -1,9 +1,8 @@
 package engine
 
-// fillable reports whether a fill-or-kill taker would be filled completely; it changes
-// nothing. It counts hidden lots, but no lots that self-trade prevention or the taker's earn
-// limit would keep from trading. It counts whole levels by their sums and reads single orders
-// only when the account has other orders.
+// fillable reports whether a fill-or-kill taker would be filled completely. It changes nothing. It counts
+// hidden lots; it does not count lots that self-trade prevention or the taker's earn limit would exclude. It
+// adds whole levels by their sums, and reads single orders only when the taker's account has other orders.
 func (b *book) fillable(t *taker) bool {
 	opp := &b.sides[t.side.Opposite()]
 	need, left := t.left, *t
@@ -37,9 +36,9 @@ func (b *book) fillable(t *taker) bool {
 // ownsOther reports whether the taker's account may have orders besides the taker.
 func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.at(t.owner).open > 1 }
 
-// othersAt returns the number of lots of other accounts that a taker gets at a level. Unless
-// its mode cancels the maker, an order of the same account ends the taker there (blocked):
-// the taker cannot reach the orders behind it, nor the reserves that would queue behind it.
+// othersAt returns the lots that a taker can get from other accounts at a level. An order of the taker's own
+// account ends the taker there (blocked), unless the mode cancels the maker. The taker then reaches neither the
+// orders behind that order nor the reserves that would queue behind it.
 func (b *book) othersAt(t *taker, lv *level) (lots int64, blocked bool) {
 	var shown, whole int64
 	for s := lv.head; s != 0; {

@@ -3,18 +3,17 @@ package engine
 // PairID is the number of a pair in the order of its creation, from 0.
 type PairID uint32
 
-// ControlPair is the Pair of commands and events that belong to no pair: they form the
-// control stream, with a seq of its own.
+// ControlPair is the Pair of commands and events that belong to no pair. They form the control stream, which
+// has its own seq.
 const ControlPair PairID = 1<<32 - 1
 
-// OrderID is pair number x 2^36 + n, n dense per pair from 1
-// (docs/contract/matching.md#sequence-numbers). It stays below 2^53, so a JSON number holds it
-// exactly.
+// OrderID is pair number x 2^36 + n, where n counts the orders of the pair from 1
+// (docs/contract/matching.md#sequence-numbers). It stays below 2^53, so a JSON number holds it exactly.
 type OrderID uint64
 
 const orderIDBits = 36
 
-// MaxPairs keeps every OrderID below 2^53.
+// MaxPairs is the number of pairs up to which every OrderID is below 2^53.
 const MaxPairs = 1 << (53 - orderIDBits)
 
 // MakeOrderID returns the id of the n-th order of a pair.
@@ -26,7 +25,7 @@ func (id OrderID) Pair() PairID { return PairID(id >> orderIDBits) }
 // N returns the order's dense number within its pair, from 1.
 func (id OrderID) N() uint64 { return uint64(id) & (1<<orderIDBits - 1) }
 
-// TradeID is dense per pair, from 1.
+// TradeID counts the trades of a pair from 1, without gaps.
 type TradeID uint64
 
 // Seq counts the events of one pair, from 1, without gaps.

@@ -1,8 +1,8 @@
 package engine
 
-// The index finds an order's slot by its dense number: pages of pageSize numbers, made
-// when the first of them is open and reused when the last is gone. One order that never
-// ends keeps one page (2 KiB) and 8 bytes per pageSize numbers after it.
+// The index maps the number of an open order to its slot. It consists of pages of pageSize numbers. A page is
+// made when the first of its orders opens and is reused when the last has ended. An order that never ends keeps
+// one page (2 KiB), and 8 bytes for every pageSize numbers after it.
 const (
 	pageBits = 9
 	pageSize = 1 << pageBits
@@ -17,15 +17,15 @@ type idPage struct {
 
 // index maps n (from 1) to a slot (not 0).
 type index struct {
-	pages []*idPage // nil: nothing open in it
-	base  uint64    // page number of pages[0]; those before are empty for good
+	pages []*idPage // nil: no order of the page is open
+	base  uint64    // page number of pages[0]; all earlier pages are empty for ever
 	first int       // every page before pages[first] is nil
 	free  []*idPage
-	made  int // pages ever allocated
+	made  int // number of pages allocated so far
 }
 
-// span makes the directory of an empty index for the numbers from oldest (0: none) to newest at
-// once: those of a restored book come by price.
+// span allocates the directory of an empty index for the numbers from oldest (0: none) to newest. A decoded
+// book needs it, because its orders come by price, not by number.
 func (x *index) span(oldest, newest uint64) {
 	x.base = oldest >> pageBits
 	if oldest == 0 {
@@ -55,7 +55,7 @@ func (x *index) put(n uint64, slot int32) {
 	page.live++
 }
 
-// del forgets n, which must be open.
+// del removes n, which must be open.
 func (x *index) del(n uint64) {
 	p := n>>pageBits - x.base
 	page := x.pages[p]
@@ -68,7 +68,8 @@ func (x *index) del(n uint64) {
 
 func (x *index) makePage(number uint64) {
 	if number < x.base {
-		// A stop or a restored order older than every page kept: shift the directory.
+		// The order is older than every page: a triggered stop or an order of a decoded state. Shift the
+		// directory.
 		shift := make([]*idPage, x.base-number, int(x.base-number)+len(x.pages))
 		x.pages, x.base, x.first = append(shift, x.pages...), number, 0
 	}
@@ -110,8 +111,8 @@ func (x *index) skipEmpty() {
 	}
 }
 
-// Next returns the lowest open number at or above from and its slot; ok false: none. Walking
-// the index from the front passes each emptied page once in its life.
+// Next returns the lowest open number at or above from, with its slot; ok is false when there is none. Walks
+// from the front pass each page that has become empty only once.
 func (x *index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	x.skipEmpty()
 	p := x.first

@@ -22,9 +22,9 @@ const MaxBandUp = 1_000_000 * RateOne
 // trades of the largest size still sum below 2^127 (docs/internals/bounds.md#engine).
 var MaxTotal = fixed.U128{Hi: 1 << 32}
 
-// MaxSettled bounds price x amount of an order whose trades move money: MaxTotal, and no
-// more than 10^20 whole units of the quote currency, which pairs of few digits reach first.
-// Every trade is of a resting order and within its total.
+// MaxSettled is the largest price x amount of an order that moves money: MaxTotal, or 10^20 whole units of the
+// quote currency if that is less, which is the case for pairs with few digits. A trade is never larger than its
+// resting order.
 func (i *Instrument) MaxSettled() fixed.U128 {
 	if d := i.DigitsTotal(); d <= 8 { // 10^28 is below 2^96
 		return fixed.Mul64(fixed.Pow10[18], fixed.Pow10[2+d])

@@ -6,8 +6,9 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// treeDegree puts the size at which a node splits (255 entries) beyond what a touch
-// swings over; at 32 a book between 63 and 64 levels splits and joins at every order.
+// treeDegree is the degree of the B-tree; a node splits at 255 entries. With a degree of 32, a book that varies
+// between 63 and 64 levels would split and merge a node at every order. The number of levels near the touch
+// varies by less than 255.
 const treeDegree = 128
 
 // keys is a sorted map from key to level slot. It always holds one entry below all
@@ -45,12 +46,12 @@ func (k keys) popMax() (int64, int32) {
 	return key, s
 }
 
-// down visits the slots from the highest key on until visit says no.
+// down calls visit for the slots from the highest key on, until visit returns false.
 func (k keys) down(visit func(s int32) bool) {
 	k.tree.Reverse(func(_ int64, s int32) bool { return s != 0 && visit(s) })
 }
 
-// up visits the slots from the lowest key on until visit says no.
+// up calls visit for the slots from the lowest key on, until visit returns false.
 func (k keys) up(visit func(s int32) bool) {
 	k.tree.Scan(func(_ int64, s int32) bool { return s == 0 || visit(s) })
 }

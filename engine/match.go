@@ -1,7 +1,7 @@
 package engine
 
-// match takes from the other side, best price first, then by arrival, until the taker is
-// filled, ended, at its limit, or the side is empty.
+// match trades the taker against the other side, best price first, then by arrival. It stops when the taker is
+// filled or ended, when the taker's limit is reached, or when the side is empty.
 func (b *book) match(t *taker) {
 	opp := &b.sides[t.side.Opposite()]
 	for t.left > 0 && !t.ended && opp.best != 0 {
@@ -12,7 +12,7 @@ func (b *book) match(t *taker) {
 		lv := b.orders.levels.at(ls)
 		shown := lv.shown
 		b.sweep(t, opp, lv)
-		if lv.shown != shown { // refills may have made up for what was taken
+		if lv.shown != shown { // refills of icebergs may have replaced what was traded
 			b.tape.level(lv)
 		}
 		if lv.count == 0 {
@@ -21,7 +21,7 @@ func (b *book) match(t *taker) {
 	}
 }
 
-// sweep takes from one level.
+// sweep trades the taker against the orders of one level.
 func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
 		s := lv.head
@@ -32,7 +32,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 		}
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
-			t.ended = true // the money ends below one lot
+			t.ended = true // the remaining money buys no further lot
 			return
 		}
 		if t.bounded {
@@ -53,7 +53,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 	}
 }
 
-// fill books a fill on the taker's side.
+// fill updates the taker after a fill.
 func (t *taker) fill(price, q int64) {
 	t.filled += q
 	if t.capped {
@@ -90,8 +90,8 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	}
 }
 
-// makerEmptied handles a maker whose shown lots are gone: an iceberg refills and goes to the
-// back, anything else has ended.
+// makerEmptied handles a maker without shown lots: an iceberg shows its next slice and goes to the back of the
+// queue; any other order has ended.
 func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	ls := o.level
 	b.orders.dequeue(o, lv)
@@ -116,8 +116,8 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	b.forget(s, o)
 }
 
-// enter lets a taker into the book: it matches, then rests, ends or is canceled. The caller
-// has already refused a taker that may not enter.
+// enter lets a taker enter the book: it matches; then its remainder rests or is canceled. The caller has
+// already refused a taker that may not enter.
 func (b *book) enter(t *taker) {
 	b.match(t)
 	switch {
@@ -193,8 +193,8 @@ func (b *book) cancelTaker(t *taker) {
 	b.release(t)
 }
 
-// spent reports whether what is left of a quote amount buys no lot, neither at the last
-// price it got nor at the next.
+// spent reports whether the remaining quote amount buys no lot, neither at the last trade's price nor at the
+// next price.
 func (b *book) spent(t *taker) bool {
 	if t.cause != CauseRemainder {
 		return false
@@ -203,7 +203,7 @@ func (b *book) spent(t *taker) bool {
 	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
 }
 
-// release releases a taker that does not rest.
+// release frees what a taker holds if it does not rest.
 func (b *book) release(t *taker) {
 	if t.slot != 0 {
 		b.forget(t.slot, b.orders.at(t.slot))

@@ -5,7 +5,7 @@ package engine
 // pointers stay valid while the slot is held. Stored references are slots, not pointers.
 type openOrders struct {
 	hot    slab[order]
-	cold   slab[coldOrder] // same slots as hot
+	cold   slab[coldOrder] // indexed by the same slots as hot
 	levels slab[level]
 	ids    index
 	owners owners
@@ -26,7 +26,7 @@ func (q *openOrders) openOf(id AccountID) int {
 	return 0
 }
 
-// alloc gives out a slot for an order.
+// alloc returns a free slot for an order.
 func (q *openOrders) alloc() int32 {
 	s := q.hot.alloc()
 	if q.cold.used < q.hot.used {
@@ -35,9 +35,8 @@ func (q *openOrders) alloc() int32 {
 	return s
 }
 
-// add gives out a slot for order n of a held owner and enters it in index and
-// owner's list. The caller sets total, shown, marks, self-trade mode and rates: written
-// where it lies, an order is never copied.
+// add allocates a slot for order n of an owner and adds the order to the index and to the owner's list. The
+// caller sets total, shown, marks, self-trade mode and rates in the slot, so that an order is never copied.
 func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	s := q.alloc()
 	o := q.hot.at(s)
@@ -52,8 +51,8 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	return s, o
 }
 
-// restore adds an order of a restored book. They come in any order of ids, so relink makes the
-// lists.
+// restore adds an order of a decoded book. The orders do not come by id, so relink builds the owners' lists
+// afterwards.
 func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
 	o.owner = q.owners.addOrder(account)
 	s := q.alloc()

@@ -2,17 +2,16 @@ package engine
 
 import "fmt"
 
-// Options bounds what a Core may hold. Zero members mean the defaults below. The limits
-// belong to the state's meaning: replaying a journal with others gives another state.
+// Options limits what a Core may hold. A zero member means its default. The limits influence the state: a
+// replay with other limits gives another state.
 type Options struct {
 	// OpenOrders limits the open orders of one pair, waiting stops included.
 	OpenOrders int
-	// AccountOrders is the same for one account in one pair; the built-in account is exempt.
+	// AccountOrders limits the open orders of one account in one pair. The built-in account has no limit.
 	AccountOrders int
-	// AccountStops limits the stops of one account that wait in one pair; the built-in
-	// account is exempt. PairStops is the same for all accounts of the pair, the built-in one
-	// included: they bound the events of the command that triggers them all. Commands of rules
-	// version 0 keep neither.
+	// AccountStops limits the waiting stops of one account in one pair; the built-in account has no such limit.
+	// PairStops limits the waiting stops of all accounts of the pair together, the built-in one included. It
+	// bounds the events of the command that triggers them all. Commands of rules version 0 have neither limit.
 	AccountStops, PairStops int
 	// ClientIDs limits the client order ids that one pair remembers, over all accounts.
 	ClientIDs int
@@ -29,9 +28,9 @@ type Options struct {
 	Pairs, Assets, Accounts int
 }
 
-// The defaults. 8 Mi orders of a pair take 1 GiB; 1,000,000 client ids are the bound of
-// docs/contract/matching.md#client-order-ids, taken per pair because the pair is the unit of order:
-// what one loop's other pairs do must not be visible in this one.
+// The defaults. 8 Mi orders of a pair take 1 GiB. docs/contract/matching.md#client-order-ids promises 1,000,000
+// client ids. Every limit is per pair: other pairs of the same loop must not have an effect on a pair's
+// results.
 const (
 	DefaultOpenOrders       = 8 << 20
 	DefaultAccountOrders    = 1 << 20
@@ -46,7 +45,7 @@ const (
 	DefaultAccounts         = 16 << 20
 )
 
-// limitSlots keeps every slot number inside int32.
+// limitSlots is the largest limit for which slot numbers fit into int32.
 const limitSlots = 1 << 30
 
 func (o Options) withDefaults() Options {
@@ -73,10 +72,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Same reports whether o and p, their defaults filled in, are the same limits.
+// Same reports whether o and p are the same limits after defaults are applied.
 func (o Options) Same(p Options) bool { return o.withDefaults() == p.withDefaults() }
 
-// Validate reports the first member that is outside its range; zero is fine (default).
+// Validate reports the first member that is out of range. Zero members are valid.
 func (o Options) Validate() error {
 	for _, m := range []struct {
 		name   string

@@ -5,14 +5,14 @@ import "tickhive/internal/fixed"
 // order is the part of an open order that matching touches: one cache line. A waiting
 // stop is an order too, in a stop level instead of a book level.
 type order struct {
-	n     uint64 // OrderID.N
-	total int64  // lots: filled + open; self-trade decrements taken off
-	shown int64  // lots at the level; a waiting stop: all of it
+	n     uint64 // number of the order: OrderID.N
+	total int64  // filled and open lots; decrements by self-trade prevention are subtracted
+	shown int64  // lots that count at the level; for a waiting stop all its lots
 
-	prev, next       int32 // in its level, by arrival
-	level            int32 // 0 while it is detached (in a command only)
+	prev, next       int32 // neighbors in its level, by arrival
+	level            int32 // slot of its level; 0: detached, only within a command
 	owner            int32
-	ownPrev, ownNext int32 // orders of the same owner, by id; unused for the built-in one
+	ownPrev, ownNext int32 // the owner's neighboring orders, by id; unused for the built-in account
 
 	makerFee, takerFee, discount uint32 // 10^-8, as placed
 
@@ -21,22 +21,22 @@ type order struct {
 	stp   SelfTrade
 }
 
-// marks say which orders have something in coldOrder or behave otherwise.
+// marks says which members of coldOrder and stopOrder are set, and whether a replace may take.
 type marks uint8
 
 const (
-	markIceberg  marks = 1 << iota // coldOrder.display counts
-	markClient                     // coldOrder.client counts
-	markStop                       // waits: coldOrder.stop counts
-	markPostOnly                   // a replace must not let it take
-	markEarn                       // waits: stopOrder.earn counts
+	markIceberg  marks = 1 << iota // coldOrder.display is set
+	markClient                     // coldOrder.client is set
+	markStop                       // a waiting stop; coldOrder.stop is set
+	markPostOnly                   // post-only: a replace must not make it a taker
+	markEarn                       // a waiting stop; stopOrder.earn is set
 )
 
 // coldOrder holds the members that few orders need; a separate slab stores it under the same
 // slot.
 type coldOrder struct {
-	hidden  int64 // lots in reserve
-	display int64 // lots of a slice
+	hidden  int64 // lots in the reserve
+	display int64 // lots of each slice
 	client  int32 // slot of its client id
 	stop    int32 // slot of its stopOrder
 }
@@ -46,7 +46,7 @@ type stopOrder struct {
 	stop    int64 // ticks
 	price   int64 // ticks; 0 for market
 	display int64
-	quote   fixed.U128 // flagQuote: to spend; FlagFunded: spending cap
+	quote   fixed.U128 // FlagQuote: the amount to spend; FlagFunded: the limit of spending
 	earn    fixed.U128 // 0: no limit
 	typ     OrderType
 	tif     TimeInForce

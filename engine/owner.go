@@ -8,12 +8,12 @@ const builtinOwner int32 = 1
 // client ids. It exists while the account has either.
 type owner struct {
 	id         AccountID
-	open       int32 // open orders, the one being matched included
+	open       int32 // number of open orders, the order being matched included
 	stops      int32 // waiting stops
-	head, tail int32 // orders by id; unused for the built-in account (cancel.go)
+	head, tail int32 // first and last of its orders, by id; unused for the built-in account (cancel.go)
 
-	window                 int32 // client ids in the window
-	clientHead, clientTail int32 // oldest and newest of them
+	window                 int32 // number of its client ids in the window
+	clientHead, clientTail int32 // its oldest and newest client id in the window
 }
 
 // owners finds accounts in a book. It caches the last one found, because an account tends to
@@ -49,8 +49,8 @@ func (o *owners) find(id AccountID) int32 {
 	return s
 }
 
-// addOrder counts one more open order of an account and returns its slot, which it makes when
-// needed.
+// addOrder counts one more open order of an account and returns the account's slot. It makes the slot if
+// necessary.
 func (o *owners) addOrder(id AccountID) int32 {
 	if id == 0 {
 		o.builtin.open++
@@ -67,8 +67,7 @@ func (o *owners) addOrder(id AccountID) int32 {
 	return s
 }
 
-// dropOrder counts one open order of the owner less, and removes the owner when it has nothing
-// left.
+// dropOrder counts one open order less, and removes the owner when it has neither orders nor client ids left.
 func (o *owners) dropOrder(s int32) {
 	if s == builtinOwner {
 		o.builtin.open--

@@ -1,6 +1,6 @@
 package engine
 
-// addPair gives the pair its number and its book; its stream begins with the add.
+// addPair gives a new pair its number and its book. The pair's stream begins with this event.
 func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 	if _, ok := c.byCode[cmd.Instrument.Code]; ok {
 		return c.control.refuse(cmd, PairExists, dst)

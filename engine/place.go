@@ -140,8 +140,8 @@ func (b *book) stopFits(id AccountID) bool {
 	return id == 0 || s == 0 || int(b.orders.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
-// checkBook checks the order's conditions (its type, time in force, post-only) against the
-// book. For a stop this check runs when it is triggered instead.
+// checkBook checks whether the book allows the order's type, time in force and post-only flag. For a stop the
+// check runs when the stop is triggered.
 func (b *book) checkBook(cmd *Command, t *taker) Reason {
 	if cmd.Type >= StopLimit {
 		return NotRejected
@@ -168,7 +168,7 @@ func (b *book) mayEnter(t *taker) Reason {
 	return NotRejected
 }
 
-// makeTaker fills the taker from the command and counts one more open order of its owner.
+// makeTaker sets the taker from the command and counts one more open order of its owner.
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
@@ -201,8 +201,8 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 	}
 }
 
-// placeResting rests an order that matches nothing. Half of all orders are of this kind, so it
-// skips the taker.
+// placeResting lets an order rest that matches nothing. Half of all orders are of this kind, so it avoids the
+// cost of a taker.
 func (b *book) placeResting(cmd *Command) {
 	owner := b.orders.owners.addOrder(cmd.Account)
 	n, client := b.accept(cmd, owner, GTC)
@@ -248,7 +248,7 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 		e.Quote = cmd.Quote
 		return n, client
 	} else if cmd.Flags&FlagFunded != 0 && cmd.Side == Buy {
-		e.Quote = cmd.SpendLimit // only the event reports what the accounts hold
+		e.Quote = cmd.SpendLimit // only the event tells the accounts what the order may spend
 	}
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount

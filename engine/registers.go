@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The owner goroutine may read these parts of a Core: configuration, registers and counters.
-// The events carry everything else.
+// The methods of this file read parts of a Core that events do not carry: configuration, registers and
+// counters. Only the owner's goroutine may call them.
 
 // Pair returns the configuration of a pair; false: this core does not have the pair.
 func (c *Core) Pair(id PairID) (*Instrument, bool) {
@@ -80,8 +80,8 @@ func (c *Core) LastSeq(p PairID) Seq {
 	return 0
 }
 
-// LastOrderID returns the id of a pair's newest order: the bound of a mass cancel that is
-// sequenced next. 0: the pair is unknown or has accepted no order.
+// LastOrderID returns the id of a pair's newest order, 0 for an unknown pair or one without orders. A mass
+// cancel uses it as its bound.
 func (c *Core) LastOrderID(p PairID) OrderID {
 	if b := c.book(p); b != nil && b.lastN > 0 {
 		return MakeOrderID(p, b.lastN)

@@ -38,7 +38,7 @@ func (b *book) replace(cmd *Command) {
 	b.cascade()
 }
 
-// checkReplace runs the checks that do not need the new price and total.
+// checkReplace makes the checks that do not depend on the new price and total.
 func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	switch {
 	case cmd.Refuse != NotRejected:
@@ -53,9 +53,9 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	}
 	switch {
 	case cmd.Flags&FlagUnheld != 0 && b.orders.account(o) != 0:
-		r = UnknownOrder // it was unknown when the accounts checked its funds
+		r = UnknownOrder // the order did not exist yet when the accounts checked its funds
 	case o.marks&markStop != 0:
-		r = OrderClosed // a waiting stop is in no book
+		r = OrderClosed // a waiting stop is not in the book
 	case b.inst.State == Halted:
 		r = PairHalted
 	case b.inst.State == CancelOnly:
@@ -64,13 +64,13 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	return s, o, r
 }
 
-// checkReplaced checks whether the order may change to (price, amount) with open lots.
+// checkReplaced checks whether the order may change to price and amount with the given open lots.
 func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
 	if r := b.inst.CheckTotal(total(price, amount)); r != NotRejected {
 		return r
 	}
 	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
-		return TotalOutOfRange // no earlier check knows the price and total that stay
+		return TotalOutOfRange // no earlier check knows the price and total that stay unchanged
 	}
 	if cmd.Flags&FlagFunded != 0 && !b.fundsCover(cmd.SpendLimit, o, price, was, open) {
 		return InsufficientFunds
@@ -102,10 +102,10 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	return NotRejected
 }
 
-// fundsCover reports whether what the order holds for its open part (was) and spare beyond it
-// are enough for open lots at price. The accounts computed spare for the order as they saw
-// it. The order may have traded or shrunk since, and then it may need more than they hold.
-// A total is at most MaxTotal and spare is the difference of two totals: nothing overflows.
+// fundsCover reports whether the money that the order holds for its open part (was lots) and spare beyond that
+// are enough for open lots at price. The accounts computed spare before the command was sequenced. Since then
+// the order may have traded or become smaller, and may need more than they hold. Nothing overflows: a total is
+// at most MaxTotal, and spare is the difference of two totals.
 func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bool {
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
@@ -113,9 +113,9 @@ func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bo
 	return !total(b.orders.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
-// earnLimit returns the most that an account's sell with was open lots may bring after the
-// replace, 0 for no limit. It is the worth of the current open part at the old price plus the
-// limit of the command. Both are at most 10^20 in money: nothing overflows.
+// earnLimit returns the most that an account's sell, of which was lots are open, may bring after the replace; 0
+// for no limit. It is the worth of the open part at the old price plus the limit of the command. Both are at
+// most 10^20 in money, so nothing overflows.
 func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
 	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
 		return fixed.U128{}

@@ -20,7 +20,7 @@ func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 
 func (t *taker) stop() { t.ended, t.cause = true, CauseSelfTrade }
 
-// cancelMaker takes a maker out of the level that is being swept.
+// cancelMaker cancels a maker in the level that is being swept.
 func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.orders.hidden(s, o)
 	lv.shown -= o.shown
@@ -38,9 +38,10 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.orders.hidden(s, o)
 	open := o.shown + hidden
 	d := min(t.left, open)
-	if t.byQuote() { // the remainder is money; elsewhere money is no bound, because none is paid
+	// the remainder is money; without a quote amount, money has no limit here, because nothing is paid
+	if t.byQuote() {
 		if d = min(t.lots(lv.price), open); d == 0 {
-			t.ended = true // the money left buys no lot
+			t.ended = true // the remaining money buys no lot
 			return
 		}
 	}

@@ -1,26 +1,25 @@
 package engine
 
-// Slabs grow by chunks of 2^chunkBits, never by copying: growth costs one allocation and
-// no pause, however many entries there are. Small ones, because a quiet pair has one of
-// each kind: a thousand pairs with a few orders each take 46 MB.
+// Slabs grow by chunks of 2^chunkBits values and copy nothing, so growth causes one allocation and no pause,
+// whatever the size. Chunks are small, because every quiet pair has one of each kind: a thousand pairs with a
+// few orders each take 46 MB.
 const (
 	chunkBits = 8
 	chunkMask = 1<<chunkBits - 1
 )
 
-// slab holds values of one kind under int32 slot numbers. Slot 0 is never given out, so
-// a zero link means none. Freed slots are given out again, the last freed first: it is
-// the one most likely still in cache.
+// slab stores values under int32 slot numbers. Slot 0 is never used, so a zero link means none. The slot freed
+// last is reused first, because it is the most likely one to be in the CPU cache.
 type slab[T any] struct {
 	chunks []*[1 << chunkBits]T
 	free   []int32
-	used   int32 // slots ever given out
+	used   int32 // number of slots ever used
 }
 
-// at returns the value of slot i; it stays at its address until it is released.
+// at returns the value of slot i. Its address does not change until the slot is released.
 func (s *slab[T]) at(i int32) *T { return &s.chunks[uint32(i)>>chunkBits][i&chunkMask] }
 
-// alloc gives out a slot; the value is what its last holder left.
+// alloc returns a free slot. Its value is whatever the previous user left.
 func (s *slab[T]) alloc() int32 {
 	if n := len(s.free); n > 0 {
 		i := s.free[n-1]

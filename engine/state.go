@@ -17,9 +17,8 @@ const StateFormat = 1
 // maxStateText bounds the texts of a state.
 const maxStateText = 1 << 16
 
-// The encoding is canonical: equal states give equal bytes, whatever slots and pages a
-// core has used to get there. So one encoding serves snapshots and state hashes. One walk names
-// the fields of each structure for both directions.
+// The encoding is canonical: equal states give equal bytes, whatever the slots and pages of the core. Snapshots
+// and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
 //	         bids, asks, buy stops, sell stops, client ids
@@ -33,7 +32,7 @@ const maxStateText = 1 << 16
 // them, hashes are 8 little-endian bytes a word.
 type walker struct{ *wire.Coder }
 
-// format writes the format, or reports another one than this version's.
+// format encodes the format's version, or decodes it and fails for another version.
 func (w walker) format(what string) error {
 	v := uint64(StateFormat)
 	if w.U64(&v); v != StateFormat && w.Err() == nil {
@@ -43,7 +42,7 @@ func (w walker) format(what string) error {
 	return nil
 }
 
-// bits64 codes any 64 bits as an unsigned number, also times before 1970.
+// bits64 encodes or decodes any 64 bits as an unsigned number, also times before 1970.
 func (w walker) bits64(p *int64) {
 	u := uint64(*p)
 	if w.U64(&u); w.Reading() {
@@ -94,7 +93,7 @@ func (w walker) instrument(i *Instrument) {
 	w.bits64(&i.CreatedNs)
 }
 
-// bits of an order: its self-trade mode and marks.
+// bits encodes or decodes an order's self-trade mode and marks.
 func (w walker) bits(o *order) {
 	u := uint64(o.stp) | uint64(o.marks)<<3
 	if w.UpTo(&u, math.MaxUint8); w.Reading() {
@@ -108,7 +107,7 @@ func (w walker) rates(o *order) {
 	w.U32(&o.discount)
 }
 
-// order codes an order of a level, after its number.
+// order encodes or decodes an order of a level, without its number.
 func (w walker) order(o *order, c *coldOrder, account *AccountID) {
 	w.U32((*uint32)(account))
 	w.bits(o)
@@ -121,7 +120,7 @@ func (w walker) order(o *order, c *coldOrder, account *AccountID) {
 	}
 }
 
-// stop codes a waiting stop, after its number.
+// stop encodes or decodes a waiting stop, without its number.
 func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	w.U32((*uint32)(account))
 	w.bits(o)
@@ -142,7 +141,7 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	}
 }
 
-// client codes a remembered client id, after its number.
+// client encodes or decodes a remembered client id, without its number.
 func (w walker) client(id *ClientID, account *AccountID, open *bool) {
 	w.U32((*uint32)(account))
 	w.Bool(open)

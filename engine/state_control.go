@@ -8,12 +8,12 @@ import (
 	"tickhive/internal/wire"
 )
 
-// EncodeControl appends everything that belongs to no pair: assets by symbol, accounts by
-// number. Canonical as EncodePair.
+// EncodeControl appends everything that belongs to no pair: assets by symbol, accounts by number. Like
+// EncodePair, it is canonical.
 func (c *Core) EncodeControl(dst []byte) []byte {
 	w := walker{wire.Writer(dst)}
 	k := &c.control
-	_ = w.format("registers") // fails in reading alone
+	_ = w.format("registers") // an error is possible only when decoding
 	w.U64((*uint64)(&k.seq))
 	assets := c.Assets()
 	w.Len(len(assets))
@@ -30,8 +30,8 @@ func (c *Core) EncodeControl(dst []byte) []byte {
 // HashControl returns the SHA-256 of EncodeControl.
 func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil)) }
 
-// DecodeControl replaces the registers of an empty core by those that EncodeControl
-// wrote. An error says why the bytes are none, and leaves the core as it was.
+// DecodeControl replaces the registers of an empty core by the ones that EncodeControl wrote. After an error
+// the core is unchanged.
 func (c *Core) DecodeControl(data []byte) error {
 	w := walker{wire.Reader(data)}
 	if err := w.format("registers"); err != nil {

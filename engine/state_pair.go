@@ -8,14 +8,14 @@ import (
 	"tickhive/internal/wire"
 )
 
-// pairState walks the state of a pair, which it writes, or fills when it reads.
+// pairState encodes the state of a pair or decodes it.
 type pairState struct {
 	walker
 	b *book
 }
 
-// EncodePair appends everything that a pair is: DecodePair makes the same pair of it, and
-// equal pairs have equal bytes. Nothing for an unknown pair. For the owner goroutine.
+// EncodePair appends the whole state of a pair; DecodePair restores it. Equal pairs have equal bytes. It
+// appends nothing for an unknown pair. Only the owner's goroutine may call it.
 func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 	b := c.book(p)
 	if b == nil {
@@ -26,8 +26,7 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 	return s.Bytes()
 }
 
-// HashPair returns the SHA-256 of EncodePair without holding the whole encoding; zero for an
-// unknown pair.
+// HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair.
 func (c *Core) HashPair(p PairID) (sum [32]byte) {
 	b := c.book(p)
 	if b == nil {
@@ -36,20 +35,19 @@ func (c *Core) HashPair(p PairID) (sum [32]byte) {
 	h := sha256.New()
 	s := pairState{walker{wire.Stream(h)}, b}
 	s.write()
-	_ = s.End() // a hash takes every write
+	_ = s.End() // a hash accepts every write
 	h.Sum(sum[:0])
 	return sum
 }
 
 func (s pairState) write() {
-	_ = s.format("a pair") // fails in reading alone
+	_ = s.format("a pair") // an error is possible only when decoding
 	s.instrument(s.b.inst)
 	s.walk()
 }
 
-// DecodePair adds the pair that EncodePair wrote. The core must not have it. An error
-// says why the bytes are no pair, and leaves the core as it was; a limit of the options
-// that the state exceeds is no error, it only keeps more from coming.
+// DecodePair adds the pair that EncodePair wrote. The core must not have the pair yet. After an error the core
+// is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
 	if err := w.format("a pair"); err != nil {
@@ -75,7 +73,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 	return b.id, nil
 }
 
-// walk codes everything after the instrument.
+// walk encodes or decodes everything after the instrument.
 func (s pairState) walk() {
 	b := s.b
 	s.UpTo((*uint64)(&b.tape.seq), math.MaxInt64)
@@ -168,7 +166,7 @@ func (s pairState) readOrder(side Side, price int64) {
 	b.append(i, b.orders.at(i), price, c.hidden)
 }
 
-// readN reads the number of an order that must be new.
+// readN decodes the number of an order, which must not have occurred before.
 func (s pairState) readN() (n uint64) {
 	ids := &s.b.orders.ids
 	s.UpTo(&n, s.b.lastN)
@@ -178,7 +176,7 @@ func (s pairState) readN() (n uint64) {
 	return n
 }
 
-// relink hangs every open order into its owner's list, by id.
+// relink builds the owners' lists of open orders, by id.
 func (s pairState) relink(oldest uint64) {
 	q := &s.b.orders
 	if n, _, _ := q.ids.Next(0); n != oldest {
@@ -250,8 +248,8 @@ func (s pairState) readStops(side Side) {
 	}
 }
 
-// writeClients writes the window from the oldest on, then the ids of open orders that
-// have left it.
+// writeClients encodes the client ids of the window, oldest first, then the ids outside the window whose orders
+// are open.
 func (s pairState) writeClients() {
 	c := &s.b.clients
 	inside := 0

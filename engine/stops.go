@@ -7,14 +7,14 @@ import (
 
 // stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
-	sides  [2]keys // stopKey to stop level, by side of the order
+	sides  [2]keys // maps stopKey to a stop level, by side of the order
 	parked slab[stopOrder]
-	lots   [2]int64 // of the waiting stop_limit orders of a side
-	queue  []int32  // triggered in this command, in order
+	lots   [2]int64 // lots of the waiting stop_limit orders, by side
+	queue  []int32  // stops that this command has triggered, in order
 }
 
-// through reports whether the last trade has reached a stop price: a buy stop at or
-// above it, a sell stop at or below it. Before the first trade it reports false.
+// through reports whether the last trade has reached a stop price: it is at or above a buy stop, or at or below
+// a sell stop. It is false before the first trade.
 func through(last int64, side Side, stop int64) bool {
 	if last == 0 {
 		return false
@@ -25,8 +25,8 @@ func through(last int64, side Side, stop int64) bool {
 	return last <= stop
 }
 
-// stopKey returns a key that is highest for the stops that the market reaches first: the
-// lowest buy stop, the highest sell stop.
+// stopKey returns the key of a stop price. The market reaches the stop with the highest key first: the lowest
+// buy stop, the highest sell stop.
 func stopKey(side Side, stop int64) int64 {
 	if side == Buy {
 		return -stop
@@ -80,7 +80,7 @@ func (w *stops) add(q *openOrders, s int32, o *order, stop int64) {
 	q.enqueue(s, o, ls, q.levels.at(ls))
 }
 
-// remove takes a waiting stop out of its queue.
+// remove removes a waiting stop from its queue.
 func (w *stops) remove(q *openOrders, o *order) {
 	ls := o.level
 	lv := q.levels.at(ls)
@@ -91,7 +91,7 @@ func (w *stops) remove(q *openOrders, o *order) {
 	}
 }
 
-// collect queues the stops that the last trade is at or through, the oldest first.
+// collect queues the stops whose price the last trade has reached, by acceptance.
 func (w *stops) collect(q *openOrders, last int64) {
 	from := len(w.queue)
 	for side := range w.sides {
@@ -122,7 +122,7 @@ func (w *stops) queueLevel(q *openOrders, ls int32) {
 	q.levels.release(ls)
 }
 
-// unpark ends the waiting of a stop that is off its queue.
+// unpark ends the wait of a stop that has been removed from its queue.
 func (b *book) unpark(s int32, o *order) stopOrder {
 	c := b.orders.cold.at(s)
 	st := *b.stops.parked.at(c.stop)
@@ -137,8 +137,8 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	return st
 }
 
-// cascade triggers the stops that the last trade has reached, one by one in order of
-// acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
+// cascade triggers the queued stops one by one, in order of acceptance. Stops that their trades reach are
+// queued behind them (docs/contract/matching.md#stops).
 func (b *book) cascade() {
 	if b.stops.parked.live() == 0 {
 		return
@@ -151,7 +151,7 @@ func (b *book) cascade() {
 	b.stops.queue = b.stops.queue[:0]
 }
 
-// trigger turns a stop that is off its queue into a taker and lets it enter.
+// trigger makes a stop that has left its queue a taker and lets it enter the book.
 func (b *book) trigger(s int32) {
 	o := b.orders.at(s)
 	client := b.orders.clientOf(s, o)
@@ -173,8 +173,8 @@ func (b *book) trigger(s int32) {
 	b.enterTriggered(&t)
 }
 
-// enterTriggered lets a triggered stop enter. The order was accepted before the book's checks
-// ran, so a failed check cancels it instead of refusing it.
+// enterTriggered lets a triggered stop enter the book. Its order was accepted when it was placed, so a failed
+// check cancels the order instead of refusing it.
 func (b *book) enterTriggered(t *taker) {
 	if b.mayEnter(t) != NotRejected {
 		t.cause = CauseUnfillable

@@ -6,25 +6,25 @@ import "slices"
 // the command under way.
 type tape struct {
 	pair  PairID
-	out   []Event // the caller's slice during Apply
+	out   []Event // the caller's slice, during Apply
 	nowNs int64
-	rules uint8 // of the command under way
+	rules uint8 // rules version of the current command
 	seq   Seq
 }
 
-// startCommand makes the events of cmd go to dst.
+// startCommand directs the following events to dst.
 func (t *tape) startCommand(cmd *Command, dst []Event) {
 	t.out, t.nowNs, t.rules = dst, cmd.TimeNs, cmd.Rules
 }
 
-// endCommand returns the slice with the events since begin.
+// endCommand returns the slice with the events since startCommand.
 func (t *tape) endCommand() (dst []Event) {
 	dst, t.out = t.out, nil
 	return dst
 }
 
-// emit appends the next event of the pair, its common members set and the rest zero. The
-// pointer is valid until the next emit.
+// emit appends the next event of the pair with its common members set and the others zero. The pointer is valid
+// until the next emit.
 func (t *tape) emit(kind EventKind) *Event {
 	n := len(t.out)
 	if n == cap(t.out) {
@@ -42,7 +42,7 @@ func (t *tape) emit(kind EventKind) *Event {
 	return e
 }
 
-// level emits the amount that a level shows now.
+// level emits the current shown amount of a level.
 func (t *tape) level(lv *level) {
 	e := t.emit(EventLevel)
 	e.Side = lv.side
@@ -66,7 +66,7 @@ func (t *tape) refuse(cmd *Command, r Reason) *Event {
 	return e
 }
 
-// canceled emits the end of an order with open lots left.
+// canceled emits the end of an order that has open lots.
 func (t *tape) canceled(o *order, account AccountID, price, open int64, cause CancelCause) *Event {
 	e := t.emit(EventCanceled)
 	e.Order = MakeOrderID(t.pair, o.n)
@@ -79,7 +79,7 @@ func (t *tape) canceled(o *order, account AccountID, price, open int64, cause Ca
 	return e
 }
 
-// reduced emits a remainder that self-trade prevention made d lots smaller.
+// reduced emits that self-trade prevention reduced an order by d lots.
 func (t *tape) reduced(id OrderID, account AccountID, side Side, price, d int64) *Event {
 	e := t.emit(EventReduced)
 	e.Order = id
@@ -90,7 +90,7 @@ func (t *tape) reduced(id OrderID, account AccountID, side Side, price, d int64)
 	return e
 }
 
-// triggered emits that a stop becomes the taker by.
+// triggered emits that a stop has become the taker by.
 func (t *tape) triggered(by *taker, typ OrderType, stop, price int64) {
 	e := t.emit(EventTriggered)
 	e.Order = by.id

@@ -18,7 +18,7 @@ func reasonWrong() *refuse.Refusal {
 	return refuse.Param("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
 }
 
-// check applies the rules of one action that need no state.
+// check applies the rules that depend on the action alone.
 func (a *Act) check() *refuse.Refusal {
 	if a.Source == "" {
 		return sourceWrong()
@@ -62,7 +62,8 @@ func (a *Act) checkPayload() *refuse.Refusal {
 	return nil
 }
 
-// planAct refuses a wrong form first, then an unknown agent or token, then a tier that may not act.
+// planAct makes its checks in order: the form, whether agent and token exist, and whether the agent's tier may
+// make this action.
 func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -99,7 +100,7 @@ func (s *State) logFull(more uint64) *refuse.Refusal {
 	return nil
 }
 
-// agent resolves an id to an agent that exists.
+// agent parses an agent's id and reports whether the agent exists.
 func (s *State) agent(id string) (Agent, bool) {
 	a, ok := parseAgent(id)
 	if !ok {
@@ -116,7 +117,8 @@ func (s *State) agent(id string) (Agent, bool) {
 	}
 }
 
-// appendEntry appends an entry and applies it. It is the only writer of the log.
+// appendEntry appends an entry to the log and applies its effects. No other function appends entries during
+// operation.
 func (s *State) appendEntry(e *Entry) {
 	s.log.append(e)
 	s.all.add(e)
@@ -142,7 +144,7 @@ func (s *State) appendEntry(e *Entry) {
 		w.Suspended = string(members["suspended"]) == "true"
 	case Override:
 		w.LastOverrideSec, w.OverridingTier = sec, e.Source.Tier
-	default: // changes nothing but the config
+	default: // the other types at most change the config, below
 	}
 	if e.Type.changesConfig() {
 		w.Config = patched(w.Config, e.Payload)
@@ -150,7 +152,7 @@ func (s *State) appendEntry(e *Entry) {
 	s.put(w)
 }
 
-// patched returns cfg after an accepted payload.
+// patched returns cfg with the changes of an accepted payload.
 func patched(cfg *Config, payload string) *Config {
 	var members map[string]json.RawMessage
 	members, rej := parseObject(payload, "")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Tier is the rank of an agent; a lower number gives orders to a higher one.
+// Tier is the rank of an agent. A tier commands the tiers of higher numbers.
 type Tier uint8
 
 // The tiers of docs/contract/api.md.
@@ -21,7 +21,7 @@ var tierNames = [...]string{"", "queen", "scout", "worker"}
 
 func (t Tier) String() string { return tierNames[t] }
 
-// parseTier finds a tier by its wire name.
+// parseTier returns the tier with this wire name.
 func parseTier(name string) (Tier, bool) {
 	for t := Queen; t <= WorkerTier; t++ {
 		if tierNames[t] == name {
@@ -31,7 +31,8 @@ func parseTier(name string) (Tier, bool) {
 	return NoTier, false
 }
 
-// Agent is queen-N, scout-N or worker-N; a worker's number is its workerId.
+// Agent identifies a queen, a scout or a worker: queen-N, scout-N or worker-N. The number of a worker is its
+// workerId.
 type Agent struct {
 	Tier Tier
 	N    uint32
@@ -40,8 +41,7 @@ type Agent struct {
 // String returns the agent's id on the wire.
 func (a Agent) String() string { return a.Tier.String() + "-" + strconv.FormatUint(uint64(a.N), 10) }
 
-// parseAgent reads an id of the form tier-number; whether the agent exists is another
-// question.
+// parseAgent reads an id of the form tier-number. It does not check whether the agent exists.
 func parseAgent(id string) (a Agent, ok bool) {
 	name, number, _ := strings.Cut(id, "-")
 	if a.Tier, ok = parseTier(name); !ok {
@@ -52,7 +52,7 @@ func parseAgent(id string) (a Agent, ok bool) {
 	return a, err == nil && n > 0 && a.String() == id
 }
 
-// ActionType is the kind of an entry of the log.
+// ActionType is the kind of a log entry.
 type ActionType uint8
 
 // The action types of docs/contract/hive.md#action-log.
@@ -72,7 +72,7 @@ const (
 	actionTypes
 )
 
-// ActionTypes is the number of types; the first is 0.
+// ActionTypes is the number of action types; the types are numbered from 0.
 const ActionTypes = actionTypes
 
 var actionNames = [actionTypes]string{
@@ -82,7 +82,7 @@ var actionNames = [actionTypes]string{
 
 func (t ActionType) String() string { return actionNames[t] }
 
-// parseActionType finds an action type by its wire name.
+// parseActionType returns the action type with this wire name.
 func parseActionType(name string) (ActionType, bool) {
 	for i, n := range actionNames {
 		if n == name {
@@ -92,13 +92,14 @@ func parseActionType(name string) (ActionType, bool) {
 	return 0, false
 }
 
-// changesConfig reports the types whose payload may change the target's config.
+// changesConfig reports whether the payload of an action of this type may change the target's config.
 func (t ActionType) changesConfig() bool {
 	return t == ConfigUpdate || t == ParamUpdate || t == Override
 }
 
-// allowed reports whether the tier rule permits an action: overrides go down, a scout's
-// only to a worker, and only queens act on the whole hive.
+// allowed reports whether an agent of tier source may make an action on the worker target (0: the whole hive).
+// An override needs a target of a lower rank, a scout may override workers only, and only queens act on the
+// whole hive.
 func (t ActionType) allowed(source Tier, target uint32) bool {
 	switch t {
 	case Override:

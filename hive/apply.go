@@ -2,9 +2,9 @@ package hive
 
 import "tickhive/internal/refuse"
 
-// Plan validates cmd at nowNs and makes its record without changing anything; the
-// refusal is a *refuse.Refusal. Commands before Begin, a second Begin, and a command while a
-// proposal waits to be closed by a Tick are bugs of the shell.
+// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
+// a *refuse.Refusal. It panics on a command before Begin, on a second Begin, and on a command while a proposal
+// is due to be closed by a Tick: Store prevents all three.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
 	if _, begin := cmd.(Begin); begin == s.begun {
@@ -41,8 +41,8 @@ func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	panic("BUG: hive: unknown command")
 }
 
-// Apply applies a record: its decision, its entries, then the changes that are due by its
-// time. The same records and facts yield the same state.
+// Apply applies a record in this order: its decision, its log entries, the changes that are due by its time.
+// Equal records and facts yield equal states.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs

@@ -2,18 +2,18 @@ package hive
 
 import "fmt"
 
-// Chain verifies entries one after another: the numbers, the times, and that each one
-// carries the hash of the one before. The zero value begins at entry 1.
+// Chain verifies log entries one after another: their numbers, their times, and the hash of the entry before in
+// each. The zero value expects entry 1.
 type Chain struct {
 	n    uint64
 	last int64
 	head Hash
 }
 
-// ChainFrom goes on behind entry n, whose hash is head.
+// ChainFrom returns a Chain that expects entry n+1. head is the hash of entry n.
 func ChainFrom(n uint64, head Hash) *Chain { return &Chain{n: n, head: head} }
 
-// Next takes the next entry; an error names the entry at which the chain breaks.
+// Next verifies the next entry. An error names the entry at which the chain breaks.
 func (c *Chain) Next(e *Entry) error {
 	switch {
 	case e.ID != c.n+1:
@@ -27,9 +27,9 @@ func (c *Chain) Next(e *Entry) error {
 	return nil
 }
 
-// Len returns the number of entries up to here.
+// Len returns the number of the last entry verified.
 func (c *Chain) Len() uint64 { return c.n }
 
-// Head returns the hash of the last entry. Comparing it with a head stored elsewhere detects
-// a change of the last entry, which no later entry covers.
+// Head returns the hash of the last entry. Comparing it with a stored head reveals a change of the last entry,
+// which no later entry's hash covers.
 func (c *Chain) Head() Hash { return c.head }

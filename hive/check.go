@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Check walks workers and proposals and reports the first invariant that does not hold.
-// It is for recovery and tests.
+// Check walks over workers and proposals and reports the first broken invariant. Recovery and tests call it.
 func (s *State) Check() error {
 	active := map[uint32]int64{}
 	var err error

@@ -6,19 +6,18 @@ import (
 	"tickhive/internal/wire"
 )
 
-// Command is a request to the hive: one of the plain structs below.
+// Command is a request to the hive: one of the structs below.
 type Command interface{ command() }
 
-// Begin fixes seed and genesis from the options. Store sends it once, before every other
-// command.
+// Begin stores the seed and the genesis from the options. Store sends it once, before every other command.
 type Begin struct{}
 
 // Act is an action of an agent (POST /hive/actions, docs/contract/internal.md#hive).
 type Act struct {
-	Source  string // queen-1, scout-2, worker-7
-	TokenID uint64 // agentNftId, 0: no token
+	Source  string // id of the acting agent: queen-1, scout-2, worker-7
+	TokenID uint64 // agentNftId of the target, 0: none
 	Type    ActionType
-	Payload string // a JSON object; "" is {}
+	Payload string // a JSON object; "" means {}
 	Reason  string // 1 to 32 ASCII characters
 }
 
@@ -27,12 +26,11 @@ type Propose struct {
 	TokenID  uint64
 	Topic    Topic
 	Payload  string // a JSON object with exactly the topic's member
-	Proposer string // an agent's id, or another name: then the worker logs the proposal
-	Urgent   bool   // 24 h instead of 7 days
+	Proposer string // an agent's id, which logs the proposal, or any other name: the worker logs it
+	Urgent   bool   // the proposal closes after 24 h instead of 7 days
 }
 
-// CastVote is a user's vote. Level, holdings and owned tokens are what accounts and
-// ledger say of the user at that time.
+// CastVote is a vote of a user. The caller reads Level, Holdings and Owned from accounts and ledger.
 type CastVote struct {
 	TokenID    uint64
 	ProposalID string
@@ -40,11 +38,11 @@ type CastVote struct {
 	Comment    string // at most 500 characters
 	User       [16]byte
 	Level      int64
-	Holdings   *big.Int // of the proposal's token, in 10^-18; nil is 0
-	Owned      int64    // tokens that the user spawned
+	Holdings   *big.Int // the user's holdings of the proposal's token, in 10^-18; nil means 0
+	Owned      int64    // number of tokens that the user spawned
 }
 
-// Tick applies the changes that are due by time alone; Due makes it.
+// Tick applies the changes that are due by time alone. Due returns it.
 type Tick struct{}
 
 func (Begin) command()    {}
@@ -53,10 +51,10 @@ func (Propose) command()  {}
 func (CastVote) command() {}
 func (Tick) command()     {}
 
-// RecordKind says what a Record did.
+// RecordKind is the kind of a Record.
 type RecordKind uint8
 
-// The records.
+// The kinds of records.
 const (
 	RecBegin RecordKind = iota
 	RecAct
@@ -66,30 +64,30 @@ const (
 	recordKinds
 )
 
-// Record is one accepted command with everything that was decided about it. Entries
-// holds the entries that it appends to the log, with each one's hash of the entry before.
+// Record is one accepted command with every decision that Plan made. Entries holds the log entries that it
+// appends; each contains the hash of the entry before.
 type Record struct {
 	Kind   RecordKind
 	TimeNs int64
 
-	Seed      uint64 // begin
-	GenesisNs int64  // begin
+	Seed      uint64 // kind begin
+	GenesisNs int64  // kind begin
 
-	Proposal uint32    // vote: its number; propose: its members below
-	Worker   uint32    // propose
-	Topic    Topic     // propose
-	Payload  string    // propose
-	Proposer string    // propose
-	Urgent   bool      // propose
-	User     [16]byte  // vote
-	Vote     VoteKind  // vote
-	Comment  string    // vote
-	Weight   int64     // vote: hundredths
-	Closes   []closing // tick
-	Entries  []Entry   // act, propose, vote: one; tick: one for each passed proposal
+	Proposal uint32    // kind vote: number of the proposal; kind propose: number of the new one
+	Worker   uint32    // kind propose
+	Topic    Topic     // kind propose
+	Payload  string    // kind propose
+	Proposer string    // kind propose
+	Urgent   bool      // kind propose
+	User     [16]byte  // kind vote
+	Vote     VoteKind  // kind vote
+	Comment  string    // kind vote
+	Weight   int64     // kind vote, in hundredths
+	Closes   []closing // kind tick
+	Entries  []Entry   // kinds act, propose, vote: one entry; kind tick: one for each passed proposal
 }
 
-// closing is a proposal that reached its closesAt.
+// closing is the decision on a proposal whose time has ended.
 type closing struct {
 	Proposal uint32
 	Passed   bool
@@ -97,12 +95,12 @@ type closing struct {
 
 // Result holds the complete outcome of a command for its caller.
 type Result struct {
-	Entry    EntryInfo    // act
-	Proposal ProposalInfo // propose
-	Vote     VoteInfo     // vote
+	Entry    EntryInfo    // kind act
+	Proposal ProposalInfo // kind propose
+	Vote     VoteInfo     // kind vote
 }
 
-// code names every member of every kind once, for both directions.
+// code encodes or decodes the members that each kind of record has.
 func (r *Record) code(c *wire.Coder) {
 	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
 	c.I64(&r.TimeNs)
@@ -131,7 +129,7 @@ func (r *Record) code(c *wire.Coder) {
 			c.U32(&r.Closes[i].Proposal)
 			c.Bool(&r.Closes[i].Passed)
 		}
-	case RecAct: // its entry says it all
+	case RecAct: // the entry holds everything
 	}
 	n := c.Len(len(r.Entries))
 	if c.Reading() && n > 0 {

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of a worker's config (docs/contract/hive.md#workers).
+// Limits of a worker's config (docs/contract/hive.md#workers).
 const (
 	MinSlippageBps     = 50
 	MaxSlippageBps     = 200
@@ -18,10 +18,10 @@ const (
 	MaxSignalBytes     = 64
 )
 
-// MEV is the protection of a worker's swaps.
+// MEV selects the protection of a worker's swaps against front-running (maximal extractable value).
 type MEV uint8
 
-// The protections.
+// The values of MEV.
 const (
 	MEVOff MEV = iota
 	MEVStandard
@@ -33,7 +33,7 @@ var mevNames = [mevs]string{"off", "standard", "strict"}
 
 func (m MEV) String() string { return mevNames[m] }
 
-// Config holds the settings of a worker. It is immutable once a worker refers to it.
+// Config holds the settings of a worker. It never changes once a worker refers to it.
 type Config struct {
 	SlippageCapBps int64
 	MEV            MEV
@@ -45,23 +45,23 @@ var defaultConfig = &Config{
 	Signals: []string{"scout-token-quality", "scout-trading-pattern"},
 }
 
-// The members of a payload that change a config; they are the proposals' topics too.
+// The members of a payload that change a config. Proposals have the same names as topics.
 const (
 	memberSlippage = "slippageCapBps"
 	memberMEV      = "mevProtection"
 	memberSignals  = "signalSubscriptions"
 )
 
-// patch holds the config members of a payload.
+// patch holds the config members that a payload contains.
 type patch struct {
 	slippage *int64
 	mev      *MEV
-	signals  []string // nil: not in the payload
+	signals  []string // nil: the payload does not contain it
 }
 
 func (p *patch) empty() bool { return p.slippage == nil && p.mev == nil && p.signals == nil }
 
-// on returns cfg with the patch's members.
+// on returns a copy of cfg with the members of the patch.
 func (p *patch) on(cfg *Config) *Config {
 	c := *cfg
 	if p.slippage != nil {
@@ -76,7 +76,7 @@ func (p *patch) on(cfg *Config) *Config {
 	return &c
 }
 
-// parseObject reads a payload: a JSON object of at most MaxPayload bytes.
+// parseObject reads a payload, which must be a JSON object of at most MaxPayload bytes.
 func parseObject(payload, field string) (map[string]json.RawMessage, *refuse.Refusal) {
 	if len(payload) > MaxPayload {
 		return nil, refuse.Param(field, "%s is at most %d bytes.", field, MaxPayload)
@@ -88,7 +88,7 @@ func parseObject(payload, field string) (map[string]json.RawMessage, *refuse.Ref
 	return members, nil
 }
 
-// parsePatch reads the config members and refuses values out of range.
+// parsePatch reads the config members of a payload and refuses values out of range.
 func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej *refuse.Refusal) {
 	if raw, ok := members[memberSlippage]; ok {
 		n, err := strconv.ParseInt(string(raw), 10, 64)
@@ -134,8 +134,8 @@ func parseSignals(raw json.RawMessage, out *[]string) bool {
 	return true
 }
 
-// compact returns payload without white space between its tokens; a payload that is no JSON
-// is left for parseObject to refuse.
+// compact returns payload without white space between its tokens. It returns text that is not JSON unchanged,
+// because parseObject refuses it.
 func compact(payload string) string {
 	var buf bytes.Buffer
 	if json.Compact(&buf, []byte(payload)) != nil {

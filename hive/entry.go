@@ -8,25 +8,25 @@ import (
 	"tickhive/internal/wire"
 )
 
-// Hash is a transaction hash or a link of the log's chain: 32 bytes.
+// Hash is a transaction hash or the hash of a log entry.
 type Hash [32]byte
 
 // String returns 0x and 64 lower-case hex digits.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
-// Entry is one action of an agent. Append-only.
+// Entry is one action of an agent in the action log. It never changes.
 type Entry struct {
-	ID      uint64 // from 1
-	TimeNs  int64  // Unix nanoseconds; never below the time of the entry before
+	ID      uint64 // number of the entry, from 1
+	TimeNs  int64  // Unix ns; not before the time of the entry before
 	Source  Agent
 	Target  uint32 // workerId, 0: no token
 	Type    ActionType
-	Payload string // a compact JSON object
+	Payload string // a JSON object without white space between tokens
 	Reason  string
 	Prev    Hash // hash of the entry before, zero for the first
 }
 
-// Sec returns the entry's time as printed, Unix seconds.
+// Sec returns the entry's time in Unix seconds, as answers print it.
 func (e *Entry) Sec() int64 { return e.TimeNs / secondNs }
 
 // TargetTokenID returns the agentNftId of the target, 0 for no token.
@@ -37,7 +37,7 @@ func (e *Entry) TargetTokenID() uint64 {
 	return tokenOf(e.Target)
 }
 
-// Hash returns the entry's link of the chain: SHA-256 over Prev and every other member.
+// Hash returns the entry's hash: SHA-256 over Prev and every other member. The next entry contains it.
 func (e *Entry) Hash() Hash {
 	var buf [256]byte
 	c := wire.Writer(append(buf[:0], e.Prev[:]...))
@@ -45,7 +45,7 @@ func (e *Entry) Hash() Hash {
 	return sha256.Sum256(c.Bytes())
 }
 
-// code codes every member but Prev, which the chain recomputes.
+// code encodes or decodes every member except Prev, which Chain computes.
 func (e *Entry) code(c *wire.Coder) {
 	c.U64(&e.ID)
 	c.I64(&e.TimeNs)
@@ -61,8 +61,7 @@ func (e *Entry) code(c *wire.Coder) {
 	}
 }
 
-// txHash derives the transaction hash of an entry from the ledger's seed and the entry's place in
-// the log.
+// txHash returns the transaction hash of an entry. It depends only on the ledger's seed and the entry's number.
 func txHash(seed, entryID uint64) Hash {
 	b := append(make([]byte, 0, 40), "tickhive/hive/tx\x00"...)
 	b = binary.BigEndian.AppendUint64(b, seed)
@@ -70,5 +69,6 @@ func txHash(seed, entryID uint64) Hash {
 	return sha256.Sum256(b)
 }
 
-// blockAt returns the ledger's block number at a time, from 1 (docs/contract/launchpad.md#ledger).
+// blockAt returns the number of the ledger's block at a time (docs/contract/launchpad.md#ledger). The first
+// block has number 1.
 func blockAt(genesisNs, ns int64) int64 { return max(ns-genesisNs, 0)/blockNs + 1 }

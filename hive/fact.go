@@ -1,20 +1,20 @@
 package hive
 
-// Fact holds the launchpad's state of a token and its worker. It has the same members as
-// the launchpad's Fact, so that one converts into the other. Each is fixed or only
-// grows: facts may be folded in any order and more than once.
+// Fact holds what the launchpad reports about a token and its worker. It has the same members as launchpad.Fact,
+// so that one converts to the other. Each member is constant or only grows, so facts may be folded in any order
+// and more than once.
 type Fact struct {
-	Seq         uint64   // of the launchpad's record
+	Seq         uint64   // number of the launchpad's record
 	WorkerID    uint32   // from 1
-	Token       [20]byte // address
+	Token       [20]byte // the token's address
 	Symbol      string
 	DeployedSec int64 // Unix seconds
-	SwapSec     int64 // last swap, Unix seconds, 0: never
-	BoostSec    int64 // end of the last boost, Unix seconds, 0: never
+	SwapSec     int64 // time of the last swap, Unix seconds, 0: never
+	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
 }
 
-// Fold joins a fact into the state. It belongs in Store.Fold: after each launchpad
-// command that has one, and for all present facts at a start.
+// Fold merges a fact into the state. Store.Fold must call it: after each launchpad command that has a fact, and
+// for all current facts at a start.
 func (s *State) Fold(f Fact) {
 	s.launchpadSeq = max(s.launchpadSeq, f.Seq)
 	w := s.edit(f.WorkerID)
@@ -28,5 +28,5 @@ func (s *State) Fold(f Fact) {
 	s.put(w)
 }
 
-// ReflectsSeq returns the newest launchpad record whose fact was folded.
+// ReflectsSeq returns the number of the newest launchpad record whose fact was folded.
 func (s *State) ReflectsSeq() uint64 { return s.launchpadSeq }

@@ -8,12 +8,12 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// VoteForm is the body of a vote, member by member as it was sent: nil for a missing
-// one, else its JSON text. The edge has already refused unknown and duplicate members.
+// VoteForm holds the members of a vote's body as JSON text; nil for a missing member. The handler has already
+// refused unknown and duplicate members.
 type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
 
-// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one.
-// Token, user, level, holdings and owned are for the caller to fill in.
+// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one. The caller sets
+// the token, the user, and the user's level, holdings and owned tokens.
 func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
 	if v.ProposalID, _ = rawjson.Text(f.ProposalID); v.ProposalID == "" {
@@ -32,7 +32,7 @@ func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	return v, v.check()
 }
 
-// ActionForm is the body of POST /hive/actions, as VoteForm.
+// ActionForm holds the members of the body of POST /hive/actions, like VoteForm.
 type ActionForm struct{ SourceAgentID, TargetTokenID, ActionType, ActionPayload, ReasonCode json.RawMessage }
 
 // Parse reads the members in the order of the table and refuses the first wrong one.
@@ -63,7 +63,7 @@ func (f ActionForm) Parse() (Act, *refuse.Refusal) {
 	return a, a.check()
 }
 
-// ProposalForm is the body of POST /hive/proposals, as VoteForm.
+// ProposalForm holds the members of the body of POST /hive/proposals, like VoteForm.
 type ProposalForm struct{ TokenID, Topic, Payload, Proposer, Urgent json.RawMessage }
 
 // Parse reads the members in the order of the table and refuses the first wrong one.
@@ -99,7 +99,7 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 	return p, nil
 }
 
-// readID parses a JSON integer of at least 0; false for anything else.
+// readID reads a JSON integer of at least 0 into p. It returns false for anything else.
 func readID(raw json.RawMessage, p *uint64) bool {
 	if len(raw) == 0 || len(raw) > 19 {
 		return false

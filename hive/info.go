@@ -1,53 +1,53 @@
 package hive
 
-// The values that queries and commands return. They share nothing with the state that
-// changes later. Times are Unix seconds.
+// The results of queries and commands. They share no memory with the state that changes later. Times are Unix
+// seconds.
 type (
 	// List is one page of rows and the number of rows on all pages.
 	List[T any] struct {
 		Items      []T
 		TotalItems int64
 	}
-	// WorkerInfo is a worker at the time of a query.
+	// WorkerInfo describes a worker at the time of a query.
 	WorkerInfo struct {
 		ID              uint32
 		TokenID         uint64
-		Token           [20]byte // address
+		Token           [20]byte // the token's address
 		Symbol          string
 		DeployedAt      int64
 		Status          Status
 		Config          Config
 		LastActiveAt    int64
-		LastActionAt    int64 // time of the last entry that this worker made, 0: none
+		LastActionAt    int64 // time of the newest entry with this worker as its source, 0: none
 		LastOverrideAt  int64 // 0: never
-		OverridingTier  Tier  // of the last override
-		TotalActions    int64 // its own entries
+		OverridingTier  Tier  // tier of the agent that made the last override
+		TotalActions    int64 // number of entries with this worker as their source
 		ActionCount24h  int64
 		ActiveProposals int64
-		RecentlyClosed  int64 // proposals that closed in the last 7 days
+		RecentlyClosed  int64 // number of proposals that closed in the last 7 days
 	}
-	// Overview counts the hive.
+	// Overview holds the counts that the hive's overview shows.
 	Overview struct {
 		Tokens, Queens, Scouts   int64
 		ActiveWorkers            int64
 		LastActivityAt           int64
-		Spawned24h, Spawned7d    int64 // tokens
-		Actions24h, Overrides24h int64 // entries
+		Spawned24h, Spawned7d    int64 // numbers of tokens
+		Actions24h, Overrides24h int64 // numbers of entries
 	}
-	// EntryInfo is an entry of the action log with its place on the ledger.
+	// EntryInfo is an entry of the action log with its block and transaction hash.
 	EntryInfo struct {
 		Entry
 		BlockNumber int64
 		TxHash      Hash
 	}
-	// TallyInfo is a tally and what follows from it.
+	// TallyInfo is a tally with the results computed from it.
 	TallyInfo struct {
 		Weights          Tally
 		QuorumCents      int64
 		QuorumReached    bool
 		CurrentlyPassing bool
 	}
-	// ProposalInfo is a proposal; Tally covers the one of Proposal.
+	// ProposalInfo is a proposal. Its Tally hides the member of Proposal with the same name.
 	ProposalInfo struct {
 		Proposal
 		Tally TallyInfo

@@ -4,33 +4,33 @@ import "sort"
 
 const (
 	chunkRows  = 1024
-	blockBytes = 64 << 10 // holds at least 15 of the largest texts
+	blockBytes = 64 << 10 // room for at least 15 entries with texts of maximal length
 )
 
-// row is an entry without pointers, so that a million of them cost the garbage collector
-// nothing. 64 bytes.
+// row is an entry in 64 bytes without pointers, so that the garbage collector does not scan the rows of a
+// million entries.
 type row struct {
 	timeNs  int64
 	prev    Hash
 	source  uint32
 	target  uint32
-	block   uint32 // text block
-	off     uint16 // of payload and reason in it
-	payload uint16 // bytes
-	reason  uint8  // bytes
+	block   uint32 // index of the text block
+	off     uint16 // offset in the text block of the payload; the reason follows it
+	payload uint16 // length in bytes
+	reason  uint8  // length in bytes
 	typ     ActionType
 	tier    Tier
 }
 
-// log holds the entries in the order of their arrival. Chunks and text blocks are filled once and
-// never moved, so views share them.
+// log holds the entries in order. It fills chunks and text blocks once and never moves them, so views share
+// them.
 type log struct {
 	logView
-	used int // bytes of the last text block
+	used int // used bytes of the last text block
 }
 
-// logView is the log up to entry n: everything behind it is invisible, and the writer
-// touches nothing before it.
+// logView is the log up to entry n. Its reader does not read beyond entry n, and the writer does not change
+// anything up to it.
 type logView struct {
 	n      uint64
 	head   Hash
@@ -70,7 +70,7 @@ func (l *logView) row(id uint64) *row { return &l.chunks[(id-1)/chunkRows][(id-1
 
 func (l *logView) sec(id uint64) int64 { return l.row(id).timeNs / secondNs }
 
-// entry returns a copy of entry id.
+// entry returns a copy of the entry with this number.
 func (l *logView) entry(id uint64) Entry {
 	r := l.row(id)
 	text := l.blocks[r.block][r.off:]
@@ -80,7 +80,7 @@ func (l *logView) entry(id uint64) Entry {
 	}
 }
 
-// ids is a posting list as a view of the log sees it: entry ids, ascending.
+// ids is the part of a posting list that a view of the log covers: numbers of entries, ascending.
 type ids struct {
 	log  *logView
 	list []uint32
@@ -90,11 +90,11 @@ func (s ids) len() int { return len(s.list) }
 
 func (s ids) at(i int) uint64 { return uint64(s.list[i]) }
 
-// from returns the place of the first entry at or after sec. Times never fall along a list,
-// so this is a binary search.
+// from returns the index of the first entry at or after sec. It is a binary search, because the times in a list
+// never decrease.
 func (s ids) from(sec int64) int {
 	return sort.Search(s.len(), func(i int) bool { return s.log.sec(s.at(i)) >= sec })
 }
 
-// since counts the entries later than sec.
+// since returns the number of entries later than sec.
 func (s ids) since(sec int64) int64 { return int64(s.len() - s.from(sec+1)) }

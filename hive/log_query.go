@@ -6,8 +6,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// LogQuery asks for a page of the action log; nil members filter nothing. Since and
-// Until are Unix seconds, both included.
+// LogQuery asks for a page of the action log. A nil member does not filter. Since and Until are Unix seconds,
+// both included.
 type LogQuery struct {
 	Page
 	TokenID      *uint64
@@ -16,7 +16,7 @@ type LogQuery struct {
 	Since, Until *int64
 }
 
-// Check refuses numbers out of range and a period that ends before it begins.
+// Check refuses members out of range, and a period that ends before it begins.
 func (q *LogQuery) Check() *refuse.Refusal {
 	if rej := q.Page.Check(); rej != nil {
 		return rej
@@ -27,8 +27,8 @@ func (q *LogQuery) Check() *refuse.Refusal {
 	return nil
 }
 
-// Entries of one filter are one posting list, and a period is a range of it, so a page
-// costs two binary searches and the page.
+// find returns the posting list of a query's filter and the range lo to hi that its period selects. A page
+// therefore costs two binary searches and its own entries.
 func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
 	p := v.all
 	if q.TokenID != nil {

@@ -1,6 +1,7 @@
 package hive
 
-// Overview counts the hive; docs/contract/market-data.md#ticker defines its windows.
+// Overview returns the counts of the hive's overview at nowNs. docs/contract/market-data.md#ticker defines its
+// windows of time.
 func (v *View) Overview(nowNs int64) Overview {
 	nowSec := v.atSec(nowNs)
 	override := Override
@@ -15,7 +16,8 @@ func (v *View) Overview(nowNs int64) Overview {
 	}
 }
 
-// spawnedSince counts tokens spawned later than sec; workers are in that order.
+// spawnedSince returns the number of tokens spawned later than sec. It is a binary search: workers are numbered
+// in the order of spawns.
 func (v *View) spawnedSince(sec int64) int64 {
 	lo, hi := 0, v.workers.Len()
 	for lo < hi {

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// idList is an ascending list of entry ids: one writer appends, readers read
-// the published part. The writer fills the array above its published length only and
-// replaces it when full; the part that a reader has seen never changes.
+// idList is an ascending list of entry numbers with one writer and any number of readers. The writer fills the
+// array above the published length, and allocates a larger array when it is full. The part that readers can see
+// never changes.
 type idList struct{ head atomic.Pointer[idArray] }
 
 type idArray struct {
-	n   atomic.Uint32 // published length
+	n   atomic.Uint32 // number of published ids
 	ids []uint32
 }
 
@@ -22,8 +22,8 @@ func (l *idList) append(id uint64) {
 		n = a.n.Load()
 	}
 	if a == nil || int(n) == len(a.ids) {
-		// Doubling wastes half at worst, which for the few long lists would be most
-		// of the log's memory: those grow by a quarter.
+		// Doubling leaves up to half of an array unused. For the few long lists that would be most of the log's
+		// memory, so those grow by a quarter.
 		size := max(4, 2*int(n))
 		if n > 4096 {
 			size = int(n) + int(n)/4
@@ -40,7 +40,7 @@ func (l *idList) append(id uint64) {
 	a.n.Store(n + 1)
 }
 
-// upTo returns the ids up to last, the ones that a view of that many entries may see.
+// upTo returns the ids that are at most last: the entries that a view with last entries covers.
 func (l *idList) upTo(last uint64) []uint32 {
 	a := l.head.Load()
 	if a == nil {
@@ -53,8 +53,8 @@ func (l *idList) upTo(last uint64) []uint32 {
 	return list[:sort.Search(len(list), func(i int) bool { return uint64(list[i]) > last })]
 }
 
-// postings holds one list per combination of action type and source tier, "any" included:
-// a query with any filters reads one list and never merges.
+// postings holds one list for each combination of action type and source tier, "any" included. A query with any
+// filter therefore reads one list and merges none.
 type postings struct {
 	lists [(actionTypes + 1) * (tiers + 1)]idList
 }

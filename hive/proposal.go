@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Topic is the setting that a proposal would change.
+// Topic is the setting that a proposal wants to change.
 type Topic uint8
 
 // The topics of docs/contract/hive.md#votes.
@@ -27,7 +27,7 @@ var (
 
 func (t Topic) String() string { return topicNames[t] }
 
-// parseTopic finds a topic by its wire name.
+// parseTopic returns the topic with this wire name.
 func parseTopic(name string) (Topic, bool) {
 	for i, n := range topicNames {
 		if n == name {
@@ -40,7 +40,7 @@ func parseTopic(name string) (Topic, bool) {
 // ProposalStatus is a proposal's state.
 type ProposalStatus uint8
 
-// The proposal states; it is active until its closesAt.
+// The states of a proposal. It is active until closesAt.
 const (
 	ProposalActive ProposalStatus = iota
 	ProposalPassed
@@ -52,33 +52,33 @@ var proposalStatusNames = [proposalStatuses]string{"active", "passed", "rejected
 
 func (s ProposalStatus) String() string { return proposalStatusNames[s] }
 
-// Proposal is one version of a proposal: a vote or its close makes a new one.
+// Proposal is one version of a proposal. A vote or the close makes a new version.
 type Proposal struct {
-	N          uint32 // from 1
+	N          uint32 // number, from 1
 	Worker     uint32
 	Topic      Topic
-	Payload    string // compact JSON
+	Payload    string // JSON without white space between tokens
 	Proposer   string
 	Status     ProposalStatus
 	CreatedSec int64
 	ClosesSec  int64
 	Tally      Tally
-	Comments   []Comment // the newest, oldest first; never changed
+	Comments   []Comment // the newest KeptComments, oldest first; the slice is never changed
 }
 
-// Comment is a voter's text; the voter is not stored.
+// Comment is the comment of a vote. The voter is not stored.
 type Comment struct {
 	Text string
 	Sec  int64
 }
 
-// ID returns prop-N.
+// ID returns the wire id, prop-N.
 func (p *Proposal) ID() string { return "prop-" + strconv.FormatUint(uint64(p.N), 10) }
 
 // TokenID returns the agentNftId of the proposal's token.
 func (p *Proposal) TokenID() uint64 { return tokenOf(p.Worker) }
 
-// parseProposalID returns the number of a well-formed id.
+// parseProposalID returns the number in an id of the form prop-N.
 func parseProposalID(id string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(id, "prop-")
 	n, err := strconv.ParseUint(digits, 10, 32)
@@ -125,8 +125,9 @@ func (p *Propose) check() *refuse.Refusal {
 	return nil
 }
 
-// planPropose refuses a wrong form first, then an unknown token and a proposer that has the form of
-// an agent's id and is none. Any other name is accepted: the worker logs it.
+// planPropose makes its checks in order: the form, whether the token exists, and whether a proposer with the
+// form of an agent's id is an agent. Any other name is accepted; the log entry then names the worker as its
+// source.
 func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -146,7 +147,8 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 		return Record{}, refuse.New(refuse.Conflict, "tokenId",
 			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
-	// Reserve a place in the log for every config_update that a close may append.
+	// Reserve room in the log for this entry and for the config_update that the close of each active proposal
+	// may append.
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
 		return Record{}, rej
 	}
@@ -180,7 +182,7 @@ func (s *State) applyPropose(rec *Record, res *Result) {
 	res.Proposal = p.info(s.opt.QuorumCents)
 }
 
-// putProposal publishes a proposal and its place in the indexes.
+// putProposal stores a version of a proposal and updates the indexes.
 func (s *State) putProposal(p *Proposal) {
 	before, had := s.proposals.Set(p.N, p)
 	if had && before.Status != p.Status {
@@ -197,11 +199,11 @@ func (s *State) putProposal(p *Proposal) {
 	}
 }
 
-// closeKey orders active proposals by their close; MaxProposals is 2^22.
+// closeKey returns the key that sorts active proposals by closesAt. MaxProposals is 2^22.
 func closeKey(p *Proposal) uint64 { return uint64(p.ClosesSec)<<22 | uint64(p.N-1) }
 
-// planCloses decides the proposals whose second has come, in the order of their close,
-// and the entry of each passed one.
+// planCloses decides the proposals whose closesAt has come, in the order of closesAt. It adds a log entry for
+// each one that passed.
 func (s *State) planCloses(nowNs int64, rec *Record) {
 	head := s.log.head
 	s.closeQueue.Scan(func(key uint64, _ struct{}) bool {

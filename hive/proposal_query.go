@@ -2,7 +2,7 @@ package hive
 
 import "github.com/tidwall/btree"
 
-// ProposalQuery asks for a page of the proposals; nil members filter nothing.
+// ProposalQuery asks for a page of proposals. A nil member does not filter.
 type ProposalQuery struct {
 	Page
 	TokenID *uint64
@@ -22,7 +22,7 @@ func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 	out.TotalItems = int64(hi - lo)
 	from, to := q.span(hi - lo)
 	for i := from; i < to; i++ {
-		n := uint32(hi - i) // without a filter: numbers are dense from 1
+		n := uint32(hi - i) // without a filter: proposals are numbered from 1 without a gap
 		if tr != nil {
 			key, _, _ := tr.GetAt(hi - 1 - i)
 			n = uint32(key)
@@ -33,7 +33,7 @@ func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 	return out
 }
 
-// proposalIndex returns the index of a query's filters, nil without any.
+// proposalIndex returns the index of a query's filters, nil without filters.
 func (v *View) proposalIndex(q ProposalQuery) (tr *btree.Map[uint64, struct{}], hiWord uint32, ok bool) {
 	if q.TokenID == nil {
 		if q.Status == nil {

@@ -6,10 +6,10 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Page is the paging part of every list query.
+// Page holds the paging parameters of every list query.
 type Page struct{ Page, PageSize int64 }
 
-// Check refuses numbers out of range.
+// Check refuses members out of range.
 func (p Page) Check() *refuse.Refusal {
 	switch {
 	case p.Page < 1:
@@ -20,7 +20,7 @@ func (p Page) Check() *refuse.Refusal {
 	return nil
 }
 
-// offset returns the number of rows before the page; a page beyond any list saturates.
+// offset returns the number of rows before the page. It saturates for a page beyond any list.
 func (p Page) offset() int {
 	if p.Page-1 > math.MaxInt32 {
 		return math.MaxInt32
@@ -28,7 +28,7 @@ func (p Page) offset() int {
 	return int(p.Page-1) * int(p.PageSize)
 }
 
-// span cuts the page out of n rows: [from, to).
+// span returns the range [from, to) of the page in a list of n rows.
 func (p Page) span(n int) (from, to int) {
 	from = min(p.offset(), n)
 	return from, min(from+int(p.PageSize), n)
@@ -37,12 +37,12 @@ func (p Page) span(n int) (from, to int) {
 // WorkerQuery asks for a page of the worker list.
 type WorkerQuery struct {
 	Page
-	Status *Status   // nil: any
-	Token  *[20]byte // nil: any
-	Newest *uint32   // no workerId above it; nil: all
+	Status *Status   // nil: any status
+	Token  *[20]byte // nil: any token
+	Newest *uint32   // largest workerId in the list; nil: no limit
 }
 
-// newest returns the largest workerId that a list shows.
+// newest returns the largest workerId that the list may contain.
 func (q *WorkerQuery) newest() uint32 {
 	if q.Newest == nil {
 		return MaxWorkers
@@ -50,7 +50,7 @@ func (q *WorkerQuery) newest() uint32 {
 	return min(*q.Newest, MaxWorkers)
 }
 
-// Workers returns one page by workerId ascending. q must have passed Check.
+// Workers returns one page, by workerId ascending. q must have passed Check.
 func (v *View) Workers(nowNs int64, q WorkerQuery) (out List[WorkerInfo]) {
 	nowSec := v.atSec(nowNs)
 	if q.Token != nil {

@@ -7,11 +7,10 @@ import (
 	"tickhive/internal/wire"
 )
 
-// AppendSnapshot appends the whole state in canonical order: equal states give equal
-// bytes. The entries' own hashes are not in it: the chain recomputes them, and the head
-// proves them.
+// AppendSnapshot appends the encoding of the whole state. Equal states give equal bytes. It does not contain
+// the hashes of entries: DecodeSnapshot computes them and compares the last one with the stored head.
 func (s *State) AppendSnapshot(dst []byte) []byte {
-	const roughEntry = 96 // bytes; a guess that saves most of the growing
+	const roughEntry = 96 // estimated bytes of an entry; it avoids most reallocations
 	c := wire.Writer(slices.Grow(dst, int(s.log.n)*roughEntry))
 	s.codeHead(c)
 	c.Len(int(s.log.n))
@@ -38,8 +37,8 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
-// does not add up: the hash chain is recomputed and must end at the head.
+// DecodeSnapshot rebuilds a state from the bytes of AppendSnapshot. It returns an error for an inconsistent
+// state, also when the recomputed hash chain does not end at the stored head.
 func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	s := newState(opt)
 	c := wire.Reader(b)
@@ -88,8 +87,8 @@ func (s *State) codeHead(c *wire.Coder) {
 	c.U64(&s.votes)
 }
 
-// restoreEntry fills log and posting lists without applying the entry: the workers
-// already hold its effects.
+// restoreEntry adds an entry to the log and to the posting lists. It does not apply the entry's effects, which
+// the decoded workers already have.
 func (s *State) restoreEntry(e *Entry) bool {
 	if e.ID != s.log.n+1 || s.log.n > 0 && e.TimeNs < s.log.row(s.log.n).timeNs {
 		return false
@@ -107,7 +106,8 @@ func (s *State) restoreEntry(e *Entry) bool {
 	return true
 }
 
-// restored returns the worker whose postings are being filled, before it is decoded itself.
+// restored returns the worker with this id. The entries are decoded before the workers, so it makes the worker
+// if necessary.
 func (s *State) restored(id uint32) *Worker {
 	w, ok := s.workers.Get(id)
 	if !ok {
@@ -158,7 +158,7 @@ func (cfg *Config) code(c *wire.Coder) {
 	}
 }
 
-// readWorker reads the worker behind the one numbered last.
+// readWorker reads the next worker, whose id must be above last, and returns the id.
 func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 	var w Worker
 	w.code(c)

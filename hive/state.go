@@ -6,43 +6,42 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// State is the hive as a function of the records applied and the facts folded. Owner:
-// the store's goroutine. Trees marked shared are copy-on-write, and the objects in them
-// are never changed, because Views hold them too.
+// State is the state of the hive, a function of the records applied and the facts folded. Owner: the store's
+// goroutine. Trees marked shared are copy-on-write, and the objects in them are never changed, because Views
+// hold them too.
 type State struct {
 	opt Options
 
 	begun        bool
 	seed         uint64
 	genesisNs    int64
-	nowNs        int64  // of the last record
-	seq          uint64 // records applied
+	nowNs        int64  // time of the last record, Unix ns
+	seq          uint64 // number of records applied
 	launchpadSeq uint64
-	votes        uint64 // cast so far
-	maxActiveSec int64  // newest activity of any worker, boosts aside
-	maxBoostSec  int64  // newest end of a boost
+	votes        uint64 // number of votes cast so far
+	maxActiveSec int64  // newest activity of any worker except boosts, Unix seconds
+	maxBoostSec  int64  // newest end of a boost, Unix seconds
 
 	log        log
-	all        *postings // of every entry; shared, append-only
-	untargeted *postings // of entries without a token; shared, append-only
+	all        *postings // all entries; shared, append-only
+	untargeted *postings // entries without a target; shared, append-only
 
-	workers   *btree.Map[uint32, *Worker]  // shared
-	byToken   *btree.Map[string, uint32]   // token address -> workerId; shared
-	byStatus  *btree.Map[uint64, struct{}] // status, workerId; shared
-	idleQueue *btree.Map[uint64, struct{}] // idleKey of workers not idle
+	workers   *btree.Map[uint32, *Worker]  // by workerId; shared
+	byToken   *btree.Map[string, uint32]   // key: token address; value: workerId; shared
+	byStatus  *btree.Map[uint64, struct{}] // key: status and workerId; shared
+	idleQueue *btree.Map[uint64, struct{}] // workers that are not idle; key: idleKey
 
-	proposals     *btree.Map[uint32, *Proposal]    // shared
-	byState       *btree.Map[uint64, struct{}]     // status, number; shared
-	byWorker      *btree.Map[uint64, struct{}]     // worker, number; shared
-	byWorkerState *btree.Map[uint64, struct{}]     // worker and status, number; shared
-	closeQueue    *btree.Map[uint64, struct{}]     // closeKey of active ones
-	voters        map[uint32]map[[16]byte]struct{} // of active ones
+	proposals     *btree.Map[uint32, *Proposal]    // by number; shared
+	byState       *btree.Map[uint64, struct{}]     // key: status and number; shared
+	byWorker      *btree.Map[uint64, struct{}]     // key: worker and number; shared
+	byWorkerState *btree.Map[uint64, struct{}]     // key: worker with status, and number; shared
+	closeQueue    *btree.Map[uint64, struct{}]     // active proposals; key: closeKey
+	voters        map[uint32]map[[16]byte]struct{} // voters of the active proposals, by number
 
 	published atomic.Pointer[View]
 }
 
-// degree keeps a node of the shared trees small, because each change after a publish
-// copies the nodes on its path.
+// degree is small, because each change after a publish copies the nodes on its path.
 const degree = 16
 
 // newState returns an empty hive. opt must be valid.
@@ -61,7 +60,8 @@ func newState(opt Options) *State {
 // LastNs returns the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
-// NextNs returns the time at which the next proposal closes or worker falls idle, 0 when none does.
+// NextNs returns the time at which the next proposal closes or the next worker becomes idle, 0 when there is
+// none.
 func (s *State) NextNs() int64 {
 	var next int64
 	if key, _, ok := s.closeQueue.Min(); ok {
@@ -75,5 +75,5 @@ func (s *State) NextNs() int64 {
 	return next * secondNs
 }
 
-// Due returns the Tick that carries out everything due.
+// Due returns the Tick that applies all due changes.
 func (s *State) Due(int64) []Command { return []Command{Tick{}} }

@@ -6,25 +6,24 @@ import (
 	"tickhive/internal/durable"
 )
 
-// Store is the hive behind its log: Do carries out a Command durably, Tick moves a virtual
-// clock.
+// Store is the durable hive: Do carries out a Command and returns when it is durable, Tick applies due changes
+// on a virtual clock.
 type Store struct {
 	*durable.Store[Command, Record, Result]
 	state *State
 }
 
-// machine is State as the store sees it.
+// machine is the interface through which durable.Store uses State.
 type machine = durable.State[Command, Record, Result]
 
-// StoreOptions opens a Store. RecordVersion of its Log is set by OpenStore.
+// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
 type StoreOptions struct {
 	Options
 	durable.Config
 }
 
-// OpenStore recovers the hive and, in a new data directory, sets the seed and the
-// genesis of the options. Afterwards the caller folds every present fact of the launchpad.
-// It returns the errors of durable.Open.
+// OpenStore recovers the hive. In a new data directory it stores the seed and the genesis of the options. The
+// caller must then fold every current fact of the launchpad. It returns the errors of durable.Open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hive: %w", err)
@@ -46,5 +45,5 @@ func OpenStore(o StoreOptions) (*Store, error) {
 // View returns the last published state: durable, one atomic load, never nil.
 func (s *Store) View() *View { return s.state.published.Load() }
 
-// Fold runs f on the state in the store's goroutine, without a record (durable.Store.Fold).
+// Fold runs f on the state, in the store's goroutine and without a record (durable.Store.Fold).
 func (s *Store) Fold(f func(*State)) error { return s.Store.Fold(func() { f(s.state) }) }

@@ -6,9 +6,9 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the hive as readers see it: immutable, complete, from one instant. Queries
-// take the process clock's time; a view is exact up to its next due second, and a query
-// that arrives later (the timer is about to fire) is answered as of the last instant before.
+// View is the complete state of the hive at one instant; immutable. Queries take the time of the process clock.
+// A view is exact up to its next due second. A query that arrives later, before the due changes are applied,
+// gets the state of the last instant before.
 type View struct {
 	opt          Options
 	seed         uint64
@@ -34,8 +34,8 @@ type View struct {
 // Publish stores the current View for readers.
 func (s *State) Publish() { s.published.Store(s.View()) }
 
-// View returns the state as readers see it. The copies are O(1): nodes are shared until the state
-// changes them, and the log is append-only.
+// View returns the current state. It copies in O(1): trees share nodes until the state changes them, and the
+// log only grows.
 func (s *State) View() *View {
 	return &View{
 		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
@@ -50,8 +50,8 @@ func (s *State) View() *View {
 // Seq returns the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }
 
-// Newest returns the newest workerId, 0 when there is none. It is not the number of
-// workers: facts arrive in any order.
+// Newest returns the largest workerId, 0 when there is no worker. Facts arrive in any order, so it may exceed
+// the number of workers.
 func (v *View) Newest() uint32 {
 	id, _, _ := v.workers.Max()
 	return id
@@ -60,10 +60,10 @@ func (v *View) Newest() uint32 {
 // Entries returns the number of entries of the action log.
 func (v *View) Entries() uint64 { return v.log.n }
 
-// Head returns the hash of the last entry.
+// Head returns the hash of the last log entry.
 func (v *View) Head() Hash { return v.log.head }
 
-// atSec returns the second as of which the view answers a query of nowNs.
+// atSec returns the second for which the view answers a query at nowNs.
 func (v *View) atSec(nowNs int64) int64 {
 	if v.nextNs != 0 && nowNs >= v.nextNs {
 		nowNs = v.nextNs - 1
@@ -71,22 +71,22 @@ func (v *View) atSec(nowNs int64) int64 {
 	return max(nowNs, v.nowNs) / secondNs
 }
 
-// worker resolves the :tokenId of a path or a filter.
+// worker returns the worker of a :tokenId.
 func (v *View) worker(tokenID uint64) (*Worker, bool) {
 	w, ok := v.workers.Get(workerOf(tokenID))
 	return w, ok && w.Known
 }
 
-// ParseTokenID reads a :tokenId; whether it exists is another question.
+// ParseTokenID reads a :tokenId. It does not check whether the token exists.
 func ParseTokenID(text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	return n, err == nil && strconv.FormatUint(n, 10) == text
 }
 
-// entriesOf returns the part of a posting list that the view knows.
+// entriesOf returns the part of a posting list that the view covers.
 func (v *View) entriesOf(l *idList) ids { return ids{log: &v.log, list: l.upTo(v.log.n)} }
 
-// lowerBound counts the keys of tr below key.
+// lowerBound returns the number of keys in tr that are below key.
 func lowerBound(tr *btree.Map[uint64, struct{}], key uint64) int {
 	lo, hi := 0, tr.Len()
 	for lo < hi {

@@ -25,8 +25,8 @@ func (v *CastVote) check() *refuse.Refusal {
 	return nil
 }
 
-// planVote makes the checks of docs/contract/hive.md#votes behind the credentials and the user's
-// limit, in order.
+// planVote makes the checks of docs/contract/hive.md#votes that follow authentication and the rate limit, in
+// order.
 func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -76,7 +76,7 @@ func (s *State) applyVote(rec *Record, res *Result) {
 	s.voters[p.N][rec.User] = struct{}{}
 	p.Tally[rec.Vote] += rec.Weight
 	if rec.Comment != "" {
-		// Cloned: the version before keeps its own.
+		// The clone keeps the comments of the published version unchanged.
 		p.Comments = append(slices.Clone(p.Comments), Comment{rec.Comment, rec.TimeNs / secondNs})
 		if n := len(p.Comments); n > KeptComments {
 			p.Comments = p.Comments[n-KeptComments:]

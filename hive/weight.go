@@ -9,15 +9,15 @@ import (
 // MinLevel is the lowest level that may vote (docs/contract/api.md).
 const MinLevel = 20
 
-// weightDigits is far more than two digits need: the logarithm of a holding is either an
-// integer or irrational, so it is never exactly a half.
+// weightDigits is the precision of the logarithm. Rounding to two digits needs far fewer: the logarithm of a
+// holding is either an integer or irrational, so it never lies exactly between two results.
 const weightDigits = 40
 
-// oneToken is 10^18 units.
+// oneToken is the number of units of one token, 10^18.
 var oneToken = new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil)
 
-// weightCents returns the weight of a vote in hundredths, half even: 1 + 0.9 x (level - 20) +
-// owned tokens + log10(holdings in whole tokens). holdings is at least one token.
+// weightCents returns the weight of a vote in hundredths, rounded half to even: 1 + 0.9 x (level - 20) + owned
+// tokens + log10(holdings in whole tokens). holdings must be at least one token.
 func weightCents(level, owned int64, holdings *big.Int) int64 {
 	ctx := apd.BaseContext.WithPrecision(weightDigits)
 	ctx.Traps = apd.InvalidOperation | apd.DivisionByZero | apd.Overflow

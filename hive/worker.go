@@ -5,7 +5,7 @@ import "tickhive/internal/refuse"
 // Status is a worker's state (docs/contract/api.md).
 type Status uint8
 
-// The worker states.
+// The states of a worker.
 const (
 	Active Status = iota
 	Idle
@@ -17,35 +17,35 @@ var statusNames = [statuses]string{"active", "idle", "suspended"}
 
 func (s Status) String() string { return statusNames[s] }
 
-// Worker is one version of a worker: a change makes a new one, so that published ones
-// stay. Times are Unix seconds, 0 for never.
+// Worker is one version of a worker. A change makes a new version, so that published versions never change.
+// Times are Unix seconds, 0: never.
 type Worker struct {
 	ID          uint32 // from 1
-	Known       bool   // its fact has been folded
+	Known       bool   // the worker's fact has been folded
 	Token       [20]byte
 	Symbol      string
 	DeployedSec int64
 
-	LastActiveSec int64 // swap, signal, flag or own action, or deployment; a boost aside
-	BoostSec      int64 // a boost runs up to here
-	IsIdle        bool  // at the view's time
+	LastActiveSec int64 // last swap, signal, flag, own action or deployment; boosts are in BoostSec
+	BoostSec      int64 // end of the last boost
+	IsIdle        bool  // the worker is idle at the view's time
 	Suspended     bool
 	Config        *Config
 
-	LastActionSec   int64 // own entry
+	LastActionSec   int64 // time of the last entry with this worker as its source
 	LastOverrideSec int64
 	OverridingTier  Tier
 
 	ActiveProposals int64
-	closedSec       []int64 // when its proposals closed, ascending; append-only
+	closedSec       []int64 // times at which its proposals closed, ascending; append-only
 
-	postings *workerPostings // shared by all versions
+	postings *workerPostings // the same for all versions of the worker
 }
 
 // workerPostings holds the posting lists of a worker.
 type workerPostings struct {
-	aimed postings // entries whose target is its token
-	own   idList   // entries whose source it is
+	aimed postings // entries whose target is the worker's token
+	own   idList   // entries whose source is the worker
 }
 
 // TokenID returns the agentNftId of the worker's token.
@@ -53,7 +53,7 @@ func (w *Worker) TokenID() uint64 { return tokenOf(w.ID) }
 
 func tokenOf(worker uint32) uint64 { return firstAgentNFT - 1 + uint64(worker) }
 
-// workerOf returns the workerId that belongs to a token id; 0 when none can.
+// workerOf returns the workerId of a token id, 0 when no worker can have that id.
 func workerOf(tokenID uint64) uint32 {
 	if tokenID < firstAgentNFT || tokenID-firstAgentNFT >= MaxWorkers {
 		return 0
@@ -72,18 +72,17 @@ func (w *Worker) Status() Status {
 	return Active
 }
 
-// idleAt returns the second at which the worker falls idle: a running boost counts as
-// activity up to its end.
+// idleAt returns the second at which the worker becomes idle. A running boost counts as activity until it ends.
 func (w *Worker) idleAt() int64 { return max(w.LastActiveSec, w.BoostSec) + idleAfterSec }
 
-// lastActive returns lastActiveAt at nowSec.
+// lastActive returns the value of lastActiveAt at nowSec.
 func (w *Worker) lastActive(nowSec int64) int64 { return max(w.LastActiveSec, min(nowSec, w.BoostSec)) }
 
 func unknownWorker(field string) *refuse.Refusal {
 	return refuse.Missing(field, "No worker has this token id.")
 }
 
-// knownWorker returns a worker whose fact has been folded.
+// knownWorker returns the worker with this id if its fact has been folded.
 func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	w, ok := s.workers.Get(id)
 	if !ok || !w.Known {
@@ -92,8 +91,8 @@ func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	return w, true
 }
 
-// edit returns a copy of a worker for a change. The copy has no name when the hive does not know
-// the worker yet (in a recovery, before the facts are folded).
+// edit returns a copy of a worker to be changed; put then stores it. For an unknown worker (during a recovery,
+// before the facts are folded) the copy has no name.
 func (s *State) edit(id uint32) *Worker {
 	if id == 0 || id > MaxWorkers {
 		panic("BUG: hive: worker id out of range")
@@ -105,14 +104,14 @@ func (s *State) edit(id uint32) *Worker {
 	return &Worker{ID: id, Config: defaultConfig, postings: new(workerPostings)}
 }
 
-// noteActivity notes activity at sec.
+// noteActivity records activity of the worker at sec.
 func (s *State) noteActivity(w *Worker, sec int64) {
 	w.LastActiveSec = max(w.LastActiveSec, sec)
 	s.maxActiveSec = max(s.maxActiveSec, sec)
 }
 
-// put publishes a changed worker among the workers and in the indexes. Whether it is
-// idle follows from its times and the time of the last record alone.
+// put stores a version of a worker and updates the indexes. The worker's times and the time of the last record
+// determine whether it is idle.
 func (s *State) put(w *Worker) {
 	w.IsIdle = w.idleAt() <= s.nowNs/secondNs
 	before, had := s.workers.Set(w.ID, w)
@@ -133,10 +132,10 @@ func (s *State) put(w *Worker) {
 	}
 }
 
-// idleKey orders workers by when they fall idle; MaxWorkers is 2^20.
+// idleKey returns the key that sorts workers by the time at which they become idle. MaxWorkers is 2^20.
 func idleKey(w *Worker) uint64 { return uint64(w.idleAt())<<20 | uint64(w.ID-1) }
 
-// markIdle marks every worker idle whose idle second is due.
+// markIdle marks every worker idle whose idleAt is at or before nowSec.
 func (s *State) markIdle(nowSec int64) {
 	for {
 		key, _, ok := s.idleQueue.Min()
@@ -147,5 +146,5 @@ func (s *State) markIdle(nowSec int64) {
 	}
 }
 
-// pair returns a two-part key of an index.
+// pair returns a key of two parts for an index.
 func pair(hi, lo uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }

@@ -2,7 +2,7 @@ package hive
 
 import "sort"
 
-// Worker returns a token's worker; ok is false for an unknown id.
+// Worker returns the worker of a token; ok is false for an unknown token.
 func (v *View) Worker(nowNs int64, tokenID uint64) (d WorkerInfo, ok bool) {
 	w, ok := v.worker(tokenID)
 	if !ok {
@@ -11,12 +11,12 @@ func (v *View) Worker(nowNs int64, tokenID uint64) (d WorkerInfo, ok bool) {
 	return v.info(w, v.atSec(nowNs)), true
 }
 
-// closedSince counts the times later than sec; they are ascending.
+// closedSince returns the number of times later than sec. The times are ascending.
 func closedSince(times []int64, sec int64) int64 {
 	return int64(len(times) - sort.Search(len(times), func(i int) bool { return times[i] > sec }))
 }
 
-// Recent returns the newest entries whose target is a token, newest first.
+// Recent returns the newest log entries whose target is the token, newest first.
 func (v *View) Recent(tokenID uint64) []EntryInfo {
 	w, ok := v.worker(tokenID)
 	if !ok {

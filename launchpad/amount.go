@@ -8,8 +8,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// Amount is a non-negative number of 10^-18 of its currency in 256 bits: a supply of
-// 10^30 tokens is 10^48 units, beyond 128 bits. No sum of amounts passes 2^208
+// Amount is a non-negative number of units of 10^-18 of a currency, in 256 bits. 128 bits would be too few: a
+// supply of 10^30 tokens is 10^48 units. No sum of amounts passes 2^208
 // (docs/internals/bounds.md#launchpad-and-hive). The zero value is 0.
 type Amount struct{ w [4]uint64 } // least significant word first
 
@@ -36,7 +36,7 @@ func AmountFromBig(v *big.Int) (a Amount, ok bool) {
 	return a, true
 }
 
-// Big returns a new big.Int of the same number of units.
+// Big returns the number of units as a new big.Int.
 func (a Amount) Big() *big.Int {
 	var b [32]byte
 	for i, w := range a.w {
@@ -64,7 +64,7 @@ func (a Amount) Cmp(b Amount) int {
 // Less reports a < b.
 func (a Amount) Less(b Amount) bool { return a.Cmp(b) < 0 }
 
-// Add returns a + b. 256 bits hold 10^29 times the largest supply, so a carry out is a bug.
+// Add returns a + b. It panics on a carry out of 256 bits, which hold 10^29 times the largest supply.
 func (a Amount) Add(b Amount) Amount {
 	var c uint64
 	for i := range a.w {
@@ -76,7 +76,7 @@ func (a Amount) Add(b Amount) Amount {
 	return a
 }
 
-// Sub returns a - b; b > a panics, because every spender is checked first.
+// Sub returns a - b. It panics when b > a, because callers check every spender first.
 func (a Amount) Sub(b Amount) Amount {
 	var c uint64
 	for i := range a.w {
@@ -88,8 +88,8 @@ func (a Amount) Sub(b Amount) Amount {
 	return a
 }
 
-// mulDiv returns the floor of a x b / c through big integers: the product of a token and a
-// quote reserve needs 290 bits. c == 0 panics.
+// mulDiv returns a x b / c rounded down. It uses big integers, because the product of a token reserve and a
+// quote reserve needs 290 bits. It panics when c is 0.
 func mulDiv(a, b, c Amount) Amount {
 	v := new(big.Int).Mul(a.Big(), b.Big())
 	q, ok := AmountFromBig(v.Quo(v, c.Big()))
@@ -99,7 +99,7 @@ func mulDiv(a, b, c Amount) Amount {
 	return q
 }
 
-// code codes the amount for the journal: its words, least significant first.
+// code encodes or decodes the amount for the journal: its words, least significant first.
 func (a *Amount) code(c *wire.Coder) {
 	used := uint8(4)
 	for used > 0 && a.w[used-1] == 0 {
@@ -111,7 +111,7 @@ func (a *Amount) code(c *wire.Coder) {
 	}
 	clear(a.w[used:])
 	if c.Reading() && a.w[3]>>16 != 0 {
-		c.Fail("amount beyond 2^208") // sums of 2^40 of them still fit
+		c.Fail("amount beyond 2^208") // below it, sums of 2^40 amounts fit into 256 bits
 		*a = Amount{}
 	}
 }

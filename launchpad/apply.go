@@ -2,8 +2,9 @@ package launchpad
 
 import "tickhive/internal/refuse"
 
-// Plan validates cmd at nowNs and makes its record without changing anything; the
-// refusal is a *refuse.Refusal. Commands before Begin and a second Begin are bugs of the shell.
+// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin, because Store sends Begin once
+// and first.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
 	if _, begin := cmd.(Begin); begin == s.begun {
@@ -46,8 +47,8 @@ func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	panic("BUG: launchpad: unknown command")
 }
 
-// Apply applies a record: first the changes that are due by its time, then the record
-// itself. The same records yield the same state.
+// Apply first makes the changes that are due by the record's time, then applies the record. Equal records yield
+// equal states.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs

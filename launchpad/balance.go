@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// asset numbers what an account can hold: NATIVE, USBI, then token workerId + 1.
+// asset identifies what an account can hold: NATIVE, USBI, or a token, whose number is its workerId + 1.
 type asset uint32
 
 const (
@@ -19,7 +19,7 @@ func (c Currency) asset() asset { return asset(c) }
 // key returns an address as the key of a tree.
 func key(a Address) string { return string(a[:]) }
 
-// balanceKey orders balances by account, then by asset.
+// balanceKey returns the key that sorts balances by account, then by asset.
 func balanceKey(a Address, as asset) string {
 	var b [24]byte
 	copy(b[:], a[:])
@@ -27,8 +27,8 @@ func balanceKey(a Address, as asset) string {
 	return string(b[:])
 }
 
-// Total is the ledger's account of one currency since the data directory began. Held +
-// Pooled + Fees = Deposited - Withdrawn, always.
+// Total holds the sums of one currency since the data directory began. Held + Pooled + Fees = Deposited -
+// Withdrawn, always.
 type Total struct {
 	Currency                                 Currency
 	Held, Pooled, Fees, Deposited, Withdrawn Amount
@@ -39,8 +39,9 @@ func (s *State) balance(a Address, as asset) Amount {
 	return v
 }
 
-// credit and debit are the only writers of balances; zero balances are not kept, so that
-// an account exists exactly while it holds something, and holders are counted here.
+// credit adds to a balance, debit subtracts from one; no other function changes balances. They remove a balance
+// of zero, so that an account exists exactly while it holds something, and they keep the tokens' counts of
+// holders.
 func (s *State) credit(a Address, as asset, amount Amount) {
 	if amount.IsZero() {
 		return
@@ -147,7 +148,7 @@ func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
 
 func (s *State) applyTransfer(rec *Record, res *Result) {
 	t, _ := s.tokens.Get(rec.Token)
-	// Credit first: an account that sends itself everything stays a holder throughout.
+	// Credit first, so that an account that sends everything to itself remains a holder throughout.
 	s.credit(rec.To, t.asset(), rec.In)
 	s.debit(rec.From, t.asset(), rec.In)
 	res.TxHash = s.nextTxHash()

@@ -19,12 +19,12 @@ var tierNames = [tiers]string{"", "short", "standard", "extended", "premium"}
 
 func (t Tier) String() string { return tierNames[t] }
 
-// Seconds returns the duration of one purchase.
+// Seconds returns the duration of one purchased boost.
 func (t Tier) Seconds() int64 {
 	return [tiers]int64{0, 3600, 86400, 7 * 86400, 30 * 86400}[t]
 }
 
-// ParseTier finds a tier by its wire name.
+// ParseTier returns the tier with this wire name.
 func ParseTier(name string) (Tier, bool) {
 	for t := Short; t < tiers; t++ {
 		if tierNames[t] == name {
@@ -68,11 +68,11 @@ func (s *State) applyBoost(rec *Record, res *Result) {
 	res.Fact = t.fact(s.seq)
 }
 
-// boostKey orders running boosts by their end; MaxTokens is 2^20 and seconds stay
-// below 2^43.
+// boostKey returns the key that sorts running boosts by their end. MaxTokens is 2^20 and seconds stay below
+// 2^43, so both fit.
 func boostKey(t *Token) uint64 { return uint64(t.BoostUntilSec)<<20 | uint64(t.No-1) }
 
-// expireBoosts ends every boost whose expiresAt is nowSec or earlier.
+// expireBoosts ends every boost whose end (expiresAt) is at or before nowSec.
 func (s *State) expireBoosts(nowSec int64) {
 	for {
 		key, _, ok := s.boostEnds.Min()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Check walks the whole state and reports the first invariant of doc.go that does not
-// hold. It is for recovery and tests: its cost grows with the whole state.
+// Check walks the whole state and reports the first broken invariant of doc.go. Recovery and tests call it; its
+// cost grows with the state.
 func (s *State) Check() error {
 	supply := make([]Amount, len(s.idents)+currencies)
 	s.balances.Scan(func(k string, v Amount) bool {
@@ -48,8 +48,8 @@ func (s *State) Check() error {
 	return nil
 }
 
-// check reports a token that is missing from a filter that matches it, or is in one
-// that should not.
+// check reports a token that is missing from a filter that matches it, or that is in a filter that does not
+// match.
 func (ix *index) check(t *Token) error {
 	for by := range Sort(sorts) {
 		for c := range filter(filters) {

@@ -6,16 +6,16 @@ import (
 	"tickhive/internal/wire"
 )
 
-// RecordVersion is the version of records and snapshots.
+// RecordVersion is the version of the encoding of records and snapshots.
 const RecordVersion = 1
 
-// maxText bounds every text of a record.
+// maxText limits each text of a record, in bytes.
 const maxText = MaxMetadata
 
-// appendRecord appends the journal form of rec.
+// appendRecord appends the encoding of rec for the log.
 func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// decodeRecord decodes the bytes of appendRecord and refuses anything else.
+// decodeRecord decodes the result of appendRecord. Any other bytes are an error.
 func decodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("launchpad: record: %w", err)
@@ -23,7 +23,7 @@ func decodeRecord(b []byte) (rec Record, err error) {
 	return rec, nil
 }
 
-// code names every member of every kind once, for both directions.
+// code encodes or decodes the members that each kind of record has.
 func (r *Record) code(c *wire.Coder) {
 	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
 	c.I64(&r.TimeNs)
@@ -60,7 +60,7 @@ func (r *Record) code(c *wire.Coder) {
 		c.U8((*uint8)(&r.Tier), uint8(tiers)-1)
 	case RecInject:
 		c.U64(&r.Count)
-	case RecFault, RecTick: // the time says it all
+	case RecFault, RecTick: // these records have no members besides the time
 	}
 }
 

@@ -2,34 +2,34 @@ package launchpad
 
 import "tickhive/internal/refuse"
 
-// Command is a request to the ledger: one of the plain structs below, complete and in
-// integers. Tokens are named by their workerId (View.Find returns it for a path id).
+// Command is a request to the ledger: one of the structs below, with amounts as integers. A command identifies
+// a token by its workerId (View.Find returns the token of a path id).
 type Command interface{ command() }
 
-// Begin creates the ledger. The time at which it is sequenced is the genesis, block 1.
-// Store sends it once, before every other command.
+// Begin creates the ledger. Its time is the genesis, the start of block 1. Store sends it once, before every
+// other command.
 type Begin struct{}
 
-// Spawn makes a token, its pool and its worker for Owner (docs/contract/launchpad.md#spawn). Zero
-// values mean members that were not sent.
+// Spawn makes a token, its pool and its worker for Owner (docs/contract/launchpad.md#spawn). A zero member was
+// not sent and gets its default.
 type Spawn struct {
 	Owner       Address
 	Name        string
 	Symbol      string
-	TotalSupply string // decimal digits, whole tokens; "" is 1000000000
-	Decimals    int    // 0 is 18
+	TotalSupply string // whole tokens as decimal digits; "" means 1000000000
+	Decimals    int    // 0 means 18
 	PoolSide    Side
-	Metadata    string // a JSON object, kept as sent; "" is none
+	Metadata    string // a JSON object, retained as sent; "" means none
 }
 
-// Deposit credits NATIVE or USBI from outside the ledger.
+// Deposit credits NATIVE or USBI that come from outside the ledger.
 type Deposit struct {
 	To       Address
 	Currency Currency
 	Amount   Amount // > 0
 }
 
-// Withdraw takes NATIVE or USBI out of the ledger.
+// Withdraw debits NATIVE or USBI that leave the ledger.
 type Withdraw struct {
 	From     Address
 	Currency Currency
@@ -43,7 +43,7 @@ type Transfer struct {
 	Amount   Amount // > 0
 }
 
-// AddLiquidity moves tokens and quote currency into a pool; there is no way back.
+// AddLiquidity moves tokens and quote currency into a pool. Liquidity cannot be removed again.
 type AddLiquidity struct {
 	Token       uint32
 	From        Address
@@ -51,13 +51,13 @@ type AddLiquidity struct {
 	QuoteAmount Amount // > 0
 }
 
-// Swap trades with a pool: a buy pays quote for tokens, a sell the other way round.
+// Swap trades with a pool: a buy pays quote currency for tokens, a sell pays tokens for quote currency.
 type Swap struct {
 	Token    uint32
 	From     Address
 	Sell     bool
-	AmountIn Amount // > 0, quote for a buy, token for a sell
-	MinOut   Amount // refuse when less comes out; 0 takes everything
+	AmountIn Amount // > 0; quote currency for a buy, tokens for a sell
+	MinOut   Amount // the swap is refused when less comes out; 0: no minimum
 }
 
 // BuyBoost extends a token's boost by the tier's time.
@@ -66,11 +66,11 @@ type BuyBoost struct {
 	Tier  Tier
 }
 
-// InjectFault makes the next Count spawns fail with SPAWNER_FAILED, on top of those
-// still to fail.
+// InjectFault makes the next Count spawns fail with SPAWNER_FAILED, in addition to the injected faults that
+// remain.
 type InjectFault struct{ Count uint64 }
 
-// Tick applies the changes that are due by time alone; Due makes it.
+// Tick applies the changes that are due by time alone. Due returns it.
 type Tick struct{}
 
 func (Begin) command()        {}
@@ -84,7 +84,7 @@ func (BuyBoost) command()     {}
 func (InjectFault) command()  {}
 func (Tick) command()         {}
 
-// Side is the quote currency of a pool.
+// Side selects the quote currency of a pool.
 type Side uint8
 
 // The pool sides of docs/contract/api.md.
@@ -96,8 +96,8 @@ const (
 
 func (s Side) String() string { return [...]string{"USBI", "wNATIVE"}[s] }
 
-// Currency returns the currency that a pool of this side holds besides its token. One wNATIVE is
-// one NATIVE, so the ledger keeps one balance for both.
+// Currency returns the quote currency of a pool of this side. One wNATIVE is one NATIVE, so the ledger keeps
+// one balance for both.
 func (s Side) Currency() Currency {
 	if s == WNative {
 		return NATIVE
@@ -105,7 +105,7 @@ func (s Side) Currency() Currency {
 	return USBICoin
 }
 
-// parseSide finds a side by its wire name.
+// parseSide returns the side with this wire name.
 func parseSide(name string) (Side, bool) {
 	for s := range Side(sides) {
 		if s.String() == name {
@@ -115,7 +115,7 @@ func parseSide(name string) (Side, bool) {
 	return 0, false
 }
 
-// Currency is one of the ledger's own two currencies.
+// Currency is one of the two currencies that the ledger holds besides tokens.
 type Currency uint8
 
 // The currencies.
@@ -127,7 +127,7 @@ const (
 
 func (c Currency) String() string { return [...]string{"NATIVE", "USBI"}[c] }
 
-// ParseCurrency finds a currency of the ledger by its code.
+// ParseCurrency returns the currency with this code.
 func ParseCurrency(code string) (Currency, bool) {
 	for c := range Currency(currencies) {
 		if c.String() == code {
@@ -137,11 +137,11 @@ func ParseCurrency(code string) (Currency, bool) {
 	return 0, false
 }
 
-// RecordKind says what a Record did.
+// RecordKind is the kind of a Record.
 type RecordKind uint8
 
-// The records, one for each command that changes something. RecFault is a spawn that an
-// injected fault refused.
+// The kinds of records: one for each command that changes the ledger, and RecFault for a spawn that an injected
+// fault refused.
 const (
 	RecBegin RecordKind = iota
 	RecSpawn
@@ -157,36 +157,36 @@ const (
 	recordKinds
 )
 
-// Record is one accepted command with everything that was decided about it, so that
-// Apply asks nothing but the state. Members that do not belong to the kind are zero.
+// Record is one accepted command with every decision that Plan made, so that Apply needs only the record and
+// the state. Members that do not belong to the kind are zero.
 type Record struct {
 	Kind   RecordKind
 	TimeNs int64
 
-	Seed  uint64 // begin
-	Spawn *Spawn // spawn: every default filled in
-	Fee   Amount // spawn: NATIVE taken
+	Seed  uint64 // kind begin
+	Spawn *Spawn // kind spawn; every default is filled in
+	Fee   Amount // kind spawn: NATIVE that the owner pays
 
-	Token    uint32   // transfer, liquidity, swap, boost
-	From, To Address  // who pays, who gets
-	Currency Currency // deposit, withdraw
-	Sell     bool     // swap
-	In       Amount   // deposit, withdraw, transfer; swap: in; liquidity: tokens
-	Out      Amount   // swap: out; liquidity: quote
-	Tier     Tier     // boost
-	Count    uint64   // inject
+	Token    uint32   // kinds transfer, liquidity, swap, boost: workerId
+	From, To Address  // the account that pays; the account that receives
+	Currency Currency // kinds deposit, withdraw
+	Sell     bool     // kind swap
+	In       Amount   // kinds deposit, withdraw, transfer: the amount; swap: paid in; liquidity: tokens
+	Out      Amount   // kind swap: paid out; liquidity: quote currency
+	Tier     Tier     // kind boost
+	Count    uint64   // kind inject: number of faults
 }
 
-// Result holds the complete outcome of a command for its caller: a View that is read
-// afterwards may show a later state.
+// Result holds the complete outcome of a command for its caller. A View that is read afterwards may already
+// show a later state.
 type Result struct {
-	Refused *refuse.Refusal // RecFault: the outcome is a refusal that was recorded
-	Token   *Token          // spawn, liquidity, swap, boost: after the command
-	In, Out Amount          // swap: paid and received
-	Price   Amount          // swap: quote per token
-	Block   int64           // swap
-	Balance Amount          // deposit, withdraw: of the account, after the command
+	Refused *refuse.Refusal // kind RecFault: the refusal that was recorded
+	Token   *Token          // spawn, liquidity, swap, boost: the token after the command
+	In, Out Amount          // swap: the amounts paid and received
+	Price   Amount          // swap: quote currency per token
+	Block   int64           // swap: the block
+	Balance Amount          // deposit, withdraw: the account's balance after the command
 	TxHash  Hash            // spawn, transfer, liquidity, swap
-	// Fact is the change for the hive to fold; nil when no token changed.
+	// Fact is the change that the hive must fold; nil when no token changed.
 	Fact *Fact
 }

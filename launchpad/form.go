@@ -13,14 +13,14 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// SpawnForm is the body of a spawn, member by member as it was sent: nil for a missing
-// one, else its JSON text. The edge has already refused unknown and duplicate members.
+// SpawnForm holds the members of a spawn's body as JSON text; nil for a missing member. The handler has already
+// refused unknown and duplicate members.
 type SpawnForm struct {
 	Name, Symbol, TotalSupply, Decimals, PoolSide, Metadata json.RawMessage
 }
 
-// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one. The
-// spawn it returns has no owner yet.
+// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one. The caller sets
+// Owner of the result.
 func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	var s Spawn
 	var ok bool
@@ -60,7 +60,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	return s, nil
 }
 
-// check applies the same rules to a spawn that was not parsed from JSON (simulation).
+// check applies the rules of Parse to a Spawn that does not come from JSON (simulation).
 func (s *Spawn) check() *refuse.Refusal {
 	for _, rej := range []*refuse.Refusal{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
 		if rej != nil {
@@ -124,8 +124,8 @@ func decimalsWrong() *refuse.Refusal { return refuse.Param("decimals", "decimals
 
 func sideWrong() *refuse.Refusal { return refuse.Param("poolSide", "poolSide is USBI or wNATIVE.") }
 
-// checkMetadata refuses metadata that is not an object of at most 4 KiB, or whose known members
-// (three) have a wrong form.
+// checkMetadata refuses metadata that is no object, is longer than 4 KiB, or has a known member of a wrong
+// form.
 func checkMetadata(raw string) *refuse.Refusal {
 	if raw == "" {
 		return nil
@@ -153,7 +153,7 @@ func checkMetadata(raw string) *refuse.Refusal {
 	return nil
 }
 
-// isPublicURI checks the form alone; nothing is ever fetched.
+// isPublicURI reports whether text has the form of a public URI. The program never fetches it.
 func isPublicURI(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {

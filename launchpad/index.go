@@ -8,13 +8,13 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Sort is an order of the token list, descending, ties by address ascending.
+// Sort is an order of the token list: descending by one figure, ties ascending by address.
 type Sort uint8
 
 // The sorts of docs/contract/api.md.
 const (
-	Recent Sort = iota // spawnedAt
-	Volume             // volume24h
+	Recent Sort = iota // by spawnedAt
+	Volume             // by volume24h
 	TVL
 	Holders
 	sorts
@@ -24,13 +24,13 @@ var sortNames = [sorts]string{"recent", "volume", "tvl", "holders"}
 
 func (s Sort) String() string { return sortNames[s] }
 
-// filter is one combination of the filters: pool side (or any) with or without "only
-// boosted". Each has an index of its own, so no query skips what it does not want.
+// filter is one combination of the list's two filters: pool side (one or any) and "only boosted" (on or off).
+// Each combination has its own index, so a query reads only matching tokens.
 type filter uint8
 
 const filters = (sides + 1) * 2
 
-// filterOf returns the filter for a pool side (nil: any) and "only boosted".
+// filterOf returns the filter of a pool side (nil: any) and "only boosted".
 func filterOf(side *Side, boosted bool) filter {
 	c := filter(0)
 	if side != nil {
@@ -49,7 +49,7 @@ func (c filter) matches(t *Token) bool {
 	return c < 2 || Side(c/2-1) == t.Side
 }
 
-// place is a token's position under one sort.
+// place is a token's key in one index: its figure and its address.
 type place struct {
 	value fixed.U128
 	id    *Ident
@@ -77,13 +77,13 @@ func placeOf(t *Token, by Sort) place {
 	return p
 }
 
-// index holds every token's place under each sort in each filter that matches it.
+// index holds, for each Sort and each filter, the places of the matching tokens.
 type index [sorts][filters]*btree.BTreeG[place]
 
 func newIndex() (ix index) {
 	for by := range ix {
 		for c := range ix[by] {
-			// No lock: the writer is one goroutine and readers have copies.
+			// No lock is needed: one goroutine writes, and readers have copies.
 			ix[by][c] = btree.NewBTreeGOptions(placeBefore, btree.Options{NoLocks: true, Degree: degree})
 		}
 	}
@@ -110,8 +110,8 @@ func (ix *index) add(t *Token) {
 	}
 }
 
-// change moves a token from the places of before to the places of t. It leaves equal places
-// alone: most changes move one sort, many none.
+// change replaces the places of before by the places of t, the token's next version. It skips equal places:
+// most changes affect one Sort, many affect none.
 func (ix *index) change(before, t *Token) {
 	for by := range Sort(sorts) {
 		from, to := placeOf(before, by), placeOf(t, by)
@@ -130,7 +130,7 @@ func (ix *index) change(before, t *Token) {
 	}
 }
 
-// rank counts the places of tr before p.
+// rank returns the number of places in tr before p.
 func rank(tr *btree.BTreeG[place], p place) int {
 	lo, hi := 0, tr.Len()
 	for lo < hi {

@@ -16,12 +16,12 @@ type ListQuery struct {
 	Page     int64
 	PageSize int64
 	Sort     Sort
-	Side     *Side // nil: any
-	Boosted  bool  // only boosted ones; false filters nothing
+	Side     *Side // nil: any side
+	Boosted  bool  // true: only boosted tokens; false: all tokens
 	AsOf     *int64
 }
 
-// Check refuses numbers out of range.
+// Check refuses members that are out of range.
 func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
 	case q.Page < 1:
@@ -34,7 +34,7 @@ func (q *ListQuery) Check() *refuse.Refusal {
 	return nil
 }
 
-// offset returns the number of rows before the page; a page beyond any list saturates.
+// offset returns the number of rows before the page. It saturates for a page beyond any list.
 func (q *ListQuery) offset() int {
 	if q.Page-1 > MaxTokens {
 		return MaxTokens
@@ -42,12 +42,12 @@ func (q *ListQuery) offset() int {
 	return int(q.Page-1) * int(q.PageSize)
 }
 
-// maxRanked bounds the tokens that a page with asOf looks up one by one; with more on
-// both sides of N one walk over the index (10,000 places: a quarter millisecond) is
-// cheaper.
+// maxRanked bounds the tokens whose rank in the index is looked up one by one for a page with asOf. When more
+// tokens than this are visible and more are hidden, a walk over the whole index is cheaper (10,000 places: a
+// quarter of a millisecond).
 const maxRanked = 512
 
-// TokenList is a page of tokens, the number of rows on all pages, and the X-As-Of of the list.
+// TokenList is a page of tokens, with the number of rows on all pages and the list's X-As-Of.
 type TokenList struct {
 	Items            []*Token
 	TotalItems, AsOf int64
@@ -77,8 +77,8 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 	return out
 }
 
-// head returns X-As-Of: the largest list block that every later spawn will exceed (the next
-// one gets max(block then, last + 1)).
+// head returns X-As-Of: the largest list block that every later spawn exceeds. The next spawn gets the current
+// block or the last list block + 1, whichever is larger.
 func (v *View) head(nowNs int64) int64 {
 	return max(blockAt(v.genesisNs, nowNs)-1, v.listBlock)
 }
@@ -86,8 +86,8 @@ func (v *View) head(nowNs int64) int64 {
 // AsOf returns the X-As-Of of a list at nowNs.
 func (v *View) AsOf(nowNs int64) int64 { return v.head(v.at(nowNs)) }
 
-// AsOfNewest returns the X-As-Of of a list at nowNs that has the workerIds up to newest,
-// which may be fewer than the view has: the hive's view is a moment older.
+// AsOfNewest returns the X-As-Of of a list at nowNs that ends with the workerId newest. The view may have more
+// tokens, because the caller's hive view is older.
 func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
 	if int(newest) >= len(v.idents) {
 		return v.AsOf(nowNs)
@@ -95,20 +95,19 @@ func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
 	return v.idents[newest].ListBlock - 1
 }
 
-// NewestAsOf returns the workerId of the newest token of a list with asOf = block, 0 when it
-// is empty.
+// NewestAsOf returns the workerId of the newest token in a list with asOf = block, 0 when that list is empty.
 func (v *View) NewestAsOf(block int64) uint32 {
 	return uint32(sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > block }))
 }
 
-// pageAsOf returns a page of the first visible tokens only. Tokens are numbered in the order
-// of list blocks, so these are the workerIds up to visible.
+// pageAsOf returns a page of the first visible tokens only. Workers are numbered in the order of list blocks,
+// so these are the workerIds 1 to visible.
 func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	tr := v.index[q.Sort][c]
 	later := v.idents[visible:]
-	skip := 0 // places at the front that are all too late
+	skip := 0 // number of places at the front of the index whose tokens are all hidden
 	if q.Sort == Recent && visible > 0 {
-		// Tokens spawned in a later second precede every visible one.
+		// Under Recent, all tokens spawned in a later second come before the visible ones.
 		edge := v.idents[visible-1].SpawnedSec
 		first := sort.Search(len(later), func(i int) bool { return later[i].SpawnedSec > edge })
 		if first < len(later) {
@@ -137,7 +136,7 @@ func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	return walkPage(tr, visible, q.offset(), int(q.PageSize))
 }
 
-// ranks returns the ranks of the tokens of ids that the filter matches, ascending.
+// ranks returns, ascending, the ranks of those tokens of ids that the filter matches.
 func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, ids []*Ident) []int {
 	var out []int
 	for _, id := range ids {
@@ -149,8 +148,8 @@ func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, ids []*Ident) [
 	return out
 }
 
-// slicePage reads size places from offset on, as if the hidden ranks (ascending) were
-// not there. The cost is the page and the hidden ones, not the offset.
+// slicePage returns size places from offset on and skips the hidden ranks (ascending). Its cost depends on the
+// page and the hidden ranks, not on the offset.
 func slicePage(tr *btree.BTreeG[place], offset, size int, hidden []int) []*Ident {
 	for len(hidden) > 0 && hidden[0] <= offset {
 		offset++
@@ -173,7 +172,7 @@ func slicePage(tr *btree.BTreeG[place], offset, size int, hidden []int) []*Ident
 	return page
 }
 
-// walkPage counts through the whole index.
+// walkPage returns a page by a walk over the whole index; it skips tokens with a workerId above visible.
 func walkPage(tr *btree.BTreeG[place], visible, offset, size int) (page []*Ident, total int64) {
 	tr.Scan(func(p place) bool {
 		if int(p.id.No) > visible {

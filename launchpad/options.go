@@ -6,31 +6,31 @@ import "errors"
 const (
 	// MaxTokens bounds memory: about 2 KB a token with its index entries.
 	MaxTokens = 1 << 20
-	// MaxWindowMarks bounds the swaps remembered for the 24 h windows (one mark per
-	// token and second, 48 bytes). Full: swaps are refused until some have left.
+	// MaxWindowMarks bounds the marks of the 24 h windows: one mark of 48 bytes per token and second with a
+	// swap. When it is reached, swaps are refused until marks have left.
 	MaxWindowMarks = 1 << 22
-	// MaxMetadata is the size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
+	// MaxMetadata is the largest size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
 	MaxMetadata = 4096
-	// MaxBoostAheadSec: boosts cannot be stacked more than ten years ahead.
+	// MaxBoostAheadSec limits how far ahead repeated boosts can extend a boost: ten years.
 	MaxBoostAheadSec = 10 * 366 * 86400
-	// MaxFaults limits the injected faults, the coming spawns that are to fail.
+	// MaxFaults limits the injected faults that have not been used yet.
 	MaxFaults = 1_000_000
 	// MaxPageSize is the largest page of the token list.
 	MaxPageSize = 100
-	// fullSec is the Retry-After of a refusal because a limit is reached: only time or an
-	// operator helps.
+	// fullSec is the Retry-After, in seconds, of a refusal because a limit is reached. Only time or an operator
+	// resolves it.
 	fullSec = 60
-	// DefaultPageSize of the token list (docs/contract/launchpad.md#tokens).
+	// DefaultPageSize is the page size of the token list (docs/contract/launchpad.md#tokens).
 	DefaultPageSize = 20
 )
 
 // Options holds the configuration of the launchpad. It is not durable: a changed fee or
 // cooldown applies to new commands from the next start on.
 type Options struct {
-	Fee        Amount // NATIVE per spawn, launchpad.fee
-	CooldownNs int64  // between two spawns of an address, launchpad.cooldown
-	NativeUSD  Amount // USD per NATIVE in 10^-18, launchpad.native_usd
-	Seed       uint64 // of addresses and hashes; fixed for a data directory by its first record
+	Fee        Amount // NATIVE that a spawn costs (launchpad.fee)
+	CooldownNs int64  // minimum time between two spawns of an address (launchpad.cooldown)
+	NativeUSD  Amount // price of one NATIVE in 10^-18 USD (launchpad.native_usd)
+	Seed       uint64 // seed of addresses and hashes; a data directory's first record fixes it
 }
 
 // DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
@@ -38,7 +38,7 @@ func DefaultOptions() Options {
 	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
 }
 
-// Validate reports an option outside of its limits.
+// Validate reports an option that is out of range.
 func (o *Options) Validate() error {
 	switch {
 	case o.CooldownNs < 0 || o.CooldownNs > 366*86400*secondNs:
@@ -51,5 +51,5 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// maxBalance is the largest balance of NATIVE or USBI that a deposit may make.
+// maxBalance is the largest balance of NATIVE or USBI that a deposit may lead to.
 var maxBalance, _ = ParseAmount("100000000000000000000")

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// swapOut applies the pool formula of docs/contract/launchpad.md#pools, integers of 10^-18:
+// swapOut returns the amount that a pool pays for in (docs/contract/launchpad.md#pools), in units of 10^-18:
 // in' = in - ceil(in x feeTier / 10^6), out = floor(reserveOut x in' / (reserveIn + in')).
 func swapOut(reserveIn, reserveOut, in Amount) Amount {
 	v := in.Big()
@@ -23,7 +23,7 @@ func swapOut(reserveIn, reserveOut, in Amount) Amount {
 	return out
 }
 
-// planSwap checks in the order of the error table: amounts, token, pool, funds, minOut.
+// planSwap makes its checks in the order of the contract's error table: amounts, token, pool, funds, minOut.
 func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 	if cmd.AmountIn.IsZero() {
 		return Record{}, amountWrong("amountIn")
@@ -94,8 +94,8 @@ func (s *State) applySwap(rec *Record, res *Result) {
 	res.Fact = t.fact(s.seq)
 }
 
-// planLiquidity takes both amounts of the first liquidity; later ones enter in the
-// pool's ratio, rounded down, and the excess of one side stays with the giver.
+// planLiquidity accepts both amounts of the first liquidity in full. For later liquidity it lowers one amount
+// to the pool's ratio, rounded down; the payer keeps the difference.
 func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 	if cmd.TokenAmount.IsZero() {
 		return Record{}, amountWrong("tokenAmount")
@@ -138,7 +138,7 @@ func (s *State) applyLiquidity(rec *Record, res *Result) {
 	res.Token = t
 }
 
-// inRatio lowers one of the two amounts to the pool's ratio, rounded down.
+// inRatio lowers one of the two amounts so that they have the pool's ratio, rounded down.
 func inRatio(t *Token, tokens, quote Amount) (Amount, Amount) {
 	wanted := tokens.Big()
 	wanted.Mul(wanted, t.ReserveQuote.Big()).Quo(wanted, t.ReserveToken.Big())
@@ -146,6 +146,6 @@ func inRatio(t *Token, tokens, quote Amount) (Amount, Amount) {
 		quote, _ = AmountFromBig(wanted)
 		return tokens, quote
 	}
-	// quote is below what tokens would need, so this is at most tokens and fits.
+	// quote is less than the tokens need, so the result is at most tokens and fits.
 	return mulDiv(quote, t.ReserveToken, t.ReserveQuote), quote
 }

@@ -6,8 +6,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// AppendSnapshot appends the whole state in canonical order: equal states give equal
-// bytes. Indexes, holder counts and USD figures are not in it; they follow from the rest.
+// AppendSnapshot appends the encoding of the whole state. Equal states give equal bytes. Indexes, counts of
+// holders and USD figures are derived, so they are not in it.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	c := wire.Writer(dst)
 	s.codeHead(c)
@@ -35,8 +35,8 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// decodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
-// does not add up (Check). opt holds the options, which are not durable.
+// decodeSnapshot rebuilds a state from the bytes of AppendSnapshot and returns an error when Check finds it
+// inconsistent. opt holds the options, which snapshots do not contain.
 func decodeSnapshot(b []byte, opt Options) (*State, error) {
 	s := newState(opt)
 	c := wire.Reader(b)
@@ -93,7 +93,7 @@ func (s *State) codeHead(c *wire.Coder) {
 	}
 }
 
-// code leaves out what follows from the place in the list: the number.
+// code encodes or decodes an Ident without its number, which its place in the list determines.
 func (id *Ident) code(c *wire.Coder) {
 	c.I64(&id.ListBlock)
 	c.I64(&id.SpawnedSec)

@@ -2,9 +2,8 @@ package launchpad
 
 import "tickhive/internal/refuse"
 
-// planSpawn makes the checks of docs/contract/launchpad.md#spawn behind the credentials, in order:
-// body, SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, and last the injected fault, whose record
-// is the only trace of the attempt.
+// planSpawn makes the checks of docs/contract/launchpad.md#spawn after authentication, in order: body,
+// SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, injected fault. The record of a fault only counts the fault.
 func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -68,7 +67,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	res.Fact = t.fact(s.seq)
 }
 
-// addToken enters a new token into everything that is looked up; its pool is empty.
+// addToken adds a new token, with an empty pool, to every list and index.
 func (s *State) addToken(id *Ident) *Token {
 	s.idents = append(s.idents, id)
 	s.symbols[id.Symbol] = id.No
@@ -82,6 +81,6 @@ func (s *State) addToken(id *Ident) *Token {
 
 // spawner holds the spawn history of an address.
 type spawner struct {
-	LastSec int64 // spawnedAt of its last token: the cooldown counts from there
-	Count   int64 // its tokens
+	LastSec int64 // time of the last spawn (spawnedAt), Unix seconds; the cooldown begins here
+	Count   int64 // number of tokens that the address spawned
 }

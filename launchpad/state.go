@@ -15,28 +15,27 @@ type State struct {
 	begun         bool
 	seed          uint64
 	genesisNs     int64
-	nowNs         int64  // of the last record
-	seq           uint64 // records applied
-	position      uint64 // ledger transactions so far
+	nowNs         int64  // time of the last record, Unix ns
+	seq           uint64 // number of records applied
+	position      uint64 // number of ledger transactions so far
 	lastListBlock int64
-	faults        uint64 // spawns still to fail
+	faults        uint64 // number of coming spawns that injected faults will refuse
 	totals        [currencies]Total
 
 	idents    []*Ident                    // by workerId - 1; shared, append-only
 	tokens    *btree.Map[uint32, *Token]  // by workerId; shared
 	byAddress *btree.Map[string, uint32]  // token address -> workerId; shared
-	balances  *btree.Map[string, Amount]  // balanceKey; shared
-	spawners  *btree.Map[string, spawner] // address; shared
+	balances  *btree.Map[string, Amount]  // key: balanceKey; shared
+	spawners  *btree.Map[string, spawner] // key: address; shared
 	index     index                       // shared
 	symbols   map[string]uint32
 	window    window
-	boostEnds *btree.Map[uint64, struct{}] // boostKey of running boosts
+	boostEnds *btree.Map[uint64, struct{}] // running boosts; key: boostKey
 
 	published atomic.Pointer[View]
 }
 
-// degree keeps a node of the shared trees small, because each change after a publish
-// copies the nodes on its path.
+// degree is small, because each change after a publish copies the nodes on its path.
 const degree = 16
 
 // newState returns an empty ledger. opt must be valid.
@@ -66,8 +65,7 @@ func (s *State) nextTxHash() Hash {
 	return derive("tx", s.seed, s.position)
 }
 
-// edit returns a copy of a token for a change; put publishes it among the tokens and in the
-// indexes. Views still have the previous version.
+// edit returns a copy of a token to be changed; put then stores it. Views keep the previous version.
 func (s *State) edit(no uint32) *Token {
 	t, ok := s.tokens.Get(no)
 	if !ok {
@@ -82,7 +80,8 @@ func (s *State) put(t *Token) {
 	s.index.change(before, t)
 }
 
-// NextNs returns the time at which the next boost ends or swap leaves its window, 0 when none does.
+// NextNs returns the time at which the next boost ends or the next swap leaves its window, 0 when there is
+// none.
 func (s *State) NextNs() int64 {
 	next := s.window.nextExpiry()
 	if k, _, ok := s.boostEnds.Min(); ok {
@@ -93,5 +92,5 @@ func (s *State) NextNs() int64 {
 	return next * secondNs
 }
 
-// Due returns the Tick that carries out everything due.
+// Due returns the Tick that applies all due changes.
 func (s *State) Due(int64) []Command { return []Command{Tick{}} }

@@ -6,17 +6,17 @@ import (
 	"tickhive/internal/durable"
 )
 
-// Store is the ledger behind its log: Do carries out a Command durably, Tick moves a virtual
-// clock.
+// Store is the durable ledger: Do carries out a Command and returns when it is durable, Tick applies due
+// changes on a virtual clock.
 type Store struct {
 	*durable.Store[Command, Record, Result]
 	state *State
 }
 
-// machine is State as the store sees it.
+// machine is the interface through which durable.Store uses State.
 type machine = durable.State[Command, Record, Result]
 
-// StoreOptions opens a Store. RecordVersion of its Log is set by OpenStore.
+// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
 type StoreOptions struct {
 	Options
 	durable.Config
@@ -45,11 +45,11 @@ func OpenStore(o StoreOptions) (*Store, error) {
 // View returns the last published state: durable, one atomic load, never nil.
 func (s *Store) View() *View { return s.state.published.Load() }
 
-// Fold runs f on the state in the store's goroutine, without a record (durable.Store.Fold).
+// Fold runs f on the state, in the store's goroutine and without a record (durable.Store.Fold).
 func (s *Store) Fold(f func(*State)) error { return s.Store.Fold(func() { f(s.state) }) }
 
-// Do does the same as Store.Do, but returns a recorded refusal (an injected fault) as an error too:
-// callers see every *refuse.Refusal in one place.
+// Do calls st.Do and returns a recorded refusal (an injected fault) as the error, so that callers find every
+// *refuse.Refusal in one place.
 func Do(st *Store, cmd Command) (Result, error) {
 	res, err := st.Do(cmd)
 	if err == nil && res.Refused != nil {

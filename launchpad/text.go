@@ -11,17 +11,17 @@ import (
 // Decimals is the number of fractional digits of every amount.
 const Decimals = 18
 
-// maxWholeDigits: the largest supply, 10^30, has 31 digits.
+// maxWholeDigits is the number of digits of the largest supply, 10^30.
 const maxWholeDigits = 31
 
-// parseDigits is the most digits before the point that fixed.Parse reads.
+// parseDigits is the number of digits before the point that fixed.Parse accepts.
 const parseDigits = 20
 
-// errAmount is a text that is not `[0-9]{1,31}(\.[0-9]{1,18})?`.
+// errAmount reports a text that does not have the form `[0-9]{1,31}(\.[0-9]{1,18})?`.
 var errAmount = errors.New("not a decimal of the form [0-9]{1,31}(.[0-9]{1,18})?")
 
-// ParseAmount reads a decimal exactly. The whole part may have 31 digits and not only
-// the 20 of other inputs, because token amounts reach 10^30.
+// ParseAmount reads a decimal exactly. The whole part may have 31 digits, because token amounts reach 10^30;
+// other inputs allow 20.
 func ParseAmount(s string) (Amount, error) {
 	whole, _, _ := strings.Cut(s, ".")
 	if len(whole) > maxWholeDigits || strings.Contains(s, "-") {
@@ -33,7 +33,7 @@ func ParseAmount(s string) (Amount, error) {
 		if err != nil {
 			return Amount{}, errAmount
 		}
-		high, _ = AmountFromBig(new(big.Int).Mul(amountOf(v).Big(), pow10(parseDigits))) // 49 digits: below 2^163
+		high, _ = AmountFromBig(new(big.Int).Mul(amountOf(v).Big(), pow10(parseDigits))) // fits: 49 digits, below 2^163
 		s = s[n:]
 	}
 	v, err := fixed.Parse(s)
@@ -43,7 +43,7 @@ func ParseAmount(s string) (Amount, error) {
 	return high.Add(amountOf(v)), nil
 }
 
-// amountOf converts a value of fixed.Parse, which is not negative.
+// amountOf converts a non-negative value of fixed.Parse.
 func amountOf(v fixed.I128) Amount { return Amount{[4]uint64{v.Lo, uint64(v.Hi)}} }
 
 func isDigits(s string) bool {
@@ -55,8 +55,8 @@ func isDigits(s string) bool {
 	return true
 }
 
-// String returns the shortest fixed-point text with at least one fractional digit: 0.001,
-// 10.0, 0.0 (docs/contract/market-data.md#decimals).
+// String returns the shortest decimal with at least one fractional digit: 0.001, 10.0, 0.0
+// (docs/contract/market-data.md#decimals).
 func (a Amount) String() string {
 	s := a.Big().String()
 	if pad := Decimals + 1 - len(s); pad > 0 {
@@ -72,7 +72,7 @@ func (a Amount) String() string {
 // Whole returns the number of whole units, without a fraction.
 func (a Amount) Whole() *big.Int { return new(big.Int).Quo(a.Big(), pow10(Decimals)) }
 
-// quoHalfEven returns a / b rounded half to even; a >= 0, b > 0. a is overwritten.
+// quoHalfEven returns a / b rounded half to even, for a >= 0 and b > 0. It overwrites a.
 func quoHalfEven(a, b *big.Int) *big.Int {
 	q, r := a.QuoRem(a, b, new(big.Int))
 	half := r.Lsh(r, 1).Cmp(b)
@@ -84,8 +84,8 @@ func quoHalfEven(a, b *big.Int) *big.Int {
 
 func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// quotient returns a / b with 18 digits, half even. b == 0 panics. A quote amount is below 10^50
-// units, so the quotient fits.
+// quotient returns a / b with 18 decimals, rounded half to even. The quotient fits, because a quote amount is
+// below 10^50 units. It panics when b is 0.
 func quotient(a, b Amount) Amount {
 	q, ok := AmountFromBig(quoHalfEven(new(big.Int).Mul(a.Big(), pow10(Decimals)), b.Big()))
 	if !ok {

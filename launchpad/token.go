@@ -5,13 +5,13 @@ import "tickhive/internal/refuse"
 // FirstAgentNFT is the agentNftId of workerId 1.
 const FirstAgentNFT = 10001
 
-// FeeTier of every pool, in 10^-6 of the input.
+// FeeTier is the fee of every pool, in 10^-6 of the amount paid in.
 const FeeTier = 10000
 
 // Ident holds the members of a token that never change. Published; immutable.
 type Ident struct {
 	No         uint32 // workerId, from 1
-	ListBlock  int64  // strictly rising; asOf compares with it
+	ListBlock  int64  // strictly increasing; a list with asOf shows tokens up to this block
 	SpawnedSec int64  // Unix seconds
 	Address    Address
 	Pool       Address
@@ -20,13 +20,13 @@ type Ident struct {
 	Supply     Amount
 	Name       string
 	Symbol     string
-	Metadata   string // JSON object, "" when none was sent
+	Metadata   string // a JSON object, "" when none was sent
 }
 
-// AgentNFT returns the token's id in the agent registry, the :tokenId of the routes.
+// AgentNFT returns the token's id in the agent registry, which routes use as :tokenId.
 func (id *Ident) AgentNFT() uint64 { return FirstAgentNFT - 1 + uint64(id.No) }
 
-// noOfNFT returns the workerId that belongs to a registry id; 0 when none can.
+// noOfNFT returns the workerId of a registry id, 0 when no token can have that id.
 func noOfNFT(nft uint64) uint32 {
 	if nft < FirstAgentNFT || nft-FirstAgentNFT >= MaxTokens {
 		return 0
@@ -34,30 +34,30 @@ func noOfNFT(nft uint64) uint32 {
 	return uint32(nft - FirstAgentNFT + 1)
 }
 
-// Token is one version of a token: a change makes a new one, so that published ones
-// stay. Everything is as of the view that holds it.
+// Token is one version of a token. A change makes a new version, so that published versions never change. Its
+// figures are as of the time of the view that holds it.
 type Token struct {
 	*Ident
 	ReserveToken Amount
 	ReserveQuote Amount
-	Window       Amount // sum of quote amounts in the 24 h window
+	Window       Amount // sum of the quote amounts of swaps in the 24 h window
 	LastTradeSec int64  // Unix seconds, 0: never
-	Holders      int64  // addresses with a balance, the pool left out
+	Holders      int64  // number of addresses with a balance, not counting the pool
 
-	BoostUntilSec int64 // expiresAt of the last boost, 0: never
+	BoostUntilSec int64 // end of the last boost (expiresAt), 0: never boosted
 	BoostTier     Tier
-	Boosted       bool // active at the view's time
+	Boosted       bool // the boost is running at the view's time
 
-	TVL    cents // hundredths of a USD; derived
-	Volume cents // of the 24 h window, hundredths of a USD; derived
+	TVL    cents // hundredths of a USD; computed by derive
+	Volume cents // volume of the 24 h window in hundredths of a USD; computed by derive
 }
 
 func unknownToken() *refuse.Refusal { return refuse.Missing("id", "No token has this id.") }
 
-// Empty reports a pool that was never given liquidity.
+// Empty reports whether the pool has never received liquidity.
 func (t *Token) Empty() bool { return t.ReserveToken.IsZero() }
 
-// Price returns the pool's quote per token; ok is false when the pool is empty.
+// Price returns the pool's price in quote currency per token; ok is false when the pool is empty.
 func (t *Token) Price() (price Amount, ok bool) {
 	if t.Empty() {
 		return Amount{}, false
@@ -65,26 +65,25 @@ func (t *Token) Price() (price Amount, ok bool) {
 	return quotient(t.ReserveQuote, t.ReserveToken), true
 }
 
-// derive fills in the printed figures after reserves or window have changed.
+// derive computes the USD figures after the reserves or the window have changed.
 func (t *Token) derive(o *Options) {
 	t.TVL = o.usdCents(t.ReserveQuote, t.Side, 2)
 	t.Volume = o.usdCents(t.Window, t.Side, 1)
 }
 
-// asset returns a token's place among the ledger's assets, behind the two currencies.
+// asset returns the token's number among the assets, which follows the numbers of the two currencies.
 func (id *Ident) asset() asset { return asset(currencies - 1 + id.No) }
 
-// Fact holds what the hive needs to derive a worker: identity, and the two times that count
-// as activity. Every member is fixed or only grows, so facts may be folded in any order and
-// more than once.
+// Fact holds what the hive must know of a token: the worker's identity and the two times that count as
+// activity. Each member is constant or only grows, so facts may be folded in any order and more than once.
 type Fact struct {
-	Seq         uint64   // of the launchpad's record
+	Seq         uint64   // number of the launchpad's record
 	WorkerID    uint32   // from 1
-	Token       [20]byte // address
+	Token       [20]byte // the token's address
 	Symbol      string
-	DeployedSec int64 // Unix seconds, spawnedAt
-	SwapSec     int64 // last swap, Unix seconds, 0: never
-	BoostSec    int64 // end of the last boost, Unix seconds, 0: never
+	DeployedSec int64 // spawnedAt, Unix seconds
+	SwapSec     int64 // time of the last swap, Unix seconds, 0: never
+	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
 }
 
 func (t *Token) fact(seq uint64) *Fact {

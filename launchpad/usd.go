@@ -6,14 +6,13 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// cents is an amount in hundredths of a USD, rounded half even to two digits
-// (docs/contract/launchpad.md#pools). Rows are sorted by this printed figure, so that rows which
-// read the same are in the order of their addresses.
+// cents is an amount in hundredths of a USD, rounded half to even (docs/contract/launchpad.md#pools). Lists
+// sort by this rounded figure, so that rows which print the same figure are ordered by address.
 type cents = fixed.U128
 
 var maxCents = cents{Hi: 1<<64 - 1, Lo: 1<<64 - 1}
 
-// usdCents returns times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
+// usdCents returns times x quote in USD. 1 USBI is 1 USD, 1 wNATIVE is NativeUSD.
 func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	if quote.IsZero() {
 		return cents{}
@@ -27,7 +26,7 @@ func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	}
 	v = quoHalfEven(v, unit)
 	if v.BitLen() > 128 {
-		return maxCents // beyond 10^36 USD only the order at the top is lost
+		return maxCents // above 10^36 USD all figures are equal, so only the order among them is lost
 	}
 	lo := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
 	return cents{Hi: v.Rsh(v, 64).Uint64(), Lo: lo}

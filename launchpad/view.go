@@ -6,9 +6,9 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the ledger as readers see it: immutable, complete, from one instant. Queries
-// take the process clock's time; a view is exact up to NextNs, and a query that
-// arrives later (the timer is about to fire) is answered as of the last instant before NextNs.
+// View is the complete state of the ledger at one instant; immutable. Queries take the time of the process
+// clock. A view is exact up to NextNs. A query that arrives later, before the due changes are applied, gets the
+// state of the last instant before NextNs.
 type View struct {
 	opt       Options
 	seed      uint64
@@ -30,8 +30,8 @@ type View struct {
 // Publish stores the current View for readers.
 func (s *State) Publish() { s.published.Store(s.View()) }
 
-// View returns the state as readers see it. The copies are O(1): nodes are shared until one side of a
-// copy changes them, and only the state ever does.
+// View returns the current state. It copies in O(1): trees share nodes until one copy changes them, and only
+// State changes its copy.
 func (s *State) View() *View {
 	return &View{
 		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
@@ -53,10 +53,10 @@ func (v *View) Seq() uint64 { return v.seq }
 // Len returns the number of tokens.
 func (v *View) Len() int { return len(v.idents) }
 
-// Options returns the current fee, cooldown and rate.
+// Options returns the fee, the cooldown and the USD rate.
 func (v *View) Options() Options { return v.opt }
 
-// at returns the instant as of which the view answers a query of nowNs.
+// at returns the time for which the view answers a query at nowNs.
 func (v *View) at(nowNs int64) int64 {
 	if v.nextNs != 0 && nowNs >= v.nextNs {
 		return v.nextNs - 1
@@ -64,7 +64,7 @@ func (v *View) at(nowNs int64) int64 {
 	return max(nowNs, v.nowNs)
 }
 
-// Find resolves a path id: a token's address in any case, or its NFT id.
+// Find returns the token of a path id: a token's address in either case, or its NFT id.
 func (v *View) Find(id string) (*Token, bool) {
 	if a, ok := ParseAddress(id); ok {
 		no, found := v.byAddress.Get(key(a))
@@ -83,7 +83,7 @@ func (v *View) Find(id string) (*Token, bool) {
 	return v.tokens.Get(noOfNFT(nft))
 }
 
-// ByNFT returns the token of an agentNftId.
+// ByNFT returns the token with this agentNftId.
 func (v *View) ByNFT(nft uint64) (*Token, bool) { return v.tokens.Get(noOfNFT(nft)) }
 
 // Balance returns an account's NATIVE or USBI.
@@ -116,11 +116,11 @@ func (v *View) Holdings(a Address, yield func(t *Token, amount Amount) bool) {
 	})
 }
 
-// Totals returns the sums of NATIVE and USBI, in this order.
+// Totals returns the sums of NATIVE, then of USBI.
 func (v *View) Totals() []Total { return append([]Total(nil), v.totals[:]...) }
 
-// Facts calls yield with the present fact of every token, by workerId: all that a hive
-// needs to know, whatever it has seen before.
+// Facts calls yield with the current fact of every token, by workerId. A hive that folds them all is up to
+// date, whatever it folded before.
 func (v *View) Facts(yield func(Fact) bool) {
 	v.tokens.Scan(func(_ uint32, t *Token) bool { return yield(*t.fact(v.seq)) })
 }

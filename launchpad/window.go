@@ -4,18 +4,18 @@ package launchpad
 // T - 86400 < floor(t) <= T (docs/contract/market-data.md#ticker).
 const WindowSec = 86400
 
-// mark holds the traded amount of one token in one second.
+// mark holds the amount of quote currency that one token traded in one second.
 type mark struct {
 	sec   int64
 	token uint32
 	quote Amount
 }
 
-// window holds the swaps of all tokens that still count, oldest first. Every token has the
-// same window length, so one first-in, first-out queue serves all tokens.
+// window holds the marks of all tokens that are within the 24 h, oldest first. The length is the same for every
+// token, so one first-in, first-out queue serves all.
 type window struct {
 	marks []mark
-	head  int // marks before it have left
+	head  int // number of marks at the front that have left
 }
 
 func (w *window) len() int { return len(w.marks) - w.head }
@@ -34,7 +34,7 @@ func (w *window) push(m mark) {
 	w.marks = append(w.marks, m)
 }
 
-// nextExpiry returns the second at which the oldest mark leaves, 0 when there is none.
+// nextExpiry returns the second at which the oldest mark leaves the window, 0 when there is no mark.
 func (w *window) nextExpiry() int64 {
 	if w.len() == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (w *window) pop() mark {
 	return m
 }
 
-// slide removes the swaps from the windows that no longer count at nowSec.
+// slide removes the marks that no longer count at nowSec and lowers their tokens' windows.
 func (s *State) slide(nowSec int64) {
 	for s.window.len() > 0 && s.window.nextExpiry() <= nowSec {
 		m := s.window.pop()

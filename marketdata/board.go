@@ -19,7 +19,7 @@ type Board struct {
 	root atomic.Pointer[Root]
 }
 
-// Load returns the newest root. It is never nil: before the first publish it is empty.
+// Load returns the newest root. Before the first publish it returns an empty root, never nil.
 func (b *Board) Load() *Root { return b.root.Load() }
 
 // Root holds everything published at one instant: a view of each pair, the assets, and the sums

@@ -47,7 +47,7 @@ func ParseInterval(name string) (Interval, bool) {
 type Candle struct {
 	Start                  int64      // Unix seconds of the interval's boundary
 	Open, High, Low, Close int64      // ticks
-	Volume                 fixed.U128 // lots; fits 2^65 trades of the largest size
-	QuoteVolume            fixed.U128 // product units; 2^32 trades of the largest size, then 2^128-1
+	Volume                 fixed.U128 // lots; saturates at 2^128-1 (after 2^65 trades of the largest size)
+	QuoteVolume            fixed.U128 // product units; saturates at 2^128-1 (after 2^32 trades of the largest size)
 	Trades                 int64
 }

@@ -9,7 +9,7 @@ type tick struct {
 	sec                    int64
 	open, high, low, close int64
 	volume, quote          fixed.U128
-	trades                 int64 // 0: empty
+	trades                 int64 // 0: no trade in this second yet
 }
 
 // full reports whether another trade could overflow the tick's sums: one of two int64 is below
@@ -31,7 +31,7 @@ func (t *tick) add(sec, price, amount int64) {
 	t.trades++
 }
 
-// candleBuilder holds the ten series of a pair. Owner: the feed's goroutine.
+// candleBuilder builds the ten candle series of a pair. Owner: the feed's goroutine.
 type candleBuilder struct {
 	series [Intervals]candleSeries
 }
@@ -42,7 +42,7 @@ func (b *candleBuilder) merge(t *tick, keep *[Intervals]int) {
 	}
 }
 
-// publish freezes all ten views in one allocation.
+// publish returns views of all ten series, in one allocation.
 func (b *candleBuilder) publish() *[Intervals]Candles {
 	views := new([Intervals]Candles)
 	for i := range b.series {

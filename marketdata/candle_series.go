@@ -1,6 +1,7 @@
 package marketdata
 
-// chunkCandles is small, because each pair has ten series and the yearly one never fills a chunk.
+// chunkCandles is the number of candles in one allocation. It is small, because each pair has ten series and
+// the yearly one never fills a chunk.
 const chunkCandles = 64
 
 // candleChunk holds 64 closed candles. The writer fills each slot once, above every published
@@ -11,9 +12,9 @@ type candleChunk [chunkCandles]Candle
 // candle of the newest trade. Ascending by Start; intervals without trades are absent. Frozen.
 type Candles struct {
 	chunks []*candleChunk
-	first  int // place of the oldest retained candle in chunks[0]
+	first  int // index in chunks[0] of the oldest retained candle
 	closed int
-	open   Candle // Trades 0: no open candle
+	open   Candle // the candle that still changes; Trades is 0 when there is none
 }
 
 // Len returns the number of candles.
@@ -58,13 +59,14 @@ func (c *Candles) start(i int) int64 {
 	return c.chunks[i/chunkCandles][i%chunkCandles].Start
 }
 
-// candleSeries is the writer's side of one interval. Owner: the feed's goroutine.
+// candleSeries builds the candles of one interval. Owner: the feed's goroutine.
 type candleSeries struct {
 	view Candles
 	end  int64 // Unix seconds at which the open candle closes
 }
 
-// merge adds the trades since the last merge, all within one second.
+// merge adds t, the trades of one second, to the open candle. When t is past its end, merge closes the candle
+// and opens the next one.
 func (s *candleSeries) merge(i Interval, t *tick, keep int) {
 	open := &s.view.open
 	if t.sec >= s.end || open.Trades == 0 {

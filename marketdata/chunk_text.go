@@ -9,8 +9,8 @@ import (
 // ChunkText names one cached text of a closed chunk of trades.
 type ChunkText uint8
 
-// The texts cached with a chunk: the aggregator's rows of buys and of sells, oldest or newest
-// first as the renderer chooses (always the same order), and two more for other forms.
+// The texts that are cached with a chunk. Aggregator rows of buys and of sells, each oldest first and newest
+// first.
 const (
 	ChunkAggBuy ChunkText = iota
 	ChunkAggSell
@@ -19,8 +19,8 @@ const (
 	chunkTexts
 )
 
-// textCache limits the cached text of all chunks of a feed. Readers add text while there is
-// room; the writer makes room. It counts the bytes that chunks refer to.
+// textCache counts and limits the bytes of cached text in all chunks of a feed. Readers add text while the
+// count is below the limit; the writer removes text that no reader requests (sweep).
 type textCache struct {
 	bytes atomic.Int64
 	limit int64
@@ -29,8 +29,9 @@ type textCache struct {
 	dropped []byte
 }
 
-// Chunk returns the trades of the view that share a chunk with id, the id of the first, and
-// whether they are a whole closed chunk, whose text ChunkText caches. Frozen.
+// Chunk returns the retained trades of the chunk that contains id, and the id of the first of them. closed
+// reports that the chunk is full and no trade of it was dropped; ChunkText caches the text of closed chunks
+// only. The slice is frozen.
 func (t *Trades) Chunk(id engine.TradeID) (first engine.TradeID, trades []Trade, closed bool) {
 	t.at(id)
 	k := (id - t.base) / chunkTrades
@@ -42,9 +43,9 @@ func (t *Trades) Chunk(id engine.TradeID) (first engine.TradeID, trades []Trade,
 	return first, c.trades[first-start : last-start+1 : last-start+1], closed
 }
 
-// ChunkText returns the text of the chunk that id belongs to. It caches the text of a closed
-// chunk while there is room and renders any other text on each call. render appends to dst and
-// must be a pure function of the trades. The result is frozen.
+// ChunkText returns the rendered text of the chunk that contains id. It caches the text of a closed chunk while
+// the cache has room; otherwise it renders the text for each call. render appends to dst and must be a pure
+// function of the trades. The result is frozen.
 func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 	render func(dst []byte, first engine.TradeID, trades []Trade) []byte,
 ) []byte {
@@ -69,7 +70,8 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 	return text
 }
 
-// forget removes the texts of a chunk from the count permanently.
+// forget subtracts the texts of a dropped chunk from the count and prevents readers of old views from caching
+// new ones.
 func (tc *textCache) forget(c *tradeChunk) {
 	for k := range c.text {
 		if p := c.text[k].Swap(&tc.dropped); p != nil && p != &tc.dropped {

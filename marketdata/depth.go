@@ -6,10 +6,10 @@ import (
 	"tickhive/engine"
 )
 
-// A page or directory that shrinks to mergePage or mergeDir looks for a neighbour to join;
-// together they may hold at most mergeInto or mergeDirTo. Half-empty books thus do not become
-// lists of tiny pages, and a level that appears and disappears at an edge does not split and
-// join pages each time.
+// After a removal, a page with at most mergePage levels merges with a neighbour if the two together have at
+// most mergeInto levels. mergeDir and mergeDirTo limit directories likewise. Merging keeps a shrinking book
+// from becoming a list of tiny pages. The gap between the limits keeps a level that appears and disappears
+// repeatedly from splitting and merging pages each time.
 const (
 	mergePage   = pageLevels / 4
 	mergeInto   = pageLevels * 3 / 4
@@ -18,16 +18,17 @@ const (
 	searchWidth = 8 // up to this many keys a linear scan is faster than a binary search
 )
 
-// dirNode is a directory and, for the writer alone, the key of the first level of each of its
-// pages: a search touches two cache lines instead of one page per probe.
+// dirNode is a directory with the first key of each of its pages. Only the writer has the keys: a search reads
+// two cache lines instead of one page per probe.
 type dirNode struct {
 	dir  *directory
 	keys [dirPages]int64
 }
 
-// depthSide is the working state of one side. Pages, directories and the list of directories are
-// changed in place only in the generation that made them, and copied first otherwise: everything
-// older is published. Owner: the feed's goroutine.
+// depthSide is the working copy of one side of a book. The writer changes a page, a directory or the list of
+// directories in place only if the current generation made it. It copies an older one first, because readers
+// may hold it.
+// Owner: the feed's goroutine.
 //
 // A key is the price for asks and the negative price for bids: the best level always has the
 // lowest key.
@@ -48,7 +49,8 @@ func newDepthSide(s engine.Side) depthSide {
 	return depthSide{sign: 1}
 }
 
-// publish returns the frozen side; the caller then starts the next generation.
+// publish returns the side as a frozen view. The caller must start the next generation before it changes the
+// side again.
 func (s *depthSide) publish() Side { return Side{dirs: s.dirs, levels: s.levels} }
 
 func (s *depthSide) best() int64 {
@@ -110,7 +112,7 @@ func (s *depthSide) addFirst(l Level, key int64, gen uint64) {
 	s.levels = 1
 }
 
-// find returns the place in the page of the level with key, or the place where it belongs.
+// find returns the index of the level with key in the page, or the index at which it would be inserted.
 func (s *depthSide) find(p *Page, key int64) int {
 	i := 0
 	if p.n >= searchWidth && p.levels[searchWidth-1].Price*s.sign < key {
@@ -122,7 +124,7 @@ func (s *depthSide) find(p *Page, key int64) int {
 	return i
 }
 
-// lastNotAbove returns the last place whose key is not above key, 0 when all keys are.
+// lastNotAbove returns the last index whose key is at most key, 0 when every key is above it.
 func lastNotAbove(keys []int64, key int64) int {
 	lo, n := 0, len(keys)
 	for n > searchWidth {
@@ -138,7 +140,7 @@ func lastNotAbove(keys []int64, key int64) int {
 	return lo
 }
 
-// writable makes page p of directory d changeable in this generation.
+// writable returns page p of directory d for changes; it copies a page of an older generation first.
 func (s *depthSide) writable(d, p int, gen uint64) *Page {
 	dir := s.writableDir(d, gen)
 	page := dir.pages[p]
@@ -168,7 +170,8 @@ func (s *depthSide) writableTop(gen uint64) {
 	}
 }
 
-// insert puts a new level at place i of an owned page and splits the page first when it is full.
+// insert puts a new level at index i of a page that this generation owns. It splits the page first when it is
+// full.
 func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 	page := s.nodes[d].dir.pages[p]
 	if page.n == pageLevels {
@@ -186,7 +189,7 @@ func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 	}
 }
 
-// after returns the place of the following page.
+// after returns the position (directory, page) of the next page.
 func (s *depthSide) after(d, p int) (int, int) {
 	if p+1 < s.nodes[d].dir.n {
 		return d, p + 1
@@ -201,8 +204,8 @@ func (s *depthSide) setKey(d, p int, key int64) {
 	}
 }
 
-// splitPage moves the upper half of an owned page into a new one behind it and returns
-// where the page is now.
+// splitPage moves the upper half of a page into a new page behind it. It returns the new position of the page,
+// which changes when its directory splits too.
 func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 	if s.nodes[d].dir.n == dirPages {
 		s.splitDir(d, gen)
@@ -244,7 +247,8 @@ func (s *depthSide) splitDir(d int, gen uint64) {
 	s.tops = slices.Insert(s.tops, d+1, upper.keys[0])
 }
 
-// afterRemove tidies up after level i of an owned page went.
+// afterRemove restores the invariants of page p after its level i was removed: it drops an empty page, updates
+// the page's first key, and merges a small page with a neighbour.
 func (s *depthSide) afterRemove(d, p, i int, gen uint64) {
 	page := s.nodes[d].dir.pages[p]
 	if page.n == 0 {

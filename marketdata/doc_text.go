@@ -1,11 +1,11 @@
 package marketdata
 
-// joinFrom is the size in bytes from which a document in parts is joined when it is requested
-// again. A larger document does not fit into a connection's write buffer (64 KB), and in one
-// piece it bypasses the buffer. Smaller documents are copied into the buffer in either form.
+// joinFrom is the size in bytes above which a document in parts is joined on its second request. A larger
+// document does not fit into a connection's write buffer (64 KB); in one piece it is written without the copy
+// into that buffer. A smaller document is copied into the buffer in either form.
 const joinFrom = 64 << 10
 
-// readOnce marks a Doc that one reader has received in parts.
+// readOnce marks a Doc in parts that has been sent once: the next request joins it.
 var readOnce = new([]byte)
 
 // Size returns the length of the document in bytes.
@@ -16,8 +16,8 @@ func (d *Doc) Size() int {
 	return len(d.Body)
 }
 
-// CachedBytes returns the document in one piece; nil when writing its parts is better: the document is
-// small, or a reader requests it for the first time.
+// CachedBytes returns the document in one piece, or nil when the caller should write its parts: the document is
+// small, or this is its first request.
 func (d *Doc) CachedBytes() []byte {
 	if d.Text == nil {
 		return d.Body
@@ -40,7 +40,7 @@ func (d *Doc) CachedBytes() []byte {
 	}
 }
 
-// Bytes returns the document in one piece; it joins a document in parts for this caller.
+// Bytes returns the document in one piece. It joins a document in parts on each call and caches nothing.
 func (d *Doc) Bytes() []byte {
 	if d.Text == nil {
 		return d.Body

@@ -13,7 +13,7 @@ func (d *due) next() (int64, bool) {
 	return d.heap[0].dueSec, true
 }
 
-// fix moves p to the place of its window's next second, or removes it when the window is empty.
+// fix updates p's place in the heap after its window has changed; it removes p when the window is empty.
 func (d *due) fix(p *pairState) {
 	sec, ok := p.window.nextSec()
 	switch {

@@ -16,17 +16,17 @@ type Feed struct {
 	board   Board
 	history *History
 	pairs   []*pairState
-	changed []*pairState // changed since the last publish
+	changed []*pairState // pairs that changed since the last publish
 	due     due
 	cache   textCache
 	sweepAt sweepPlace
 
-	gen        uint64 // of pages that are made now
+	gen        uint64 // generation of the pages and directories that the feed makes now; each publish starts the next
 	controlSeq engine.Seq
 	assets     map[string]*engine.Asset
-	assetsNew  bool // since the last publish
+	assetsNew  bool // an asset has changed since the last publish
 	namesNew   bool
-	pairsNew   uint64 // pair events folded: Root.PairsVersion
+	pairsNew   uint64 // pair events folded so far; published as Root.PairsVersion
 }
 
 // NewFeed returns an empty feed. It panics on options that Validate refuses, because the caller
@@ -93,8 +93,9 @@ func (f *Feed) Fold(events []engine.Event) {
 	}
 }
 
-// startsCommand reports whether e is the first event of a command. A change of the touch that
-// one command makes and undoes again does not count.
+// startsCommand reports whether e is the first event of a command. At a command boundary the feed compares the
+// touch with the touch at the boundary before, so that a change which one command makes and undoes does not
+// count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
 	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:
@@ -106,8 +107,8 @@ func startsCommand(e *engine.Event) bool {
 	}
 }
 
-// pair returns the state of the pair of e and marks it as changed; the pair's first event
-// creates it.
+// pair returns the state of the pair of e and marks the pair as changed. The pair's first event creates the
+// state.
 func (f *Feed) pair(e *engine.Event) *pairState {
 	id := int(e.Pair)
 	if id >= len(f.pairs) || f.pairs[id] == nil {
@@ -121,7 +122,7 @@ func (f *Feed) pair(e *engine.Event) *pairState {
 	return p
 }
 
-// addPair makes room for a pair; pairs of several engine loops may arrive out of order.
+// addPair adds the state of a new pair. Pairs of several engine loops may arrive out of order of their ids.
 func (f *Feed) addPair(p *pairState) {
 	for int(p.id) >= len(f.pairs) {
 		f.pairs = append(f.pairs, nil)

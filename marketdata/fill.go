@@ -19,13 +19,13 @@ type Fill struct {
 	Price     int64       // ticks
 	Amount    int64       // lots
 	Fee       fixed.I128  // 10^-18 of the quote currency
-	Side      engine.Side // of the order: Buy when it bought
-	TakerSide engine.Side // of the trade: Deal's isBuy
+	Side      engine.Side // the order's side: Buy when this order bought
+	TakerSide engine.Side // the taker's side; isBuy of the public deal
 	IsMaker   bool
 }
 
-// fillRec is the retained record of a trade for both its orders. The links are distances back to
-// the previous record of the same order or account, 0 when there is none.
+// fillRec is the retained record of a trade, shared by its two orders. Each Prev member links to the previous
+// record of the same order or account: it holds the distance between their numbers, 0 when there is none.
 type fillRec struct {
 	trade                              engine.TradeID
 	taker, maker                       engine.OrderID
@@ -39,7 +39,7 @@ type fillRec struct {
 	side                               engine.Side // the taker's
 }
 
-// fill returns the record as one of its orders sees it.
+// fill returns the trade as its maker or its taker sees it.
 func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	out := Fill{
 		Pair: f.taker.Pair(), Trade: f.trade, TimeNs: f.timeNs, Price: f.price, Amount: f.amount,
@@ -55,15 +55,15 @@ func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	return out
 }
 
-// Fee returns price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded
-// half even (docs/contract/trading.md#fees). price is in ticks, amount in lots; digitsTotal is
-// the number of digits of their product; rate and discount are in 10^-8. A fee above the largest
-// I128, eighteen orders of magnitude above the largest possible balance, is capped there.
+// Fee returns price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded half even
+// (docs/contract/trading.md#fees). price is in ticks, amount in lots; digitsTotal is the number of digits of
+// their product; rate and discount are in 10^-8. The largest I128 caps the fee; it is eighteen orders of
+// magnitude above the largest possible balance.
 func Fee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
 	if rate == 0 || discount >= engine.RateOne {
 		return fixed.I128{}
 	}
-	// product x share has unit 10^-(digitsTotal+16) and at most 126+54 bits.
+	// The product price x amount x share has the unit 10^-(digitsTotal+16) and at most 126+54 bits.
 	share := uint64(rate) * uint64(engine.RateOne-discount)
 	product := fixed.Mul64(uint64(price), uint64(amount))
 	mid, low := bits.Mul64(product.Lo, share)

@@ -1,11 +1,10 @@
 package marketdata
 
-// Fills returns a page of an account's fills, newest first. A trade of the account with itself
-// is two fills.
+// Fills returns a page of an account's fills, newest first. A trade of the account with itself is two fills.
 //
-// turn is the same as for Orders. The rows are the rows that the first turn would have found:
-// the walk never reaches later fills, and a fill never changes. The oldest fills may be evicted
-// before the walk reaches them; then the list ends there.
+// turn has the same meaning as in Orders. Trades that happen during the walk do not change the
+// page: the walk starts at the newest fill of its first turn and goes back, and a fill never
+// changes. When the oldest fills are evicted before the walk reaches them, the list ends there.
 func (h *History) Fills(q Query, turn func(func()) error) ([]Fill, error) {
 	if q.Limit <= 0 || q.Offset < 0 {
 		return nil, nil
@@ -19,8 +18,8 @@ func (h *History) Fills(q Query, turn func(func()) error) ([]Fill, error) {
 	return w.rows, nil
 }
 
-// fillWalk finds the fills of a page, some in each turn. Numbers of fills are never reused, so
-// its position stays valid while it waits.
+// fillWalk collects the fills of a page in one or more turns. It stores the number of the next fill between
+// turns; numbers are never reused, so it stays valid.
 //
 // Owner: the history's goroutine during a turn, the caller's between two turns.
 type fillWalk struct {
@@ -28,13 +27,13 @@ type fillWalk struct {
 	query    Query
 	started  bool
 	done     bool
-	restored uint64 // the history's restored count when the walk started
-	next     uint64 // 1 + number of the next fill, 0: none
-	skip     int    // rows still to skip
+	restored uint64 // History.restored when the walk started
+	next     uint64 // 1 + number of the next fill to read, 0: no more
+	skip     int    // rows to skip before the page begins
 	rows     []Fill
 }
 
-// turn reads at most walkRecords records, on the owner's goroutine.
+// turn reads at most walkRecords fill records. It runs on the history's goroutine.
 func (w *fillWalk) turn() {
 	h, q := w.history, &w.query
 	if !w.started || w.restored != h.restored {
@@ -57,7 +56,7 @@ func (w *fillWalk) turn() {
 	}
 }
 
-// read adds the rows of one trade and steps to the account's next older one.
+// read adds the rows of one trade to the page and sets next to the account's next older fill.
 func (w *fillWalk) read(f *fillRec) {
 	q := &w.query
 	if f.timeNs < q.SinceNs {

@@ -5,43 +5,45 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// History is the order history, a fold over the events: open orders, the newest closed orders,
-// and their fills. The engine forgets an order when it ends; the history retains it.
+// History holds the order history, a fold over the events: all open orders, the newest closed orders, and their
+// fills. The engine forgets an order when it ends; the history retains it.
 //
 // Owner: the feed's goroutine, for queries too; there is no lock. Queries run between commands.
 // Other goroutines may call only Orders and Fills, which run their reads on the owner's
 // goroutine, a bounded part at a time.
 //
-// Memory: 112 bytes for each open or closed order and 4 for its number (a page of 512 numbers, 2
-// KB, is retained while one of its orders is); 136 more for an order with a client id, a stop
-// price, a display amount or a quote amount, plus the client id itself; 96 bytes a trade, which
-// is two fills. At the default limits: 100,000 closed orders 11 MB, 1,000,000 fills 48 MB, both
-// full soon; 1,000,000 client ids outliving their orders 248 MB plus the texts.
+// Memory of an open or closed order: 112 bytes, and 4 for its number in a page of 512 numbers (2 KB;
+// the page is retained while one of its orders is). An order with a client id, a stop price, a display
+// amount or a quote amount takes 136 more, plus the text of the client id. A trade takes 96 bytes for
+// its two fills. At the default limits: 100,000 closed orders 11 MB; 1,000,000 fills 48 MB; 1,000,000
+// client ids that outlive their orders 248 MB plus their texts.
 type History struct {
-	open       slab[orderRec]
-	extras     slab[orderExtra]
-	closed     ring[orderRec] // by the time they ended
-	remembered ring[orderRec] // evicted from closed, with client ids
+	open   slab[orderRec]
+	extras slab[orderExtra]
+	closed ring[orderRec] // ordered by the time at which they ended
+	// closed orders beyond the limit of closed, retained because their client id may be repeated
+	remembered ring[orderRec]
 	fills      ring[fillRec]
 	accounts   []accountState
-	pairs      []*pairState // to find an order's page by its id
+	pairs      []*pairState // by pair id; finds the index of an order's pair
 
-	changed    []uint32   // open slab places that the current command changed
-	command    *pairState // its pair
-	prefetched engine.Seq // keeps the reads of prefetch from being optimized away
+	changed    []uint32   // slab places of the open orders that the current command has changed
+	command    *pairState // pair of the current command
+	prefetched engine.Seq // sum of what prefetch reads: without a use the compiler would remove the reads
 
-	pinned   map[uint32][]*orderWalk // waiting walks, by 1 + the slab place of their next order
-	visited  uint64                  // records that lists have read
-	restored uint64                  // counts restores from a snapshot: walks start over
+	// walks between two turns; the key is 1 + the slab place of the open order at which the walk continues
+	pinned   map[uint32][]*orderWalk
+	visited  uint64 // records that list queries have read
+	restored uint64 // number of restores from a snapshot; a walk that sees it change starts over
 }
 
-// accountState holds the heads of an account's lists and their lengths.
+// accountState holds, for one account, the head and the length of each of its lists.
 type accountState struct {
-	closed   uint64 // 1 + number of its newest closed order, 0: none
-	fill     uint64 // 1 + number of its newest fill, 0: none
-	openHead uint32 // 1 + slab place of its newest open order, 0: none
+	closed   uint64 // 1 + number of the account's newest closed order, 0: none
+	fill     uint64 // 1 + number of the account's newest fill, 0: none
+	openHead uint32 // 1 + slab place of the account's newest open order, 0: none
 
-	// Numbers of retained entries. Open orders of the built-in account are not counted.
+	// The lengths count retained entries. openCount stays 0 for the built-in account.
 	openCount, closedCount, fillCount uint32 // a trade of the account with itself is two fills
 }
 
@@ -49,9 +51,9 @@ type accountState struct {
 type orderRec struct {
 	filledQuote fixed.U128 // product units
 	filled      int64      // lots
-	open        int64      // lots, hidden ones too; of a canceled order: the lots taken out
-	seq         engine.Seq // of the last event of the last command that changed it
-	lastFill    uint64     // 1 + number of its newest fill, 0: none
+	open        int64      // lots not yet filled, hidden ones too; after a cancel, the lots that were canceled
+	seq         engine.Seq // seq of the last event of the last command that changed the order
+	lastFill    uint64     // 1 + number of the order's newest fill, 0: none
 	id          engine.OrderID
 	side        engine.Side
 	typ         engine.OrderType
@@ -64,26 +66,29 @@ type orderRec struct {
 
 	price, amount int64
 	createdNs     int64
-	endedNs       int64 // 0: open
+	endedNs       int64 // 0: still open
 	account       engine.AccountID
-	extra         uint32 // 1 + place of its orderExtra, 0: none
-	next          uint32 // open: 1 + the account's next older open order
-	prev          uint32 // open: 1 + the next newer; closed: distance to the account's next older
+	extra         uint32 // 1 + slab place of the order's orderExtra, 0: none
+	next          uint32 // open order: 1 + slab place of the account's next older open order
+	// open order: 1 + slab place of the next newer one; closed order: distance to the account's next older
+	// closed order
+	prev uint32
 }
 
 const (
-	bitChanged uint8 = 1 << iota // is in History.changed
-	bitPlaced                    // the command that placed it has ended
-	bitPinned                    // open: is in History.pinned
+	bitChanged uint8 = 1 << iota // the order is in History.changed
+	bitPlaced                    // the command that placed the order has ended
+	bitPinned                    // open order: a walk in History.pinned continues at it
 )
 
-// orderExtra holds the members that few orders have.
+// orderExtra holds the members that only a few orders have.
 type orderExtra struct {
 	stop, display int64
 	quote         fixed.U128
 	client        *engine.ClientID
 
-	// The order as the engine first answered it, for a repeated client id.
+	// The first* members hold the order as the engine first answered it; a repeated client id receives this
+	// answer.
 	firstFilledQuote fixed.U128
 	firstPrice       int64
 	firstAmount      int64
@@ -95,7 +100,7 @@ type orderExtra struct {
 }
 
 func newHistory(o Options) *History {
-	// The built-in account exists before the first trade: it may have only open orders.
+	// Open orders of the built-in account may precede the first trade, so its state exists from the start.
 	h := &History{accounts: make([]accountState, 1)}
 	h.closed.limit = uint64(o.ClosedOrders)
 	h.remembered.limit = uint64(o.ClientIDs)
@@ -103,8 +108,8 @@ func newHistory(o Options) *History {
 	return h
 }
 
-// account returns the state of an account. Account numbers are dense: the list is as long as the
-// highest number plus one.
+// account returns the state of an account and makes it if necessary. Account numbers are dense: the list is as
+// long as the highest number plus one.
 func (h *History) account(id engine.AccountID) *accountState {
 	for int(id) >= len(h.accounts) {
 		h.accounts = append(h.accounts, accountState{})

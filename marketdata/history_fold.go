@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// fold folds every event except trades and levels.
+// fold folds one event other than a trade or a level change.
 func (h *History) fold(p *pairState, e *engine.Event) {
 	switch e.Kind {
 	case engine.EventAccepted:
@@ -51,7 +51,7 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 	h.changed = append(h.changed, i)
 }
 
-// change returns an open order that the current command changes.
+// change returns the record of an open order and adds it to the orders that the current command has changed.
 func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 	w := p.orders.get(id)
 	if w&^placeMask != inOpen {
@@ -98,7 +98,8 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	ma.fillCount++
 }
 
-// newFill makes room for a trade and subtracts the oldest trade from the counts of its accounts.
+// newFill returns the record for the next trade. When the ring is full, it first subtracts the trade that it
+// overwrites from its accounts' counts.
 func (h *History) newFill() *fillRec {
 	full := h.fills.full()
 	f := h.fills.push()
@@ -120,8 +121,9 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 	}
 }
 
-// distance returns the distance from n back to the value whose number + 1 is prev; 0 when there
-// is none. A value more than 32 bits back has left the ring long ago.
+// distance returns the difference between n and a previous record's number; prev is that number + 1, or 0 for
+// none. The result 0 means no link. It drops a link of more than 32 bits, because the ring has overwritten its
+// target long ago.
 func distance(n, prev uint64) uint32 {
 	if prev == 0 || n-(prev-1) > math.MaxUint32 {
 		return 0
@@ -129,16 +131,15 @@ func distance(n, prev uint64) uint32 {
 	return uint32(n - (prev - 1))
 }
 
-// endCommand ends the current command: its orders get its last seq, ended orders move to the closed
-// ones, and the answer of a new
-// order is retained for a repeat of its client id.
+// endCommand ends the current command. It gives the command's last seq to the orders that the command changed,
+// moves ended orders to the closed ones, and retains the first answer of a new order with a client id.
 func (h *History) endCommand() {
 	if len(h.changed) == 0 {
 		return
 	}
 	p := h.command
-	// The command's own order, which it touched first, closes last: it is still retained for its
-	// answer, however low the limit of closed orders is.
+	// The order that the command placed was changed first, so the loop closes it last. It is then the newest
+	// closed order and still retained for its answer, however low the limit is.
 	for _, i := range slices.Backward(h.changed) {
 		o := h.open.at(i)
 		o.bits &^= bitChanged
@@ -162,7 +163,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 	x.firstSeq, x.firstFill, x.firstStatus = o.seq, o.lastFill, o.status
 }
 
-// close moves an ended order to the end of the closed ones.
+// close moves an ended order from the open orders to the end of the closed ones.
 func (h *History) close(p *pairState, i uint32, o *orderRec) {
 	h.unlinkOpen(i, o)
 	place := h.closed.next
@@ -185,8 +186,8 @@ func (h *History) pushClosed(o *orderRec) {
 	a.closedCount++
 }
 
-// evict drops the oldest closed order. It retains the first answer while a client may still
-// request it by repeating the client id.
+// evict removes o, the oldest closed order. An order with a client id moves to the remembered ones, which
+// retain its first answer for a repeat of the client id.
 func (h *History) evict(o *orderRec) {
 	h.accounts[o.account].closedCount--
 	if o.extra == 0 || h.extras.at(o.extra-1).client == nil {
@@ -209,9 +210,9 @@ func (h *History) forget(o *orderRec) {
 	}
 }
 
-// linkOpen links an order into its account's list. The built-in account has no list: it may own
-// most of a large book, queries find its orders through the index, and unlinking one would touch
-// two more records, far away in memory.
+// linkOpen links an order into its account's list of open orders. The built-in account has no list: it may own
+// most of a large book, and unlinking an order would load two further records from memory. Queries find its
+// orders through the index.
 func (h *History) linkOpen(i uint32, o *orderRec) {
 	if o.account == 0 {
 		return
@@ -244,12 +245,12 @@ func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	}
 }
 
-// prefetchOrders is the number of records from which prefetch pays: fewer are in the CPU cache anyway.
+// prefetchOrders is the number of open orders from which prefetch pays. Fewer records stay in the CPU cache.
 const prefetchOrders = 32_768
 
-// prefetch reads the records that the events will change before any of them is changed. These
-// independent reads overlap; one after the other, each would wait for memory. In a deep book a
-// fold spends most of its time on this wait.
+// prefetch reads every record that the events will change. The reads are independent, so the CPU overlaps their
+// cache misses; during the fold each miss would delay the next. In a deep book a fold spends most of its time
+// on these misses.
 func (h *History) prefetch(events []engine.Event) {
 	if h.open.n < prefetchOrders {
 		return

@@ -11,27 +11,27 @@ import (
 type OrderRecord struct {
 	ID      engine.OrderID
 	Account engine.AccountID
-	Client  string // client order id, "": none
+	Client  string // client order id, "" when there is none
 	Side    engine.Side
 	Type    engine.OrderType
 	TIF     engine.TimeInForce
 	STP     engine.SelfTrade
 
 	PostOnly bool
-	ByQuote  bool // Quote is set, Amount is not
+	ByQuote  bool // Quote is set instead of Amount
 
 	Price   int64      // ticks, 0: market
-	Amount  int64      // lots, the total; 0 when ByQuote
-	Quote   fixed.U128 // product units to spend at most, ByQuote
+	Amount  int64      // lots in total; 0 when ByQuote
+	Quote   fixed.U128 // the most to spend, in product units; set when ByQuote
 	Stop    int64      // ticks, 0: none
-	Display int64      // lots shown, 0: all
+	Display int64      // lots shown at a time; 0: all
 
 	Status      engine.Status
-	Cause       engine.CancelCause // of a canceled order
+	Cause       engine.CancelCause // why the order was canceled
 	Filled      int64              // lots
 	FilledQuote fixed.U128         // product units
-	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
-	Canceled    int64              // lots taken out when it was canceled
+	Open        int64              // lots that can still trade, hidden ones too; 0 once the order has ended
+	Canceled    int64              // lots that the cancel took out
 	// Reduced is the part of Amount, in lots, lost to self-trade prevention (decrement); 0 when
 	// ByQuote.
 	Reduced int64
@@ -41,7 +41,7 @@ type OrderRecord struct {
 	// Seq is the seq of the last event of the last command that changed the order (of a mass
 	// cancel: of the order's own cancel).
 	Seq   engine.Seq
-	Fills []Fill // oldest first, the newest 1,000 retained; nil from lists
+	Fills []Fill // oldest first, at most the newest 1,000; nil in results of lists
 }
 
 // StatusFilter chooses orders by their state.
@@ -70,8 +70,8 @@ type Query struct {
 	Account engine.AccountID
 	Pair    engine.PairID // engine.ControlPair: every pair
 	Status  StatusFilter  // orders only
-	SinceNs int64         // inclusive; createdAt of orders, time of fills
-	UntilNs int64         // inclusive
+	SinceNs int64         // inclusive; compared with CreatedNs of orders, TimeNs of fills
+	UntilNs int64         // inclusive; compared with the same times
 	Offset  int           // skip this many of the newest
 	Limit   int           // return at most this many
 }
@@ -80,8 +80,7 @@ func (q *Query) matches(pair engine.PairID, timeNs int64) bool {
 	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
 }
 
-// Order returns the order with this id and its fills. It finds open orders and the newest closed
-// ones.
+// Order returns the order with this id and its fills. It finds open orders and retained closed ones.
 func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
 	o, w := h.lookup(id)
 	if o == nil || w&^placeMask == inRemembered {
@@ -160,7 +159,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 	return r
 }
 
-// fillsOf collects the fills of an order, newest first, and reverses them.
+// fillsOf returns the retained fills of an order, oldest first. newest is 1 + the number of the newest one.
 func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
 	digits := h.pairs[id.Pair()].instrument.DigitsTotal()
 	var out []Fill
@@ -190,7 +189,7 @@ func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) b
 	h.walkOpen(account, func(o *orderRec) bool { return yield(h.record(o)) })
 }
 
-// walkOpen yields the open orders of an account, newest first.
+// walkOpen calls yield for the open orders of an account, newest first, until yield returns false.
 func (h *History) walkOpen(account engine.AccountID, yield func(*orderRec) bool) {
 	if account == 0 {
 		h.walkBuiltin(yield)

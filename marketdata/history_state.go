@@ -8,10 +8,9 @@ import (
 	"tickhive/internal/wire"
 )
 
-// The encoding of the history: format, number of accounts, pairs with 1 + the number of their
-// first page, open orders by pair and number, orders remembered for their first answer and
-// closed orders by their end, fills from the oldest on. The decoder rebuilds lists and links.
-// The encoding is a function of the events, but not a part of the state hash.
+// The history is encoded as: format, number of accounts, pairs with 1 + the number of their first page, open
+// orders by pair and number, remembered and closed orders by their end, fills from the oldest on. The decoder
+// rebuilds lists and links. The encoding is a function of the events. The state hash does not include it.
 
 // maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
@@ -50,7 +49,7 @@ func (f *Feed) AppendHistoryState(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// first returns 1 + the number of the first page that has an order, 0 when no page has one.
+// first returns 1 + the number of the first page that contains an order, 0 when no page does.
 func (x *orderIndex) first() uint64 {
 	for k, p := range x.pages {
 		if p != nil {
@@ -78,12 +77,12 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 	}
 }
 
-// DecodeHistoryState restores what AppendHistoryState wrote, into a feed whose pairs are decoded
-// and which has folded nothing since. It drops what exceeds the limits of the options. After an
-// error the feed must not be used.
+// DecodeHistoryState restores the bytes of AppendHistoryState. The feed must have its pairs decoded and no
+// event folded since. Orders and fills beyond the limits of the options are dropped. After an error the feed
+// must not be used.
 func (f *Feed) DecodeHistoryState(data []byte) error {
 	h, restored := f.history, f.history.restored
-	*h = *newHistory(f.opts) // in place: readers on the owner's goroutine hold it
+	*h = *newHistory(f.opts) // in place, because readers on the owner's goroutine hold the pointer
 	h.restored = restored + 1
 	h.pairs = f.pairs
 	w := walker{wire.Reader(data)}
@@ -159,7 +158,7 @@ func (h *History) readOpen(w walker) {
 	}
 }
 
-// readOrder reads the next order and returns nil when it is invalid.
+// readOrder reads the next order; it returns nil for an invalid one.
 func (h *History) readOrder(w walker) *orderRec {
 	if w.Err() != nil {
 		return nil
@@ -195,10 +194,10 @@ func (h *History) pushRemembered(o *orderRec) {
 	h.pairs[o.id.Pair()].orders.add(o.id, inRemembered|location(place))
 }
 
-// pushFill adds a fill and links it into the lists of its orders and accounts.
+// pushFill appends a fill and links it into the lists of its orders and accounts.
 func (h *History) pushFill(f *fillRec) {
 	n := h.fills.end
-	var noTaker, noMaker uint64 // of orders that are no longer retained
+	var noTaker, noMaker uint64 // receive the link of an order that is no longer retained
 	taker, maker := &noTaker, &noMaker
 	if o, _ := h.lookup(f.taker); o != nil {
 		taker = &o.lastFill
@@ -252,7 +251,7 @@ func (h *History) walkExtra(w walker, x *orderExtra) {
 	w.u128(&x.firstFilledQuote)
 	w.seq(&x.firstSeq)
 	w.U8((*uint8)(&x.firstStatus), uint8(engine.PartiallyExecutedAndCanceled))
-	// Renumber fills from the oldest retained one, whose number + 1 is 1.
+	// Number the fills from the oldest retained one on; the encoded value is that number + 1.
 	first := uint64(0)
 	if begin := h.fills.first(); x.firstFill > begin {
 		first = x.firstFill - begin

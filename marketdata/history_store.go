@@ -4,8 +4,8 @@ import "tickhive/engine"
 
 const slabChunk = 1024
 
-// slab allocates places of a growing list and reuses freed ones. Places are stable and their
-// values are accessed by pointer. Owner: its holder's goroutine.
+// slab stores values in a list that grows and reuses freed places. A value keeps its place, so pointers to it
+// stay valid. Owner: the goroutine that owns the containing struct.
 type slab[T any] struct {
 	chunks []*[slabChunk]T
 	n      uint32   // places allocated so far
@@ -27,17 +27,17 @@ func (s *slab[T]) alloc() uint32 {
 	return s.n - 1
 }
 
-// release frees a place. Whatever its value refers to stays alive until the place is reused, unless
-// the caller clears the value.
+// release frees a place. The slab does not clear it: the caller clears the value if it refers to memory that
+// should be collected.
 func (s *slab[T]) release(i uint32) { s.free = append(s.free, i) }
 
-// ring retains the newest values, numbered from 0 without a gap, and overwrites the oldest.
-// Owner: its holder's goroutine.
+// ring retains the newest values up to a limit and overwrites the oldest. Values are numbered from 0 without a
+// gap. Owner: the goroutine that owns the containing struct.
 type ring[T any] struct {
 	chunks []*[slabChunk]T
 	limit  uint64
 	end    uint64 // number of the next value
-	next   uint32 // the next value's place: end modulo limit, cached because division is slower
+	next   uint32 // place of the next value: end modulo limit, stored because a division is slower
 }
 
 // first returns the number of the oldest retained value.
@@ -54,10 +54,10 @@ func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
 
 func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/slabChunk][i%slabChunk] }
 
-// full reports whether the next push overwrites the oldest value, which is at next.
+// full reports whether the next push overwrites the oldest value, which is then at next.
 func (r *ring[T]) full() bool { return r.end >= r.limit }
 
-// push makes room for the next value, which the caller fills in.
+// push returns the place for the next value; the caller sets every member.
 func (r *ring[T]) push() *T {
 	i := r.next
 	if int(i/slabChunk) == len(r.chunks) {
@@ -70,7 +70,7 @@ func (r *ring[T]) push() *T {
 	return r.atPlace(i)
 }
 
-// location encodes the store that holds an order and the order's place there; 0: not retained.
+// location says which store holds an order (open, closed or remembered) and at which place; 0: not retained.
 type location uint32
 
 const (
@@ -82,21 +82,22 @@ const (
 
 const idPageOrders = 512
 
-// idPage holds the places of 512 neighbouring order numbers of a pair. The entry of an evicted
-// order is stale; a lookup notices it, because the record there has another id. Clearing the
-// entry would fetch a cache line for each evicted order.
+// idPage holds the locations of 512 consecutive order numbers of a pair. The location of an evicted order stays
+// in the page, because clearing it would load a cache line for each eviction. A lookup detects it: the record
+// there has another id.
 type idPage [idPageOrders]location
 
-// orderIndex finds the orders of one pair by number. It retains a page while one of the page's
-// orders is retained and drops the empty front of the list. Owner: the feed's goroutine.
+// orderIndex finds the orders of one pair by number. It retains a page while an order in it is retained, and
+// drops empty pages at the front of the list. Owner: the feed's goroutine.
 type orderIndex struct {
-	base   uint64 // number of the first page
-	pages  []*idPage
-	counts []uint16 // retained orders of each page, side by side: evicting one fetches no page
-	spare  *idPage  // an emptied page for reuse: a book that turns over does not allocate
+	base  uint64 // number of the first page
+	pages []*idPage
+	// number of retained orders in each page; a separate slice, so that an eviction need not load the page
+	counts []uint16
+	spare  *idPage // an emptied page for reuse, so that steady turnover allocates nothing
 }
 
-// get returns the place of an order, if it is retained.
+// get returns the location of an order, 0 when it is not retained.
 func (x *orderIndex) get(id engine.OrderID) location {
 	k := id.N()/idPageOrders - x.base
 	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
@@ -105,7 +106,7 @@ func (x *orderIndex) get(id engine.OrderID) location {
 	return x.pages[k][id.N()%idPageOrders]
 }
 
-// add sets the place of a new order.
+// add sets the location of a new order.
 func (x *orderIndex) add(id engine.OrderID, w location) {
 	k := id.N() / idPageOrders
 	if len(x.pages) == 0 {
@@ -129,12 +130,12 @@ func (x *orderIndex) add(id engine.OrderID, w location) {
 	p[id.N()%idPageOrders] = w
 }
 
-// move sets the new place of a retained order.
+// move changes the location of a retained order.
 func (x *orderIndex) move(id engine.OrderID, w location) {
 	x.pages[id.N()/idPageOrders-x.base][id.N()%idPageOrders] = w
 }
 
-// forget removes an order.
+// forget subtracts an evicted order from its page's count and drops the page when the count is 0.
 func (x *orderIndex) forget(id engine.OrderID) {
 	k := id.N()/idPageOrders - x.base
 	if x.counts[k]--; x.counts[k] > 0 {

@@ -7,8 +7,8 @@ func (i Interval) seconds() int64 {
 	return [Intervals]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400, 0, 0}[i]
 }
 
-// Floor returns the start of the interval that contains sec, in Unix seconds (UTC). Fixed
-// lengths divide the day; months and years follow the calendar.
+// Floor returns the Unix second (UTC) at which the interval containing sec starts. Intervals of fixed length
+// start at multiples of the length; months and years follow the calendar.
 func (i Interval) Floor(sec int64) int64 {
 	if n := i.seconds(); n != 0 {
 		r := sec % n

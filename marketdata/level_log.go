@@ -2,43 +2,43 @@ package marketdata
 
 import "tickhive/engine"
 
-// Limits of the retained level changes of a pair: the window of docs/contract/streams.md#resume
-// (10,000 updates or 60 s, the larger), up to a limit of memory at 24 bytes each.
+// Limits of the retained level changes of a pair. docs/contract/streams.md#resume promises the changes of
+// 10,000 updates or of 60 s, whichever is more; maxChanges bounds the memory, at 24 bytes a change.
 const (
-	chunkChanges    = 128     // changes that share an allocation: 3 KiB for a quiet pair
+	chunkChanges    = 128     // changes in one chunk: 3 KiB, little for a quiet pair
 	blockChunks     = 32      // chunks allocated at once for a pair that changes often: 96 KiB
-	retainedUpdates = 10_000  // commands that changed the book; an update on the wire joins one or more
+	retainedUpdates = 10_000  // commands that changed the book; one update on the wire covers one or more of them
 	retainedSec     = 60      // seconds
 	maxChanges      = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
-	dropChangesAt   = 32      // chunks to drop at once at least: the list of chunks is copied rarely
+	// smallest number of chunks to drop at once, because each drop copies the list of chunks
+	dropChangesAt = 32
 )
 
-// levelChange is one change of a level, with the amount shown before it, because readers only go
-// back. The amount shown after it is in the next change of the same price, or in the book.
+// levelChange is one change of a level. It holds the amount shown before the change, because readers only undo
+// changes. The next change of the same price, or the book, holds the amount after it.
 type levelChange struct {
 	seqSide uint64 // seq << 1 | side
 	price   int64  // ticks
 	before  int64  // lots, 0: the level did not exist
 }
 
-// levelChunk is a run of changes; the writer fills slots only above every published length.
+// levelChunk holds consecutive changes. The writer fills only slots that no published view includes.
 type levelChunk struct {
 	changes [chunkChanges]levelChange
-	timeNs  int64  // of the newest change, once full; read by the writer alone
-	updates uint64 // the log's count of updates at the newest change, once full; writer only
+	timeNs  int64  // time of the newest change, set when the chunk is full; only the writer reads it
+	updates uint64 // levelLog.updates at the newest change, set when the chunk is full; only the writer reads it
 }
 
-// Changes is a view of a pair's newest level changes: a reader can turn the view's book back to
-// any seq from Base on. It is part of the fold: a recovery rebuilds it from the journal after
-// the snapshot. It is not part of the state (state.go): two feeds with equal state may reach
-// back to different seqs. Frozen.
+// Changes is a view of a pair's newest level changes. With it a reader can reconstruct the book at any seq from
+// Base to the view's seq. A recovery rebuilds the changes from the journal records after the snapshot. They are
+// not part of the state (state.go): two feeds with equal state may have different Bases. Frozen.
 type Changes struct {
 	chunks []*levelChunk
 	end    int // slots used, counted from chunks[0]
 	base   engine.Seq
 }
 
-// Base returns the oldest seq to which the book can be turned back.
+// Base returns the oldest seq at which the book can be reconstructed.
 func (c *Changes) Base() engine.Seq { return c.base }
 
 // Len returns the number of retained changes.
@@ -60,15 +60,15 @@ func (c *Changes) Undo(seq engine.Seq, yield func(side engine.Side, price, befor
 	}
 }
 
-// levelLog is the writer's side. Owner: the feed's goroutine.
+// levelLog records the level changes of one pair. Owner: the feed's goroutine.
 type levelLog struct {
-	view    Changes      // chunks is appended to in place, above every published length
+	view    Changes      // the published part; the writer appends chunks beyond the length of every published copy
 	updates uint64       // commands that changed the book
-	open    bool         // the current command has changed it
-	block   []levelChunk // allocated ahead
-	last    *levelChunk  // the newest of view.chunks
-	used    int          // slots of last
-	timeNs  int64        // of the newest change
+	open    bool         // the current command has already changed the book
+	block   []levelChunk // chunks that are allocated but not used yet
+	last    *levelChunk  // the chunk that receives changes: the newest of view.chunks
+	used    int          // filled slots of last
+	timeNs  int64        // time of the newest change
 }
 
 // chunk returns an empty chunk; for a pair that changes often it allocates several at a time.
@@ -85,7 +85,7 @@ func (l *levelLog) chunk() *levelChunk {
 	return c
 }
 
-// startCommand notes a command boundary.
+// startCommand marks the start of a command, so that all its changes count as one update.
 func (l *levelLog) startCommand() { l.open = false }
 
 // add records a change and the amount that the level showed before it.
@@ -109,9 +109,9 @@ func (l *levelLog) add(e *engine.Event, before int64) {
 	l.view.end++
 }
 
-// trim drops whole chunks that no window needs, before a new chunk starts. It copies the list:
-// readers may hold the old one, and its slots must not keep dropped chunks alive. The retained
-// changes are a function of the events alone.
+// trim drops the oldest chunks that the limits do not require, before a new chunk starts. It copies the list of
+// chunks: readers may hold the old list, and a list with the old slots would keep dropped chunks alive. Which
+// changes are retained depends on the events alone.
 func (l *levelLog) trim(nowNs int64) {
 	v := &l.view
 	gone, some := 0, max(dropChangesAt, len(v.chunks)/8)

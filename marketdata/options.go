@@ -7,27 +7,28 @@ import (
 
 // Default and largest limits of the retained data.
 const (
-	// retained per pair beyond 24 h (docs/contract/listing.md#historical-trades)
-	DefaultTradesMin          = 10_000
-	DefaultTradesMax          = 2_000_000   // retained per pair at most (docs/contract/listing.md#historical-trades)
+	// trades retained per pair at any age (docs/contract/listing.md#historical-trades)
+	DefaultTradesMin = 10_000
+	// trades retained per pair at most (docs/contract/listing.md#historical-trades)
+	DefaultTradesMax          = 2_000_000
 	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
 	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)
 	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
-	maxTradesMax              = 100_000_000 // at 40 bytes each 4 GB a pair: more is a mistake
-	maxFills                  = 500_000_000 // distances between fills have 32 bits
-	maxOrdersKept             = 500_000_000 // places of retained orders have 30 bits
+	maxTradesMax              = 100_000_000 // 40 bytes each, 4 GB a pair; a larger setting is a mistake
+	maxFills                  = 500_000_000 // links between fills are 32-bit distances
+	maxOrdersKept             = 500_000_000 // a location of a retained order has 30 bits
 	maxCandlesKept            = 10_000_000  // 80 bytes each
 	maxChunkTextBytes         = 64 << 30
-	fillsPerOrder             = 1_000 // members of one Order's fills (docs/contract/internal.md#orders)
+	fillsPerOrder             = 1_000 // most fills in one OrderRecord (docs/contract/internal.md#orders)
 	secondsOfDay              = 86_400
 	nanosecond          int64 = 1_000_000_000
 )
 
-// DefaultCandles returns the number of closed candles that each interval retains: two weeks of
-// minutes, three of 3 minutes, 30, 90 and 180 days of 5, 15 and 30 minutes, a year of hours,
-// three of 4 hours, twenty of days, and more months and years than exist. Intervals without
-// trades use no memory. All full: 79,830 x 80 bytes = 6.4 MB a pair.
+// DefaultCandles returns the number of closed candles that each interval retains. 1m: two weeks; 3m: three
+// weeks; 5m, 15m, 30m: 30, 90 and 180 days; 1h: a year; 4h: three years; 1d: twenty years; months and years:
+// more than any history has. Intervals without trades use no memory. All full: 79,830 x 80 bytes = 6.4 MB a
+// pair.
 func DefaultCandles() [Intervals]int {
 	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}
 }
@@ -37,15 +38,15 @@ type Options struct {
 	TradesMin    int            // trades per pair that are retained at any age
 	TradesMax    int            // trades per pair at most, even when younger than 24 h
 	Candles      [Intervals]int // closed candles per pair and interval
-	ClosedOrders int            // closed orders of all pairs together, newest by their end
+	ClosedOrders int            // closed orders of all pairs together; the most recently ended ones are retained
 	Fills        int            // fills of all orders together; a trade is two
-	ClientIDs    int            // closed orders whose first answer outlives ClosedOrders
+	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
 	ChunkText    int64          // bytes of cached text of closed trade chunks
 	// NoOrders leaves the order history empty: for replicas and measurements that need only
 	// books, trades, candles and windows.
 	NoOrders bool
-	// Checksums stores a checksum of the book in each View: a test's readers can prove that they
-	// see what the writer published. It costs a walk over the book at every publish.
+	// Checksums stores a checksum of the book in each View, so that a test's readers can verify that they see
+	// what the writer published. Each publish then walks over the whole book.
 	Checksums bool
 }
 

@@ -7,8 +7,8 @@ import (
 	"tickhive/engine"
 )
 
-// orderKey is the position of an order in a list. A key outlives its order, so the caller's
-// goroutine can sort a list without the history.
+// orderKey holds the members by which a list sorts an order. It is a copy, so the caller's goroutine can sort
+// without reading the history.
 type orderKey struct {
 	createdNs int64
 	id        engine.OrderID
@@ -26,27 +26,25 @@ func newerKey(a, b orderKey) int {
 	return cmp.Compare(b.id, a.id)
 }
 
-// orderPage collects the newest want orders by creation in a heap with the oldest of them on
-// top.
+// orderPage collects the newest orders, at most want of them, in a heap whose root is the oldest.
 type orderPage struct {
 	want int
 	heap []orderKey
 }
 
-// reserve makes room for n more, at most for as many as are wanted: adding them then copies
-// nothing.
+// reserve allocates room for n more orders, up to want in total, so that adding them does not reallocate.
 func (p *orderPage) reserve(n int) {
 	p.heap = slices.Grow(p.heap, min(n, p.want-len(p.heap)))
 }
 
-// complete reports whether no order created at timeNs or before can enter the page any more,
-// except ties.
+// complete reports that the page is full and that every order in it was created after timeNs: an order created
+// earlier cannot enter it.
 func (p *orderPage) complete(timeNs int64) bool {
 	return len(p.heap) >= p.want && p.heap[0].createdNs > timeNs
 }
 
-// add adds an order at the cost of the heap's height at most. Adding a dropped order again
-// changes nothing, because the page holds only newer ones.
+// add adds an order unless the page is full of newer ones. It costs at most the heap's height. Adding an order
+// that was dropped before changes nothing.
 func (p *orderPage) add(o orderKey) {
 	if len(p.heap) < p.want {
 		p.heap = append(p.heap, o)
@@ -80,5 +78,5 @@ func (p *orderPage) add(o orderKey) {
 	}
 }
 
-// sort sorts the heap into a list, newest first. The caller adds nothing afterwards.
+// sort turns the heap into a list, newest first. No order may be added afterwards.
 func (p *orderPage) sort() { slices.SortFunc(p.heap, newerKey) }

@@ -6,23 +6,23 @@ import (
 	"tickhive/engine"
 )
 
-// walkRecords limits the records of the history that a list reads in one turn on the owner's
-// goroutine, which matches no command meanwhile. It limits the time for which a request delays
-// commands: less than 0.1 ms (BenchmarkWorstTurn). A shorter list takes one turn.
+// walkRecords limits the history records that a list query reads in one turn on the owner's goroutine. No
+// command is matched during a turn, so the limit bounds the delay that a query causes: less than 0.1 ms
+// (BenchmarkWorstTurn). A query of fewer records takes one turn.
 const walkRecords = 1_000
 
-// Orders returns a page of an account's orders, newest first by creation, ties by id.
+// Orders returns a page of an account's orders, newest first by creation, ties by id descending.
 //
-// Orders runs on the caller's goroutine. turn runs a function on the owner's goroutine between
-// two commands and waits for it (sequencer.Loop.Query). Each turn reads at most walkRecords
+// Orders runs on the caller's goroutine. turn must run a function on the owner's goroutine between
+// two commands and wait for it (sequencer.Loop.Query). Each turn reads at most walkRecords
 // records, and commands run between turns. The long work, merging and sorting, runs on the
 // caller's goroutine.
 //
-// A page that takes one turn shows one instant. A page that takes more ranks the orders that the
-// first turn found: an order that was in the list from the first turn to the last has one place
-// in it; an order that entered or left meanwhile has one or none. Rows show their orders at the
-// time of the last turn. An order that has closed meanwhile (in a list of open orders) or was
-// evicted leaves its row to the next one; the walk collects one spare page for this.
+// A page that takes one turn shows one instant. A page that takes several turns ranks the orders that
+// the first turn found. An order that was in the list during all turns appears exactly once; an order
+// that entered or left the list between turns appears at most once. Each row shows its order at the
+// time of the last turn. An order that left the list meanwhile (it closed, or was evicted) is replaced
+// by the next one; the walk collects one more page of orders for this.
 func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error) {
 	if q.Limit <= 0 || q.Offset < 0 {
 		return nil, nil
@@ -37,24 +37,24 @@ func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error
 	return w.rows, nil
 }
 
-// walkPhase is the phase of a walk; phases follow each other in this order.
+// walkPhase is the phase of a walk. A walk goes through the phases in this order.
 type walkPhase uint8
 
 const (
 	walkStart  walkPhase = iota
-	walkOpen             // the account's open orders, newest first
-	walkClosed           // the account's closed orders, by their end
-	walkSort             // nothing more to find
-	walkPick             // rows of the sorted page
+	walkOpen             // read the account's open orders, newest first
+	walkClosed           // read the account's closed orders, most recently ended first
+	walkSort             // sort the collected keys
+	walkPick             // read the rows of the sorted page
 	walkDone
 )
 
-// orderWalk finds the orders of a page, some in each turn.
+// orderWalk finds the orders of a page in one or more turns.
 //
-// While it waits, open orders close and closed ones are evicted. The order that it continues
-// from is therefore pinned (see pin). An order can close before or after the walk reaches it, so
-// the walk also reads the orders closed since the first turn and leaves out the ones that are
-// already in the page (see late).
+// Commands between two turns may close open orders and evict closed ones. The open order at which the
+// walk continues is therefore pinned (History.pin). An order may close before the walk reaches it or
+// after, so the walk also reads the orders that closed since its first turn, and leaves out those that
+// the page already has (addLate).
 //
 // Owner: the history's goroutine during a turn, the caller's between two turns.
 type orderWalk struct {
@@ -62,20 +62,21 @@ type orderWalk struct {
 	query    Query
 	phase    walkPhase
 	left     int    // records that this turn may still read
-	restored uint64 // the history's restored count when the walk started
+	restored uint64 // History.restored when the walk started
 
-	open   uint32 // 1 + slab place of the next open order, 0: none
-	closed uint64 // 1 + number of the next closed order, 0: none
+	open   uint32 // 1 + slab place of the next open order to read, 0: none
+	closed uint64 // 1 + number of the next closed order to read, 0: none
 	since  uint64 // number of the first order that closed after the first turn
 
 	page   orderPage
-	found  []orderKey // of this turn, not yet in page
+	found  []orderKey // found in this turn, not yet in page
 	late   []orderKey // closed since the first turn, not yet in page
-	picked int        // place in page of the next row
+	picked int        // index in page of the next row to read
 	rows   []OrderRecord
 }
 
-// prepare does the work that needs no history, on the caller's goroutine.
+// prepare adds the keys found in the last turn to the page. It runs on the caller's goroutine, because it does
+// not read the history.
 func (w *orderWalk) prepare() {
 	for _, k := range w.found {
 		w.page.add(k)
@@ -96,9 +97,9 @@ func (w *orderWalk) prepare() {
 	}
 }
 
-// deep reports whether the page is so far from the newest order that a turn only collects the
-// keys and leaves adding them to prepare: adding one costs the height of the heap. The walk then
-// reads on for up to one turn after the page is complete.
+// deep reports whether the page is far from the newest order. A turn then only collects keys, and prepare adds
+// them to the heap, whose height makes each addition expensive. The walk may then read up to one turn more than
+// the page needs.
 func (w *orderWalk) deep() bool { return w.page.want > walkRecords }
 
 func (w *orderWalk) add(o *orderRec) {
@@ -109,8 +110,8 @@ func (w *orderWalk) add(o *orderRec) {
 	w.page.add(o.key())
 }
 
-// addLate adds the orders that closed meanwhile, except those that were found while they were
-// open. An order that was found and was too old for the page is still too old.
+// addLate adds the orders that closed during the walk, except those that were found while they were open. An
+// order that was already too old for the page still is.
 func (w *orderWalk) addLate() {
 	found := make(map[engine.OrderID]bool, len(w.page.heap))
 	for _, k := range w.page.heap {
@@ -124,7 +125,7 @@ func (w *orderWalk) addLate() {
 	w.late = w.late[:0]
 }
 
-// turn reads at most walkRecords records, on the owner's goroutine.
+// turn reads at most walkRecords records. It runs on the history's goroutine.
 func (w *orderWalk) turn() {
 	w.left = walkRecords
 	w.history.endCommand()
@@ -138,7 +139,7 @@ func (w *orderWalk) turn() {
 		w.findClosed()
 	}
 	if w.phase == walkSort && len(w.late)+len(w.found) == 0 && len(w.page.heap) <= walkRecords {
-		w.page.sort() // so short that another turn would take longer
+		w.page.sort() // so short that another turn would take longer than sorting here
 		w.phase = walkPick
 	}
 	if w.phase == walkPick {
@@ -158,7 +159,7 @@ func (w *orderWalk) start() {
 	w.page.heap, w.found, w.late, w.rows, w.picked = w.page.heap[:0], w.found[:0], w.late[:0], w.rows[:0], q.Offset
 	count := int(a.openCount) + int(a.closedCount)
 	switch {
-	case q.Account == 0: // its open orders are not counted, and no API key signs for it
+	case q.Account == 0: // the built-in account: its open orders are not counted, and no API key belongs to it
 		h.walkBuiltin(func(o *orderRec) bool {
 			if q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
 				w.add(o)
@@ -176,7 +177,7 @@ func (w *orderWalk) start() {
 	}
 }
 
-// findOpen continues through the account's open orders.
+// findOpen continues reading the account's open orders.
 func (w *orderWalk) findOpen() {
 	h, q := w.history, &w.query
 	h.unpin(w)
@@ -201,8 +202,9 @@ func (w *orderWalk) findOpen() {
 	}
 }
 
-// findClosed continues through the closed orders, newest end first. An order cannot have been
-// created after its end, so the walk stops once every order of the page is newer.
+// findClosed continues reading the account's closed orders, most recently ended first. An order is never
+// created after its end, so the walk stops when every order in the full page was created after the next one's
+// end.
 func (w *orderWalk) findClosed() {
 	h, q := w.history, &w.query
 	for w.closed != 0 && h.closed.has(w.closed-1) {
@@ -229,7 +231,7 @@ func (w *orderWalk) findClosed() {
 	w.phase = walkSort
 }
 
-// pick reads the rows of the page.
+// pick reads the orders of the sorted page and fills the rows.
 func (w *orderWalk) pick() {
 	h, q := w.history, &w.query
 	for ; w.picked < len(w.page.heap) && len(w.rows) < q.Limit; w.picked++ {
@@ -245,8 +247,8 @@ func (w *orderWalk) pick() {
 	w.phase = walkDone
 }
 
-// pin makes the walk advance to the next older order when the order that it continues from
-// closes: another order may own the slab place by the next turn.
+// pin records that walk w continues at the open order w.open. If that order closes, advancePinned moves the
+// walk to the next older one; otherwise another order could own the slab place by the next turn.
 func (h *History) pin(w *orderWalk) {
 	h.open.at(w.open - 1).bits |= bitPinned
 	if h.pinned == nil {
@@ -255,7 +257,7 @@ func (h *History) pin(w *orderWalk) {
 	h.pinned[w.open] = append(h.pinned[w.open], w)
 }
 
-// unpin ends the hold of a walk that continues.
+// unpin removes the record that pin made, when the walk continues.
 func (h *History) unpin(w *orderWalk) {
 	walks := h.pinned[w.open]
 	for i, held := range walks {
@@ -273,7 +275,7 @@ func (h *History) unpin(w *orderWalk) {
 	}
 }
 
-// advancePinned moves the walks that hold a closing order to the next older open order.
+// advancePinned moves the walks that continue at a closing order to the next older open order.
 func (h *History) advancePinned(i uint32, o *orderRec) {
 	walks := h.pinned[i+1]
 	delete(h.pinned, i+1)

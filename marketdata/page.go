@@ -2,8 +2,8 @@ package marketdata
 
 import "sync/atomic"
 
-// pageLevels is the size of a page: large enough that a book of 40 levels a side has a handful
-// of cached texts, small enough that one change renders and copies little.
+// pageLevels is the largest number of levels in a page. A book of 40 levels a side then has only a few cached
+// texts, and a change of one level copies and renders little.
 const pageLevels = 16
 
 // PageText names one cached text of a page.
@@ -19,10 +19,10 @@ const (
 // Page holds up to 16 neighbouring levels of one side, best first. Frozen once published, except
 // for its write-once texts.
 type Page struct {
-	// text is the text of this page once a reader has rendered it; before that, the text of the
-	// page from which this one was copied, to be patched.
+	// text holds the rendered text of this page. Until a reader has rendered it, it holds the text of the page
+	// from which this one was copied; that text is then patched.
 	text   [pageTexts]atomic.Pointer[pageText]
-	gen    uint64 // the generation that may still change it
+	gen    uint64 // the generation that made the page: only it may change the page
 	n      int
 	levels [pageLevels]Level
 }
@@ -30,13 +30,13 @@ type Page struct {
 // Levels returns the page's levels, best first. The caller must not change them.
 func (p *Page) Levels() []Level { return p.levels[:p.n:p.n] }
 
-// pageBlock is the number of pages in an allocation. A publish spends most of its time on copying
-// pages, and copying on allocation. A page that a reader holds retains its block: at worst four
-// pages stay alive for one, 80 bytes a level.
+// pageBlock is the number of pages in one allocation. A publish spends most of its time on copying pages, and a
+// copy on allocating. A reader that holds one page keeps its whole block alive: at worst four pages for one, 80
+// bytes a level.
 const pageBlock = 4
 
-// pagePool allocates pages and directories. A page that leaves a side in the generation that
-// made it was never published, so the pool reuses it. Owner: the feed's goroutine.
+// pagePool allocates pages and directories. It reuses a page that was removed in the generation that made it,
+// because such a page was never published. Owner: the feed's goroutine.
 type pagePool struct {
 	block *[pageBlock]Page
 	used  int
@@ -44,8 +44,8 @@ type pagePool struct {
 	nodes []*dirNode
 }
 
-// poolLimit limits each list of the pool: a book that swings around the size of a page needs a
-// few pages.
+// poolLimit limits each free list of the pool. A book that grows and shrinks around a page boundary needs only
+// a few pages.
 const poolLimit = 32
 
 func (pp *pagePool) page(gen uint64) *Page {

@@ -1,25 +1,24 @@
 package marketdata
 
-// pageText holds the cached text of a page and the levels that it was made of. The next page in
-// its place differs in a level or two and copies the other rows from here. Frozen.
+// pageText holds the cached text of a page and the levels that it shows. The page that replaces this one
+// usually differs in a level or two and copies the other rows from here. Frozen.
 //
 // Memory: 352 bytes and the text, for each page and form that was read. A page that was not read
-// yet holds the text that it will patch: there is at most one text a page and form.
+// yet holds the text that it will patch, so there is at most one text for each page and form.
 type pageText struct {
-	gen    uint64 // of the page that the text belongs to
+	gen    uint64 // generation of the page that this text shows
 	n      int
-	sum    uint64 // of the levels: levelsSum
+	sum    uint64 // levelsSum of the levels
 	text   []byte
-	ends   [pageLevels]uint16 // of the rows; 16 rows have at most 5,000 bytes
+	ends   [pageLevels]uint16 // end of each row in text; 16 rows have at most 5,000 bytes
 	levels [pageLevels]Level
 }
 
-// RenderLevels appends the rows of levels to dst. A row must be a pure function of its level
-// (the digits of a pair never change): two readers that render at once then store equal bytes,
-// and patch can copy rows.
+// RenderLevels appends the rows of levels to dst. A row must be a pure function of its level (the digits of a
+// pair never change). Two readers that render at once then store equal bytes, and patch can copy rows.
 type RenderLevels func(dst []byte, levels []Level) []byte
 
-// inheritText takes over the text of from, to be patched; p was never published.
+// inheritText copies the texts of from into p, which patch will update. p must not be published yet.
 func (p *Page) inheritText(from *Page) {
 	for k := range p.text {
 		if t := from.text[k].Load(); t != nil {
@@ -28,8 +27,8 @@ func (p *Page) inheritText(from *Page) {
 	}
 }
 
-// textOf returns the part of the text that shows the first n levels, all when there are fewer,
-// and the sum of those levels.
+// textOf returns the rows of the first n levels of the page, or of all when it has fewer, and the levelsSum of
+// these levels.
 func (p *Page) textOf(kind PageText, n int, render RenderLevels) ([]byte, uint64) {
 	t := p.pageText(kind, render)
 	if n >= t.n {
@@ -65,13 +64,15 @@ func (p *Page) pageText(kind PageText, render RenderLevels) *pageText {
 	return p.text[kind].Load() // another reader's text, with the same bytes
 }
 
-// levelText is about the length in bytes of the longest row of a level in a document.
+// levelText estimates the bytes of the longest row of one level.
 const levelText = 160
 
-// patch makes the text. It copies the rows of levels that before shows too.
+// patch renders the text of t's levels. It copies the rows of levels that before shows too, and renders the
+// others.
 func (t *pageText) patch(before *pageText, render RenderLevels) {
-	b := make([]byte, 0, len(before.text)+levelText) // growing costs more than rendering
-	from, to := 0, 0                                 // the run of old text that is not copied yet
+	// room for one more row than before: growing would cost more than rendering
+	b := make([]byte, 0, len(before.text)+levelText)
+	from, to := 0, 0 // start and end of the old text that is not copied yet
 	old := 0
 	for i := range t.n {
 		l := t.levels[i]

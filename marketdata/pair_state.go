@@ -15,27 +15,27 @@ type pairState struct {
 	sides   [2]depthSide
 	changes levelLog
 	ring    tradeRing
-	tick    tick // the trades of one second, not yet merged
+	tick    tick // the trades of the newest second, not yet merged into candles and window
 	candles candleBuilder
 	window  window
 
 	last          int64    // price of the last trade
-	changedSec    int64    // second of the last event that changed the ticker's figures
+	changedSec    int64    // Unix second of the last event that changed the ticker's figures
 	touch         touch    // best prices after the last event
 	boundaryTouch [2]int64 // best prices at the last command boundary
 
 	view         *View
 	candlesView  *[Intervals]Candles
-	candlesMoved bool // since candlesView was made
-	changed      bool // is in the feed's list of changed pairs
+	candlesMoved bool // a candle has changed since candlesView was made
+	changed      bool // the pair is in the feed's list of changed pairs
 
-	dueSec int64 // its key in the feed's heap
-	dueAt  int   // index + 1, 0: not in it
+	dueSec int64 // the second by which the pair is sorted in Feed.due
+	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap
 
-	orders orderIndex // the history's, by order number
+	orders orderIndex // finds the retained orders of the pair in the history, by order number
 }
 
-// touch follows the best prices event by event.
+// touch tracks the best prices after each event.
 type touch struct {
 	best [2]int64 // 0: empty side
 	seq  engine.Seq
@@ -65,8 +65,8 @@ func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
 	p.touch.seq, p.touch.sec = e.Seq, floorSec(e.TimeNs)
 }
 
-// noteTouch runs at a command boundary. It records a change when the touch
-// differs from the touch at the last boundary: a change that one command undoes does not count.
+// noteTouch compares the touch with the touch at the previous command boundary and records a change. A change
+// that one command makes and undoes therefore does not count.
 func (p *pairState) noteTouch() {
 	if p.touch.best == p.boundaryTouch {
 		return
@@ -93,7 +93,7 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
 }
 
-// merge adds the trades of the current tick to the candles and the window.
+// merge adds the pending trades of the newest second to the candles and the window.
 func (p *pairState) merge(opts *Options) {
 	if p.tick.trades == 0 {
 		return

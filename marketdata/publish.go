@@ -8,9 +8,9 @@ import (
 	"tickhive/engine"
 )
 
-// Publish makes the folded events visible with one store: a new view for each pair that changed
-// or whose window has moved up to the second of nowNs. The owner calls it between commands, at
-// the end of a batch and at NextNs. When nothing changed, it stores nothing.
+// Publish makes the folded events visible with one atomic store. It makes a new view for each pair that has
+// changed, or whose window loses a trade by the second of nowNs. The owner calls it between commands, at the
+// end of a batch and at NextNs. When nothing changed, it stores nothing.
 func (f *Feed) Publish(nowNs int64) {
 	f.history.endCommand()
 	sec := floorSec(nowNs)
@@ -65,7 +65,8 @@ func (f *Feed) publishViews(root *Root) {
 	root.PairsVersion = f.pairsNew
 }
 
-// count adds a view to the sums, or subtracts it with sign -1; the sums wrap around.
+// count adds the seqs and counters of a view to the root's sums, or subtracts them when sign is -1. The sums
+// wrap around.
 func (r *Root) count(v *View, sign int) {
 	if v == nil {
 		return
@@ -108,7 +109,7 @@ func (f *Feed) view(p *pairState) *View {
 	return v
 }
 
-// publishNames puts new pairs and changed assets into the root.
+// publishNames updates the root's index of pairs and its assets when they have changed.
 func (f *Feed) publishNames(root *Root) {
 	root.ControlSeq = f.controlSeq
 	if f.assetsNew {
@@ -142,10 +143,10 @@ func (f *Feed) publishNames(root *Root) {
 // sweepPlace is the position of the next sweep of the text cache.
 type sweepPlace struct{ pair, chunk int }
 
-// sweepChunks limits the chunks that one publish examines when the cache is nearly full: 10 us.
+// sweepChunks limits the chunks that one publish examines while the text cache is nearly full: about 10 us.
 const sweepChunks = 256
 
-// makeRoomForText drops text that no reader requested lately, once the cache is three quarters
+// makeRoomForText removes texts that no reader requested since the last sweep, once the cache is three quarters
 // full.
 func (f *Feed) makeRoomForText() {
 	for range sweepChunks {

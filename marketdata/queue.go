@@ -1,9 +1,9 @@
 package marketdata
 
-// queue is a double-ended queue in a ring that doubles when it is full and never
-// shrinks. Owner: its holder's goroutine.
+// queue is a double-ended queue in a ring buffer. The buffer doubles when it is full and never shrinks. Owner:
+// the goroutine that owns the containing struct.
 type queue[T any] struct {
-	buf  []T // length 0 or a power of two
+	buf  []T // its length is 0 or a power of two
 	head int
 	n    int
 }

@@ -2,17 +2,17 @@ package marketdata
 
 import "sync/atomic"
 
-// dirPages is the size of a directory in pages. A publish copies one directory and the list
-// above it per side: with 32 pages 256 bytes each for books of up to 16,000 levels, where one
-// flat list of 1,000 pages would cost 8 KB a publish.
+// dirPages is the largest number of pages in a directory. A publish copies one directory and the list of
+// directories per side: with 32 pages that is 256 bytes each for a book of up to 16,000 levels. One flat list
+// of 1,000 pages would cost a copy of 8 KB.
 const dirPages = 32
 
-// directory is a list of pages, best first, copied at most once per generation.
+// directory is a list of pages, best first. A generation copies it at most once.
 type directory struct {
 	gen   uint64
 	n     int
 	pages [dirPages]*Page
-	text  [pageTexts]atomic.Pointer[dirText] // write-once, of full directories that were read
+	text  [pageTexts]atomic.Pointer[dirText] // set once, when a reader reads a full directory
 }
 
 // Side is one side of a published book: levels in pages, pages in directories. Frozen.

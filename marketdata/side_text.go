@@ -2,19 +2,19 @@ package marketdata
 
 import "io"
 
-// Text is a document in parts: cached texts of pages and directories and the bytes between them.
-// Joining a book of 11 KB for each change cost 5 to 9 us, in parts it costs 1.5 to 2.7. A
-// response copies the parts into its connection's buffer; it had to copy the joined text too.
-// The maker of a Text appends to it; it is frozen once it is in a Doc.
+// Text is a document in parts: the cached texts of pages and directories, and the bytes between them. A
+// response copies the parts into its connection's buffer, as it would copy a joined text. Joining a book of 11
+// KB at each change costs 5 to 9 us, parts cost 1.5 to 2.7 us. The maker of a Text appends to it; it is frozen
+// once it is in a Doc.
 type Text struct {
 	Parts [][]byte
 	Size  int
-	// Sum identifies the levels that the text shows. It does not depend on how they lie in
-	// pages, so that a tag made of it survives a restart.
+	// Sum identifies the levels that the text shows. It does not depend on the division into pages, so an ETag
+	// made from it survives a restart.
 	Sum uint64
 }
 
-// Add appends a part. It retains part; the caller must not change it any more.
+// Add appends a part. It retains part; the caller must not change part afterwards.
 func (t *Text) Add(part []byte) {
 	t.Parts = append(t.Parts, part)
 	t.Size += len(part)
@@ -51,20 +51,20 @@ func (t *Text) WriteTo(w io.Writer) (n int64, err error) {
 // read position, so responses call WriteTo.
 func (t *Text) Read([]byte) (int, error) { panic("BUG: a text in parts is written, not read") }
 
-// dirText caches the joined text of the pages below one node of a ladder's tree, with the hash sum
-// and the number of their levels.
+// dirText caches the joined text of the pages of one directory, with the levelsSum and the number of their
+// levels.
 type dirText struct {
 	text   []byte
 	sum    uint64
 	levels int
 }
 
-// joinedPages is the number of pages from which a directory's text is joined and cached. A full
-// book then has some hundred parts instead of thousands, and a change joins one of them again
-// (16 KB). The few pages at the touch are not worth a second copy.
+// joinedPages is the number of pages from which a directory's text is joined and cached. A large book then has
+// some hundred parts instead of thousands, and a change joins one directory again (16 KB). A directory of fewer
+// pages, at the touch, is not worth a second copy.
 const joinedPages = 8
 
-// AddText adds the rows of the first n levels of the side to t, all when there are fewer.
+// AddText adds the rows of the first n levels of the side to t, or of all when there are fewer.
 func (s *Side) AddText(t *Text, kind PageText, n int, render RenderLevels) {
 	for _, d := range s.dirs {
 		if n <= 0 {
@@ -89,7 +89,7 @@ func (s *Side) AddText(t *Text, kind PageText, n int, render RenderLevels) {
 	}
 }
 
-// joined returns the cached text of the directory; the first caller joins it.
+// joined returns the cached joined text of the directory. The first caller renders and joins it.
 func (d *directory) joined(kind PageText, render RenderLevels) *dirText {
 	if dt := d.text[kind].Load(); dt != nil {
 		return dt
@@ -106,8 +106,8 @@ func (d *directory) joined(kind PageText, render RenderLevels) *dirText {
 	return dt
 }
 
-// levelsSum returns the sum of the levels' hashes: equal for equal levels, and additive over
-// runs of levels. Each level occurs once, so their order carries no information.
+// levelsSum returns the sum of the levels' hashes. Equal levels have equal sums, and sums of parts of a side
+// can be added. The sum ignores the order, which the prices determine anyway.
 func levelsSum(levels []Level) (sum uint64) {
 	for i := range levels {
 		sum += mix(mix(1, uint64(levels[i].Price)), uint64(levels[i].Amount))

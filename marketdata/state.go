@@ -15,9 +15,8 @@ import (
 // StateFormat is the version of the encoding below. The decoder refuses any other version.
 const StateFormat = 1
 
-// The encoding is canonical: equal events give equal bytes, whenever they were folded, merged or
-// read. It therefore serves both snapshots and state hashes. One walk names the fields of each
-// structure for both directions.
+// The encoding of a pair's state is canonical: equal events give equal bytes, whenever they were folded, merged
+// or read. Snapshots and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seqs and times, last price, changed second,
 //	         bids, asks, trades, ten candle series, window
@@ -39,7 +38,7 @@ func (w walker) i128(v *fixed.I128) {
 
 func (w walker) seq(v *engine.Seq) { w.U64((*uint64)(v)) }
 
-// positive encodes a number that must be above 0.
+// positive encodes or decodes a number that must be above 0.
 func (w walker) positive(v *int64) {
 	w.I64(v)
 	if *v <= 0 && w.Reading() {
@@ -106,9 +105,9 @@ func (f *Feed) HashPair(pair engine.PairID) [32]byte {
 	return sha256.Sum256(f.AppendPairState(nil, pair))
 }
 
-// DecodePairState adds the pair that AppendPairState wrote; the feed must not have it yet. What
-// exceeds the limits of the options is dropped with the next trades. Nothing is visible to
-// readers before Publish. An error leaves the feed unchanged.
+// DecodePairState adds a pair from the bytes of AppendPairState. The feed must not have the pair yet. Trades
+// and candles beyond the limits of the options stay until the next trade drops them. Readers see the pair after
+// the next Publish. An error leaves the feed unchanged.
 func (f *Feed) DecodePairState(data []byte) error {
 	p := &pairState{sides: [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}}
 	p.ring.view.cache = &f.cache
@@ -213,7 +212,7 @@ func (r *tradeRing) walk(w walker) {
 	}
 }
 
-// checkTrades returns the number of trades that follow, 0 when first and last are invalid.
+// checkTrades returns the number of trades that follow in the encoding, 0 when first and last are inconsistent.
 func (w walker) checkTrades(first, last uint64) int {
 	n := w.Len(0)
 	if first == 0 || last < first || last-first+1 != uint64(n) {
@@ -223,7 +222,7 @@ func (w walker) checkTrades(first, last uint64) int {
 	return n
 }
 
-// trade encodes time and price as their distance from the trade before, which is short.
+// trade encodes time and price as differences from the trade before, because small numbers are short.
 func (w walker) trade(t, before *Trade) {
 	ns, price := t.TimeNs-before.TimeNs, t.Price-before.Price
 	w.I64(&ns)
@@ -312,8 +311,8 @@ func (f *Feed) AppendControlState(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// DecodeControlState restores what AppendControlState wrote, into a feed that has folded no
-// event of the control stream.
+// DecodeControlState restores the bytes of AppendControlState. The feed must not have folded an event of the
+// control stream.
 func (f *Feed) DecodeControlState(data []byte) error {
 	w := walker{wire.Reader(data)}
 	w.format()

@@ -2,25 +2,24 @@ package marketdata
 
 import "unsafe"
 
-// Stats holds how much a feed retains, by kind: counts, and the bytes allocated for them. For
-// metrics.
+// Stats holds the numbers of retained records by kind and the bytes allocated for them, for metrics.
 type Stats struct {
 	Pairs        int
 	Levels       int   // price levels of all working books
 	Trades       int   // retained trades of all pairs
-	TradeBytes   int64 // their chunks
+	TradeBytes   int64 // bytes of the trades' chunks
 	DroppedYoung uint64
-	Candles      int // closed ones of all pairs and intervals
+	Candles      int // closed candles of all pairs and intervals
 	CandleBytes  int64
 	Seconds      int // traded seconds in all windows
 	WindowBytes  int64
-	TextBytes    int64 // cached text of trade chunks
+	TextBytes    int64 // bytes of the cached texts of trade chunks
 
 	OpenOrders, ClosedOrders, Remembered, Fills int
-	OrderBytes                                  int64 // the order history, without client id texts
+	OrderBytes                                  int64 // bytes of the order history, without the texts of client ids
 }
 
-// Stats counts the retained data; it walks the pairs. Owner: the feed's goroutine.
+// Stats counts the retained data; it walks over all pairs. Only the feed's goroutine may call it.
 func (f *Feed) Stats() Stats {
 	s := Stats{TextBytes: f.cache.bytes.Load()}
 	for _, p := range f.pairs {

@@ -9,11 +9,12 @@ import (
 // chunkTrades is the number of trades in one allocation and one cached text.
 const chunkTrades = 1024
 
-// tradeChunk holds 1,024 trades in the order of their ids. The writer fills slots only above
-// every published last id and never writes to a full chunk.
+// tradeChunk holds 1,024 consecutive trades. The writer fills only slots above every published last id, and
+// never changes a full chunk.
 type tradeChunk struct {
-	text [chunkTexts]atomic.Pointer[[]byte] // first: the garbage collector scans no further
-	used atomic.Bool                        // a reader requested the text since the last sweep
+	// first in the struct, so that the garbage collector scans no pointer-free member
+	text [chunkTexts]atomic.Pointer[[]byte]
+	used atomic.Bool // a reader has requested the text since the last sweep
 
 	trades [chunkTrades]Trade
 }
@@ -41,7 +42,7 @@ func (t *Trades) Len() int {
 	return int(t.last-t.first) + 1
 }
 
-// At returns the trade with an id within First..Last; it panics on another id.
+// At returns the trade with this id. It panics on an id outside First..Last.
 func (t *Trades) At(id engine.TradeID) Trade { return *t.at(id) }
 
 func (t *Trades) at(id engine.TradeID) *Trade {
@@ -74,15 +75,15 @@ func (t *Trades) Search(timeNs int64) engine.TradeID {
 // docs/contract/listing.md#historical-trades).
 func (t *Trades) DroppedNs() int64 { return t.droppedNs }
 
-// tradeRing is the writer's side. Owner: the feed's goroutine.
+// tradeRing is the writer's copy of a pair's trades. Owner: the feed's goroutine.
 type tradeRing struct {
-	view  Trades // chunks is appended to in place, above every published length
+	view  Trades // the published part; the writer appends chunks beyond the length of every published copy
 	young uint64 // trades dropped while younger than 24 h
 }
 
-// add appends the next trade, made at timeNs, and drops the oldest: trades older than 24 h
-// beyond minKept trades, and any beyond maxKept. The retained trades are a function of the
-// trades alone. The caller fills in the rest of the trade.
+// add makes room for the trade id, made at timeNs; the caller sets its other members. add drops the oldest
+// trades: those older than 24 h while more than minKept remain, and any beyond maxKept. Which trades are
+// retained depends on the trades alone.
 func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *Trade {
 	v := &r.view
 	if id != v.last+1 {
@@ -116,8 +117,8 @@ func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *
 	return t
 }
 
-// dropChunks drops the chunks before first. It copies the list: readers may hold the old one,
-// and its slots must not keep dropped chunks alive.
+// dropChunks drops the chunks whose trades are all older than first. It copies the list of chunks: readers may
+// hold the old list, and a list with the old slots would keep dropped chunks alive.
 func (r *tradeRing) dropChunks() {
 	v := &r.view
 	gone := int(v.first-v.base) / chunkTrades

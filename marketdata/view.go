@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// Level is one price of a book side, with the sum of the amounts that its orders show.
+// Level is one price of a book side, with the sum of the amounts shown by its orders.
 type Level struct {
 	Price  int64 // ticks
 	Amount int64 // lots
@@ -17,24 +17,25 @@ type Level struct {
 type View struct {
 	Instrument *engine.Instrument
 
-	Seq       engine.Seq // of the last event of the pair
-	BookSeq   engine.Seq // of the last event that changed the book at any depth
-	TradesSeq engine.Seq // of the last trade
-	TickerSeq engine.Seq // of the last event that changed window, last trade or touch
-	// TickerVersion is a hash of the ticker's figures: it changes exactly when they do, also
-	// when only time moved the window, and it survives a restart. It does not increase. ETags of
-	// ticker documents are made of it.
+	Seq       engine.Seq // seq of the pair's last event
+	BookSeq   engine.Seq // seq of the last event that changed the book, at any depth
+	TradesSeq engine.Seq // seq of the last trade
+	TickerSeq engine.Seq // seq of the last event that changed the window, the last trade or the touch
+	// TickerVersion is a hash of the ticker's figures. It changes exactly when they change, also when a trade
+	// leaves the window without an event, and it survives a restart. It does not increase. ETags of ticker
+	// documents contain it.
 	TickerVersion uint64
 
-	TimeNs     int64 // of the last event
-	BookTimeNs int64 // of the last event that changed the book, or of the pair's creation
+	TimeNs int64 // time of the pair's last event, Unix ns
+	// time of the last event that changed the book; before the first one, the time at which the pair was added
+	BookTimeNs int64
 
 	Ticker  Ticker
 	Bids    Side    // best (highest) first
 	Asks    Side    // best (lowest) first
-	Changes Changes // of the book, newest last: from an older seq to this one
+	Changes Changes // the newest level changes, with which a reader can reconstruct the book at an older seq
 	Trades  Trades
-	Candles *[Intervals]Candles // by interval; views without a trade in between share it
+	Candles *[Intervals]Candles // by interval; views share it until a trade changes a candle
 
 	DroppedYoung uint64 // trades dropped while younger than 24 h, since the pair was added
 
@@ -61,15 +62,16 @@ const (
 	DocKinds
 )
 
-// Doc holds the rendered text of a document. Frozen, except for the write-once gzip and joined
-// text.
+// Doc is the rendered text of a document. Frozen, except for its gzip and joined texts, which are each set
+// once.
 type Doc struct {
-	Body   []byte // nil when the document is in parts
-	Text   *Text  // of a book, nil for other documents
+	Body   []byte // nil when the document has parts
+	Text   *Text  // the parts of a large book; nil for other documents
 	joined atomic.Pointer[[]byte]
 	ETag   string
-	Seq    uint64 // X-Seq
-	// RenderedNs is the machine's monotonic time of the rendering (for gzip's floor).
+	Seq    uint64 // the X-Seq header of the answer
+	// RenderedNs is the machine's monotonic time of the rendering. It limits how often a changing document is
+	// compressed.
 	RenderedNs int64
 	Gzip       atomic.Pointer[[]byte]
 	// LowTrade and HighTrade are the ids of the trades that a page of trades shows, 0 when
@@ -77,8 +79,8 @@ type Doc struct {
 	LowTrade, HighTrade engine.TradeID
 }
 
-// docSource names the inputs of a cached document, besides the digits and names of its pair,
-// which never change.
+// docSource is a set of the inputs of a cached document. The digits and names of the pair are inputs too, but
+// never change.
 type docSource uint8
 
 const (
@@ -99,10 +101,10 @@ var docSources = [DocKinds]docSource{
 	DocSummaryRow:   fromTicker | fromInstrument,
 }
 
-// inherit takes over the documents of the pair's previous view that are still valid: an event
-// that does not change the book does not make the book's readers render again. A document that
-// a reader caches in old after this is rendered once more, to the same bytes. A page of trades
-// is always handed on, to be patched: one new trade changes one row of a hundred.
+// inherit copies from the pair's previous view the documents whose inputs have not changed, so that an event
+// without effect on the book does not make readers render the book again. A document that a reader caches in
+// old after this call is rendered once more, to the same bytes. A page of trades is always copied, to be
+// patched: one new trade changes one row of a hundred.
 func (v *View) inherit(old *View) {
 	var changed docSource
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
@@ -160,8 +162,8 @@ func (v *View) Doc(k DocKind) *Doc {
 	return d
 }
 
-// Previous returns the newest page of trades of an earlier view, for patching; nil when no reader
-// has read it, or when this view's page is cached already.
+// Previous returns the newest page of trades of an earlier view, to be patched. It returns nil when no reader
+// has read one, or when this view's page is cached already.
 func (v *View) Previous(k DocKind) *Doc {
 	d := v.docs[k].Load()
 	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {

@@ -2,46 +2,45 @@ package marketdata
 
 import "tickhive/internal/fixed"
 
-// bucket sums up the trades of one second.
+// bucket holds the sums of the trades of one second.
 type bucket struct {
 	sec              int64
 	high, low, close int64 // ticks
 	volume, quote    fixed.U128
 }
 
-// extreme is the highest or lowest price of one second.
+// extreme is a candidate for the highest or lowest price of the window: the price and its second.
 type extreme struct{ sec, price int64 }
 
-// window is the 24 h window of a pair, exact to the second
-// (docs/contract/market-data.md#ticker): at second T a trade at t counts while T-86400 <
-// floor(t) <= T. There is one bucket per traded second: adding a trade and removing a second are
-// O(1) amortised. The highest and lowest price are at the front of two monotonic queues.
+// window is the 24 h window of a pair, exact to the second (docs/contract/market-data.md#ticker): at second T a
+// trade at t counts while T-86400 < floor(t) <= T. There is one bucket per traded second: adding a trade and
+// removing a second are O(1) amortised. The highest and lowest price are at the front of two monotonic queues.
 //
 // Memory: at most 86,400 buckets of 64 bytes and twice as many extremes of 16, in queues that
 // grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB for a pair that trades in every second of a
 // day, 10 KB for a pair with a trade in 100 of them.
 //
-// Buckets that time alone has moved out stay until a trade of a day later, and count again when
-// the window moves back. A trade whose second has passed already moves it back (a batch with its
-// own times is published at the time of its last command; under sync always the clock is ahead
-// of the fold), and so can a clock that was ahead. The figures are thus a function of the trades
-// and the second; the buckets, which are saved and hashed, are a function of the trades alone.
+// The window can move back, and buckets that it had left count again. Two cases: a batch with its own
+// times is published at the time of its last command, and a clock that was ahead is set back. slide
+// therefore never drops a bucket; only a trade a day later does. The figures are thus a function of the
+// trades and the current second, and the buckets, which snapshots and hashes contain, are a function
+// of the trades alone.
+//
 // Owner: the feed's goroutine.
 type window struct {
 	buckets queue[bucket]
-	out     int // buckets at the front that the window has left behind
+	out     int // number of buckets at the front that no longer count at the current second
 	highs   queue[extreme]
 	lows    queue[extreme]
 
-	// Sums over the buckets that count. A trade has at most 2^63 lots and 2^96 product units:
-	// 2^32 of the largest trades within a day wrap the sums, and those of a bucket, which are right
-	// again once they leave (docs/internals/bounds.md#market-data).
+	// volume and quote are the sums over the buckets that count. A trade has at most 2^63 lots and 2^96 product
+	// units: 2^32 of the largest trades within a day wrap the sums until they leave the window.
 	volume, quote fixed.U128
 	first         int64 // price of the pair's first trade, 0: never traded
 	agoBase       int64 // close of the newest dropped bucket, 0: none
 }
 
-// slide moves the window to second now, forward or back.
+// slide moves the window to the second now, forward or back.
 func (w *window) slide(now int64) {
 	edge := now - secondsOfDay
 	for ; w.out > 0 && w.buckets.at(w.out-1).sec > edge; w.out-- {
@@ -60,7 +59,7 @@ func (w *window) slide(now int64) {
 	}
 }
 
-// add counts the trades of t. No earlier trade may have a later second.
+// add adds the trades of t, which must not be earlier than any trade before.
 func (w *window) add(t *tick) {
 	w.slide(t.sec)
 	for ; w.out > 0 && w.buckets.at(0).sec <= t.sec-secondsOfDay; w.out-- {
@@ -97,7 +96,8 @@ func (w *window) pushExtremes(sec, high, low int64) {
 	}
 }
 
-// returnExtremes puts the extremes of b, which is older than all that count, back in front.
+// returnExtremes puts the extremes of b back at the front of the queues, when the window has moved back to b. b
+// must be older than every bucket that counts.
 func (w *window) returnExtremes(b *bucket) {
 	if w.highs.len() == 0 || b.high > w.highs.at(0).price {
 		w.highs.pushFront(extreme{b.sec, b.high})
@@ -107,7 +107,8 @@ func (w *window) returnExtremes(b *bucket) {
 	}
 }
 
-// ago returns price24hAgo: the close of the newest second that has left, else the first trade.
+// ago returns price24hAgo: the close of the newest second that has left the window. When none has left, it
+// returns the price of the pair's first trade.
 func (w *window) ago() int64 {
 	switch {
 	case w.out > 0:
@@ -118,7 +119,8 @@ func (w *window) ago() int64 {
 	return w.first
 }
 
-// left returns the second at which the last bucket left; 0: none did since the last trade.
+// left returns the second at which the newest bucket outside the window has left it; 0 when every bucket
+// counts.
 func (w *window) left() int64 {
 	if w.out == 0 {
 		return 0
@@ -126,7 +128,7 @@ func (w *window) left() int64 {
 	return w.buckets.at(w.out-1).sec + secondsOfDay
 }
 
-// nextSec returns the second at which the oldest counted trade leaves; false when none counts.
+// nextSec returns the second at which the oldest counting trade leaves the window; false when no trade counts.
 func (w *window) nextSec() (int64, bool) {
 	if w.out == w.buckets.len() {
 		return 0, false
@@ -134,7 +136,7 @@ func (w *window) nextSec() (int64, bool) {
 	return w.buckets.at(w.out).sec + secondsOfDay, true
 }
 
-// figures sets the window's members of t.
+// figures copies the window's figures into t.
 func (w *window) figures(t *Ticker) {
 	t.Ago24h = w.ago()
 	t.Volume, t.QuoteVolume = w.volume, w.quote
@@ -144,7 +146,7 @@ func (w *window) figures(t *Ticker) {
 	}
 }
 
-// dropUntil drops the extremes of seconds up to sec.
+// dropUntil removes the extremes of seconds up to sec from the front of the queue.
 func dropUntil(q *queue[extreme], sec int64) {
 	for q.len() > 0 && q.at(0).sec <= sec {
 		q.popFront()

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// Logarithms are to the base 2 in units of 2^-32: an octave is 1<<32.
+// Logarithms are base 2, in units of 2^-32: octave, 1<<32, means a factor of 2.
 const (
 	octave    = int64(1) << 32
-	expBits   = 10 // table entries per octave, as a power of two
+	expBits   = 10 // log2 of the number of table entries per octave
 	expPoints = 1 << expBits
-	expUnit   = 31 // the table is in units of 2^-31
+	expUnit   = 31 // log2 of the table's unit: a table value v means v x 2^-31
 )
 
-// expTable holds 2^(k/1024). It is computed with integer square roots alone: a table computed
-// with math.Exp2 could differ in its last digit from one processor to another.
+// expTable holds 2^(k/1024). makeExpTable uses integer square roots only: math.Exp2 could differ in the last
+// digit between processors.
 var expTable = makeExpTable()
 
 func makeExpTable() [expPoints + 1]uint64 {
@@ -33,7 +33,7 @@ func makeExpTable() [expPoints + 1]uint64 {
 	return t
 }
 
-// scaleExp2 returns v x 2^(x / octave) for v >= 0, rounded down.
+// scaleExp2 returns v x 2^(x / octave), rounded down, for v >= 0.
 func scaleExp2(v, x int64) int64 {
 	whole, frac := x>>32, uint64(x)&(1<<32-1)
 	k, rest := frac>>(32-expBits), frac&(1<<(32-expBits)-1)

@@ -2,7 +2,7 @@ package sim
 
 import "tickhive/engine"
 
-// ladderRoom is the capacity of a side in quotes; a power of two. Agents stay far below it.
+// ladderRoom is the capacity of a ladder in quotes; a power of two. The makers place far fewer.
 const ladderRoom = 256
 
 // quote is a resting order of the market makers.
@@ -12,8 +12,8 @@ type quote struct {
 	open  int64 // lots
 }
 
-// ladder holds one side of the makers' quotes, from the worst (0) to the best (n-1), in a ring,
-// because both ends move. It belongs to its pair.
+// ladder holds the makers' quotes on one side of a pair, from the worst (0) to the best (n-1). It is a ring,
+// because quotes are added and removed at both ends.
 type ladder struct {
 	ring [ladderRoom]quote
 	head int
@@ -22,7 +22,7 @@ type ladder struct {
 
 func (l *ladder) at(i int) *quote { return &l.ring[(l.head+i)&(ladderRoom-1)] }
 
-// best returns the quote next to the touch; nil when there is none.
+// best returns the quote nearest to the other side, nil when there is none.
 func (l *ladder) best() *quote {
 	if l.n == 0 {
 		return nil
@@ -30,8 +30,8 @@ func (l *ladder) best() *quote {
 	return l.at(l.n - 1)
 }
 
-// find returns the place of an order, -1 when it is not on the ladder. It searches from the best
-// quote, because most lookups are for the best ones.
+// find returns the index of an order, -1 when it is not on the ladder. It searches from the best quote, because
+// most lookups are for quotes near it.
 func (l *ladder) find(id engine.OrderID) int {
 	for i := l.n - 1; i >= 0; i-- {
 		if l.at(i).id == id {
@@ -41,14 +41,14 @@ func (l *ladder) find(id engine.OrderID) int {
 	return -1
 }
 
-// insert puts a quote at the place of its price; it returns false when there is no room.
+// insert inserts a quote by its price. It returns false when the ladder is full.
 func (l *ladder) insert(side engine.Side, q quote) bool {
 	if l.n == ladderRoom {
 		return false
 	}
 	i := l.n
 	if i > 0 && !better(side, q.price, l.at(i-1).price) && !better(side, q.price, l.at(0).price) {
-		i = 0 // worse than all: the second most frequent case after the best
+		i = 0 // worse than all others: the second most frequent case after a new best quote
 		l.head = (l.head - 1) & (ladderRoom - 1)
 		l.n++
 		*l.at(0) = q
@@ -77,7 +77,7 @@ func (l *ladder) remove(i int) {
 	l.n--
 }
 
-// better reports whether price a is closer to the opposite side than b.
+// better reports whether price a is nearer to the other side than price b.
 func better(side engine.Side, a, b int64) bool {
 	if side == engine.Buy {
 		return a > b

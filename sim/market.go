@@ -10,28 +10,29 @@ import (
 	"tickhive/engine"
 )
 
-// The agents of the busiest pairs have a step every stepBusy on average, the agents of the
-// quietest every stepQuiet; each interval varies by up to half of it either way.
+// The time between two steps of a pair is stepBusy on average for the busiest pairs and stepQuiet for the
+// quietest. It varies by up to half of the average in both directions.
 const (
 	stepBusy  = int64(1 * time.Second)
 	stepQuiet = int64(5 * time.Second)
-	// stepFirst separates the pairs' first steps: none of them waits for all others.
+	// stepFirst is the time between the first steps of two pairs, so that the first steps do not come all at
+	// once.
 	stepFirst = int64(20 * time.Millisecond)
-	// stepRetry is the pause after a step that finds its pair missing or halted.
+	// stepRetry is the time until the next step when the pair does not exist yet or is halted.
 	stepRetry = int64(time.Second)
-	// fullWeight is the weight from which a pair has the shortest interval.
+	// fullWeight is the weight from which a pair has the shortest time between steps.
 	fullWeight = 100
-	// maxWeight and maxPairs limit Options.
+	// maxWeight and maxPairs limit the members of Options.
 	maxWeight = 1000
 	maxPairs  = 10_000
 )
 
-// Options configures a Market. Core is the loop's own core: the market reads pairs and the touch
-// from it on the loop's goroutine.
+// Options configures a Market. Core must be the core of the loop that runs the market, which reads pairs and
+// the touch from it on the loop's goroutine.
 type Options struct {
 	Core    *engine.Core
 	Seed    uint64
-	StartNs int64 // opening of the market, Unix ns, by the loop's clock
+	StartNs int64 // time at which the market opens, Unix ns of the loop's clock
 	Pairs   []Pair
 }
 
@@ -59,22 +60,21 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// The reference price is limited: a ladder of levelsMax ticks must fit below it, and twice the
-// price in 2^-8 ticks must fit into int64 with room for products.
+// Limits of a pair's reference price. A ladder of levelsMax ticks must fit below it, and twice the price in
+// units of 2^-8 ticks must fit into int64 with room for products.
 const (
 	minReference = 1_000
 	maxReference = 1 << 40
 )
 
-// Market is the simulated market: a sequencer.Source whose agents place and cancel orders by the
-// clock, and a sequencer.Observer that receives the resulting events. The loop's goroutine owns
-// it.
+// Market is the simulated market. As a sequencer.Source its agents place and cancel orders at times of the
+// clock; as a sequencer.Observer it receives the resulting events. Owner: the loop's goroutine.
 type Market struct {
 	core  *engine.Core
 	world world
 	pairs []*agents
 	byID  []*agents // by PairID; nil: a pair without agents
-	next  *agents   // the agents with the next step
+	next  *agents   // the agents whose step is next
 	depth []engine.DepthLevel
 }
 
@@ -101,7 +101,8 @@ func New(o Options) *Market {
 	return m
 }
 
-// choose sets next to the agents with the earliest step; at equal times the first pair given.
+// choose sets next to the agents with the earliest step. When times are equal, the pair that comes first in
+// Options wins.
 func (m *Market) choose() {
 	m.next = nil
 	for _, a := range m.pairs {
@@ -119,7 +120,7 @@ func (m *Market) NextNs() int64 {
 	return m.next.dueNs
 }
 
-// Act appends the commands of one step of one pair.
+// Act appends the commands of the next step, which is due at nowNs.
 func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	a := m.next
 	if a == nil || a.dueNs > nowNs {
@@ -141,7 +142,7 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	return dst
 }
 
-// setUp sets up the agents once the pair has been added.
+// setUp prepares the agents of a pair once the core has the pair.
 func (m *Market) setUp(a *agents) {
 	id, ok := m.core.PairByCode(a.Code)
 	if !ok {
@@ -149,7 +150,7 @@ func (m *Market) setUp(a *agents) {
 	}
 	ins, ok := m.core.Pair(id)
 	if !ok {
-		return // the pair of another loop
+		return // the pair belongs to another loop
 	}
 	a.id, a.found = id, true
 	for int(id) >= len(m.byID) {
@@ -160,8 +161,8 @@ func (m *Market) setUp(a *agents) {
 	a.slow = a.fair(&m.world)
 }
 
-// pause returns the time to the pair's next step. The square makes the many quiet pairs cheap,
-// so that a simulated day takes a second, and the busiest pairs move all the time.
+// pause returns the time until the pair's next step. The mean falls with the square of the weight: the many
+// quiet pairs step rarely, so a simulated day takes only a second, and the busiest pairs step all the time.
 func (a *agents) pause() int64 {
 	busy := int64(min(a.Weight, fullWeight))
 	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
@@ -177,8 +178,8 @@ func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
 	return m.depth[0]
 }
 
-// Skip continues at nowNs after time that passed without the market: it invents no trade, the
-// world does not move, and the fair price starts at the last trade.
+// Skip tells the market that it did not run until nowNs. Nothing happened meanwhile: there are no trades, the
+// world's values did not move, and the fair price continues from the last trade.
 func (m *Market) Skip(nowNs int64) {
 	m.world.ns = nowNs
 	for i, a := range m.pairs {

@@ -10,40 +10,40 @@ import (
 // Pair is a pair that the simulated market trades.
 type Pair struct {
 	Code      string
-	Reference int64 // ticks: the first price, and the mean to which it reverts over weeks
+	Reference int64 // ticks; the first price, to which the price reverts over weeks
 	Weight    int   // 1 to 1000: trading activity relative to the other pairs
 }
 
-// Parameters of the agents, in units of 10^-5 of the price unless noted.
+// Parameters of the agents. The unit is 10^-5 of the price unless a comment says otherwise.
 const (
-	gridRate     = 22 // distance of quotes
+	gridRate     = 22 // distance between two quotes
 	halfRate     = 11 // half of the usual spread
 	priceUnits   = 100_000
-	levelsMin    = 64 // quotes a side; the contract requires 50 at any time
+	levelsMin    = 64 // quotes a side that the makers maintain; the contract requires 50 at any time
 	levelsMax    = 88
-	refillMost   = 48 // quotes a side that one step places near the touch
-	farMost      = 72 // quotes a side that one step places or cancels far from the touch
-	typicalTimes = 3  // a typical trade of weight 10, in smallest orders of the pair
+	refillMost   = 48 // most quotes a side that one step places near the touch
+	farMost      = 72 // most quotes a side that one step places or cancels far from the touch
+	typicalTimes = 3  // size of a typical trade of a pair with weight 10, in smallest orders of the pair
 )
 
-// agents holds the state of one pair: its makers' quotes and stock, and the averages that its
-// takers use. It belongs to the Market.
+// agents holds the state of the agents of one pair: the makers' quotes and stock, and the averages that the
+// takers use. Owner: the Market.
 type agents struct {
 	Pair
-	base, quote int // in world.assets
+	base, quote int // indexes in world.assets
 	id          engine.PairID
 	found       bool
 
 	rng     rng
 	dueNs   int64
 	ladders [2]ladder
-	stock   int64 // lots that the makers have bought more than sold
-	slow    int64 // slow average of the fair price, 2^-8 ticks, for the momentum traders
-	offset  int64 // 2^-8 ticks added to fair after a pause, fading
-	last    int64 // ticks of the last trade of any client
+	stock   int64 // lots that the makers have bought minus lots that they have sold
+	slow    int64 // slow average of the fair price in 2^-8 ticks; momentum traders compare it with the fair price
+	offset  int64 // 2^-8 ticks added to the fair price after Skip; it decays to 0
+	last    int64 // price in ticks of the pair's last trade by any client
 	seq     engine.Seq
 
-	grid    int64 // ticks between quotes
+	grid    int64 // ticks between two quotes
 	typical int64 // lots of a typical trade
 	least   int64 // lots of the smallest order that the engine accepts
 	salt    uint64
@@ -57,14 +57,14 @@ func newAgents(seed uint64, p Pair, w *world) *agents {
 	}
 }
 
-// measure sets what depends on the pair's digits and smallest order.
+// measure computes the sizes that depend on the pair's digits and its smallest order.
 func (a *agents) measure(ins *engine.Instrument) {
 	a.grid = max(1, a.Reference*gridRate/priceUnits)
 	smallest := ins.MinQuote
 	if !ins.HasMinQuote || smallest.IsZero() {
 		smallest = defaultSmallest(ins)
 	}
-	lots, rest := smallest.DivMod64(uint64(max(a.Reference/2, 1))) // the price may halve
+	lots, rest := smallest.DivMod64(uint64(max(a.Reference/2, 1))) // the price may fall to half of the reference
 	if rest != 0 {
 		lots = lots.Add(fixed.FromU64(1))
 	}
@@ -75,11 +75,11 @@ func (a *agents) measure(ins *engine.Instrument) {
 	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, a.least*3/2)
 }
 
-// maxLots limits the smallest order, so that sizes computed from it stay far inside int64.
+// maxLots limits the smallest order, so that sizes computed from it cannot overflow int64.
 const maxLots = 1 << 40
 
-// defaultSmallest returns the assumed smallest order of a pair without one: 5 units of money, or
-// for other quote currencies the same in their typical value.
+// defaultSmallest returns the smallest order to assume for a pair without a minimum: 5 units of money, or the
+// same value in another quote currency.
 func defaultSmallest(ins *engine.Instrument) fixed.U128 {
 	unit := fixed.FromU64(1)
 	for range ins.DigitsTotal() {
@@ -97,8 +97,8 @@ func defaultSmallest(ins *engine.Instrument) fixed.U128 {
 	return five
 }
 
-// gridPrice returns the price of the quote with number i. The spacing is slightly uneven, as in
-// a real book, but equal numbers give equal prices.
+// gridPrice returns the price of the quote with number i. The distances between quotes vary slightly, as in a
+// real book, but equal numbers always give equal prices.
 func (a *agents) gridPrice(i int64) int64 {
 	price := i * a.grid
 	if wide := a.grid / 2; wide > 0 {
@@ -107,12 +107,13 @@ func (a *agents) gridPrice(i int64) int64 {
 	return price
 }
 
-// fair returns the world's fair price, 2^-8 ticks.
+// fair returns the fair price, in 2^-8 ticks.
 func (a *agents) fair(w *world) int64 {
 	return max(1<<8, scaleExp2(a.Reference<<8, w.assets[a.base].level-w.assets[a.quote].level)+a.offset)
 }
 
-// mood returns the pair's volatility relative to calm times, 2^-8, 64 to 1024.
+// mood returns the pair's volatility divided by the volatility of calm times, in units of 2^-8, from 64 to
+// 1024.
 func (a *agents) mood(w *world) int64 {
 	return min(max(scaleExp2(1<<8, clamp(w.shared+w.assets[a.base].vol, volBound)<<16), 64), 1024)
 }

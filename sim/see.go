@@ -4,9 +4,8 @@ import (
 	"tickhive/engine"
 )
 
-// Observe folds the events of a command right after it was applied, as a sequencer.Observer: a loop
-// that answers only durable commands folds later, and the agents' decisions must not depend on
-// the speed of a disk.
+// Observe folds the events of a command immediately after it was applied (sequencer.Observer). A sink would be
+// later when the loop waits for durability, and the agents' decisions must not depend on the speed of a disk.
 func (m *Market) Observe(events []engine.Event) {
 	for i := range events {
 		ev := &events[i]
@@ -29,7 +28,7 @@ func (m *Market) agents(id engine.PairID) *agents {
 	return m.byID[id]
 }
 
-// adopt sets up a pair from its events: after a restart they arrive before the first step.
+// adopt sets up a pair's agents from the pair's events: after a restart these arrive before the first step.
 func (m *Market) adopt(ev *engine.Event) {
 	for _, a := range m.pairs {
 		if a.found {
@@ -43,8 +42,7 @@ func (m *Market) adopt(ev *engine.Event) {
 	}
 }
 
-// Fold runs Observe for the events of a journal that is being recovered; it skips events that the
-// market has seen before.
+// Fold runs Observe for the events of a recovered journal. It skips events that the market has already folded.
 func (m *Market) Fold(events []engine.Event, _ uint64) { m.Observe(events) }
 
 func (a *agents) see(ev *engine.Event) {
@@ -61,20 +59,20 @@ func (a *agents) see(ev *engine.Event) {
 		a.setOpen(engine.Buy, ev.Order, ev.OpenAmount)
 		a.setOpen(engine.Sell, ev.Order, ev.OpenAmount)
 	case engine.EventReplaced:
-		// Agents do not replace orders: another authorized client did. Quotes are identified by
-		// their price, so the ladder drops this one and leaves the order alone.
+		// Agents do not replace orders, so another authorized client did. The ladder identifies quotes by price;
+		// it drops this one and leaves the order in the book.
 		a.setOpen(ev.Side, ev.Order, 0)
-	default: // levels, refusals and the pair's own changes do not affect quotes
+	default: // levels, refusals and changes of the pair do not affect quotes
 	}
 }
 
-// trade books the makers' fills.
+// trade updates the makers' stock and quotes after a trade.
 func (a *agents) trade(ev *engine.Event) {
 	a.last = ev.Price
 	if a.setOpen(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
 		a.stock += signed(ev.Side.Opposite(), ev.Amount)
 	}
-	// A quote that matched on arrival was a taker.
+	// A quote that matched on arrival was the taker of the trade.
 	if a.setOpen(ev.Side, ev.Order, ev.OpenAmount) {
 		a.stock += signed(ev.Side, ev.Amount)
 	}
@@ -87,8 +85,8 @@ func signed(side engine.Side, lots int64) int64 {
 	return lots
 }
 
-// setOpen sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
-// order was a quote.
+// setOpen sets the open amount of a quote; 0 removes the quote from the ladder. It returns false when the order
+// is not a quote.
 func (a *agents) setOpen(side engine.Side, id engine.OrderID, open int64) bool {
 	l := &a.ladders[side]
 	i := l.find(id)

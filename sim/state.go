@@ -11,7 +11,7 @@ import (
 // stateVersion is the first byte of an encoded state.
 const stateVersion = 1
 
-// walker names the fields of the state for both directions. Layout, all signed varints:
+// walker encodes or decodes the state; each of its methods serves both directions. Layout, all signed varints:
 //
 //	version
 //	world: ns, shared, rng, number of assets {symbol, level, vol, rng}
@@ -19,7 +19,7 @@ const stateVersion = 1
 //	  bids, asks: number of quotes {id, price, open}, worst first]}
 type walker struct{ *wire.Coder }
 
-// unsigned codes a number as a signed one.
+// unsigned encodes or decodes an unsigned number as a signed one.
 func (w walker) unsigned(p *uint64) {
 	v := int64(*p)
 	if w.I64(&v); w.Reading() {
@@ -43,7 +43,7 @@ func (w walker) flag(p *bool) {
 	}
 }
 
-// count codes the number of following entries, each of which takes at least one byte.
+// count encodes or decodes a number of entries. The entries follow and take at least one byte each.
 func (w walker) count(n int) int {
 	v := int64(n)
 	if w.I64(&v); w.Reading() && (v < 0 || v > int64(w.Left())) {
@@ -66,14 +66,14 @@ func (w walker) asset(a *asset) {
 	w.unsigned((*uint64)(&a.rng))
 }
 
-// turn codes the time of the next step of a pair's agents, and whether they know the pair.
+// turn encodes or decodes the time of the agents' next step, and whether they have found their pair.
 func (w walker) turn(a *agents) {
 	w.I64(&a.dueNs)
 	w.unsigned((*uint64)(&a.rng))
 	w.flag(&a.found)
 }
 
-// pair codes the agents' knowledge of their pair.
+// pair encodes or decodes what the agents know of their pair.
 func (w walker) pair(id *int64, a *agents) {
 	w.I64(id)
 	w.unsigned((*uint64)(&a.seq))
@@ -96,9 +96,8 @@ func (w walker) pair(id *int64, a *agents) {
 	}
 }
 
-// AppendState appends all state that the agents' decisions depend on: a market restored from it
-// continues as if it had never stopped. The caller calls it on the loop's goroutine, between
-// commands.
+// AppendState appends the state on which the agents' decisions depend. A market that decodes it decides exactly
+// as this one would. The caller must call it on the loop's goroutine, between commands.
 func (m *Market) AppendState(dst []byte) []byte {
 	w := walker{wire.Writer(append(dst, stateVersion))}
 	w.world(&m.world)
@@ -126,9 +125,9 @@ func (w walker) world(v *world) {
 
 var errState = errors.New("sim: the encoded state is damaged")
 
-// DecodeState restores what AppendState wrote, over a core that was restored to the same
-// position. Pairs and assets that are newly configured start fresh; those that are no longer
-// configured are left out. After an error the market must not be used; create a new one.
+// DecodeState restores the bytes of AppendState. The core must be at the same position of the journal. Newly
+// configured pairs and assets start fresh; ones no longer configured are dropped. After an error the market
+// must not be used.
 func (m *Market) DecodeState(data []byte) error {
 	if len(data) == 0 || data[0] != stateVersion {
 		return errors.New("sim: the encoded state is of another version")
@@ -161,7 +160,7 @@ func (m *Market) decodePair(w walker) error {
 	w.text(&code)
 	a := m.pair(code)
 	if a == nil {
-		a = &agents{Pair: Pair{Code: code}} // decoded and discarded
+		a = &agents{Pair: Pair{Code: code}} // the pair is no longer configured: its state is decoded and dropped
 	}
 	configured := a.Reference != 0
 	known := a.found
@@ -185,7 +184,7 @@ func (m *Market) decodePair(w walker) error {
 	return nil
 }
 
-// pair returns the agents of a code, nil when it is not configured.
+// pair returns the agents of the pair with this code, nil when there is none.
 func (m *Market) pair(code string) *agents {
 	for _, a := range m.pairs {
 		if a.Code == code {

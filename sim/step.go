@@ -2,14 +2,13 @@ package sim
 
 import "tickhive/engine"
 
-// FlagAgent marks the agents' orders among the orders of the built-in account. The accepted
-// event carries it, so that the agents' quotes can be folded from events alone. The engine
-// ignores it.
+// FlagAgent marks the agents' orders among the orders of the built-in account. The Accepted event carries it,
+// so that the agents' quotes can be folded from events alone. The engine ignores it.
 const FlagAgent uint8 = 1 << 7
 
-// step returns the commands of the agents of one pair at one instant. The agents see the touch,
-// their own quotes and fills, and the world's fair price; the engine applies the commands in
-// this order, before any other command.
+// step returns the commands of one pair's agents at one instant. The agents decide by the touch, their own
+// quotes and fills, and the world's fair price. The engine applies the commands in this order, before any other
+// command.
 func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = max(1<<7, a.half(t.fair, t.mood))
@@ -20,22 +19,22 @@ func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
-	// A market without trades looks dead: every step has a trade.
+	// Every step has a trade, because a market without trades looks dead.
 	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
 	a.slow += (t.fair - a.slow) / 32
 	a.offset -= a.offset / 4096
-	a.stock -= a.stock / 128 // the makers unwind the rest elsewhere
+	a.stock -= a.stock / 128 // the makers reduce their stock outside of this market
 	return t.dst
 }
 
-// half returns half of the makers' spread, 2^-8 ticks: wider in volatile times.
+// half returns half of the makers' spread in 2^-8 ticks. It grows with the volatility (mood).
 func (a *agents) half(fair, mood int64) int64 {
 	return fair * halfRate / priceUnits * (640 + 3*mood) / (640 + 3*256)
 }
 
-// step holds one step in progress.
+// step holds the data of one step while its commands are made.
 type step struct {
 	m    *Market
 	a    *agents
@@ -43,10 +42,10 @@ type step struct {
 	fair int64 // 2^-8 ticks
 	half int64 // 2^-8 ticks
 	mood int64 // 2^-8
-	// The touch when the step began, ticks and shown lots; price 0: empty side.
+	// bid and ask hold the touch at the beginning of the step: ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
-	// cleared counts, for the takers of each side, the best quotes of the opposite side that
-	// they are about to fill.
+	// cleared counts, for the takers of each side, the makers' best quotes that these takers will fill in this
+	// step.
 	cleared [2]int
 }
 
@@ -58,8 +57,8 @@ func (t *step) place(side engine.Side, tif engine.TimeInForce, price, lots int64
 	})
 }
 
-// arbitrage takes the orders beyond the fair price, the makers' stale quotes and any others. It
-// returns the number of makers' quotes that it fills.
+// arbitrage takes all orders that are better than the fair price: stale quotes of the makers, and other
+// clients' orders. It returns the number of makers' quotes that it fills.
 func (t *step) arbitrage(side engine.Side) int {
 	a := t.a
 	limit := (t.fair - t.half/4) >> 8
@@ -81,19 +80,20 @@ func (t *step) arbitrage(side engine.Side) int {
 		lots += q.open
 		n++
 	}
-	if n == 0 || other.best().price != touch.Price { // another client's order is in front
+	// another client's order is at this price too, or at a better one
+	if n == 0 || other.best().price != touch.Price {
 		lots += min(touch.Shown, 8*a.typical)
 	}
 	t.place(side, engine.IOC, limit, lots)
 	return n
 }
 
-// quotes moves both sides to the makers' target: up to the touch that the fair price, their
-// stock and the volatility allow, and as deep as levelsMin.
+// quotes moves the makers' quotes on both sides. The best one is as near to the fair price as stock and
+// volatility allow, and each side gets at least levelsMin quotes.
 func (t *step) quotes() {
 	a := t.a
-	// A stock of 40 typical trades would shift the quotes by half a spread against it. The
-	// quotes stay on their side of the makers' own stale quotes, which the takers do not fill.
+	// A stock of 40 typical trades would move both quotes by half a spread, to reduce the stock. A quote must
+	// not cross the makers' own stale quotes on the other side, which the takers leave.
 	shift := t.half * clamp(a.stock, 30*a.typical) / (40 * a.typical)
 	centre := t.fair - shift
 	down := ((centre - t.half) >> 8) / a.grid
@@ -108,8 +108,8 @@ func (t *step) quotes() {
 	t.side(engine.Sell, up, 1)
 }
 
-// side refills one side. near is the number of the best quote wanted, away the step to the next
-// worse quote.
+// side places and cancels quotes of one side. near is the number of the best quote wanted; away is +1 or -1,
+// the step to the next worse quote.
 func (t *step) side(side engine.Side, near, away int64) {
 	a := t.a
 	l := &a.ladders[side]
@@ -123,7 +123,7 @@ func (t *step) side(side engine.Side, near, away int64) {
 	best := a.gridNumber(l.at(n - 1).price)
 	for i, placed := best-away, 0; (near-i)*away <= 0 && placed < refillMost; i -= away {
 		if i != near && a.rng.below(8) == 0 {
-			continue // no book is full
+			continue // leave a gap: no real book has an order at every price
 		}
 		t.quote(side, i, (i-near)*away)
 		placed++
@@ -140,10 +140,10 @@ func (t *step) side(side engine.Side, near, away int64) {
 	}
 }
 
-// gridNumber returns the number of the quote at a price.
+// gridNumber returns the number of the quote at this price.
 func (a *agents) gridNumber(price int64) int64 { return price / a.grid }
 
-// quote places the quote with number i, at position depth from the touch: deeper quotes are
+// quote places the quote with number i. depth is its distance from the touch in quotes; quotes farther away are
 // larger.
 func (t *step) quote(side engine.Side, i, depth int64) {
 	price := t.a.gridPrice(i)
@@ -173,11 +173,11 @@ func (t *step) resize() {
 	t.place(side, engine.GTC, l.at(k).price, t.size(depth))
 }
 
-// take places one trade at the touch, of a momentum trader or a noise trader.
+// take makes one trade at the touch, by a momentum trader or a noise trader.
 func (t *step) take() {
 	a := t.a
 	side := engine.Side(a.rng.below(2))
-	if a.rng.below(5) == 0 { // a momentum trader, if there is a trend
+	if a.rng.below(5) == 0 { // a momentum trader trades if there is a trend
 		switch trend := t.fair - a.slow; {
 		case trend > 2*t.half:
 			side = engine.Buy
@@ -185,7 +185,7 @@ func (t *step) take() {
 			side = engine.Sell
 		}
 	}
-	reach := 6 * t.half // takers limit their price
+	reach := 6 * t.half // limit of the taker's price, as a distance from the touch
 	limit := (t.fair + reach) >> 8
 	if side == engine.Sell {
 		limit = max(1, (t.fair-reach)>>8)

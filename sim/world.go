@@ -2,50 +2,50 @@ package sim
 
 import "time"
 
-// worldStep is the time between two moves of the world.
+// worldStep is the time between two changes of the world's values, in ns.
 const worldStep = int64(time.Second)
 
-// Parameters of volatility. Its logarithm is the sum of a part that all assets share and each
-// asset's own part; both revert to their mean and receive a random shock every second. Their
-// standard deviations make the heavy tails (kurtosis 3 exp(4 s^2) with s in natural logarithms),
-// their memories make the clusters.
+// Parameters of the volatility. Its logarithm is the sum of a shared part and each asset's own part. Both parts
+// revert to their mean and receive a random shock every second. The standard deviations of the shocks cause the
+// heavy tails (kurtosis 3 exp(4 s^2), s in natural logarithms); the time constants cause the clusters.
 const (
-	volUnit       = int64(1) << 16 // an octave of volatility
-	sharedMemory  = 3600           // seconds
-	ownMemory     = 1500           // seconds
-	sharedShake   = 1081           // 0.70 octaves x sqrt(2 / memory), in 2^-16 octaves
-	ownShake      = 1675           // likewise
-	volBound      = 3 * volUnit    // of the sum, either way
-	shockOneIn    = 28_800         // seconds between news that raise the volatility of all assets
+	volUnit      = int64(1) << 16 // one octave (a factor of 2) of volatility
+	sharedMemory = 3600           // time constant of the shared part, seconds
+	ownMemory    = 1500           // time constant of an asset's own part, seconds
+	// standard deviation of a shock to the shared part: 0.70 octaves x sqrt(2 / memory), in 2^-16 octaves
+	sharedShake   = 1081
+	ownShake      = 1675        // the same for an asset's own part
+	volBound      = 3 * volUnit // the sum of both parts stays within plus or minus this
+	shockOneIn    = 28_800      // mean seconds between events that raise the volatility of all assets
 	shockSize     = 3 * volUnit / 2
-	jumpOneIn     = 14_400      // seconds between jumps of an asset
-	jumpLeast     = 20          // of a jump, in moves of a second; at most three times that
-	priceMemory   = 40 * 86_400 // time constant in seconds of the price's reversion to its reference
+	jumpOneIn     = 14_400      // mean seconds between jumps of one asset
+	jumpLeast     = 20          // smallest jump, in typical moves of one second; the largest is three times as much
+	priceMemory   = 40 * 86_400 // time constant, in seconds, with which a price reverts to its reference
 	priceBound    = octave      // a price stays between half and twice its reference
 	sharedPerCent = 65          // share of the common factor in an asset's moves, per cent
-	ownPerCent    = 76          // sqrt(100^2 - 65^2): together the moves keep their size
+	// share of the asset's own factor: sqrt(100^2 - 65^2), so that the variance of the sum is 1
+	ownPerCent = 76
 )
 
-// asset holds the value of one currency and its volatility.
+// asset holds the simulated value and volatility of one currency.
 type asset struct {
 	symbol string
-	sigma  int64 // typical move in a second, octaves x 2^-32
-	level  int64 // log2 of its value against its reference, octaves x 2^-32
-	vol    int64 // its own part of log2 of volatility, octaves x 2^-16
+	sigma  int64 // typical move in one second, in octaves x 2^-32
+	level  int64 // log2 of the value divided by the reference value, in octaves x 2^-32
+	vol    int64 // own part of log2 of the volatility, in octaves x 2^-16
 	rng    rng
 }
 
-// world moves the values of all assets second by second, driven by one shared factor. It is a
-// function of the seed and the number of seconds alone: the copies of all loops agree. It
-// belongs to the Market.
+// world changes the values of all assets every second; one shared factor influences all of them. It is a
+// function of the seed and the number of seconds, so the copies in all loops agree. Owner: the Market.
 type world struct {
-	ns     int64 // time up to which it has moved, Unix ns
-	shared int64 // shared part of log2 of volatility
+	ns     int64 // time up to which the values have changed, Unix ns
+	shared int64 // shared part of log2 of the volatility
 	rng    rng
-	assets []asset // by symbol
+	assets []asset // sorted by symbol
 }
 
-// advance moves the world to nowNs.
+// advance changes the values second by second until nowNs.
 func (w *world) advance(nowNs int64) {
 	for ; w.ns+worldStep <= nowNs; w.ns += worldStep {
 		w.step()
@@ -66,7 +66,7 @@ func (w *world) step() {
 func (a *asset) step(shared, factor int64) {
 	a.vol += a.rng.gauss()*ownShake/gaussSigma - a.vol/ownMemory
 	move := (factor*sharedPerCent + a.rng.gauss()*ownPerCent) / 100
-	if v := a.rng.next(); v%jumpOneIn == 0 { // private news about the asset
+	if v := a.rng.next(); v%jumpOneIn == 0 { // an event that concerns this asset alone
 		size := (jumpLeast + int64(v>>40)%jumpLeast*2) * gaussSigma
 		move += size * (1 - 2*int64(v>>63))
 	}
@@ -77,7 +77,7 @@ func (a *asset) step(shared, factor int64) {
 
 func clamp(v, bound int64) int64 { return min(max(v, -bound), bound) }
 
-// find returns the index of an asset; -1: unknown.
+// find returns the index of the asset with this symbol, -1 when there is none.
 func (w *world) find(symbol string) int {
 	for i := range w.assets {
 		if w.assets[i].symbol == symbol {
@@ -87,13 +87,12 @@ func (w *world) find(symbol string) int {
 	return -1
 }
 
-// sigmaOfDay converts a typical day's move in hundredths of a per cent to octaves x 2^-32 a
-// second: log2(1 + 0.0001) x 2^32 / sqrt(86400) = 2107.9.
+// sigmaOfDay converts the typical move of a day, in hundredths of a per cent, to the typical move of a second
+// in octaves x 2^-32: log2(1 + 0.0001) x 2^32 / sqrt(86400) = 2107.9.
 func sigmaOfDay(basisPoints int64) int64 { return basisPoints * 2108 }
 
-// dayMoves holds the typical daily move of known currencies in hundredths of a per cent, in calm
-// times; the tails of volatility make the average day about half as large again. A stablecoin
-// moves a hundredth of this.
+// dayMoves holds the typical daily move of known currencies in calm times, in hundredths of a per cent.
+// Volatile times make an average day about half as large again. Stablecoins move by 0.01 per cent.
 var dayMoves = map[string]int64{
 	"BTC": 170, "ETH": 220, "BNB": 210, "SOL": 300, "XRP": 280, "ADA": 300, "DOGE": 340, "LTC": 260,
 	"USDT": 1, "USDC": 1, "DAI": 1, "USD": 1, "USBI": 1, "EUR": 18, "GBP": 20, "JPY": 25, "CHF": 20,

@@ -15,17 +15,19 @@ type KeyRequest struct {
 	CanWithdraw   bool
 	CanManageKeys bool
 	IPWhitelist   []string
-	ExpiresNs     int64 // Unix ns; 0: never
+	ExpiresNs     int64  // Unix ns; 0: never
+	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: make an HMAC key pair
 }
 
-// The widest networks of a key with canWithdraw, in bits of the prefix: 2^24 addresses of IPv4.
+// The widest networks that may be on the whitelist of a key with canWithdraw, as prefix lengths: 2^24 addresses
+// for IPv4.
 const (
 	minWithdrawBits4 = 8
 	minWithdrawBits6 = 16
 )
 
-// CheckWithdraw refuses canWithdraw where nothing bounds the addresses that may use the key. The
-// caller has checked that the entries of the whitelist parse.
+// CheckWithdraw refuses canWithdraw for a key whose whitelist does not limit the addresses that may use it. The
+// caller has checked that the whitelist's entries parse.
 func (q *KeyRequest) CheckWithdraw() *refuse.Refusal {
 	if !q.CanWithdraw {
 		return nil
@@ -56,8 +58,8 @@ func (k *Key) MayManage() *refuse.Refusal {
 		"This key may not make keys or delete others: that needs canManageKeys and canTrade.")
 }
 
-// MayMake refuses a key that could do anything that k, which makes it, cannot do. k may manage keys,
-// so it has canTrade and canManageKeys. Keys do not change, so the rule holds for ever.
+// MayMake refuses a new key that could do something that k, the key that makes it, cannot do. k may manage
+// keys, so it has canTrade and canManageKeys. Keys never change, so the rule holds permanently.
 func (k *Key) MayMake(q *KeyRequest) *refuse.Refusal {
 	switch {
 	case q.CanWithdraw && !k.rec.CanWithdraw:
@@ -73,8 +75,8 @@ func (k *Key) MayMake(q *KeyRequest) *refuse.Refusal {
 	return nil
 }
 
-// covers reports whether the key may be used from every address of a list of networks; an empty
-// list is every address.
+// covers reports whether the key may be used from every address of a list of networks. An empty list means
+// every address.
 func (k *Key) covers(list []netip.Prefix) bool {
 	if len(k.allowed) == 0 {
 		return true
@@ -89,8 +91,8 @@ func (k *Key) covers(list []netip.Prefix) bool {
 	return len(list) > 0
 }
 
-// WithoutTree removes a key and all keys below it from the keys of a user, and calls removed for
-// each. A key follows the key that made it (CheckTree), so one pass finds all.
+// WithoutTree removes a key, and all keys that it made directly or indirectly, from the keys of a user. It
+// calls removed for each. A key comes after the key that made it (CheckTree), so one pass is enough.
 func WithoutTree(keys []*Key, publicKey string, removed func(*Key)) []*Key {
 	ended := map[string]bool{publicKey: true}
 	return slices.DeleteFunc(keys, func(k *Key) bool {
@@ -103,7 +105,7 @@ func WithoutTree(keys []*Key, publicKey string, removed func(*Key)) []*Key {
 	})
 }
 
-// CheckTree reports a key of a user that does not follow the key that made it.
+// CheckTree reports a key of a user that comes before the key that made it.
 func CheckTree(keys []*Key) error {
 	seen := map[string]bool{"": true}
 	for _, k := range keys {

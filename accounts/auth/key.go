@@ -17,14 +17,15 @@ const (
 // KeyRecord is an API key as a log and a snapshot store it.
 type KeyRecord struct {
 	PublicKey   string
-	Secret      Secret
+	Secret      Secret // empty for an Ed25519 key
+	Ed25519     []byte // the public key in place of a secret; nil for an HMAC key
 	Name        string
 	CanTrade    bool
 	CanWithdraw bool
-	// CanManageKeys: the key may, with CanTrade, make other keys and delete them.
+	// CanManageKeys: the key may make and delete other keys, if it also has CanTrade.
 	CanManageKeys bool
-	// CreatedBy is the public key of the key that made this one; "": the operator made it. The key
-	// ends with the key that made it.
+	// CreatedBy is the public key of the key that made this one; "": an operator made it. Deleting that key
+	// deletes this one too.
 	CreatedBy   string
 	IPWhitelist []string
 	CreatedNs   int64
@@ -35,27 +36,27 @@ type KeyRecord struct {
 type Key struct {
 	rec      KeyRecord
 	user     uint32
-	id       uuid.UUID // the user's
-	number   uint64    // in this process: chooses the shard of the nonce table
-	nonces   *nonceSet // a pointer, so that the table retains no private key of a deleted key
+	id       uuid.UUID // id of the user
+	number   uint64    // number of the key in this process; selects the shard of the nonce table
+	nonces   *nonceSet // a pointer, so that the nonce table does not retain the private key of a deleted key
 	allowed  []netip.Prefix
-	mac      *macStates
-	lastUsed atomic.Int64 // Unix ns, 0: not since the start; memory only
+	mac      *macStates   // nil for an Ed25519 key
+	lastUsed atomic.Int64 // Unix ns, 0: not used since the start; not stored
 }
 
-// String never shows the private key.
+// String returns a text without the private key.
 func (k *Key) String() string { return "key " + k.rec.PublicKey }
 
-// Record returns the stored form; the caller must not change its list.
+// Record returns the stored form of the key. The caller must not change its whitelist.
 func (k *Key) Record() KeyRecord { return k.rec }
 
 // User returns the number of the user whose requests the key signs.
 func (k *Key) User() uint32 { return k.user }
 
-// Number returns the number of the key in this process.
+// Number returns the number that the key has in this process.
 func (k *Key) Number() uint64 { return k.number }
 
-// LastUsedNs returns the time of the last admitted request, 0 where there was none since the start.
+// LastUsedNs returns the time of the last accepted request, 0 when there was none since the start.
 func (k *Key) LastUsedNs() int64 { return k.lastUsed.Load() }
 
 // Active reports whether the key has not expired.
@@ -94,7 +95,7 @@ func networks(whitelist []string) []netip.Prefix {
 	return list
 }
 
-// allows reports whether the key may be used from an address.
+// allows reports whether the whitelist permits an address.
 func (k *Key) allows(remote netip.Addr) bool {
 	if len(k.allowed) == 0 {
 		return true

@@ -14,13 +14,16 @@ import (
 type Keys struct {
 	shards [keyShards]atomic.Pointer[map[string]*Key]
 	next   uint64
+	// ed25519 counts the keys of each Ed25519 public key. The text that is signed does not name the
+	// API key, so a request of one could be sent again with another of the same public key.
+	ed25519 map[string]int
 }
 
-const keyShards = 4096 // one change copies a 4096th of the keys
+const keyShards = 4096 // number of shards; a change copies one of them
 
 // NewKeys returns an index without keys.
 func NewKeys() *Keys {
-	x := &Keys{}
+	x := &Keys{ed25519: map[string]int{}}
 	empty := map[string]*Key{}
 	for i := range x.shards {
 		x.shards[i].Store(&empty)
@@ -40,16 +43,37 @@ func (x *Keys) find(publicKey []byte) *Key {
 	return (*x.shards[shardOf(publicKey)].Load())[string(publicKey)]
 }
 
-// Find returns the key with a public key, nil for an unknown one.
+// Find returns the key with this public key, nil for an unknown one.
 func (x *Keys) Find(publicKey string) *Key {
 	return (*x.shards[shardOf(publicKey)].Load())[publicKey]
 }
 
-// Add makes a key verify.
-func (x *Keys) Add(k *Key) { x.change(k.rec.PublicKey, k) }
+// Add adds a key, so that requests signed with it verify.
+func (x *Keys) Add(k *Key) {
+	x.change(k.rec.PublicKey, k)
+	x.count(k)
+}
 
-// Remove makes a public key verify nothing from the moment that it returns.
-func (x *Keys) Remove(publicKey string) { x.change(publicKey, nil) }
+func (x *Keys) count(k *Key) {
+	if k.rec.Ed25519 != nil {
+		x.ed25519[string(k.rec.Ed25519)]++
+	}
+}
+
+// Remove removes a key. From the moment that it returns, no request with that key verifies.
+func (x *Keys) Remove(publicKey string) {
+	k := x.Find(publicKey)
+	x.change(publicKey, nil)
+	if k == nil || k.rec.Ed25519 == nil {
+		return
+	}
+	if x.ed25519[string(k.rec.Ed25519)]--; x.ed25519[string(k.rec.Ed25519)] <= 0 {
+		delete(x.ed25519, string(k.rec.Ed25519))
+	}
+}
+
+// UsesEd25519 reports whether a key has this Ed25519 public key. The owner's goroutine.
+func (x *Keys) UsesEd25519(public []byte) bool { return x.ed25519[string(public)] > 0 }
 
 func (x *Keys) change(publicKey string, k *Key) {
 	shard := &x.shards[shardOf(publicKey)]
@@ -66,7 +90,7 @@ func (x *Keys) change(publicKey string, k *Key) {
 	shard.Store(&next)
 }
 
-// AddAll adds the keys of a new index in bulk. Adding one key at a time copies a shard for each, O(n^2).
+// AddAll adds keys to a new index. Adding them one at a time would copy a shard for each, O(n^2).
 func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	shards := map[int]map[string]*Key{}
 	for k := range keys {
@@ -75,13 +99,14 @@ func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 			shards[i] = map[string]*Key{}
 		}
 		shards[i][k.rec.PublicKey] = k
+		x.count(k)
 	}
 	for i, shard := range shards {
 		x.shards[i].Store(&shard)
 	}
 }
 
-// New makes a key of a user from its record; it verifies nothing before Add or AddAll.
+// New makes a key of a user from its record. Requests signed with it verify only after Add or AddAll.
 func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	x.next++
 	k := &Key{

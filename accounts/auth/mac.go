@@ -2,16 +2,20 @@ package auth
 
 import (
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding"
 	"encoding/hex"
 	"hash"
 )
 
-// macStates holds the SHA-256 states after the two padded key blocks of an HMAC. They save two
-// blocks per signature and all allocations. They are as secret as the key itself.
+// macStates holds the two SHA-256 states of an HMAC after its padded key blocks. Storing them saves two blocks
+// and all allocations per signature. They are as secret as the key itself.
 type macStates struct{ inner, outer []byte }
 
 func newMACStates(private string) *macStates {
+	if private == "" {
+		return nil // an Ed25519 key: an empty text would be a private key that everybody knows
+	}
 	key := []byte(private)
 	if len(key) > sha256.BlockSize {
 		sum := sha256.Sum256(key)
@@ -40,6 +44,13 @@ type macScratch struct {
 	msg    []byte
 	sum    [sha256.Size]byte
 	hex    [2 * sha256.Size]byte
+}
+
+func newScratch() *macScratch { return &macScratch{digest: sha256.New()} }
+
+// equal reports, in constant time, whether signature is the MAC of the three parts.
+func (m *macScratch) equal(k *macStates, signature, a, b, c []byte) bool {
+	return subtle.ConstantTimeCompare(m.mac(k, a, b, c), signature) == 1
 }
 
 // mac returns the lower-case hex HMAC-SHA256 of the three parts, valid until the next call.

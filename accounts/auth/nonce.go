@@ -9,18 +9,18 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of the nonce table (docs/contract/signing.md#nonces).
+// Limits of the nonce table (docs/contract/signing.md#nonces).
 const (
-	// NonceKeepNs limits the time for which a nonce is retained: a timestamp may be 60 s in the future and is
-	// valid for 60 s after it, so 121 s outlast every request.
+	// NonceKeepNs is the time for which a nonce is retained. A timestamp may be 60 s in the future and is valid
+	// for 60 s after that, so no request is valid for 121 s.
 	NonceKeepNs = 121_000_000_000
-	// MaxNoncesPerKey limits the nonces that a key may use in NonceKeepNs. CancelNonces of them
-	// are for cancels only, so a key that has reached its limit can still cancel its orders.
+	// MaxNoncesPerKey limits the nonces that a key may use within NonceKeepNs. CancelNonces of them are reserved
+	// for cancels, so that a key at its limit can still cancel its orders.
 	MaxNoncesPerKey = 100_000
 	CancelNonces    = 20_000
-	// MaxNonces bounds the nonces of all keys together. A nonce takes 28 bytes (24 in the
-	// ring, 4 in its index). A ring is between a quarter full, where it shrinks, and full:
-	// 0.45 GiB at best, 0.9 GiB while all keys grow, 1.75 GiB at most.
+	// MaxNonces limits the nonces of all keys together. A nonce takes 28 bytes: 24 in the ring, 4 in the ring's
+	// index. A ring shrinks when it is a quarter full, so the table takes 0.45 GiB at best, 0.9 GiB while all
+	// keys grow, and 1.75 GiB at most.
 	MaxNonces = 16 << 20
 
 	nonceShards = 64
@@ -28,9 +28,9 @@ const (
 	sweepShards = 8
 )
 
-// nonceTable limits the nonces that all keys retain (nonceSet). Each key has its own limit and does
-// not affect other keys until all together have MaxNonces. Then the key with the most nonces drops
-// its oldest ones and refuses timestamps up to theirs. Shards exist only to spread the locks.
+// nonceTable holds the nonceSets of all keys. Each key has its own limit and does not affect other keys until
+// all keys together have MaxNonces. Then the key with the most nonces drops its oldest ones and refuses
+// timestamps up to theirs. The table has shards only to reduce contention for locks.
 type nonceTable struct {
 	seed   maphash.Seed
 	max    int64
@@ -43,17 +43,17 @@ type nonceTable struct {
 type nonceShard struct {
 	mu    sync.Mutex
 	sets  nonceHeap
-	most  atomic.Uint32 // nonces of sets[0]
-	swept int           // the set that sweep checked last
+	most  atomic.Uint32 // number of nonces in sets[0]
+	swept int           // index in sets that sweep checked last
 }
 
 func newNonceTable(most int) *nonceTable {
 	return &nonceTable{seed: maphash.MakeSeed(), max: int64(most)}
 }
 
-// hash returns 64 bits that represent a nonce, with a secret seed. Two different nonces of a key
-// with 100,000 nonces collide once in 10^14 requests, and the second is refused. The seed keeps
-// clients from searching for a collision.
+// hash returns a 64-bit hash of a nonce with a secret seed. For a key with 100,000 nonces, one in 10^14
+// requests has a nonce whose hash is already used, and is refused. The seed prevents clients from searching for
+// equal hashes.
 func (t *nonceTable) hash(nonce []byte) uint64 { return maphash.Bytes(t.seed, nonce) }
 
 func (t *nonceTable) shard(key *Key) *nonceShard { return &t.shards[key.number%nonceShards] }
@@ -80,7 +80,7 @@ func (t *nonceTable) use(nowMs int64, key *Key, timestampMs int64, nonce []byte,
 	return reject
 }
 
-// refuses returns the refusal of a use that is about to be added, nil when it may be added.
+// refuses returns the refusal of a nonce that is to be added, nil when it may be added.
 func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	switch {
 	case e.timestampMs() < n.floorMs:
@@ -104,8 +104,8 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	return nil
 }
 
-// recall adds a use that an earlier process recorded. It refuses nothing: nonces beyond the
-// limits are dropped and raise the floor. An entry without a nonce is a floor.
+// recall adds a nonce that an earlier process recorded. It refuses nothing: it drops nonces above the limits
+// and raises the floor instead. An entry without a nonce is a floor.
 func (t *nonceTable) recall(nowMs int64, key *Key, u *UsedNonce) {
 	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
@@ -123,8 +123,8 @@ func (t *nonceTable) recall(nowMs int64, key *Key, u *UsedNonce) {
 	}
 }
 
-// recall adds a use unless the set has it. The same nonce with another timestamp is another
-// use, because the set may drop the first before the second.
+// recall adds a nonce unless the set has it with the same timestamp. With another timestamp it is a second
+// entry, because the set may drop the first entry earlier.
 func (n *nonceSet) recall(e usedNonce) {
 	if known := n.find(e.hash); e.timestampMs() < n.floorMs || known != nil && known.timestampMs() == e.timestampMs() {
 		return
@@ -143,9 +143,9 @@ func (t *nonceTable) floorMs(key *Key) int64 {
 	return key.nonces.floorMs
 }
 
-// makeRoom brings the table back to its limit. It is over by one nonce, or by a few after
-// concurrent requests. Each request drops at most two nonces, its own share and one more, so
-// no request does the work of many. Idle keys go first, also in shards without requests.
+// makeRoom drops nonces until the table is within its limit. The table is above it by one nonce, or by a few
+// after concurrent requests. Each request drops at most two nonces, so no request does much work. Idle keys
+// lose theirs first, also in shards without requests.
 func (t *nonceTable) makeRoom(nowMs int64) {
 	for range sweepShards {
 		s := &t.shards[t.turn.Add(1)%nonceShards]
@@ -180,8 +180,8 @@ func (t *nonceTable) heaviest() *nonceShard {
 	return found
 }
 
-// sweep checks the next set of the shard, one per call, drops its nonces if the key is idle, and
-// returns the change of the table's total. Caller: holds mu.
+// sweep checks the next set of the shard. If the key is idle, it drops the set's nonces. It returns the change
+// of the table's total. The caller must hold mu.
 func (s *nonceShard) sweep(nowMs int64) (change int64) {
 	if len(s.sets) == 0 {
 		return 0
@@ -197,7 +197,7 @@ func (s *nonceShard) sweep(nowMs int64) (change int64) {
 	return change
 }
 
-// reorder moves a set whose count has changed to its place in the heap. Caller: holds mu.
+// reorder moves a set to its place in the heap after its count has changed. The caller must hold mu.
 func (s *nonceShard) reorder(n *nonceSet) {
 	switch {
 	case n.place > 0 && n.count > 0:

@@ -2,10 +2,10 @@ package auth
 
 // usedNonce is one used nonce in the ring of its key.
 type usedNonce struct {
-	hash uint64 // of the nonce, with a secret seed
+	hash uint64 // hash of the nonce with the secret seed
 	word int64  // timestamp in ms, times two, plus one for a cancel
-	skew int32  // ms from the timestamp to the use
-	back uint32 // distance to the previous nonce of the same bucket; 0: there is none
+	skew int32  // time of the use minus the timestamp, in ms
+	back uint32 // distance to the previous nonce in the same bucket; 0: there is none
 }
 
 func newUsedNonce(hash uint64, timestampMs, usedMs int64, cancel bool) usedNonce {
@@ -34,16 +34,16 @@ func (e *usedNonce) expired(nowMs int64) bool { return nowMs-e.usedMs() > NonceK
 //
 // Owner: the lock of the key's shard.
 type nonceSet struct {
-	ring    []usedNonce // a power of two, or nil
-	latest  []uint32    // as long as ring
+	ring    []usedNonce // its length is a power of two; nil without nonces
+	latest  []uint32    // number of the newest nonce in each bucket; as long as ring
 	next    uint32      // number of the next nonce; numbers wrap around
-	count   uint32      // the last count numbers are in the set
-	cancels uint32      // nonces of cancels among the count
-	place   int32       // in the shard's heap, plus one; 0: not in it
+	count   uint32      // number of nonces in the set, which are the newest ones
+	cancels uint32      // number of them that are nonces of cancels
+	place   int32       // 1 + index in the shard's heap; 0: not in the heap
 
 	floorMs  int64 // requests with older timestamps are refused
-	newestMs int64 // the greatest timestamp in the set
-	lastMs   int64 // the greatest time of a use
+	newestMs int64 // newest timestamp in the set
+	lastMs   int64 // latest time of a use
 }
 
 const minNonceRing = 8
@@ -92,7 +92,7 @@ func (n *nonceSet) add(e usedNonce) {
 	n.lastMs = max(n.lastMs, e.usedMs())
 }
 
-// forgetOldest drops the nonce that was used first and raises floorMs above its timestamp.
+// forgetOldest drops the nonce that was used first, and raises floorMs above its timestamp.
 func (n *nonceSet) forgetOldest() {
 	e := n.oldest()
 	n.floorMs = max(n.floorMs, e.timestampMs()+1)

@@ -15,10 +15,10 @@ const (
 	timestampDigits = 13
 )
 
-// Request holds the parts of an HTTP request that are signed or checked. Verify retains none of
-// its slices. A header that was not sent is nil.
+// Request holds the parts of an HTTP request that a signature covers or that Verify checks. Verify retains none
+// of its slices. A header that was not sent is nil.
 type Request struct {
-	Method string // in capitals
+	Method string // the method in capitals
 	Target []byte // the request target as sent, undecoded
 	Body   []byte
 
@@ -33,8 +33,8 @@ type Request struct {
 	// Cancel: the request only cancels orders, so it may use CancelNonces.
 	Cancel bool
 
-	Remote  netip.Addr // the client
-	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
+	Remote  netip.Addr // address of the client
+	FullURL []byte     // for the legacy scheme only: auth.public_url, followed by the target
 }
 
 func badSignature() *refuse.Refusal {
@@ -68,8 +68,9 @@ func checkPublicKey(r *Request) *refuse.Refusal {
 }
 
 func checkSignature(r *Request) *refuse.Refusal {
-	if len(r.Signature) != 64 || !lowerHex(r.Signature) {
-		return unauthorized("API-Signature", "API-Signature must be 64 lower-case hex digits.")
+	if n := len(r.Signature); n != hmacHex && n != ed25519Hex || !lowerHex(r.Signature) {
+		return unauthorized("API-Signature", "API-Signature must be %d lower-case hex digits, %d for an Ed25519 key.",
+			hmacHex, ed25519Hex)
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package auth
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"iter"
 	"math"
@@ -20,23 +18,22 @@ const msNs = 1_000_000
 type Principal struct {
 	User        uint32
 	ID          uuid.UUID
-	Key         uint64 // the key's number in this process (Key.Number)
+	Key         uint64 // number of the key in this process (Key.Number)
 	PublicKey   string
-	ExpiresNs   int64 // of the key; 0: never
+	ExpiresNs   int64 // end of the key's validity, Unix ns; 0: never
 	CanTrade    bool
 	CanWithdraw bool
 }
 
-// Options configure signature checking.
+// Options configures a Verifier.
 type Options struct {
 	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
 	Legacy bool
-	// NotBeforeMs refuses older timestamps. It is the start of the process where the data
-	// directory was used before, because earlier nonces are lost, or a later time that the
-	// clock had reached before it went back. 0: no limit.
+	// NotBeforeMs refuses older timestamps. In a used data directory it is the start of the process, because
+	// earlier nonces are lost, or a later time that the clock had reached before it went back. 0: no limit.
 	NotBeforeMs int64
-	// Used yields the nonces that an earlier process accepted with timestamps that NotBeforeMs
-	// does not refuse, in the order of their use. UsedNs is the current time.
+	// Used yields the nonces that an earlier process accepted with timestamps from NotBeforeMs on, in the order
+	// of their use. UsedNs is the current time.
 	Used   iter.Seq[UsedNonce]
 	UsedNs int64
 	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
@@ -46,19 +43,19 @@ type Options struct {
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
-// UsedNonce is a nonce that a key has used with a timestamp. Without a Nonce, it says that
-// the key's requests of older timestamps are refused.
+// UsedNonce is a nonce that a key has used, with its timestamp. Without Nonce, it says that requests of the key
+// with older timestamps are refused.
 type UsedNonce struct {
 	PublicKey, Nonce string
 	TimestampMs      int64
 }
 
-// Verifier checks signed requests. Any goroutine.
+// Verifier checks signed requests. Any goroutine may use it.
 type Verifier struct {
 	keys    *Keys
 	opts    Options
 	nonces  *nonceTable
-	unknown *Key // used for a key that does not exist, so that both cases cost the same
+	unknown *Key // takes the place of an unknown key, so that both cases cost the same
 	scratch sync.Pool
 }
 
@@ -66,8 +63,8 @@ type Verifier struct {
 func NewVerifier(keys *Keys, opts Options) *Verifier {
 	v := &Verifier{
 		keys: keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
-		unknown: &Key{mac: newMACStates(alphanumerics)},
-		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
+		unknown: &Key{mac: newMACStates(alphanumerics), rec: KeyRecord{Ed25519: unknownEd25519()}},
+		scratch: sync.Pool{New: func() any { return newScratch() }},
 	}
 	if opts.Used == nil {
 		return v
@@ -89,10 +86,9 @@ func (v *Verifier) FloorMs(publicKey []byte) int64 {
 	return math.MaxInt64
 }
 
-// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers,
-// time, signature, nonce, expiry (401), address, permission (403). A key that has used up its
-// nonces is 429. An unknown key and a bad signature are indistinguishable, both by the answer
-// and by its duration.
+// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers, time,
+// signature, nonce, expiry (401), address, permission (403). It answers 429 when the key has used up its
+// nonces. Neither the answer nor its duration distinguishes an unknown key from a bad signature.
 func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		return v.verifyLegacy(nowNs, r)
@@ -105,11 +101,13 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	}
 	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
-	mac := m.mac(key.mac, m.canonical(r), nil, nil)
-	equal := subtle.ConstantTimeCompare(mac, r.Signature) == 1
+	equal := v.matches(key, m, r)
 	v.scratch.Put(m)
 	if !equal || !known {
 		return Principal{}, badSignature()
+	}
+	if reject := key.checkAge(r); reject != nil {
+		return Principal{}, reject
 	}
 	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
 		return Principal{}, reject
@@ -118,6 +116,15 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 		return Principal{}, reject
 	}
 	return key.admit(nowNs, r)
+}
+
+// checkAge refuses a timestamp from before an Ed25519 key was created. The same public key may have
+// been created and deleted before; the nonces of that key are forgotten.
+func (k *Key) checkAge(r *Request) *refuse.Refusal {
+	if created := k.rec.CreatedNs / msNs; k.rec.Ed25519 != nil && parseDigits(r.Timestamp) < created {
+		return unauthorized("API-Timestamp", "API-Timestamp is from before the API key was created, at %d.", created)
+	}
+	return nil
 }
 
 // storeNonce stores a nonce for a later process. A read whose nonce cannot be stored is still
@@ -140,7 +147,7 @@ func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {
 	return key, true
 }
 
-// admit runs the checks after the signature: expiry, address and permission.
+// admit makes the checks after the signature: expiry, address and permission.
 func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if !k.Active(nowNs) {
 		return Principal{}, unauthorized("API-PublicKey", "The API key has expired.")
@@ -158,7 +165,7 @@ func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	}, nil
 }
 
-// checkTime refuses a timestamp outside the window (bounds included) or before NotBeforeMs.
+// checkTime refuses a timestamp before NotBeforeMs or outside the window, whose bounds are valid.
 func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 	sent := parseDigits(r.Timestamp)
 	window, _ := windowOf(r.RecvWindow)

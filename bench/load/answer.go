@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Answer is the response to one request. The slices are valid until the next Read.
+// Answer is the response to one request. Its slices are valid until the next Read.
 type Answer struct {
 	Status int
 	Body   []byte
 	ETag   []byte
-	Seq    uint64 // X-Seq, 0 without one
+	Seq    uint64 // value of the header X-Seq, 0 without it
 	Gzip   bool
-	length int // -1: none
+	length int // length of the body from its header, -1 without one
 	chunks bool
 }
 
@@ -23,7 +23,7 @@ var (
 	headEnd   = []byte("\r\n\r\n")
 )
 
-// Read reads one answer.
+// Read reads one response.
 func (c *Conn) Read(a *Answer) error {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
@@ -55,7 +55,7 @@ func (c *Conn) Read(a *Answer) error {
 			return err
 		}
 	}
-	if len(a.ETag) > 0 { // the buffer may have moved
+	if len(a.ETag) > 0 { // reading the body may have moved the buffer
 		*a = Answer{Status: a.Status, Seq: a.Seq, Gzip: a.Gzip, length: a.length}
 		_ = a.parse(c.buf[c.r : c.r+end+2])
 	}
@@ -64,7 +64,7 @@ func (c *Conn) Read(a *Answer) error {
 	return nil
 }
 
-// parse reads the status line and the headers that the bench needs; head ends with one CRLF.
+// parse reads the status line and the required headers. head ends with one CRLF.
 func (a *Answer) parse(head []byte) error {
 	*a = Answer{length: -1}
 	if len(head) < 12 || string(head[:9]) != "HTTP/1.1 " {
@@ -92,7 +92,7 @@ func (a *Answer) parse(head []byte) error {
 	return nil
 }
 
-// header parses one header line. The length of a name distinguishes most of them.
+// header parses one header line. It distinguishes most names by their length.
 func (a *Answer) header(line []byte) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 0 {
@@ -133,7 +133,7 @@ func number(b []byte) (n uint64) {
 	return n
 }
 
-// readChunks joins a chunked body, which other servers send.
+// readChunks reads a chunked body into one slice. The product sends none; other servers do.
 func (c *Conn) readChunks(a *Answer) error {
 	a.ETag = bytes.Clone(a.ETag)
 	c.body = c.body[:0]

@@ -7,22 +7,22 @@ import (
 	"tickhive/bench/proc"
 )
 
-// Closed asks again as soon as an answer is there: for CPU per answer and the highest
-// rate, never for latency.
+// Closed sends each request as soon as the previous one is answered. It measures CPU an answer and the highest
+// rate, never latency.
 type Closed struct {
 	Addr     string
-	Requests []*Request // each connection walks them from its own place
+	Requests []*Request // each connection sends them in turn, beginning at a different one
 	Conns    int        // default 1
-	Pipeline int        // requests written at once; default 1
+	Pipeline int        // number of requests written at once; default 1
 	Warm     time.Duration
 	For      time.Duration
-	// CPU is the server's CPU time so far; nil: not measured.
+	// CPU returns the server's CPU time so far; nil: not measured.
 	CPU func() time.Duration
-	// Between is called by each worker between two rounds of requests; nil: not.
+	// Between runs in each worker between two rounds of its requests; nil: nothing runs.
 	Between func(worker int) error
 }
 
-// Run warms up, then measures. An error is one that kept it from starting.
+// Run warms up, then measures. It returns an error only when it could not start.
 func (c Closed) Run() (*Result, error) {
 	c.Conns, c.Pipeline = max(c.Conns, 1), max(c.Pipeline, 1)
 	workers := make([]*closedWorker, c.Conns)
@@ -44,7 +44,7 @@ func (c Closed) Run() (*Result, error) {
 	return res, nil
 }
 
-// phase runs all workers for a time and adds up what they got.
+// phase runs all workers for the time d and adds up their results.
 func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 	var wg sync.WaitGroup
 	all := &Result{Hist: newHistogram()}
@@ -74,13 +74,13 @@ func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 	return all
 }
 
-// closedWorker is one connection of a closed loop.
+// closedWorker sends the requests of one connection.
 type closedWorker struct {
 	*Closed
 	conn  *Conn
 	index int
 	next  int
-	tags  [][]byte // by request: the tag of its last answer
+	tags  [][]byte // ETag of the last answer to each request
 	out   []byte
 	res   Result
 }
@@ -121,7 +121,7 @@ func (w *closedWorker) run(start time.Time, d time.Duration) {
 	}
 }
 
-// Once sends one request on a new connection and copies the answer.
+// Once sends one request on a new connection and returns a copy of the answer.
 func Once(addr string, r *Request) (Answer, error) {
 	conn, err := Dial(addr)
 	if err != nil {

@@ -14,23 +14,23 @@ const (
 	maxHead     = 32 << 10
 	maxBody     = 256 << 20
 	dialTimeout = 5 * time.Second
-	// answerTimeout limits the time of an answer, after which the connection is given up; far
-	// beyond every latency that a run is meant to show.
+	// answerTimeout is the time after which a connection without an answer is closed. It is far longer than any
+	// latency that a run should measure.
 	answerTimeout = 30 * time.Second
 )
 
-// ErrNotLocal: load goes to this machine only.
+// ErrNotLocal refuses a target on another machine.
 var ErrNotLocal = errors.New("load: the target is not a loopback address")
 
-// Conn is one keep-alive connection. It belongs to one goroutine.
+// Conn is one keep-alive connection. Owner: one goroutine.
 type Conn struct {
 	c    net.Conn
 	buf  []byte
-	r, w int // unread bytes are buf[r:w]
+	r, w int // buf[r:w] has been received and not been parsed yet
 	body []byte
 }
 
-// Local checks that host:port is this machine.
+// Local returns an error unless host:port is on this machine.
 func Local(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -60,16 +60,17 @@ func Dial(addr string) (*Conn, error) {
 // Close closes the connection.
 func (c *Conn) Close() { _ = c.c.Close() }
 
-// Send writes prebuilt request bytes.
+// Send writes the bytes of a request.
 func (c *Conn) Send(req []byte) error {
 	_, err := c.c.Write(req)
 	return err
 }
 
-// deadline sets the deadline once per batch of answers, not per answer: a timer costs a microsecond.
+// deadline sets the deadline of the connection. It is called once for a batch of answers, because setting a
+// timer costs 1 us.
 func (c *Conn) deadline() error { return c.c.SetDeadline(time.Now().Add(answerTimeout)) }
 
-// fill reads more bytes behind the unread ones, making room first.
+// fill makes room in the buffer and reads more bytes into it.
 func (c *Conn) fill() error {
 	if c.r > 0 && c.w == len(c.buf) {
 		c.w = copy(c.buf, c.buf[c.r:c.w])

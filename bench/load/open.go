@@ -7,30 +7,30 @@ import (
 	"tickhive/bench/proc"
 )
 
-// late bounds the delay after which a request that is sent behind its time counts as late.
+// late is the delay beyond which a request counts as sent late.
 const late = time.Millisecond
 
-// Open sends by a schedule, whatever comes back. Request i belongs to worker i mod
-// workers, which sends its requests in order on one connection: a worker that is behind
-// sends at once, and latency counts from the time at which it should have.
+// Open sends requests by a schedule, whatever the answers. Request i belongs to worker i mod the number of
+// workers. A worker sends its requests in order on one connection. When it is behind the schedule it sends at
+// once; latency still counts from the scheduled time.
 type Open struct {
 	Addr     string
 	Schedule Schedule
-	// Requests are walked by each worker from its own place, as a poller does.
+	// Requests holds the requests; each worker sends them in turn, beginning at a different one.
 	Requests []*Request
-	// Span limits the requests, from its place on, that a worker repeats; 0: all.
+	// Span is the number of consecutive requests that a worker repeats; 0: all.
 	Span    int
 	Workers int
-	// Skip is the start of the run that is not counted: what is due in it warms up.
+	// Skip is the length of the warm-up at the start. Requests that are due in it are not counted.
 	Skip time.Duration
-	// Grace limits the time after the schedule's end in which due requests are still sent.
+	// Grace is the time after the schedule's end in which requests that are due are still sent.
 	Grace time.Duration
 	CPU   func() time.Duration
-	// Each is called by a worker behind every answer; nil: not.
+	// Each runs in the worker after every answer; nil: nothing runs.
 	Each func(worker int, sent time.Time, a *Answer)
 }
 
-// Run sends everything that the schedule asks for.
+// Run sends the requests of the schedule and returns the results.
 func (o Open) Run() (*Result, error) {
 	workers := make([]*openWorker, max(o.Workers, 1))
 	if o.Span == 0 {
@@ -73,7 +73,7 @@ func (o Open) Run() (*Result, error) {
 	return all, nil
 }
 
-// usage is a moment and the CPU used up to it.
+// usage holds a time and the CPU times up to it.
 type usage struct {
 	at             time.Time
 	client, server time.Duration
@@ -87,14 +87,14 @@ func (o *Open) usage() usage {
 	return u
 }
 
-// openWorker is one poller.
+// openWorker sends the requests of one connection.
 type openWorker struct {
 	*Open
-	conn   *Conn // nil: lost, to be made again
+	conn   *Conn // nil: the connection was lost and must be opened again
 	index  int
 	stride int
-	first  int // its place in Requests
-	step   int // how many it has sent
+	first  int // index in Requests at which it begins
+	step   int // number of requests sent
 	tags   [][]byte
 	out    []byte
 	res    Result

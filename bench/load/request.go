@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Request is prebuilt: the head without its last CRLF, and the body.
+// Request is a prepared request: the head without its last CRLF, and the body.
 type Request struct {
-	Name string // of its kind: the table of routes counts equal names together
+	Name string // name of the kind of request; the table of routes sums up requests of equal names
 	head []byte
 	body []byte
-	// Conditional sends the tag of the last answer to the same request on the same
-	// connection.
+	// Conditional adds the ETag of the last answer to this request on this connection as If-None-Match.
 	Conditional bool
 }
 
-// Get returns a GET request; headers are whole lines without CRLF.
+// Get returns a GET request. headers are whole header lines without CRLF.
 func Get(name, target string, headers ...string) *Request {
 	return build(name, "GET", target, nil, headers)
 }
@@ -38,7 +37,7 @@ func build(name, method, target string, body []byte, headers []string) *Request 
 	return &Request{Name: name, head: []byte(b.String()), body: body}
 }
 
-// Bytes appends the whole request, conditional when tag is not empty.
+// Bytes appends the request. With a tag, it is conditional.
 func (r *Request) Bytes(dst, tag []byte) []byte {
 	dst = append(dst, r.head...)
 	if r.Conditional && len(tag) > 0 {
@@ -48,7 +47,7 @@ func (r *Request) Bytes(dst, tag []byte) []byte {
 	return append(append(dst, '\r', '\n'), r.body...)
 }
 
-// Target splits a base URL into address and path prefix.
+// Target splits a base URL into an address and the prefix of paths.
 func Target(base string) (addr, prefix string, err error) {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"tickhive/bench/report"
 )
 
-// Histogram bounds: a microsecond to two minutes in three digits.
+// Bounds of the histograms: 1 us to 2 minutes, with three significant digits.
 const (
 	maxLatency = 120 * time.Second
 	digits     = 3
-	maxSeconds = 3600 // of the throughput over time
+	maxSeconds = 3600 // longest run in seconds whose answers a second are recorded
 )
 
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 }
 
-// Result holds the measurements of a run. Server and Client are 0 unless the run measures CPU.
+// Result holds the results of a run. Server and Client are 0 unless the run measures CPU.
 type Result struct {
 	Answers int64
-	Bytes   int64 // of bodies
-	Errors  int64 // no response, or a status other than 2xx and 304
-	Late    int64 // sent more than a millisecond after their time (open loop)
-	Missed  int64 // never sent before the end (open loop)
+	Bytes   int64 // bytes of bodies
+	Errors  int64 // number of requests without a response, or with a status other than 2xx and 304
+	Late    int64 // number of requests sent more than a millisecond late (Open)
+	Missed  int64 // number of requests not sent before the end (Open)
 	Elapsed time.Duration
-	Server  time.Duration // CPU of the server
-	Client  time.Duration // CPU of this process
-	Status  [6]int64      // by hundreds; 304 is counted in [0]
+	Server  time.Duration // CPU time of the server
+	Client  time.Duration // CPU time of this process
+	Status  [6]int64      // number of answers by hundreds of the status; 304 counts in [0]
 	Hist    *hdrhistogram.Histogram
-	Seconds []int64 // answers in each second
-	Err     error   // the first one
+	Seconds []int64 // number of answers in each second
+	Err     error   // the first error
 }
 
-// Rate returns the responses a second.
+// Rate returns the answers a second.
 func (r *Result) Rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -46,10 +46,10 @@ func (r *Result) Rate() float64 {
 	return float64(r.Answers) / r.Elapsed.Seconds()
 }
 
-// ServerUs returns the server's CPU for a response, in microseconds.
+// ServerUs returns the server's CPU an answer, in us.
 func (r *Result) ServerUs() float64 { return perAnswer(r.Server, r.Answers) }
 
-// ClientUs returns the CPU of this process for a response, in microseconds.
+// ClientUs returns this process's CPU an answer, in us.
 func (r *Result) ClientUs() float64 { return perAnswer(r.Client, r.Answers) }
 
 func perAnswer(d time.Duration, n int64) float64 {
@@ -59,7 +59,7 @@ func perAnswer(d time.Duration, n int64) float64 {
 	return float64(d.Nanoseconds()) / 1e3 / float64(n)
 }
 
-// Statuses prints the counts of answers by status.
+// Statuses returns the counts of answers by status as text.
 func (r *Result) Statuses() string {
 	var parts []string
 	for i, n := range r.Status {
@@ -77,7 +77,7 @@ func (r *Result) Statuses() string {
 	return strings.Join(parts, ", ")
 }
 
-// Latency returns the distribution for a report.
+// Latency returns the distribution of the latencies for a report.
 func (r *Result) Latency(name string) report.Latency {
 	l := report.Latency{
 		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
@@ -89,7 +89,7 @@ func (r *Result) Latency(name string) report.Latency {
 	return l
 }
 
-// merge adds a worker's share.
+// merge adds the results of a worker.
 func (r *Result) merge(w *Result) {
 	r.Answers += w.Answers
 	r.Bytes += w.Bytes
@@ -113,7 +113,7 @@ func (r *Result) merge(w *Result) {
 	}
 }
 
-// count adds a response that arrived at the given time of the run.
+// count counts a response that arrived at the time at of the run.
 func (r *Result) count(a *Answer, at time.Duration) {
 	r.Answers++
 	r.Bytes += int64(len(a.Body))
@@ -135,7 +135,7 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	r.Seconds[sec]++
 }
 
-// fail adds an error of a connection.
+// fail counts an error of a connection and stores the first one.
 func (r *Result) fail(err error) {
 	r.Errors++
 	if r.Err == nil {

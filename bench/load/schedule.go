@@ -2,27 +2,27 @@ package load
 
 import "time"
 
-// Schedule returns the intended send time of each request of a run: a pure function of its number,
-// so that no event of the run can move it.
+// Schedule returns the time at which each request of a run should be sent. The time depends only on the
+// request's number, so that no event of the run can change it.
 type Schedule interface {
 	// Count returns the number of requests of the run.
 	Count() int
-	// Due returns the time after the start at which request i is meant to be sent.
+	// Due returns the time after the start at which request i should be sent.
 	Due(i int) time.Duration
 	// Length returns the duration of the run.
 	Length() time.Duration
 }
 
-// Even sends at one rate.
+// Even sends at a constant rate.
 type Even struct {
 	PerSecond float64
 	For       time.Duration
 }
 
-// Count returns rate x length.
+// Count returns the rate multiplied by the length.
 func (e Even) Count() int { return int(e.PerSecond * e.For.Seconds()) }
 
-// Due spaces the requests evenly.
+// Due returns times at equal distances.
 func (e Even) Due(i int) time.Duration {
 	return time.Duration(float64(i) / e.PerSecond * float64(time.Second))
 }
@@ -30,8 +30,8 @@ func (e Even) Due(i int) time.Duration {
 // Length returns the duration of the run.
 func (e Even) Length() time.Duration { return e.For }
 
-// TopOfMinute sends as pollers behave: a third of a minute's requests falls into its first
-// twelfth (5 s), the rest is even. Minutes may be shorter than 60 s; PerSecond is the mean.
+// TopOfMinute sends like pollers: a third of a minute's requests come in the first twelfth of the minute (5 s),
+// the others evenly in the rest. Minutes may be shorter than 60 s; PerSecond is the mean rate.
 type TopOfMinute struct {
 	PerSecond float64
 	Minute    time.Duration
@@ -40,10 +40,10 @@ type TopOfMinute struct {
 
 func (s TopOfMinute) perMinute() int { return int(s.PerSecond * s.Minute.Seconds()) }
 
-// Count returns rate x length.
+// Count returns the rate multiplied by the length.
 func (s TopOfMinute) Count() int { return s.Minutes * s.perMinute() }
 
-// Due spaces the requests evenly within each of the two parts of a minute.
+// Due returns times at equal distances within each of the two parts of a minute.
 func (s TopOfMinute) Due(i int) time.Duration {
 	n := s.perMinute()
 	share := float64(i%n) / float64(n)

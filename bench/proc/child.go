@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Child is a process of the same binary. It prints `ready key=value ...` when it can be used, and
-// answers one line to each line of its standard input.
+// Child is a process of the same binary. It prints `ready key=value ...` when it is ready, and answers each
+// line of its standard input with one line.
 type Child struct {
-	Fields map[string]string // of the ready line
+	Fields map[string]string // the keys and values of its ready line
 
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -24,15 +24,15 @@ type Child struct {
 	tail *tail
 }
 
-// endTime limits the time that a child may take to end after SIGTERM.
+// endTime is the time that a child has to end after SIGTERM; then it gets SIGKILL.
 const endTime = 15 * time.Second
 
-// Start runs program and waits for its ready line. environ is added to this process's own.
+// Start runs program and waits for its ready line. environ is added to the environment of this process.
 func Start(environ []string, program string, args ...string) (*Child, error) {
 	c := &Child{cmd: exec.Command(program, args...), Fields: map[string]string{}, tail: &tail{}}
 	c.cmd.Env = append(os.Environ(), environ...)
 	c.cmd.Stderr = c.tail
-	// A benchmark that dies must not leave its servers behind.
+	// The kernel ends the child when this process dies, so that no server stays behind.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
@@ -64,7 +64,7 @@ func Start(environ []string, program string, args ...string) (*Child, error) {
 	}
 }
 
-// PID returns the process number.
+// PID returns the process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
 // CPU returns the child's CPU time so far.
@@ -76,7 +76,7 @@ func (c *Child) CPU() time.Duration {
 	return d
 }
 
-// Ask sends a line and returns the line of the answer.
+// Ask sends a line and returns the line that the child answers.
 func (c *Child) Ask(line string) (string, error) {
 	if err := c.Send(line); err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (c *Child) Ask(line string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// Send sends a line that has no answer.
+// Send sends a line to which the child does not answer.
 func (c *Child) Send(line string) error {
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		return fmt.Errorf("proc: %w: %s", err, c.tail.text())
@@ -96,7 +96,7 @@ func (c *Child) Send(line string) error {
 	return nil
 }
 
-// Stop ends the child with SIGTERM, and with SIGKILL when it takes too long.
+// Stop ends the child with SIGTERM, or with SIGKILL when it does not end within endTime.
 func (c *Child) Stop() {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
@@ -119,7 +119,7 @@ func (c *Child) Kill() {
 
 // tail keeps the end of a child's standard error.
 type tail struct {
-	mu  sync.Mutex // the copying goroutine writes, the owner reads
+	mu  sync.Mutex // guards the buffer: a goroutine writes it, the owner reads it
 	buf []byte
 }
 

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// The clocks of clock_gettime that count CPU time to the nanosecond. getrusage is no substitute: for
-// a thread it returns the value at the last tick.
+// Clocks of clock_gettime that measure CPU time in ns. getrusage is no substitute: for a thread it returns the
+// CPU time up to the last timer tick.
 const (
 	clockProcess = 2 // CLOCK_PROCESS_CPUTIME_ID
 	clockThread  = 3 // CLOCK_THREAD_CPUTIME_ID
@@ -22,7 +22,7 @@ const (
 // SelfCPU returns the CPU time of this process, user and system.
 func SelfCPU() time.Duration { return cpuClock(clockProcess) }
 
-// ThreadCPU returns the CPU time of the calling thread; the goroutine must be locked to it.
+// ThreadCPU returns the CPU time of the calling thread. The goroutine must be locked to it.
 func ThreadCPU() time.Duration { return cpuClock(clockThread) }
 
 func cpuClock(which uintptr) time.Duration {
@@ -33,9 +33,9 @@ func cpuClock(which uintptr) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// CPU returns the CPU time of another process: the sum over its threads of the scheduler's count,
-// in nanoseconds (/proc/PID/stat has ticks of 10 ms only). Go ends no threads
-// while a server runs, so nothing is lost between two readings.
+// CPU returns the CPU time of another process: the sum over its threads of the scheduler's counters in ns
+// (/proc/PID/stat counts in ticks of 10 ms). Go does not end threads while a server runs, so the sum never
+// falls.
 func CPU(pid int) (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(tasks) == 0 {
@@ -45,7 +45,7 @@ func CPU(pid int) (time.Duration, error) {
 	for _, name := range tasks {
 		raw, err := os.ReadFile(name)
 		if err != nil {
-			continue // the thread ended between the two
+			continue // the thread has ended since its directory was listed
 		}
 		ns, _, _ := bytes.Cut(raw, []byte(" "))
 		v, err := strconv.ParseInt(string(ns), 10, 64)

@@ -26,8 +26,8 @@ func ThisMachine() report.Machine {
 	return m
 }
 
-// Busy returns the CPU time that all processes of the machine have used, and the time that the
-// hypervisor took away, both to 10 ms.
+// Busy returns the CPU time that all processes of the machine have used, and the time that the hypervisor has
+// taken, both with a precision of 10 ms.
 func Busy() (used, stolen time.Duration) {
 	const tick = 10 * time.Millisecond // USER_HZ
 	line, _, _ := strings.Cut(read("/proc/stat"), "\n")
@@ -36,7 +36,7 @@ func Busy() (used, stolen time.Duration) {
 		if err != nil {
 			continue
 		}
-		switch i { // user nice system idle iowait irq softirq steal
+		switch i { // columns: user nice system idle iowait irq softirq steal
 		case 1, 2, 3, 6, 7:
 			used += time.Duration(v) * tick
 		case 8:
@@ -46,7 +46,7 @@ func Busy() (used, stolen time.Duration) {
 	return used, stolen
 }
 
-// OwnCPU returns the CPU time of this process and of its children that have ended.
+// OwnCPU returns the CPU time of this process and of its ended children.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u) != nil {
@@ -63,7 +63,7 @@ func read(name string) string {
 	return string(raw)
 }
 
-// after returns the value of the first line `key : value` of a file.
+// after returns the value of the first line `key : value` in a file.
 func after(name, key string) string {
 	for line := range strings.SplitSeq(read(name), "\n") {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {

@@ -6,23 +6,23 @@ import (
 	"text/tabwriter"
 )
 
-// NoiseFloor is the smallest change that is reported: the placement of code and data, and other
-// users of the core, move a ratio by this much.
+// NoiseFloor is the smallest change that is reported, as a fraction. The placement of code and data and other
+// users of the core change a ratio by as much.
 const NoiseFloor = 0.08
 
-// Change is one measure in two reports.
+// Change compares one measure in two reports.
 type Change struct {
 	Scenario, Name string
-	Before, After  float64 // best rounds
+	Before, After  float64 // the figures that judge the measure in each report (Measure.Best)
 	// Worse is the fraction by which the later report is worse; negative: better.
 	Worse float64
-	// Noise is the noise that both files measured together, at least NoiseFloor.
+	// Noise is the sum of the noise of both reports, at least NoiseFloor.
 	Noise      float64
 	Regression bool
 }
 
-// Compare returns the change of every measure that both reports have; missing names the measures of
-// a that b lacks.
+// Compare returns the change of every measure that is in both reports. missing names the measures of a that b
+// does not have.
 func Compare(a, b *Report) (changes []Change, missing []string) {
 	later := map[string]*Measure{}
 	for _, s := range b.Scenarios {
@@ -48,7 +48,7 @@ func change(scenario string, a, b *Measure) Change {
 	c.Noise = max(NoiseFloor, a.Noise(), b.Noise())
 	switch {
 	case c.Before == 0 || c.After == 0:
-		// From nothing to something has no ratio; a cost that appears is a regression.
+		// A ratio to 0 does not exist. A cost that was 0 and is not 0 any more is a regression.
 		c.Regression = !a.Higher && c.Before == 0 && c.After > 0 && a.HasTarget && !b.Met()
 	case a.Higher:
 		c.Worse = c.Before/c.After - 1
@@ -59,7 +59,7 @@ func change(scenario string, a, b *Measure) Change {
 	return c
 }
 
-// WriteComparison prints the changes and reports how many are regressions.
+// WriteComparison prints the changes and returns the number of regressions.
 func WriteComparison(w io.Writer, a, b *Report) (regressions int, err error) {
 	changes, missing := Compare(a, b)
 	fmt.Fprintf(w, "before: %s, commit %s, %s\nafter:  %s, commit %s, %s\n",

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// page holds the data of the template.
+// page holds the data of the HTML template.
 type page struct {
 	*Report
 	GoalPlot template.HTML
@@ -19,7 +19,7 @@ type part struct {
 	Plots []template.HTML
 }
 
-// WriteHTML writes the report as one page that needs nothing else.
+// WriteHTML writes the report as one HTML page that loads nothing else.
 func (r *Report) WriteHTML(w io.Writer) error {
 	p := page{Report: r}
 	add := func(to *[]template.HTML, text string, err error) error {

@@ -8,31 +8,33 @@ import (
 	"strings"
 )
 
-// Measure is one figure of the product, round by round, beside its reference in the same rounds.
-// Without a reference the product's own figure counts.
+// Measure holds the figures of the product in each round, and the reference's figures in the same rounds.
+// Without a reference, the product's own figures are judged.
 type Measure struct {
-	Goal string `json:"goal,omitempty"` // E1 ... H11; empty: for information
+	// goal of docs/internals/performance.md, E1 to H11; empty: for information only
+	Goal string `json:"goal,omitempty"`
 	Name string `json:"name"`
-	Unit string `json:"unit"` // of Product and Reference
-	// Higher: more is better (a rate); else less is (a cost).
+	Unit string `json:"unit"` // unit of Product and Reference
+	// Higher marks a measure of which more is better (a rate); otherwise less is better (a cost).
 	Higher bool `json:"higher,omitempty"`
-	// Worst: judged by the worst round instead of the best: pauses, stale answers.
+	// Worst marks a measure that its worst round judges, not its best: pauses, stale answers.
 	Worst bool `json:"worst,omitempty"`
-	// Median: judged by the median of the rounds' ratios: for disk-bound figures, because product and
-	// reference meet a disk's best moments at different times.
+	// Median marks a measure that the median of the rounds' ratios judges: for figures that depend on a disk,
+	// because product and reference meet the disk's fast moments at different times.
 	Median    bool      `json:"median,omitempty"`
 	Product   []float64 `json:"product"`
 	Reference []float64 `json:"reference,omitempty"`
 	RefName   string    `json:"referenceName,omitempty"`
 	Target    float64   `json:"target,omitempty"`
 	HasTarget bool      `json:"hasTarget,omitempty"`
-	// With says what was batched, warmed and outstanding.
+	// With states the conditions: what was batched, warmed up and outstanding.
 	With string `json:"with,omitempty"`
-	// Reason says why a target is not met, in figures.
+	// Reason states with figures why the target is missed.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ratios returns product to reference, round by round; without a reference the product's figures.
+// Ratios returns the product's figure divided by the reference's, for each round; without a reference, the
+// product's figures.
 func (m *Measure) Ratios() []float64 {
 	if len(m.Reference) == 0 {
 		return m.Product
@@ -49,8 +51,8 @@ func (m *Measure) Ratios() []float64 {
 // Spread returns the spread of Ratios.
 func (m *Measure) Spread() Spread { return SpreadOf(m.Ratios()) }
 
-// Best returns the ratio that judges the measure: the best round of the product to the best
-// round of the reference, the worst ones (Worst), or the median of the rounds (Median).
+// Best returns the ratio that judges the measure: the product's best round divided by the reference's best
+// round, the same for the worst rounds (Worst), or the median of the rounds' ratios (Median).
 func (m *Measure) Best() float64 {
 	if len(m.Product) == 0 {
 		return 0
@@ -68,7 +70,7 @@ func (m *Measure) Best() float64 {
 	return m.Of(m.Product) / ref
 }
 
-// Of returns the round of v, the product's or the reference's, that counts in Best.
+// Of returns the figure of v, which belongs to the product or to the reference, that Best uses.
 func (m *Measure) Of(v []float64) float64 {
 	if m.Higher != m.Worst {
 		return slices.Max(v)
@@ -76,13 +78,13 @@ func (m *Measure) Of(v []float64) float64 {
 	return slices.Min(v)
 }
 
-// Met reports whether the target is reached.
+// Met reports whether the measure reaches its target.
 func (m *Measure) Met() bool {
 	if !m.HasTarget || len(m.Product) == 0 {
 		return false
 	}
 	if len(m.Reference) > 0 && m.Best() == 0 {
-		return false // a cost of 0 means that the clock was too coarse
+		return false // a cost of 0 means that the clock was not precise enough
 	}
 	if m.Higher {
 		return m.Best() >= m.Target
@@ -90,25 +92,25 @@ func (m *Measure) Met() bool {
 	return m.Best() <= m.Target
 }
 
-// Against names the reference.
+// Against sets the name of the reference.
 func (m *Measure) Against(reference string) *Measure {
 	m.RefName = reference
 	return m
 }
 
-// ByMedian judges the measure by the median of its rounds.
+// ByMedian makes the median of the rounds judge the measure.
 func (m *Measure) ByMedian() *Measure {
 	m.Median = true
 	return m
 }
 
-// ByWorst judges the measure by its worst round.
+// ByWorst makes the worst round judge the measure.
 func (m *Measure) ByWorst() *Measure {
 	m.Worst = true
 	return m
 }
 
-// Round appends the figures of one round; a measure without a reference has the first alone.
+// Round appends the figures of one round. A measure without a reference passes only the first.
 func (m *Measure) Round(product float64, reference ...float64) *Measure {
 	m.Product, m.Reference = append(m.Product, product), append(m.Reference, reference...)
 	return m
@@ -120,9 +122,9 @@ func (m *Measure) Aim(goal string, target float64) *Measure {
 	return m
 }
 
-// Noise returns the expected difference of a repeated run of the same program, as a fraction: the
-// distance of the second best round from the best, for product and reference, and the scatter of the
-// single ratios, which shrinks with the number of rounds.
+// Noise returns how far a repeated run of the same program would differ, as a fraction: the distance between
+// the best and the second best round, of product and reference, and the scatter of the ratios, which falls with
+// the number of rounds.
 func (m *Measure) Noise() float64 {
 	gap := func(v []float64) float64 {
 		if len(v) < 2 {
@@ -144,7 +146,7 @@ func (m *Measure) Noise() float64 {
 	return noise
 }
 
-// sortGoals orders E1, E2, ... E8, H1 ... H11; equal goals stay as they came.
+// sortGoals sorts measures by goal: E1, E2, ... E8, H1 ... H11. Measures with equal goals keep their order.
 func sortGoals(all []*Measure) {
 	key := func(m *Measure) (string, int) {
 		n := 0

@@ -19,7 +19,7 @@ const (
 	plotHeight = 8 * vg.Centimeter
 )
 
-// palette returns colors that remain distinct in gray.
+// palette returns the i-th color; the colors are distinct in gray too.
 func palette(i int) color.Color {
 	colors := []color.RGBA{
 		{0x1b, 0x6c, 0xa8, 0xff},
@@ -46,7 +46,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// addLines draws lines with points; empty ones are left out.
+// addLines draws lines with points. It omits empty lines.
 func addLines(p *plot.Plot, lines []line) error {
 	for i, l := range lines {
 		if len(l.points) == 0 {
@@ -66,7 +66,7 @@ func addLines(p *plot.Plot, lines []line) error {
 	return nil
 }
 
-// svg returns the plot as an element of a page.
+// svg returns the plot as an SVG element.
 func svg(p *plot.Plot) (string, error) {
 	c := vgsvg.New(plotWidth, plotHeight)
 	p.Draw(draw.New(c))
@@ -81,7 +81,7 @@ func svg(p *plot.Plot) (string, error) {
 	return text, nil
 }
 
-// latencyPlot draws percentiles: the x axis counts nines, as tails are read.
+// latencyPlot draws percentiles. The x axis is nines(percentile), which spreads the tail.
 func latencyPlot(all []Latency) (string, error) {
 	p := newPlot("Latency from the intended send time", "percentile", "ms")
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
@@ -106,7 +106,8 @@ func latencyPlot(all []Latency) (string, error) {
 	return svg(p)
 }
 
-// nines spreads the tail: 90 is 1, 99 is 2; the largest follows 99.99.
+// nines returns the x coordinate of a percentile, which spreads the tail: 90 is 1, 99 is 2, 99.9 is 3. 100
+// follows 99.99.
 func nines(percent float64) float64 {
 	if percent >= 100 {
 		return 4.5
@@ -114,7 +115,7 @@ func nines(percent float64) float64 {
 	return -math.Log10(1 - percent/100)
 }
 
-// throughputPlot draws answers of each second.
+// throughputPlot draws the number of answers in each second.
 func throughputPlot(all []Latency) (string, error) {
 	p := newPlot("Answers of each second", "s", "answers")
 	p.Y.Min = 0
@@ -132,7 +133,7 @@ func throughputPlot(all []Latency) (string, error) {
 	return svg(p)
 }
 
-// curvePlot draws a cost over a size, both axes by decades.
+// curvePlot draws a cost over a size with two logarithmic axes.
 func curvePlot(c *Curve) (string, error) {
 	p := newPlot(fmt.Sprintf("%s (slope %.2f)", c.Name, c.Slope), c.XLabel, c.YLabel)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
@@ -152,8 +153,8 @@ func curvePlot(c *Curve) (string, error) {
 	return svg(p)
 }
 
-// ratioPlot draws the rounds of each goal over its target: one line at 1, below is met
-// for costs, above for rates.
+// ratioPlot draws for each goal the rounds' figures divided by the target. At the line 1 the goal is met; costs
+// should be below, rates above.
 func ratioPlot(goals []*Measure) (string, error) {
 	p := newPlot("Goals: measured over target, best, smallest and largest round (1 is the target)", "",
 		"measured / target")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Format is the version of the JSON file.
+// Format is the version of the JSON file's layout.
 const Format = 1
 
 // Report is one run of the harness.
@@ -35,7 +35,7 @@ type Machine struct {
 	Files     uint64 `json:"files"`
 }
 
-// Setting is one value that the product ran with.
+// Setting is one setting of the product during the run.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -45,7 +45,7 @@ type Setting struct {
 type Scenario struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
-	// Others is the share of the machine in percent that other processes took meanwhile.
+	// Others is the share of the machine that other processes used during the scenario, in percent.
 	Others    float64    `json:"others"`
 	Notes     []string   `json:"notes,omitempty"`
 	Measures  []*Measure `json:"measures,omitempty"`
@@ -54,22 +54,23 @@ type Scenario struct {
 	Curves    []Curve    `json:"curves,omitempty"`
 }
 
-// Latency is a distribution in microseconds from the intended send time.
+// Latency is a distribution of latencies in us, each measured from the time at which the request should have
+// been sent.
 type Latency struct {
 	Name   string    `json:"name"`
 	Count  int64     `json:"count"`
-	Late   int64     `json:"late"`   // sent more than a millisecond after their time
-	Missed int64     `json:"missed"` // never sent before the end
+	Late   int64     `json:"late"`   // number of requests sent more than a millisecond late
+	Missed int64     `json:"missed"` // number of requests not sent before the end
 	Errors int64     `json:"errors"`
-	P      []float64 `json:"percentiles"` // of Quantiles, in microseconds
-	// PerSecond are answers of each second of the run.
+	P      []float64 `json:"percentiles"` // percentiles of Quantiles, in us
+	// PerSecond holds the number of answers in each second of the run.
 	PerSecond []int64 `json:"perSecond,omitempty"`
 }
 
-// Quantiles returns the percentiles of Latency.P, in percent.
+// Quantiles returns the percentiles, in percent, that Latency.P holds.
 func Quantiles() []float64 { return []float64{50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100} }
 
-// At returns a percentile in microseconds, NaN-free: 0 when it is not one of Quantiles.
+// At returns a percentile in us, or 0 for a percentile that is not one of Quantiles.
 func (l *Latency) At(percent float64) float64 {
 	for i, q := range Quantiles() {
 		if q == percent && i < len(l.P) {
@@ -79,25 +80,25 @@ func (l *Latency) At(percent float64) float64 {
 	return 0
 }
 
-// Route is one line of the table of routes.
+// Route is one row of the table of routes.
 type Route struct {
 	Name     string  `json:"name"`
 	Server   string  `json:"server"`
-	Bytes    int64   `json:"bytes"`    // of an answer's body
+	Bytes    int64   `json:"bytes"`    // bytes of an answer's body
 	Rate     float64 `json:"rate"`     // answers a second, best round
-	CPU      float64 `json:"cpu"`      // server microseconds an answer, best round; 0: not known
-	Client   float64 `json:"client"`   // client microseconds an answer
-	Statuses string  `json:"statuses"` // status x count
+	CPU      float64 `json:"cpu"`      // microseconds of server CPU an answer, best round; 0: unknown
+	Client   float64 `json:"client"`   // microseconds of client CPU an answer
+	Statuses string  `json:"statuses"` // counts of answers by status
 }
 
-// Curve is a cost over a size.
+// Curve holds costs over sizes.
 type Curve struct {
 	Name   string    `json:"name"`
 	XLabel string    `json:"x"`
 	YLabel string    `json:"y"`
 	X      []float64 `json:"xs"`
 	Y      []float64 `json:"ys"`
-	Slope  float64   `json:"slope"` // of log y over log x: 1 is linear
+	Slope  float64   `json:"slope"` // exponent: slope of log y over log x; 1: the cost is proportional to the size
 	Note   string    `json:"note,omitempty"`
 }
 
@@ -107,22 +108,22 @@ func (s *Scenario) Add(m *Measure) *Measure {
 	return m
 }
 
-// Cost appends a measure of which less is better.
+// Cost adds a measure of which less is better.
 func (s *Scenario) Cost(name, unit, with string) *Measure {
 	return s.Add(&Measure{Name: name, Unit: unit, With: with})
 }
 
-// Rate appends a measure of which more is better.
+// Rate adds a measure of which more is better.
 func (s *Scenario) Rate(name, unit, with string) *Measure {
 	return s.Add(&Measure{Name: name, Unit: unit, With: with, Higher: true})
 }
 
-// Note appends a sentence.
+// Note adds a note.
 func (s *Scenario) Note(format string, a ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, a...))
 }
 
-// Goals returns the measures with a target, in order.
+// Goals returns the measures with a target, sorted by goal.
 func (r *Report) Goals() []*Measure {
 	var out []*Measure
 	for _, s := range r.Scenarios {
@@ -136,7 +137,7 @@ func (r *Report) Goals() []*Measure {
 	return out
 }
 
-// Save writes the JSON file.
+// Save writes the report as a JSON file.
 func (r *Report) Save(file string) error {
 	raw, err := json.MarshalIndent(r, "", " ")
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Spread summarizes the rounds of one figure.
+// Spread holds smallest, median and largest figure of the rounds.
 type Spread struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	Max    float64 `json:"max"`
 }
 
-// SpreadOf returns the spread of values; zero without any.
+// SpreadOf returns the spread of values, zeros when there are none.
 func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -21,7 +21,7 @@ func SpreadOf(values []float64) Spread {
 	return Spread{v[0], quantile(v, 0.5), v[len(v)-1]}
 }
 
-// quantile of sorted values, between two neighbors in proportion.
+// quantile returns the quantile q, from 0 to 1, of sorted values; it interpolates linearly.
 func quantile(v []float64, q float64) float64 {
 	at := q * float64(len(v)-1)
 	i := int(at)
@@ -31,8 +31,8 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// Slope returns the exponent of y over x by least squares of the logarithms: 1 is linear, 0
-// does not grow. Pairs that have no logarithm are left out.
+// Slope returns the exponent with which y grows over x, by least squares of the logarithms: 1 is proportional,
+// 0 is constant. It ignores points without a logarithm.
 func Slope(x, y []float64) float64 {
 	var n, sx, sy, sxx, sxy float64
 	for i := range x {

@@ -76,7 +76,7 @@ func (s *Scenario) writeTable(w io.Writer) error {
 	return nil
 }
 
-// WriteGoals prints the table of goals; nothing without any.
+// WriteGoals prints the table of goals. It prints nothing when there are none.
 func (r *Report) WriteGoals(w io.Writer) error {
 	goals := r.Goals()
 	if len(goals) == 0 {
@@ -104,7 +104,7 @@ func (r *Report) WriteGoals(w io.Writer) error {
 	return err
 }
 
-// TargetText returns the target with its direction.
+// TargetText returns the target with its direction: <= for costs, >= for rates.
 func (m *Measure) TargetText() string {
 	sign := "<="
 	if m.Higher {
@@ -116,7 +116,7 @@ func (m *Measure) TargetText() string {
 	return sign + " " + Figure(m.Target) + " " + m.Unit
 }
 
-// Verdict returns met or not met, with the reason when there is one.
+// Verdict returns "met" or "not met", with the reason if there is one.
 func (m *Measure) Verdict() string {
 	switch {
 	case m.Met():
@@ -127,7 +127,7 @@ func (m *Measure) Verdict() string {
 	return "not met"
 }
 
-// Figure prints a number with three digits that count.
+// Figure formats a number with three significant digits.
 func Figure(v float64) string {
 	a := math.Abs(v)
 	switch {

@@ -15,8 +15,8 @@ import (
 	"tickhive/server/public"
 )
 
-// constantCmd is the reference server of the HTTP goals: the product's server constructor,
-// which serves the bytes of a file.
+// constantCmd is the reference server of the HTTP goals: the product's server, with a handler that returns the
+// bytes of a file.
 type constantCmd struct {
 	Body string `arg:"" help:"File with the answer."`
 }
@@ -35,8 +35,8 @@ func (b *constantCmd) Run(p *program) error {
 	return serveChild(p, s.Serve)
 }
 
-// serverOptions returns the options of serve without limits per address, because all load
-// comes from one address.
+// serverOptions returns the server options of serve, but without limits per address, because all load comes
+// from one address.
 func serverOptions(feed *marketdata.Feed) edge.Options {
 	return edge.Options{
 		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: edge.RateOptions{Allow: []string{"127.0.0.0/8"}},
@@ -46,7 +46,7 @@ func serverOptions(feed *marketdata.Feed) edge.Options {
 	}
 }
 
-// serveChild listens, prints its address, and ends when standard input ends.
+// serveChild listens, prints its address and ends when its standard input ends.
 func serveChild(p *program, serve func(net.Listener) error) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,13 +72,13 @@ func (b *plainCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	p.floor = nil // a usual net/http server has none
+	p.floor = nil // an ordinary net/http server has no heap floor
 	runtime.GC()
 	return serveChild(p, bench.PlainServer(body).Serve)
 }
 
-// marketCmd is the real server over a market that this process changes by a schedule, in a
-// thread whose CPU time is measured.
+// marketCmd is the real server over a market that this process changes at a constant rate. The changes run on
+// their own thread, whose CPU time is measured.
 type marketCmd struct {
 	Pairs  int `default:"1" help:"Pairs."`
 	Levels int `default:"60" help:"Levels on each side."`
@@ -101,7 +101,7 @@ func (b *marketCmd) Run(p *program) error {
 	return w.ServeLines(os.Stdin, p.out)
 }
 
-// handlerCmd calls the real server and the constant one in memory.
+// handlerCmd calls the real server and the constant server in memory.
 type handlerCmd struct {
 	Pairs int `default:"1" help:"Pairs."`
 }
@@ -117,7 +117,7 @@ func (b *handlerCmd) Run(p *program) error {
 	}
 	w := bench.NewWriter(b.Pairs, levels)
 	o := serverOptions(w.Feed)
-	// Requests are 10 ms apart, so that a cache interval never hides a change.
+	// The clock advances by 10 ms a request, so that no cache interval hides a change.
 	var machine atomic.Int64
 	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
 	product, err := edge.New(o)
@@ -134,7 +134,7 @@ func (b *handlerCmd) Run(p *program) error {
 	return h.ServeLines(os.Stdin, p.out)
 }
 
-// framesCmd writes prepared frames to every connection: the reference of streams.
+// framesCmd writes prepared frames to every connection. It is the reference of the streams scenario.
 type framesCmd struct{}
 
 // Run serves until its standard input ends.
@@ -147,7 +147,7 @@ func (b *framesCmd) Run(p *program) error {
 	return bench.ServeFrames(ln, os.Stdin, p.out)
 }
 
-// listenCmd is the reading side of streams.
+// listenCmd reads the streams of many connections.
 type listenCmd struct {
 	Addr   string `arg:"" help:"Server."`
 	Conns  int    `arg:"" help:"Connections."`

@@ -11,7 +11,7 @@ type compareCmd struct {
 	After  string `arg:"" help:"JSON report."`
 }
 
-// Run prints every measure of both reports. It exits 1 on a regression beyond the noise of
+// Run prints the change of every measure that both reports have. It exits 1 on a regression beyond the noise of
 // both.
 func (b *compareCmd) Run(p *program) error {
 	before, err := report.Load(b.Before)

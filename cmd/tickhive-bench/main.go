@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/cmdline"
 )
 
-// cli is the command line. Scenarios start the hidden commands as child processes.
+// cli is the command line. The scenarios start the hidden commands as child processes.
 type cli struct {
 	Engine   runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
 	Recovery runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
@@ -32,16 +32,16 @@ type cli struct {
 	Listen   listenCmd   `cmd:"" hidden:""`
 }
 
-// program holds what commands may use of the process.
+// program holds the parts of the process that commands use.
 type program struct {
 	out, err io.Writer
-	floor    []byte // cmdline.HeapFloor bytes; nil in tests
+	floor    []byte // cmdline.HeapFloor bytes that delay the first garbage collection; nil in tests
 	profile  *cmdline.Profile
 }
 
 func main() { os.Exit(start()) }
 
-// start runs the program as main and the tests start it, and returns the exit code.
+// start runs the program and returns the exit code. main and the tests that start the binary call it.
 func start() int {
 	p := &program{out: os.Stdout, err: os.Stderr, floor: make([]byte, cmdline.HeapFloor)}
 	defer runtime.KeepAlive(p)

@@ -26,7 +26,7 @@ type runCmd struct {
 	Product string `placeholder:"FILE" help:"Exchange binary to measure (tickhive in the same directory)."`
 }
 
-// Run measures and prints.
+// Run measures the selected scenarios and prints the report.
 func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	names := []string{ctx.Selected().Name}
 	if names[0] == "all" {
@@ -67,7 +67,7 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	return err
 }
 
-// write saves and prints the measures, also of a run that ended early.
+// write saves and prints the report, also when the run ended early.
 func (b *runCmd) write(p *program, rep *report.Report) error {
 	if b.JSON != "" {
 		if err := rep.Save(b.JSON); err != nil {

@@ -7,7 +7,7 @@ type movedBenchCmd struct {
 	Args []string `arg:"" optional:""`
 }
 
-// Run prints the remedy.
+// Run prints the command to use instead.
 func (movedBenchCmd) Run(p *program) error {
 	fmt.Fprintln(p.err,
 		"tickhive: the benchmarks are now in the program tickhive-bench: `make bench` builds and runs it "+

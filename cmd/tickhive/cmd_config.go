@@ -23,7 +23,7 @@ type configPrintCmd struct {
 	serveFlags
 }
 
-// Run reports every invalid value. The exit code is then 2, as for serve.
+// Run loads the configuration and reports every invalid value. The exit code is then 2, as for serve.
 func (c *configCheckCmd) Run(p *program) error {
 	cfg, err := c.config(p)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *configCheckCmd) Run(p *program) error {
 	return nil
 }
 
-// Run prints the configuration that serve would run with.
+// Run prints the configuration with which serve would run.
 func (c *configPrintCmd) Run(p *program) error {
 	cfg, err := c.config(p)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *configPrintCmd) Run(p *program) error {
 // hidden replaces a configured secret in the output.
 const hidden = "(hidden)"
 
-// print writes the configuration as a file that decodes to the same values, except for secrets.
+// print writes the configuration as a TOML file. Decoding it gives the same values, except for secrets.
 func (c *Config) print(w io.Writer) error {
 	section := ""
 	for _, k := range c.keys() {

@@ -42,13 +42,14 @@ func engineDir(dir string) (string, error) {
 	return "", fmt.Errorf("%s: no such directory; name a data directory or its engine directory", dir)
 }
 
-// verifyCheckEvery is the number of records between two reports of progress.
+// verifyCheckEvery is the number of records after which progress is reported.
 const verifyCheckEvery = 4096
 
-// errInsideCommand ends a verification whose seq lies inside a command.
+// errInsideCommand reports that --at is a seq inside a command's events.
 var errInsideCommand = errors.New("no command ends at that seq")
 
-// Run replays the log: from its oldest record if no segment was removed, else from a snapshot.
+// Run replays the log and prints the state hash. It replays from the oldest record if no segment was removed,
+// otherwise from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
 	if isHiveDir(c.Dir) {
 		return verifyHive(p.out, c.Dir)
@@ -115,7 +116,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	return c.print(p.out, r, first, rd, skips, files)
 }
 
-// explain returns the reason why a replay did not verify the log, nil if it did.
+// explain returns why a replay did not verify the log, nil if it did.
 func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, sum uint64) error {
 	switch {
 	case errors.Is(err, errInsideCommand):
@@ -129,7 +130,7 @@ func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, su
 	return nil
 }
 
-// passed ends the replay at the seq at which it is to stop.
+// passed ends the replay when it has reached the seq of --at.
 func (c *journalVerifyCmd) passed(sum uint64) error {
 	switch {
 	case sum == c.At:
@@ -140,7 +141,7 @@ func (c *journalVerifyCmd) passed(sum uint64) error {
 	return nil
 }
 
-// files checks and prints the files, unless only a part of the log is replayed. Damage is an error.
+// files checks and prints the files, unless only a part of the log is to be replayed. The error reports damage.
 func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
 	if !c.whole() {
 		return nil, nil
@@ -152,10 +153,10 @@ func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
 	return files, c.printDamage(out, files)
 }
 
-// whole reports whether every file is checked: neither a place to stop nor one to begin is given.
+// whole reports whether the whole log is checked: neither --at nor --from-snapshot is given.
 func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
 
-// printDamage prints one line a file, or one object if a file is damaged, and returns the damage.
+// printDamage prints one line a file, or one JSON object if a file is damaged. It returns the damage.
 func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
 	damage := damageOf(files)
 	if !c.JSON {
@@ -168,8 +169,8 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
 }
 
-// begin returns the state to start from: empty if the log is complete, else a snapshot, the oldest of
-// files.
+// begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
+// snapshot of files.
 func (c *journalVerifyCmd) begin(
 	log replica.LogDir, o replica.Options, files []wal.Checked,
 ) (r *replica.Replica, first uint64, err error) {
@@ -187,7 +188,7 @@ func (c *journalVerifyCmd) begin(
 		return nil, 0, err
 	}
 	if c.At != 0 && seqSum(r.Core) > c.At {
-		// An older snapshot may be before c.At.
+		// An older snapshot may be before --at.
 		if older, _, err := replica.Load(o, log, r.Pos-1); err == nil && older.Pos > 0 {
 			r = older
 		}
@@ -236,7 +237,7 @@ type journalDumpCmd struct {
 	To   uint64 `help:"Last record; 0 means the end." default:"0"`
 }
 
-// Run prints one JSON object per record. A damaged record ends it with place and reason.
+// Run prints one JSON object per record. At a damaged record it prints file, offset and reason, and ends.
 func (c *journalDumpCmd) Run(p *program) error {
 	dir, err := engineDir(c.Dir)
 	if err != nil {
@@ -280,7 +281,7 @@ var commandNames = map[engine.CommandKind]string{
 	engine.Skip:        "skip",
 }
 
-// dumpCommand returns the members of a command that help a reader, in integer ticks and lots.
+// dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
 func dumpCommand(c *engine.Command) map[string]any {
 	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
 	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {

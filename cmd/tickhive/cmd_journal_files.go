@@ -16,13 +16,13 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// discard takes a snapshot whose content is checked elsewhere, or not at all.
+// discard reads a snapshot without decoding it.
 func discard(r io.Reader) error {
 	_, err := io.Copy(io.Discard, r)
 	return err
 }
 
-// decoded returns a decoder of snapshots.
+// decoded returns a function that reads a whole snapshot and decodes it.
 func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
 	return func(r io.Reader) error {
 		body, err := io.ReadAll(r)
@@ -33,8 +33,8 @@ func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
 	}
 }
 
-// storeLogs holds the logs of a data directory: the version of their records, and a decoder of
-// their snapshots. A replay checks the market's.
+// storeLogs lists the logs of a data directory, with the version of their records and a decoder of their
+// snapshots. The market's snapshots need none here: a replay checks them.
 var storeLogs = []struct {
 	name    string
 	options wal.Options
@@ -50,8 +50,8 @@ var storeLogs = []struct {
 	})},
 }
 
-// checkFiles reads every segment and snapshot of the logs in a data directory, or of the one log
-// that dir is, and returns the files with their paths in it.
+// checkFiles reads every segment and snapshot of the logs in a data directory, or of the single log that dir
+// is. It returns the files with paths relative to dir.
 func checkFiles(dir string) ([]wal.Checked, error) {
 	var all []wal.Checked
 	base, alone := filepath.Split(filepath.Clean(dir))
@@ -75,8 +75,8 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	return all, nil
 }
 
-// verifyFiles checks the files of a store's log. It prints their lines if one is damaged, and
-// returns the first damage.
+// verifyFiles checks the files of a store's log. If one is damaged, it prints a line for each file and returns
+// the first damage.
 func verifyFiles(out io.Writer, dir string) ([]wal.Checked, error) {
 	files, err := checkFiles(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func verifyFiles(out io.Writer, dir string) ([]wal.Checked, error) {
 	return files, err
 }
 
-// damageOf returns the first damage with its remedy, nil if there is none.
+// damageOf returns an error with the first damage and its remedy, nil if there is none.
 func damageOf(files []wal.Checked) error {
 	for i := range files {
 		if err := files[i].Err; err != nil {
@@ -99,7 +99,7 @@ func damageOf(files []wal.Checked) error {
 	return nil
 }
 
-// fileText says what a check has found in a file.
+// fileText describes the result of checking a file.
 func fileText(f *wal.Checked) string {
 	switch {
 	case f.Err != nil:
@@ -115,14 +115,14 @@ func fileText(f *wal.Checked) string {
 	return fmt.Sprintf("records %d to %d", f.First, f.Last)
 }
 
-// printFiles prints one line a file.
+// printFiles prints one line for each file.
 func printFiles(out io.Writer, files []wal.Checked) {
 	for i := range files {
 		fmt.Fprintf(out, "%-44s %s\n", files[i].File, fileText(&files[i]))
 	}
 }
 
-// fileTexts returns the findings by file.
+// fileTexts returns the result of checking each file, by path.
 func fileTexts(files []wal.Checked) map[string]string {
 	texts := map[string]string{}
 	for i := range files {
@@ -131,7 +131,7 @@ func fileTexts(files []wal.Checked) map[string]string {
 	return texts
 }
 
-// oldestSnapshot returns the record of the market's oldest snapshot, 0 without one.
+// oldestSnapshot returns the position of the market's oldest snapshot, 0 without one.
 func oldestSnapshot(files []wal.Checked) uint64 {
 	for _, f := range files {
 		if filepath.Dir(f.File) == "engine" && filepath.Ext(f.File) != wal.SegmentExt {
@@ -141,8 +141,8 @@ func oldestSnapshot(files []wal.Checked) uint64 {
 	return 0
 }
 
-// snapshotHashes returns the hashes of the market's snapshots by their records, except the one of
-// record begun, with which a replay begins.
+// snapshotHashes returns the state hashes of the market's snapshots by position. It omits the snapshot at
+// position begun, from which the replay starts.
 func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
 	begun uint64,
 ) (map[uint64]string, error) {
@@ -162,7 +162,7 @@ func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
 	return hashes, nil
 }
 
-// compareHash compares the replayed market with the snapshot of the same record.
+// compareHash compares the replayed market with the snapshot at the same position.
 func compareHash(log replica.LogDir, r *replica.Replica, hashes map[uint64]string) error {
 	want, kept := hashes[r.Pos]
 	if !kept {

@@ -12,11 +12,11 @@ import (
 	"tickhive/internal/wal"
 )
 
-// isHiveDir reports whether a directory has the name of the hive's log in a data directory.
+// isHiveDir reports whether dir has the name of the hive's log in a data directory.
 func isHiveDir(dir string) bool { return filepath.Base(filepath.Clean(dir)) == "hive" }
 
-// verifyHive checks the hive's log offline: every record, and that each entry of the action
-// log contains the hash of the entry before it. It takes no lock and changes nothing.
+// verifyHive checks the hive's log offline: every record, and that each entry of the action log contains the
+// hash of the entry before. It takes no lock and changes nothing.
 func verifyHive(out io.Writer, dir string) error {
 	if _, err := verifyFiles(out, dir); err != nil {
 		return err
@@ -25,7 +25,7 @@ func verifyHive(out io.Writer, dir string) error {
 	chain, next := &hive.Chain{}, uint64(1)
 	rd, err := wal.OpenReader(vfs.OS{}, dir, options, next)
 	if errors.Is(err, wal.ErrTruncated) {
-		// A snapshot has replaced the records that it covers; hiveSnapshot checks its state.
+		// The snapshot replaced the records before it. hiveSnapshot checks their effect.
 		if chain, next, err = hiveSnapshot(dir, options); err == nil {
 			rd, err = wal.OpenReader(vfs.OS{}, dir, options, next)
 		}
@@ -57,7 +57,7 @@ func verifyHive(out io.Writer, dir string) error {
 	return err
 }
 
-// hiveSnapshot returns the chain after the newest snapshot and the number of the next record.
+// hiveSnapshot returns the hash chain after the newest snapshot and the number of the next record.
 func hiveSnapshot(dir string, options wal.Options) (chain *hive.Chain, next uint64, err error) {
 	found, err := wal.LoadNewest(vfs.OS{}, dir, options, func(m wal.SnapshotMeta, r io.Reader) error {
 		body, err := io.ReadAll(r)

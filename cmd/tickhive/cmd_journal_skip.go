@@ -14,14 +14,14 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalSkipCmd appends a skip to a journal: no start applies the skipped record again. It is
-// the remedy when a start stops at a record that the program cannot apply.
+// journalSkipCmd appends a Skip record to a journal, so that no start applies the skipped record again. It is
+// the remedy when a start fails at a record that the program cannot apply.
 type journalSkipCmd struct {
 	Dir string `arg:"" help:"Data directory."`
 	At  uint64 `required:"" help:"Number of the record, as the failed start printed it."`
 }
 
-// Run holds the directory's lock, so that no process can use the directory meanwhile.
+// Run holds the lock of the directory, so that no other process can use it.
 func (c *journalSkipCmd) Run(p *program) error {
 	d, err := datadir.Repair(c.Dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *journalSkipCmd) Run(p *program) error {
 	return nil
 }
 
-// skip checks the position and appends the skip. It returns the number of records after c.At.
+// skip checks the position and appends the Skip record. behind is the number of records after c.At.
 func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if d.Filling() {
 		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
@@ -56,8 +56,8 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}
-	// Streams may have shown events of the record. Without it the seqs belong to another
-	// history, so the next start makes a new epoch.
+	// Clients may have seen events of the record. Without the record later seqs mean other events, so the next
+	// start must make a new epoch.
 	if err := d.ForgetEpoch(); err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	return last - c.At, log.Sync()
 }
 
-// covered refuses a record that a snapshot includes: no start would replay it.
+// covered returns an error for a record that a snapshot includes, because no start would replay it.
 func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
@@ -93,7 +93,7 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	return err
 }
 
-// record returns the skip to append. It refuses a position outside the journal, a skip, and a
+// record returns the Skip record to append. It refuses a position outside the journal, a Skip record, and a
 // record that is already skipped.
 func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 	if first := log.Recovered().FirstSeq; c.At < first || c.At > log.LastSeq() {

@@ -9,13 +9,12 @@ import (
 	"tickhive/internal/wal"
 )
 
-// isStoreDir reports whether a directory has the name of the accounts' or the launchpad's log
-// in a data directory.
+// isStoreDir reports whether dir has the name of the accounts' or the launchpad's log in a data directory.
 func isStoreDir(dir string) bool {
 	return slices.Contains([]string{"accounts", "launchpad"}, filepath.Base(filepath.Clean(dir)))
 }
 
-// verifyStore checks every record of a store's log offline: checksum, sequence and no gap. It
+// verifyStore checks every record of a store's log offline: its checksum, and that the sequence has no gap. It
 // takes no lock and changes nothing.
 func verifyStore(out io.Writer, dir string) error {
 	files, err := verifyFiles(out, dir)

@@ -27,8 +27,8 @@ type replayCmd struct {
 	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain or gzip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
 }
 
-// Run feeds the files once the server is ready and prints the results of the comparisons on
-// standard output. Without a configured data directory it uses a temporary one.
+// Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
+// It uses a temporary data directory unless one is configured.
 func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
@@ -67,7 +67,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	defer cancel()
 	finished := make(chan error, 1)
 	go func() { finished <- c.feed(ctx, p, o, x, r, g) }()
-	var sig os.Signal // nil: all files were fed
+	var sig os.Signal // nil: the replay ended by itself
 	select {
 	case err = <-finished:
 		if err == nil && c.Hold {
@@ -80,7 +80,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	return errors.Join(err, s.stop(sig))
 }
 
-// replayKeys lists the keys whose values a replay sets itself.
+// replayKeys lists the keys that a replay sets itself, with their values and the reason.
 var replayKeys = []struct{ key, value, why string }{
 	{"sim.enabled", "off", "the recording is the market"},
 	{"sim.backfill", "0s", "the recording is the market"},
@@ -89,9 +89,9 @@ var replayKeys = []struct{ key, value, why string }{
 	{"clock.start", "", "the clock starts with the recording; use --from to start later"},
 }
 
-// replayConfig returns the configuration with the keys that a replay sets. It refuses a
-// command line that sets one of them to another value, and overrides a file or the
-// environment, which may be shared with serve.
+// replayConfig returns the configuration with the keys that a replay sets. It refuses a command line that sets
+// one of them to another value. It overrides a value in a file or in the environment without an error, because
+// serve may use the same file and environment.
 func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	for _, s := range append(append([]string(nil), c.Set...), c.settings()...) {
 		name, value, _ := strings.Cut(s, "=")
@@ -113,7 +113,7 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	return cfg, nil
 }
 
-// temporary makes a temporary data directory if none is configured; leave removes it.
+// temporary makes a temporary data directory unless one is configured. leave removes it.
 func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err error) {
 	if cfg.given["data.dir"] {
 		return func() error { return nil }, nil

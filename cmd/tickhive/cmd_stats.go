@@ -7,7 +7,7 @@ import (
 	"tickhive/sim/stats"
 )
 
-// statsCmd prints statistics of a running exchange: TickHive or another with the same API.
+// statsCmd prints statistics of a running exchange: TickHive, or another exchange with the same API.
 type statsCmd struct {
 	Target  string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL of the public listener (${default})."`
 	Pairs   []string      `placeholder:"CODE" help:"Show only these pairs (default: all)."`

@@ -100,8 +100,8 @@ type Config struct {
 	Assets []AssetConfig `toml:"assets"`
 	Pairs  []PairConfig  `toml:"pairs"`
 
-	given    map[string]bool // keys that a source has set
-	recorded bool            // recorded files drive the clock (replay)
+	given    map[string]bool // keys that file, environment or command line have set
+	recorded bool            // the clock is driven by recorded files (replay)
 }
 
 // defaultConfig returns the built-in configuration; no file is required.
@@ -117,7 +117,7 @@ func defaultConfig() *Config {
 	return c
 }
 
-// Values of enumerated keys.
+// The values of enumerated keys.
 const (
 	pairsBuiltin = "builtin"
 	pairsNone    = "none"

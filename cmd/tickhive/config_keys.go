@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// key is one configurable scalar or list: section.name, or a member of an asset or a pair.
+// key is one configurable scalar or list: a member of a section, or of an asset or a pair.
 type key struct {
-	name  string // rate.per_minute
+	name  string // full name, for example rate.per_minute
 	tag   reflect.StructTag
 	value reflect.Value
 }
 
-// envPrefix is the prefix of every environment variable that configures the program.
+// envPrefix is the prefix of the program's environment variables.
 const envPrefix = "TICKHIVE_"
 
 // env returns the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
@@ -23,7 +23,7 @@ func (k *key) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
 }
 
-// keys returns every key of c except the tables of assets and pairs, in the order of Config.
+// keys returns every key of c in the order of Config, except the tables of assets and pairs.
 func (c *Config) keys() (out []key) {
 	for _, section := range members("", reflect.ValueOf(c).Elem()) {
 		if section.value.Kind() == reflect.Struct {
@@ -33,7 +33,7 @@ func (c *Config) keys() (out []key) {
 	return out
 }
 
-// members returns the members of a struct that a file may set, with prefix before their names.
+// members returns the members of a struct that a file may set. Their names begin with prefix.
 func members(prefix string, v reflect.Value) (out []key) {
 	for i := range v.NumField() {
 		if f := v.Type().Field(i); f.IsExported() {
@@ -43,8 +43,8 @@ func members(prefix string, v reflect.Value) (out []key) {
 	return out
 }
 
-// set parses text (from the environment, --set or a flag) into a key. Commas separate list
-// items; the empty text is the empty list.
+// set parses text (from the environment, --set or a flag) into a key. Commas separate the items of a list; an
+// empty text is an empty list.
 func (c *Config) set(name, text string) error {
 	var names []string
 	for _, k := range c.keys() {
@@ -87,7 +87,7 @@ func setValue(v reflect.Value, text string) error {
 	return nil
 }
 
-// setList parses `a, b` and the form of the file, `["a", "b"]`.
+// setList parses a list: `a, b`, or as in a file `["a", "b"]`.
 func setList(v reflect.Value, text string) error {
 	list := reflect.MakeSlice(v.Type(), 0, 4)
 	text = strings.TrimSpace(text)
@@ -107,7 +107,7 @@ func setList(v reflect.Value, text string) error {
 	return nil
 }
 
-// unquoted removes the pair of quotes around a text.
+// unquoted returns text without the pair of quotes around it, if there is one.
 func unquoted(text string) string {
 	if n := len(text); n > 1 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
 		return text[1 : n-1]
@@ -125,12 +125,12 @@ func parseSwitch(text string) (bool, error) {
 	return false, fmt.Errorf("%q must be true or false (on or off)", text)
 }
 
-// unknownKey returns the error for a key that is none of names, with the nearest of them.
+// unknownKey returns the error for an unknown key. It suggests the nearest of names.
 func unknownKey(name string, names []string) error {
 	return fmt.Errorf("unknown key %s; did you mean %s?", name, nearest(name, names))
 }
 
-// nearest returns the candidate with the smallest edit distance to name; of equal ones the first.
+// nearest returns the candidate with the smallest edit distance to name, the first one of equals.
 func nearest(name string, candidates []string) string {
 	best, at := "", 1<<30
 	for _, c := range candidates {
@@ -141,7 +141,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance counts the insertions, deletions and replacements that turn a into b.
+// editDistance returns the number of insertions, deletions and replacements that turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

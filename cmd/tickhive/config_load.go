@@ -50,8 +50,8 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|` +
 	`SCTP)(_.+)?)?)$`)
 
-// readEnv sets the keys that have a variable. It reports the first variable, by name, that has
-// the program's prefix but belongs to no key.
+// readEnv sets the keys for which the environment has a variable. It returns an error for a variable that has
+// the program's prefix but belongs to no key; of several, the first by name.
 func (c *Config) readEnv(environ []string) error {
 	env := make(map[string]string, len(environ))
 	for _, e := range environ {
@@ -77,7 +77,7 @@ func (c *Config) readEnv(environ []string) error {
 	return nil
 }
 
-// read decodes a file strictly. The file's tables of assets and pairs replace the built-in ones.
+// read decodes a file strictly. A table of assets or pairs in the file replaces the built-in one.
 func (c *Config) read(file string, data []byte) error {
 	assets, pairs := c.Assets, c.Pairs
 	c.Assets, c.Pairs = nil, nil
@@ -103,7 +103,7 @@ func (c *Config) read(file string, data []byte) error {
 	return nil
 }
 
-// fileError adds file and line to a decoder's error, and for an unknown key the nearest known one.
+// fileError adds the file and the line to a decoder's error, and to an unknown key the nearest known key.
 func fileError(file string, err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) {
@@ -132,11 +132,11 @@ func fileError(file string, err error) error {
 	return fmt.Errorf("config: %s: %w", file, err)
 }
 
-// wrongType matches the start of the decoder's error for a value of the wrong type. The rest
-// of that error is the Go type of the whole section.
+// wrongType matches the beginning of the decoder's error for a value of the wrong type. The rest of that text
+// is the Go type of the whole section, which helps no user.
 var wrongType = regexp.MustCompile(`^cannot decode TOML (\w+) into`)
 
-// expected names the kind of value that a key of the file takes.
+// expected names the kind of value that a key of a file must have.
 func expected(name string) string {
 	t := fileKeys()[name]
 	switch {
@@ -153,7 +153,7 @@ func expected(name string) string {
 	}
 }
 
-// fileKeys returns every name that a file may use, including those in tables, with its type.
+// fileKeys returns the type of every key that a file may contain, tables of assets and pairs included.
 func fileKeys() map[string]reflect.Type {
 	c, types := &Config{}, map[string]reflect.Type{}
 	for _, k := range slices.Concat(c.keys(),

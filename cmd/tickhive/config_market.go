@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// AssetConfig is one configured currency. Amounts are in units of the asset. A missing amount
-// means "not configured" (null in the API). A rate is a fraction.
+// AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing
+// amount means "not configured" and is null in the API.
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol"`
 	Name         string  `toml:"name"`
@@ -22,11 +22,11 @@ type AssetConfig struct {
 	MaxWithdraw  Decimal `toml:"max_withdraw"`
 	MakerFee     Decimal `toml:"maker_fee" unit:"rate"`
 	TakerFee     Decimal `toml:"taker_fee" unit:"rate"`
-	Adapter      string  `toml:"adapter"`                   // blockchain or fiat adapter code, lower case
-	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission of deposits
-	RefillMin    Decimal `toml:"refill_min"`                // in units of the asset
-	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission of withdrawals
-	WithdrawMin  Decimal `toml:"withdraw_min"`              // in units of the asset
+	Adapter      string  `toml:"adapter"`                   // code of the blockchain or fiat adapter, lower case
+	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission rate of deposits
+	RefillMin    Decimal `toml:"refill_min"`                // smallest commission of a deposit
+	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission rate of withdrawals
+	WithdrawMin  Decimal `toml:"withdraw_min"`              // smallest commission of a withdrawal
 }
 
 // PairConfig is one configured pair.
@@ -51,14 +51,14 @@ type PairConfig struct {
 
 const defaultFee Decimal = "0.001"
 
-// instrument returns the pair in the engine's form, without id and time.
+// instrument converts the pair to the engine's form, without id and time.
 func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	base, quote, _ := strings.Cut(p.Code, "_")
 	ins := &engine.Instrument{
 		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
 	}
 	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
-		return ins, nil // validate reports why
+		return ins, nil // validate reports the error
 	}
 	var err error
 	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
@@ -165,7 +165,7 @@ func builtinAssets() []AssetConfig {
 	}
 }
 
-// builtinPairs returns twelve pairs. The busiest turns over about thirty times the quietest.
+// builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{

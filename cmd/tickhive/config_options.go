@@ -10,13 +10,13 @@ import (
 	"tickhive/sim"
 )
 
-// This file converts the configuration to the components' options. validate passes them to the
-// components for checking; the wiring passes the same ones.
+// This file converts the configuration to the options of the components. validate uses the results to let the
+// components check them; the start passes the same results to the components.
 
 func (c *Config) engineOptions() engine.Options {
 	return engine.Options{
 		OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders,
-		// Set explicitly: in a data directory, 0 means a program without this limit.
+		// Set the default explicitly: in a data directory, 0 means a program that did not have this limit.
 		AccountStops: cmp.Or(c.Engine.AccountStops, engine.DefaultAccountStops),
 	}
 }
@@ -30,16 +30,16 @@ func (c *Config) marketOptions() marketdata.Options {
 	return o
 }
 
-// simulated reports whether the exchange runs a simulated market.
+// simulated reports whether the exchange has a simulated market.
 func (c *Config) simulated() bool { return c.Sim.Enabled && c.Market.Pairs != pairsNone }
 
-// simOptions returns the options of core's simulated market, which opens at startNs.
+// simOptions returns the options of the simulated market that uses core and opens at startNs.
 func (c *Config) simOptions(core *engine.Core, startNs int64) (sim.Options, error) {
 	o := sim.Options{Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if !p.Reference.given() {
-			continue // configured, but not simulated
+			continue // the pair is configured but has no simulated agents
 		}
 		ticks, exact, fits := fixed.Units(p.Reference.value(), p.DigitsPrice)
 		if !exact || !fits {

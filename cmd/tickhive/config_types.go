@@ -11,7 +11,7 @@ import (
 
 var errNegative = errors.New("must not be negative")
 
-// Duration is a time.Duration in Go's text form with the additional units d and w.
+// Duration is a time.Duration whose text form also has the units d (day) and w (week).
 type Duration time.Duration
 
 // UnmarshalText parses the text form.
@@ -27,9 +27,9 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText returns Go's text form.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// Decimal is an amount or a rate as text, in the form that the API accepts
-// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser
-// converts it to a float.
+// Decimal is the text of an amount or a rate, in the form that the API accepts
+// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser converts it to a
+// float.
 type Decimal string
 
 // UnmarshalText checks the form.
@@ -48,7 +48,7 @@ func (d *Decimal) UnmarshalText(b []byte) error {
 // MarshalText returns the text as configured.
 func (d Decimal) MarshalText() ([]byte, error) { return []byte(d), nil }
 
-// given reports whether a value was configured.
+// given reports whether the value is configured.
 func (d Decimal) given() bool { return d != "" }
 
 // value returns the exact value in units of 10^-18; the empty text is 0.
@@ -63,7 +63,7 @@ func (d Decimal) value() fixed.I128 {
 	return v
 }
 
-// rate returns a fee rate in units of 10^-8.
+// rate returns the value as a fee rate in units of 10^-8.
 func (d Decimal) rate() (uint32, error) {
 	v, exact, fits := fixed.Units(d.value(), rateDigits)
 	if !exact || !fits || v > rateOne {

@@ -18,12 +18,13 @@ import (
 	"tickhive/server/admin"
 )
 
-// minSnapshotEvery rejects a number without a unit, which would mean nanoseconds.
+// minSnapshotEvery is the smallest journal.snapshot_every. It rejects a number without a unit, which would be
+// read as nanoseconds.
 const minSnapshotEvery = time.Second
 
-// validate reports every invalid value with its key.
+// validate returns an error for every invalid value, with its key.
 func (c *Config) validate() error {
-	// The checks below convert decimals, so their form is checked first.
+	// The later checks convert decimals, so their form is checked first.
 	if err := c.check(checkDecimals); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (c *Config) validate() error {
 		c.validateMarket())...)
 }
 
-// check returns what one check finds in all keys and in the rows of assets and pairs.
+// check applies one check to all keys, also of assets and pairs, and joins the errors.
 func (c *Config) check(one func(key) error) error {
 	keys := c.keys()
 	for i := range c.Assets {
@@ -81,7 +82,8 @@ func (c *Config) check(one func(key) error) error {
 	return errors.Join(errs...)
 }
 
-// checkDecimals checks the form of decimals: the TOML decoder does not call UnmarshalText of texts.
+// checkDecimals checks the form of decimals. It is necessary because the TOML decoder does not call
+// UnmarshalText for strings.
 func checkDecimals(k key) error {
 	decimals, _ := k.value.Interface().([]Decimal)
 	if d, ok := k.value.Interface().(Decimal); ok {
@@ -96,7 +98,7 @@ func checkDecimals(k key) error {
 	return errors.Join(errs...)
 }
 
-// checkLimits checks the tags range and oneof.
+// checkLimits checks the limits in the tags range and oneof.
 func checkLimits(k key) error {
 	if words, ok := k.tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(words, ", "), k.value.String()) {
 		return fmt.Errorf("%s: %q must be one of %s", k.name, k.value, words)
@@ -113,7 +115,7 @@ func checkLimits(k key) error {
 	return nil
 }
 
-// checkSign refuses a negative duration, which a file can set as a plain number.
+// checkSign refuses a negative duration, which a file can contain as a plain number.
 func checkSign(k key) error {
 	if d, ok := k.value.Interface().(Duration); ok && d < 0 {
 		return fmt.Errorf("%s: %w", k.name, errNegative)
@@ -129,6 +131,10 @@ func (c *Config) validateEffect() error {
 			errors.New("clock.start: a real clock shows the machine's time; add --clock virtual or remove "+
 				"--clock-start"))
 	}
+	if c.Auth.Legacy && c.Auth.PublicURL == "" {
+		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
+			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
+	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
@@ -141,7 +147,7 @@ func (c *Config) validateEffect() error {
 	return errors.Join(errs...)
 }
 
-// validateComponents passes each component its options to check, because each knows its limits.
+// validateComponents lets each component check its options, because each knows its limits.
 func (c *Config) validateComponents() error {
 	var errs []error
 	ask := func(name string, err error) {
@@ -156,13 +162,13 @@ func (c *Config) validateComponents() error {
 	ask("market.trades_min, market.trades_max",
 		marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
 	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
-	_, launchpadErr := c.launchpadOptions() // these errors name their keys
+	_, launchpadErr := c.launchpadOptions() // errors of launchpadOptions already name their keys
 	_, quorumErr := c.quorum()
 	_, referralErr := c.referral()
 	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr)...)
 }
 
-// isNet reports whether text is an IP or a CIDR.
+// isNet reports whether text is an IP address or a CIDR.
 func isNet(text string) bool {
 	_, ipErr := netip.ParseAddr(text)
 	_, netErr := netip.ParsePrefix(text)
@@ -175,7 +181,7 @@ func isPublicKey(text string) bool {
 	return len(text) == auth.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
 }
 
-// validateListeners refuses addresses that no process can listen on.
+// validateListeners refuses addresses on which no process can listen.
 func (c *Config) validateListeners() error {
 	var errs []error
 	for _, l := range []struct{ name, at string }{

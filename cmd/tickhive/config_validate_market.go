@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxAssetName is the longest display name of a currency in characters, as in the API.
-	// A journal record holds 256 bytes of text.
+	// maxAssetName is the largest number of characters in a currency's display name, also in the API. A journal
+	// record has room for 256 bytes.
 	maxAssetName = 64
 	// maxUnifiedID is the largest integer that every JSON parser represents exactly.
 	maxUnifiedID = 1<<53 - 1
 )
 
-// validateMarket checks assets and pairs by building them.
+// validateMarket checks assets and pairs by converting them to the engine's form.
 func (c *Config) validateMarket() error {
 	var errs []error
 	symbols := map[string]bool{}
@@ -51,7 +51,7 @@ func (c *Config) validateMarket() error {
 			len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
 	}
 	if len(errs) > 0 {
-		return errors.Join(errs...) // the code below converts all of them
+		return errors.Join(errs...) // the code below requires valid assets and pairs
 	}
 	o := c.accountOptions()
 	if err := o.Validate(); err != nil {

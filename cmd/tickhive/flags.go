@@ -2,8 +2,8 @@ package main
 
 import "reflect"
 
-// serveFlags are the flags of serve, which replay accepts too. A flag sets the key of its tag and
-// overrides file, environment and --set; the empty text means "not given".
+// serveFlags holds the flags of serve, which replay has too. Each flag sets the key in its tag and overrides
+// file, environment and --set. An empty text means that the flag is not given.
 type serveFlags struct {
 	ConfigFile     string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
@@ -23,7 +23,7 @@ type serveFlags struct {
 	Quiet          bool     `help:"Suppress progress output."`
 }
 
-// config loads the configuration with the flags applied.
+// config loads the configuration with the flags.
 func (f *serveFlags) config(p *program) (*Config, error) {
 	cfg, err := loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// logging is the program's log. PATCH /internal/v1/log changes its one level at run time.
+// logging is the program's log and its level. PATCH /internal/v1/log changes the level at run time.
 type logging struct {
 	level slog.LevelVar
 	*slog.Logger

@@ -24,19 +24,19 @@ type cli struct {
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
 }
 
-// program holds what subcommands may use of the process.
+// program holds the parts of the process that subcommands use.
 type program struct {
 	out, err io.Writer
 	environ  []string
-	floor    []byte // cmdline.HeapFloor bytes; nil when a test calls run
+	floor    []byte // cmdline.HeapFloor bytes that delay the first garbage collection; nil when a test calls run
 	profile  *cmdline.Profile
 }
 
-// exitError ends the program with an exit code after the reason was printed.
+// exitError ends the program with an exit code. The reason has been printed already.
 type exitError = cmdline.ExitError
 
-// usageError reports that a command line, a configuration and a data directory contradict each
-// other. Nothing was changed; the exit code is 2. Any other failure exits 1.
+// usageError reports a contradiction between command line, configuration and data directory. Nothing was
+// changed; the exit code is 2. Every other failure exits with 1.
 type usageError = cmdline.UsageError
 
 // usage returns a usageError.
@@ -46,7 +46,7 @@ func main() {
 	os.Exit(process())
 }
 
-// process runs the program as main and the tests start it, and returns the exit code.
+// process runs the program and returns the exit code. main and the tests that start the binary call it.
 func process() int {
 	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, cmdline.HeapFloor)}
 	defer runtime.KeepAlive(p)

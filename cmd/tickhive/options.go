@@ -82,7 +82,8 @@ func (c *Config) clockOptions() (exchange.ClockOptions, error) {
 	return o, err
 }
 
-// simulation returns the simulated market's options; without one the seed is still the ledger's.
+// simulation returns the options of the simulated market. The launchpad's ledger uses the seed even without a
+// simulated market.
 func (c *Config) simulation() (exchange.SimOptions, error) {
 	o := exchange.SimOptions{
 		Enabled: c.simulated(), Seed: uint64(c.Sim.Seed), SeedGiven: c.given["sim.seed"],
@@ -91,12 +92,12 @@ func (c *Config) simulation() (exchange.SimOptions, error) {
 	if !o.Enabled {
 		return o, nil
 	}
-	so, err := c.simOptions(new(engine.Core), 0) // the pairs do not depend on core and start
+	so, err := c.simOptions(new(engine.Core), 0) // the pairs depend neither on the core nor on the start
 	o.Pairs = so.Pairs
 	return o, err
 }
 
-// instruments returns the configured assets and pairs in the engine's form.
+// instruments converts the configured assets and pairs to the engine's form.
 func (c *Config) instruments() (assets []*engine.Asset, pairs []*engine.Instrument, err error) {
 	if c.Market.Pairs == pairsNone {
 		return nil, nil, nil
@@ -114,7 +115,7 @@ func (c *Config) instruments() (assets []*engine.Asset, pairs []*engine.Instrume
 	return assets, pairs, nil
 }
 
-// commissions returns the configured deposit and withdrawal records.
+// commissions returns the configured deposit and withdrawal commissions.
 func (c *Config) commissions() []exchange.Commission {
 	var all []exchange.Commission
 	if c.Market.Pairs == pairsNone {
@@ -131,7 +132,8 @@ func (c *Config) commissions() []exchange.Commission {
 		} {
 			percent, err := r.rate.rate()
 			if err != nil {
-				panic("BUG: config: an unchecked rate: " + err.Error()) // AssetConfig.validate checks it
+				// cannot happen: AssetConfig.validate has checked the rates
+				panic("BUG: config: an unchecked rate: " + err.Error())
 			}
 			all = append(all, exchange.Commission{
 				Withdrawal: r.withdrawal, Currency: a.Symbol, Adapter: a.Adapter, Percent: percent,
@@ -142,8 +144,8 @@ func (c *Config) commissions() []exchange.Commission {
 	return all
 }
 
-// accountOptions returns the commissions of withdrawals. A currency without a configured record
-// is charged nothing, as GET commissions reports.
+// accountOptions returns the withdrawal commissions for the accounts. A currency without a configured one is
+// free, as GET commissions reports it.
 func (c *Config) accountOptions() accounts.Options {
 	o := accounts.Options{ByCurrency: map[string]accounts.CommissionRule{}, Random: rand.Reader}
 	for _, r := range c.commissions() {
@@ -154,7 +156,7 @@ func (c *Config) accountOptions() accounts.Options {
 	return o
 }
 
-// referral returns the configured rates.
+// referral returns the configured rates of the referral program.
 func (c *Config) referral() (accounts.Config, error) {
 	var errs []error
 	rate := func(name string, d Decimal) uint32 {
@@ -177,7 +179,7 @@ func (c *Config) referral() (accounts.Config, error) {
 	return r, r.Validate()
 }
 
-// launchpadOptions returns the configured fee, cooldown and rate.
+// launchpadOptions returns the configured fee, cooldown and USD rate of the launchpad.
 func (c *Config) launchpadOptions() (launchpad.Options, error) {
 	o := launchpad.DefaultOptions()
 	var feeErr, rateErr error

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress reports long work: a bar with rate and remaining time on a terminal, plain lines
-// when piped, nothing when quiet. Only one goroutine may use it.
+// progress shows the progress of long work: on a terminal a bar with rate and remaining time, otherwise plain
+// lines, and nothing when quiet. Owner: one goroutine.
 type progress struct {
 	name    string
 	out     io.Writer
@@ -20,7 +20,7 @@ type progress struct {
 	printed time.Time
 }
 
-// plainEvery is the time between two plain lines.
+// plainEvery is the time between two plain lines of progress.
 const plainEvery = 2 * time.Second
 
 func newProgress(out io.Writer, name string, quiet bool) *progress {
@@ -38,7 +38,7 @@ func newProgress(out io.Writer, name string, quiet bool) *progress {
 	return g
 }
 
-// Set updates the display.
+// Set shows that done of total are complete.
 func (g *progress) Set(done, total int64) {
 	total = max(total, 1)
 	switch {
@@ -53,14 +53,14 @@ func (g *progress) Set(done, total int64) {
 	}
 }
 
-// Leave removes the bar, whether the work is complete or not.
+// Leave removes the bar, whether or not the work is complete.
 func (g *progress) Leave() {
 	if g.bar != nil {
 		_ = g.bar.Finish()
 	}
 }
 
-// Done removes the bar of completed work and prints the duration.
+// Done removes the bar and prints how long the work took.
 func (g *progress) Done() {
 	g.Leave()
 	if g.out != nil {

@@ -17,7 +17,7 @@ type serveCmd struct {
 	serveFlags
 }
 
-// shutdownTime limits the time that accepted requests may still take after SIGTERM.
+// shutdownTime is the time that accepted requests have after SIGTERM.
 const shutdownTime = 20 * time.Second
 
 // Run serves until SIGTERM or an interrupt (signals.go).
@@ -51,17 +51,16 @@ func serve(p *program, o exchange.Options, signals processSignals) error {
 	}
 }
 
-// served is an exchange that is being started or runs.
+// served is an exchange that is starting or running.
 type served struct {
 	p       *program
 	log     *slog.Logger
 	launch  *exchange.Launch
-	signals <-chan os.Signal // of a stop
+	signals <-chan os.Signal // signals that stop the exchange
 }
 
-// start opens the exchange, starts the market and admits clients. If a signal or a failed listener
-// comes first, it stops the phase that was reached and returns no exchange and the error that the
-// program ends with.
+// start opens the exchange, starts the market and admits clients. If a signal arrives or a listener fails
+// before that, start stops what it has started; the exchange is nil and the error ends the program.
 func (p *program) start(o exchange.Options, signals <-chan os.Signal) (*served, *exchange.Running, error) {
 	opened, err := exchange.Open(o)
 	if err != nil {
@@ -88,20 +87,19 @@ func (p *program) start(o exchange.Options, signals <-chan os.Signal) (*served, 
 			return nil, nil, err
 		}
 		if _, err := s.launch.Running(); !errors.Is(err, context.Canceled) {
-			return nil, nil, err // the start failed before it was canceled
+			return nil, nil, err // the start itself failed, before a signal canceled it
 		}
 		return nil, nil, nil
 	}
 }
 
-// interruptsToExit is the number of interrupts that end the process at once, as in Docker's
-// daemon. Two are not enough: a wrapper that forwards a signal sends it twice, and a person
-// presses Ctrl-C again.
+// interruptsToExit is the number of interrupts that end the process at once, as in Docker's daemon. Two would
+// be too few: a wrapper that forwards a signal delivers it twice, and a person may press Ctrl-C again.
 const interruptsToExit = 3
 
-// stop stops in order. Further signals are logged and change nothing, because a supervisor that
-// does not want to wait can send SIGKILL. Interrupts come from a person: interruptsToExit of them
-// end the process at once. first is nil if no signal caused the stop.
+// stop stops the exchange in order. A further SIGTERM is only logged, because a supervisor that does not want
+// to wait can send SIGKILL. Interrupts come from a person: interruptsToExit of them end the process at once.
+// first is the signal that caused the stop, nil if there was none.
 func (s *served) stop(first os.Signal) error {
 	if first != nil {
 		s.log.Info("stopping", "signal", first.String())
@@ -133,7 +131,7 @@ func (s *served) stop(first os.Signal) error {
 	}
 }
 
-// showDemoKey prints the demo key on the terminal.
+// showDemoKey prints the API key of the demo on the terminal.
 func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
 	_, err := fmt.Fprintf(p.out,
 		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",

@@ -7,24 +7,24 @@ import (
 	"syscall"
 )
 
-// processSignals holds the signals of a serving process. Of the signals that can be caught,
-// only the interrupt that a person repeats ends it uncleanly (served.stop).
+// processSignals holds the signals of a serving process. Of the signals that a process can catch, only repeated
+// interrupts end it before it has stopped in order (served.stop).
 type processSignals struct {
-	stop   <-chan os.Signal // clean stop: SIGTERM, SIGINT, and SIGHUP of a closed terminal
-	reload <-chan os.Signal // SIGHUP without a terminal
+	stop   <-chan os.Signal // stop in order: SIGTERM, SIGINT, and SIGHUP when a terminal was closed
+	reload <-chan os.Signal // reload files: SIGHUP without a terminal
 }
 
-// takeSignals handles the signals for the rest of the process. If they were released at the end,
-// the last signal of a burst would end a cleanly stopped process with the signal's exit code.
+// takeSignals catches the signals until the process ends. Releasing them earlier would let the last of several
+// signals end a process that has stopped in order with the signal's exit code.
 func takeSignals(p *program) processSignals {
 	stop, reload := make(chan os.Signal, 8), make(chan os.Signal, 1)
 	hangup := reload
 	if p.onTerminal() && !signal.Ignored(syscall.SIGHUP) {
-		hangup = stop // nohup and trap '' HUP mean that the process outlives its terminal
+		hangup = stop // nohup and trap '' HUP mean that the process should outlive its terminal
 	}
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	signal.Notify(hangup, syscall.SIGHUP)
-	// A reader of the log that ends first, for example tee, must not end the process.
+	// A reader of the log that ends first, such as tee, must not end the process.
 	signal.Ignore(syscall.SIGPIPE)
 	return processSignals{stop: stop, reload: reload}
 }
@@ -34,20 +34,20 @@ func (p *program) onTerminal() bool {
 	return isTerminal(os.Stdin) || isTerminal(p.out)
 }
 
-// reloader reloads one file of a running process. If the new file cannot be used, reload
-// returns an error and the old content stays in force.
+// reloader reloads one file while the process runs. When the new file is not usable, reload returns an error
+// and the old content stays valid.
 type reloader struct {
 	name   string
 	reload func() error
 }
 
-// reloads are the files that a running process reloads at SIGHUP.
+// reloads lists the files to reload at SIGHUP.
 type reloads struct {
 	log  *slog.Logger
 	list []reloader
 }
 
-// follow reloads at every reload signal, on a goroutine that end stops.
+// follow starts a goroutine that reloads the files at every reload signal. end stops it.
 func (r *reloads) follow(signals processSignals) (end func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -22,7 +22,7 @@ func NewFlow(seed uint64) *Flow {
 	return &Flow{R: rand.New(rand.NewPCG(seed, 7)), Reader: NewReader(0), mid: 200, inst: Instrument()}
 }
 
-// ClientID returns a client order id whose hashes are of text and content.
+// ClientID returns a client order id with the hashes of text and of content.
 func ClientID(account engine.AccountID, text, content string) *engine.ClientID {
 	return &engine.ClientID{
 		Text: text, Hash: hash128(text, uint64(account)), Content: hash128(content, 0),
@@ -38,8 +38,8 @@ func hash128(text string, salt uint64) [2]uint64 {
 	return [2]uint64{a, h.Sum64()}
 }
 
-// Flow makes random commands of every kind that find something to do: prices near a
-// wandering middle, few accounts, small limits.
+// Flow generates random commands of every kind. Prices stay near a middle that moves, accounts are few and
+// limits small, so that most commands have an effect.
 type Flow struct {
 	R      *rand.Rand
 	Reader *Reader
@@ -91,7 +91,7 @@ func (f *Flow) command() engine.Command {
 	case x < 985:
 		f.inst.State = engine.PairState(f.R.IntN(4))
 		f.inst.HasMinQuote = f.R.IntN(2) == 0
-	default: // a closed market does not stay closed
+	default: // other states: a closed market opens again
 		f.inst.State = engine.Online
 	}
 	f.inst.MinQuote = fixed.FromU64(uint64(f.mid * 3))
@@ -104,8 +104,7 @@ func (f *Flow) command() engine.Command {
 
 func (f *Flow) account() engine.AccountID { return engine.AccountID(f.R.IntN(5)) }
 
-// anyone returns the flags of a cancel or replace: most come from an operator, some name an
-// account.
+// anyone returns random flags for a cancel or replace: most name no account, as an operator would.
 func (f *Flow) anyone() uint8 {
 	if f.R.IntN(6) == 0 {
 		return 0
@@ -113,7 +112,7 @@ func (f *Flow) anyone() uint8 {
 	return engine.FlagAllAccount
 }
 
-// pick returns the id of an order that is open, most of the time.
+// pick returns the id of an order, most of the time of an open one.
 func (f *Flow) pick() engine.OrderID {
 	var id engine.OrderID
 	for range 12 {
@@ -126,7 +125,7 @@ func (f *Flow) pick() engine.OrderID {
 }
 
 func (f *Flow) price(side engine.Side) int64 {
-	d := f.R.Int64N(40) - 9 // a quarter crosses or comes near it
+	d := f.R.Int64N(40) - 9 // a quarter of the orders cross the other side or come close to it
 	if f.deep {
 		d = f.R.Int64N(60)
 	}
@@ -183,8 +182,8 @@ func (f *Flow) place() engine.Command {
 	return c
 }
 
-// earn returns an earn limit near the amount that an order may bring: lots of a buy by quote,
-// else their worth.
+// earn returns an earn limit near the amount that an order may bring: lots for a buy by quote, otherwise the
+// order's worth.
 func (f *Flow) earn(price, amount int64) fixed.U128 {
 	if amount <= 0 {
 		return fixed.FromU64(1 + f.R.Uint64N(25))
@@ -213,7 +212,7 @@ func (f *Flow) limit(c *engine.Command) {
 	if c.Type == engine.StopLimit {
 		c.TIF = engine.TimeInForce(f.R.IntN(3))
 	}
-	if c.TIF == engine.FOK && f.R.IntN(4) > 0 { // far and small enough to be filled now and then
+	if c.TIF == engine.FOK && f.R.IntN(4) > 0 { // a limit that lets some of the orders be filled
 		c.Amount = 1 + f.R.Int64N(6)
 	}
 	if c.TIF != engine.GTC {
@@ -232,7 +231,7 @@ func (f *Flow) limit(c *engine.Command) {
 		c.Price = 1<<62 + f.R.Int64N(1<<61)
 		c.Amount = 1 + f.R.Int64N(1<<62)
 	}
-	if f.R.IntN(600) == 0 { // one tick, so that only the sums of the side can refuse
+	if f.R.IntN(600) == 0 { // a price of one tick allows the largest amounts, which only the side's sum can refuse
 		c.Side, c.Price, c.Display = engine.Buy, 1, 0
 		c.Amount = 1<<62 + f.R.Int64N(1<<62)
 	}

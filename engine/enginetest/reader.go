@@ -8,9 +8,9 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Reader rebuilds a pair from its events alone, as any consumer of the stream must be
-// able to: the L2 book from level events, each order from its own events. It also checks
-// what every stream promises: no gap in seq, trade ids that rise by one, lots that add up.
+// Reader rebuilds a pair from its events alone, as any consumer of the stream can: the levels from level
+// events, each order from its own events. It also checks what every stream guarantees: no gap in seq, trade ids
+// that rise by one, lots that add up.
 type Reader struct {
 	pair   engine.PairID
 	Seq    engine.Seq
@@ -39,7 +39,7 @@ func NewReader(p engine.PairID) *Reader {
 	}
 }
 
-// Read takes the events of one command, and fails on the first that breaks a promise.
+// Read takes the events of one command. It fails the test at the first event that breaks a guarantee.
 func (r *Reader) Read(events []engine.Event) error {
 	if len(events) == 0 {
 		return fmt.Errorf("a command made no event")
@@ -78,7 +78,7 @@ func (r *Reader) one(e *engine.Event) error {
 			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type >= engine.StopLimit,
 		}
 		return nil
-	default: // of an order that is open
+	default: // the event concerns an open order
 	}
 	o := r.Orders[e.Order]
 	if o == nil {
@@ -110,7 +110,7 @@ func (r *Reader) one(e *engine.Event) error {
 		}
 	case engine.EventTriggered:
 		o.waits = false
-	default: // changes nothing that is rebuilt here
+	default: // other events change nothing that the Reader rebuilds
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (r *Reader) close(id engine.OrderID) {
 	r.Closed++
 }
 
-// Agree compares what was read with what the core holds.
+// Agree compares the rebuilt state with the core's state.
 func (r *Reader) Agree(c *engine.Core) error {
 	if c.LastSeq(r.pair) != r.Seq {
 		return fmt.Errorf("the core is at seq %d, the reader at %d", c.LastSeq(r.pair), r.Seq)

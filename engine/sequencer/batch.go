@@ -29,18 +29,18 @@ var (
 // batch belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
-	// Stamped: each command carries its own TimeNs (virtual clock only); the clock is
-	// moved there. Otherwise the loop stamps.
+	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
+	// stamps the commands.
 	Stamped bool
-	// Collect is called on the loop's goroutine for each command, after its events are
-	// folded into every sink. The events are valid only during the call. It may read what
-	// the loop's goroutine owns (order history), must be quick and must not block.
+	// Collect is called on the loop's goroutine for each command, after every sink has folded the command's
+	// events. The events are valid only during the call. Collect may read what the loop's goroutine owns (order
+	// history). It must be quick and must not block.
 	Collect func(i int, cmd *engine.Command, events []engine.Event)
 
 	err  error
 	done chan struct{} // nil: no submitter waits
 	ends []int         // event offset after each command, in the loop's buffer
-	next *Batch        // the next in the intake; later the next to be woken, see answer
+	next *Batch        // the next batch in the intake; later the next one to be woken (answer)
 }
 
 // Outcome returns the outcome of a batch that was offered, once: answered is false before the
@@ -55,7 +55,7 @@ func (b *Batch) Outcome() (answered bool, err error) {
 	}
 }
 
-// submitters counts the batches for which a submitter waits; sources made the others.
+// submitters returns the number of batches with a waiting submitter; sources made the others.
 func submitters(batches []*Batch) (n int) {
 	for _, b := range batches {
 		if b.done != nil {
@@ -65,8 +65,8 @@ func submitters(batches []*Batch) (n int) {
 	return n
 }
 
-// wakeRun is the number of submitters of a group that wake each other: the loop wakes the
-// first, which wakes the others. A wake-up costs 100 ns, more than taking in a batch.
+// wakeRun is the number of submitters of a group that wake each other in a chain: the loop wakes the first one,
+// which wakes the others. A wake-up costs 100 ns, more than taking a batch from the queue.
 const wakeRun = 8
 
 // answer returns the outcome to the submitters of batches.
@@ -82,7 +82,7 @@ func answer(batches []*Batch, err error) {
 		first := batches[0]
 		batches = batches[n:]
 		if first.done != nil {
-			first.done <- struct{}{} // never blocks: its submitter waits or will
+			first.done <- struct{}{} // never blocks: the channel has room
 		}
 	}
 }

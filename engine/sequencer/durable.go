@@ -10,7 +10,7 @@ import (
 // The committer holds events back until their commands are durable (sync always).
 
 const (
-	// pendingCommands bounds the commands that are applied but not yet durable under sync always.
+	// pendingCommands limits the commands that are applied but not yet durable under sync always.
 	pendingCommands = 64 * BatchCommands
 	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
 	spareGroups = 4
@@ -24,12 +24,12 @@ type group struct {
 	batches []*Batch
 }
 
-// Committer holds the groups that are applied and wait for the disk, oldest first. The loop's
-// goroutine owns it. Without sync always it is always empty.
+// Committer holds the groups that are applied and wait for the disk, oldest first. Owner: the loop's goroutine.
+// Without sync always it is empty.
 type Committer struct {
 	loop     *Loop
 	waiting  []group
-	commands int     // in wait
+	commands int     // number of commands in wait
 	spare    []group // answered groups, for reuse of their buffers
 }
 
@@ -49,13 +49,13 @@ func (c *Committer) Step() step.Progress {
 
 func (c *Committer) empty() bool { return len(c.waiting) == 0 }
 
-// full reports whether no group may join: too much waits for the disk.
+// full reports whether too many commands wait for the disk, so that no group may be added.
 func (c *Committer) full() bool { return c.commands > pendingCommands }
 
-// durableFirst reports whether events and answers wait for the disk.
+// durableFirst reports whether events and answers wait for the disk (sync always).
 func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
 
-// add applies the batches of a new group, and holds its events back until it is durable.
+// add applies the batches of a new group and keeps its events until the group is durable.
 func (c *Committer) add(batches []*Batch) {
 	l := c.loop
 	g := c.spareGroup()
@@ -92,9 +92,8 @@ func (c *Committer) recycle(g group) {
 	c.spare = append(c.spare, group{events: g.events[:0], batches: g.batches[:0]})
 }
 
-// await returns when at most most commands wait, or the journal has failed. It waits for the
-// disk: only a virtual clock, which must not pass the time of a command that is not shown,
-// needs it.
+// await waits until at most most commands are not durable, or the journal has failed. Only a virtual clock
+// needs it: the clock must not pass the time of a command whose effect is not visible yet.
 func (c *Committer) await(most int) {
 	for c.commands > most {
 		c.loop.journal.Flush()
@@ -124,7 +123,7 @@ func (c *Committer) release() bool {
 	l.contention.startSync()
 	l.contention.note(known, l.QueueLen())
 	for _, g := range c.waiting[:done] {
-		c.commands -= commands(g.batches) // before they are answered: then they are not ours
+		c.commands -= commands(g.batches) // counted before the answer, after which the submitters own the batches
 		if g.pos > durable {
 			// The journal has stopped for good, so this group will never be durable. The core
 			// has applied it, but no reader has seen it or will before the next start, which

@@ -6,14 +6,14 @@ import (
 	"tickhive/internal/step"
 )
 
-// folds hands the events to the folds and makes them publish. The loop's goroutine owns it.
+// folds passes the events to the sinks and makes them publish. Owner: the loop's goroutine.
 type folds struct {
 	sinks []Sink
-	// observers are the sources that want to see events at once.
+	// sources that receive events immediately
 	observers []Observer
 	folded    uint64 // position of the last folded command
-	dirty     bool   // folded since the last publication
-	quiet     bool   // no reader: publish only at the end of the advance
+	dirty     bool   // events were folded since the last publication
+	quiet     bool   // no reader exists: publish only at the end of AdvanceQuietly
 	tally     tally
 	stats     *LoopStats
 }
@@ -34,7 +34,7 @@ func (r *folds) observe(events []engine.Event) {
 	}
 }
 
-// unpublished reports whether something was folded that readers should see and do not.
+// unpublished reports whether folded events are not visible to readers yet.
 func (r *folds) unpublished() bool { return r.dirty && !r.quiet }
 
 // publish makes every sink publish at nowNs.
@@ -48,8 +48,8 @@ func (r *folds) publish(nowNs int64) {
 	r.stats.OldestNs.Store(0)
 }
 
-// publishDue publishes the changes that time alone made up to ns, second by second: a view shows
-// the figures of the second in which it is read. It reports whether there were any.
+// publishDue publishes the changes that time alone has made up to ns, second by second, because a view must
+// show the figures of the second in which it is read. It reports whether there were any.
 func (r *folds) publishDue(ns int64) bool {
 	if r.quiet || r.nextNs() > ns {
 		return false
@@ -60,7 +60,8 @@ func (r *folds) publishDue(ns int64) bool {
 	return true
 }
 
-// nextNs returns the time at which time alone next changes what a sink shows.
+// nextNs returns the next time at which a sink has something to publish without further events, for example
+// because a trade leaves the 24 h window.
 func (r *folds) nextNs() int64 {
 	next := step.Never
 	for _, s := range r.sinks {
@@ -69,8 +70,8 @@ func (r *folds) nextNs() int64 {
 	return next
 }
 
-// tally holds the counts since the loop's goroutine last added them to LoopStats. It adds once
-// a publication instead of once a command, because an atomic addition costs 10 ns.
+// tally counts commands and events until they are added to LoopStats at the next publication. Adding them one
+// by one would cost an atomic addition of 10 ns each.
 type tally struct{ events, trades, refused uint64 }
 
 func (r *folds) count(events []engine.Event) {
@@ -81,7 +82,7 @@ func (r *folds) count(events []engine.Event) {
 			r.tally.trades++
 		case engine.EventRejected:
 			r.tally.refused++
-		default: // counted as events alone
+		default: // other kinds count only as events
 		}
 	}
 }

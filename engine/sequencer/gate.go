@@ -2,14 +2,14 @@ package sequencer
 
 import "sync/atomic"
 
-// Gate leads to the loop that runs. Handlers have it before there is a loop, and after. Any
-// goroutine may call its methods. The zero Gate is closed.
+// Gate is a reference to the running loop. Handlers have it before a loop exists and after the loop has ended.
+// Any goroutine may call its methods. The zero Gate has no loop.
 type Gate struct{ loop atomic.Pointer[Loop] }
 
-// Lead makes the gate lead to l; nil closes it.
+// Lead sets the loop; nil removes it.
 func (g *Gate) Lead(l *Loop) { g.loop.Store(l) }
 
-// Submit is Loop.Submit. A closed gate returns ErrUnavailable.
+// Submit calls Loop.Submit. Without a loop it returns ErrUnavailable.
 func (g *Gate) Submit(b *Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
@@ -17,7 +17,7 @@ func (g *Gate) Submit(b *Batch) error {
 	return ErrUnavailable
 }
 
-// Query is Loop.Query. A closed gate returns ErrUnavailable.
+// Query calls Loop.Query. Without a loop it returns ErrUnavailable.
 func (g *Gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Query(fn)

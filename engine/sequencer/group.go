@@ -2,37 +2,37 @@ package sequencer
 
 import "runtime"
 
-// How the waiting batches become groups.
+// Constants that decide how waiting batches are grouped.
 
 const (
 	// groupYields is the number of consecutive yields without a new batch after which the loop
 	// processes its group: under a microsecond when no other goroutine is runnable.
 	groupYields = 4
-	// groupEnough is the group size at which the loop stops yielding for more commands. 256
-	// waiting submitters reach 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and 16.
+	// groupEnough is the group size at which the loop stops yielding for more commands. Measured rates with 256
+	// waiting submitters: a size of 256 gives 0.9 M commands/s, 64 gives 1.0 M, 32 and 16 give 1.15 M.
 	groupEnough = 32
-	// groupEnoughSync is groupEnough for groups that share a sync. 256 waiting submitters see a
-	// p50 of 390 us with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
+	// groupEnoughSync is groupEnough for groups that share a sync. Measured p50 of 256 waiting submitters: 390
+	// us with a size of 32, 375 us with 48 and 64, 415 us with 96, 430 us with all in one group.
 	groupEnoughSync = 64
-	// groupYieldsSync is groupYields under sync always, where groups share a sync of 150 us.
-	// 256 waiting made 0.26 of 256 a sync with 4 yields, p50 3.8 syncs; 0.27, 3.1 to 3.6 with 16.
+	// groupYieldsSync is groupYields under sync always, where the groups that share a sync of 150 us should
+	// contain all submitters. With 256 submitters and 4 yields, 26 % of them shared a sync (p50 3.8 syncs); with
+	// 16 yields 27 % (3.1 to 3.6 syncs).
 	groupYieldsSync = 16
-	// contentionGroups is the number of lone groups for which the loop still yields after
-	// contention.
+	// contentionGroups is the number of groups of a single submitter after which the loop stops yielding.
 	contentionGroups = 64
 )
 
 // contention remembers how many submitters compete, to size the next group. The loop's
 // goroutine owns it.
 type contention struct {
-	expected   int // submitters answered last, and those that waited then
-	groupsLeft int // groups left in which the loop yields; contention resets it
-	// The groups since the last sync, which share the next one (sync always only).
+	expected   int // number of submitters answered last, and of those that waited then
+	groupsLeft int // groups in which the loop still yields; each group under contention sets it to contentionGroups
+	// counts of the groups since the last sync, which share the next sync (sync always only)
 	commands, batches int
 }
 
-// note records contention before the loop answers n submitters while others wait. A source is
-// not a submitter: a group of sources alone says nothing about contention.
+// note records contention before the loop answers n submitters while others wait. Sources are not submitters: a
+// group of sources alone does not show contention.
 func (c *contention) note(n, waiting int) {
 	if n == 0 {
 		return
@@ -48,12 +48,12 @@ func (c *contention) note(n, waiting int) {
 // startSync forgets the groups that shared a sync.
 func (c *contention) startSync() { c.commands, c.batches = 0, 0 }
 
-// acceptsGroup reports whether the loop may take another group: neither has its intake ended, nor do
-// too many commands wait for the disk.
+// acceptsGroup reports whether the loop may take another group: its intake has not ended, and not too many
+// commands wait for the disk.
 func (l *Loop) acceptsGroup() bool { return !l.intakeClosed && !l.committer.full() }
 
-// sharesSync reports whether the groups since the last sync wait for another group: under sync
-// always until all known submitters are back, because a late one would wait for one more sync.
+// sharesSync reports whether the sync should wait for another group. Under sync always it waits until all known
+// submitters have submitted again, because a late one would have to wait for one more sync.
 func (l *Loop) sharesSync() bool {
 	c := &l.contention
 	return c.batches > 0 && c.batches < c.expected && c.commands < BatchCommands && l.acceptsGroup()
@@ -82,14 +82,14 @@ func (l *Loop) runGroup() bool {
 	return true
 }
 
-// fillGroup collects a group of the waiting batches: at most limit commands and one batch more.
-// The submitters of the last group were just woken. fillGroup yields to them while this brings
-// more batches, so that one write and one publication serve them all (256 waiting submitters:
-// 2 commands a group without yielding, see BenchmarkLoop). It does not yield for a lone
-// submitter: the processor would go to a goroutine that computes, for milliseconds when it
-// makes a snapshot. Nor does it yield beyond groupEnough: the loop can serve that group
-// while another processor runs the submitters of the group before. Under sync always it yields
-// until all known submitters are back: a late one would wait for one more sync.
+// fillGroup collects a group of the waiting batches: at most limit commands and one batch more. The submitters
+// of the last group were just woken. fillGroup yields the processor to them as long as this brings more
+// batches, so that one write and one publication serve them all. (Without yielding, 256 waiting submitters make
+// groups of 2 commands; see BenchmarkLoop.) It does not yield for a single submitter: a computing goroutine,
+// for example one that makes a snapshot, would take the processor for milliseconds. It does not yield beyond
+// groupEnough either: the loop can process the group while another processor runs the submitters of the group
+// before. Under sync always it yields until all known submitters have submitted again, because a late one would
+// have to wait for one more sync.
 func (l *Loop) fillGroup(limit, known int) {
 	l.group = l.group[:0]
 	yields, enough := groupYields, groupEnough

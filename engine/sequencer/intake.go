@@ -13,9 +13,9 @@ const QueueBatches = 4096
 type intake struct {
 	newest  atomic.Pointer[Batch]
 	waiting atomic.Int64
-	asleep  atomic.Bool   // the loop waits for bell
+	asleep  atomic.Bool   // the loop sleeps until bell receives a token
 	bell    chan struct{} // holds one token
-	ready   *Batch        // removed from the list, oldest first; the loop's goroutine owns it
+	ready   *Batch        // batches removed from the list, oldest first; only the loop's goroutine uses it
 }
 
 // closedMark marks a closed intake: it is the newest batch.

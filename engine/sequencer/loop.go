@@ -81,7 +81,7 @@ type Loop struct {
 	sourceErr      error            // first refusal of a source's commands since runSources began
 
 	closing      atomic.Bool
-	draining     bool // a step has seen closing
+	draining     bool // a step has seen that the loop is stopping
 	intakeClosed bool // the intake is closed and empty
 	finished     bool // every accepted batch is answered
 	stats        LoopStats
@@ -134,7 +134,7 @@ func (l *Loop) Submit(b *Batch) error {
 	if err := l.Offer(b); err != nil {
 		return err
 	}
-	step.Wait(l.driver, b.done) // not for ever: the loop answers every accepted batch before it stops
+	step.Wait(l.driver, b.done) // ends, because the loop answers every accepted batch before it stops
 	b.wakeFollowers()
 	return b.err
 }
@@ -165,7 +165,7 @@ func (l *Loop) Offer(b *Batch) error {
 // the state that this goroutine owns. fn must be quick. The goroutine that calls Step reads
 // this state between two steps and needs no Query.
 func (l *Loop) Query(fn func()) error {
-	if l.driver != nil { // it calls nothing else meanwhile
+	if l.driver != nil { // the driver calls no other step meanwhile
 		if l.finished {
 			return ErrStopping
 		}

@@ -37,7 +37,7 @@ func (l *Loop) sequenceStamped(batches []*Batch) {
 	for _, b := range batches {
 		if b.Stamped {
 			l.runSources(b.Commands[0].TimeNs)
-			if l.sourceErr != nil { // the time it is stamped with was not reached
+			if l.sourceErr != nil { // the virtual clock could not reach the time of this batch
 				b.answer(l.sourceErr)
 				continue
 			}
@@ -94,7 +94,7 @@ func (l *Loop) applyBatch(b *Batch) {
 			l.publish()
 		}
 	}
-	if cap(l.events) > maxReusedEvents { // of a command that swept a book
+	if cap(l.events) > maxReusedEvents { // a command that swept a large book made the buffer large
 		l.events = nil
 	}
 }

@@ -109,14 +109,14 @@ func (l *Loop) runSource(src Source, due int64) {
 	}
 	b := &l.sourceBatch
 	if l.durableFirst() {
-		b = &Batch{Commands: slices.Clone(l.sourceCommands)} // kept until it is durable
+		b = &Batch{Commands: slices.Clone(l.sourceCommands)} // a copy, because the batch is used until it is durable
 	} else {
 		b.Commands = l.sourceCommands
 	}
 	l.sequence([]*Batch{b})
 }
 
-// advance moves the virtual clock; on the loop's goroutine.
+// advance moves the virtual clock. It runs on the loop's goroutine.
 func (l *Loop) advance(ns int64) error {
 	if ns < l.manual.NowNs() {
 		return ErrTimeBack

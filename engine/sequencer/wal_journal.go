@@ -47,15 +47,15 @@ func ParseSyncPolicy(s string) (SyncPolicy, error) {
 type WALJournal struct {
 	log    *wal.Log
 	policy SyncPolicy
-	cmd    *engine.Command // input of encode; a field so that Append allocates nothing
+	cmd    *engine.Command // input of encode; a member, so that Append allocates nothing
 	encode func(dst []byte) []byte
 
 	bulk    bool   // see BeginBulk
 	pending uint64 // records encoded but not written, in bulk only
 
 	clk    clock.Clock
-	dirty  chan struct{} // something was written since the last sync began
-	dueNs  int64         // time of the next sync, 0: none is due; of the goroutine that syncs
+	dirty  chan struct{} // receives a value when something was written since the last sync began
+	dueNs  int64         // time of the next sync, 0: none is due; used by the goroutine that syncs
 	wake   chan struct{}
 	failed atomic.Pointer[error]
 	// refused holds the error of the last write; nil after a write that succeeded.
@@ -126,8 +126,8 @@ func (j *WALJournal) Flush() {
 	}
 }
 
-// Refused returns the error that refused the last command (a full disk); nil when the journal
-// accepted it or would accept the next one. Any goroutine may call it.
+// Refused returns the error with which the last command was refused (a full disk). It returns nil when the
+// journal accepted the command or would accept the next one. Any goroutine may call it.
 func (j *WALJournal) Refused() error {
 	p := j.refused.Load()
 	if p == nil {
@@ -143,9 +143,9 @@ func (j *WALJournal) Refused() error {
 // bulkRecords is the number of records in one write of a bulk.
 const bulkRecords = 4096
 
-// BeginBulk gathers records into large writes until EndBulk. It is for a backfill, which
-// acknowledges nothing before its end. The loop applies commands before their record is
-// written, so a failed write is final: Err, Append and EndBulk return it from then on.
+// BeginBulk collects records into large writes until EndBulk. A backfill uses it, which acknowledges nothing
+// before its end. The loop applies commands before their records are written, so after a failed write Err,
+// Append and EndBulk always return its error.
 func (j *WALJournal) BeginBulk() { j.bulk = true }
 
 func (j *WALJournal) appendBulk(cmds []*engine.Command) (uint64, error) {
@@ -268,7 +268,7 @@ func (j *WALJournal) syncer() {
 		timer.Reset(p.Wait(j.clk.NowNs()))
 		dirty := j.dirty
 		if j.dueNs != 0 {
-			dirty = nil // of the next interval
+			dirty = nil // belongs to the next interval
 		}
 		select {
 		case <-dirty:

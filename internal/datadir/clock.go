@@ -10,35 +10,35 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// clockFile holds the time that POST /clock last set on a virtual clock. The journal has no
-// record of a move that no command follows, and an acknowledged time must never go back. The
-// file is one short line with a checksum. It is overwritten in place, so a full disk does not stop
-// the clock, and it lies in one sector, so a power cut leaves the old line or the new one.
+// clockFile stores the time to which POST /clock last set a virtual clock. The journal does not have it unless
+// a command followed, and an acknowledged time must never go back. The file is one short line with a checksum.
+// It is overwritten in place, so a full disk does not stop the clock. The line is inside one sector, so a power
+// cut leaves the old line or the new one.
 type clockFile struct {
 	mu   sync.Mutex
 	fsys vfs.FS
 	name string
-	f    vfs.File // nil: the next time replaces the file, which has no checksum
+	f    vfs.File // nil: an old file without a checksum, which the next write replaces
 	ns   int64
-	err  error // of a failed sync: the content of the disk is unknown
+	err  error // error of a failed sync: what the disk holds is unknown
 }
 
-// clockDigits is the number of digits of a line: any int64 that is not negative.
+// clockDigits is the number of digits of the time; it is enough for every non-negative int64.
 const clockDigits = 19
 
-// clockLine returns the line of a time.
+// clockLine returns the line of the file for a time.
 func clockLine(ns int64) []byte {
 	line := fmt.Appendf(nil, "%0*d", clockDigits, ns)
 	return fmt.Appendf(line, " %s\n", checksum(line))
 }
 
-// openClockFile reads or makes the file. A new clock, and the empty file of an older program, is at
-// beginNs. The line of an older program has no checksum.
+// openClockFile reads the file or makes it. A new clock begins at beginNs, as does the empty file of an older
+// program. The line of an older program has no checksum.
 func openClockFile(fsys vfs.FS, name string, beginNs int64) (*clockFile, error) {
 	c := &clockFile{fsys: fsys, name: name, ns: beginNs}
 	raw, found, err := readFile(fsys, name)
 	if err == nil && !found {
-		err = c.write(clockLine(beginNs)) // the file tells the kind of clock, see clockKind
+		err = c.write(clockLine(beginNs)) // the file's existence marks the clock as virtual (clockKind)
 	}
 	if err != nil || len(raw) == 0 {
 		return c, err
@@ -59,7 +59,7 @@ func openClockFile(fsys vfs.FS, name string, beginNs int64) (*clockFile, error) 
 	return c, nil
 }
 
-// keep durably writes ns, unless the clock is at ns or later already.
+// keep durably stores ns, unless the stored time is ns or later.
 func (c *clockFile) keep(ns int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *clockFile) write(line []byte) (err error) {
 	return c.err
 }
 
-// at returns the time that the clock was last set to.
+// at returns the stored time.
 func (c *clockFile) at() int64 {
 	if c == nil {
 		return 0

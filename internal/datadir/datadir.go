@@ -19,19 +19,19 @@ import (
 	"tickhive/marketdata"
 )
 
-// Options are the settings of a start that a directory keeps or has to agree with.
+// Options holds the settings of a start that a directory stores, or with which they must agree.
 type Options struct {
 	Path string // empty: nothing is stored
 	FS   vfs.FS // nil: the machine's
 	// Boot identifies the time since the machine was switched on; empty: the machine's boot ID.
 	Boot string
-	// Random makes the epochs; nil: crypto/rand.
+	// Random is the source of epochs; nil: crypto/rand.
 	Random io.Reader
-	// Driver and Clock sync the nonces of an interval; nil: a goroutine does.
+	// Driver syncs the nonces under sync interval, by Clock; nil: a goroutine does.
 	Driver step.Driver
 	Clock  clock.Clock
 
-	Virtual bool // kind of the process clock
+	Virtual bool // the process clock is virtual
 	// StartNs is the start of a virtual clock, Unix nanoseconds, or the current time; StartGiven
 	// reports that the start was configured.
 	StartNs    int64
@@ -39,45 +39,45 @@ type Options struct {
 	// Recorded reports that recorded files drive the clock (replay).
 	Recorded bool
 
-	Seed      uint64 // of the simulated market and the ledger
+	Seed      uint64 // seed of the simulated market and of the ledger
 	SeedGiven bool
-	Backfill  time.Duration // 0: none
-	// ConfiguredPairs reports that the configured pairs and assets are added.
+	Backfill  time.Duration // length of the simulated history; 0: none
+	// ConfiguredPairs reports that the start adds the configured pairs and assets.
 	ConfiguredPairs bool
 	// Synced reports that clients are shown only durable events.
 	Synced bool
-	// SyncEvery is the longest time between the write of a used nonce and its sync, unless Synced
-	// is set: then it is durable before its request goes on. 0: the system decides.
+	// SyncEvery is the longest time between the write of a used nonce and its sync; 0: the system decides. With
+	// Synced, the nonce is synced before its request is carried out.
 	SyncEvery time.Duration
 }
 
-// Dir is an open, locked data directory, or, without a path, its values in memory. Its methods
-// may be called by any goroutine.
+// Dir is an open, locked data directory. Without a path it holds the same values in memory. Any goroutine may
+// call its methods.
 type Dir struct {
 	path string
 	fsys vfs.FS
 	lock io.Closer
 
-	synced    bool          // of the options
-	syncEvery time.Duration // of the options
+	synced    bool          // Options.Synced
+	syncEvery time.Duration // Options.SyncEvery
 	random    io.Reader
 	driver    step.Driver
-	process   clock.Clock // of the driver
+	process   clock.Clock // the clock for the driver
 
 	mu   sync.Mutex // guards meta
 	meta Meta
 
 	fresh    bool // created by this process
-	empty    bool // holds no market: fresh, never used, or begun over
-	clean    bool // the last process ended in order, or there was none
+	empty    bool // the directory holds no market: it is new, was never used, or was begun again
+	clean    bool // the last process stopped in order, or there was none
 	backfill time.Duration
 	clock    *clockFile // nil with a real clock
 	nonces   *Nonces    // set by OpenNonces
-	notes    []string   // settings that the directory makes ineffective
+	notes    []string   // one line for each setting that the directory makes ineffective
 }
 
-// Open creates or opens the directory and takes its lock. A new directory stores the origin that
-// o describes. A used directory must agree with o, and overrides Seed and Backfill.
+// Open creates or opens the directory and locks it. A new directory stores the origin that o describes. A used
+// directory must have an origin that agrees with o; its own Seed applies, and it gets no Backfill.
 func Open(o Options) (*Dir, error) {
 	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
 	d.random, d.driver, d.process = o.Random, o.Driver, o.Clock
@@ -132,10 +132,10 @@ func (d *Dir) takeLock() (err error) {
 	return err
 }
 
-// Unlock ends a repair.
+// Unlock releases the lock of Repair.
 func (d *Dir) Unlock() error { return d.lock.Close() }
 
-// begin gives an empty directory its origin, and makes o agree with the origin of a used one.
+// begin stores the origin in an empty directory. In a used one it checks that o agrees with the stored origin.
 func (d *Dir) begin(o Options) error {
 	if d.meta.Filling {
 		// The last start ended during its backfill, so no client has seen any of it.
@@ -175,7 +175,7 @@ func (d *Dir) mark(o Options) (err error) {
 	return d.save()
 }
 
-// beginOver removes everything that an interrupted start has written.
+// beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
 	for _, name := range storeDirs {
 		if err := d.removeFiles(d.Sub(name), nil); err != nil {
@@ -205,7 +205,7 @@ func (d *Dir) removeFiles(dir string, only []string) error {
 	return nil
 }
 
-// Stored reports whether anything outlives the process.
+// Stored reports whether the directory has a path, so that its data outlive the process.
 func (d *Dir) Stored() bool { return d.path != "" }
 
 // Sub returns the path of one file or store in the directory.
@@ -223,10 +223,10 @@ func (d *Dir) WasClean() bool { return d.clean }
 // Epoch returns the identity of the history of seqs: 16 hex digits.
 func (d *Dir) Epoch() string { return d.meta.Epoch }
 
-// Seed returns the seed in force.
+// Seed returns the seed that applies.
 func (d *Dir) Seed() uint64 { return d.meta.Seed }
 
-// Backfill returns the span of the backfill in force; a used directory has none.
+// Backfill returns the length of the backfill to simulate, 0 for a used directory.
 func (d *Dir) Backfill() time.Duration { return d.backfill }
 
 // ClockNs returns the time that a virtual clock had reached, 0 with a real clock.
@@ -240,7 +240,7 @@ func (d *Dir) KeepClock(ns int64) error {
 	return d.clock.keep(ns)
 }
 
-// OpenNonces opens the used nonces; nil if nothing is stored. See openNonces for knownMs and
+// OpenNonces opens the file of used nonces. It returns nil without a path. openNonces explains knownMs and
 // notBeforeMs.
 func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error) {
 	if !d.Stored() {
@@ -253,13 +253,13 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	return d.nonces, notBeforeMs, err
 }
 
-// SetLimits stores the limits of this process. It refuses limits other than those the journal was
-// written with. Otherwise a replay would refuse commands that were accepted and acknowledged, or
-// accept refused ones.
+// SetLimits stores the limits of this process. It refuses limits that differ from the ones with which the
+// journal was written. With other limits a replay would refuse commands that were acknowledged, or accept
+// commands that were refused.
 func (d *Dir) SetLimits(now engine.Options, market marketdata.Options) error {
 	was := d.meta.Engine
-	// A directory of an older program has no limit of stops, and its commands know none.
-	// It adopts the limit of the first start that has one.
+	// A directory of an older program has no limit of stops, and its commands were accepted without one. It
+	// adopts the limit of the first start that has one.
 	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
 	if !d.empty && !was.Same(now) {
 		return usage("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and "+
@@ -277,8 +277,8 @@ func (d *Dir) Filling() bool {
 	return d.meta.Filling
 }
 
-// SetFilling records whether the initial data are incomplete. A start that finds them incomplete
-// begins the directory over; no client was admitted before.
+// SetFilling records whether the initial data are incomplete. When a start finds them incomplete, it begins the
+// directory again; no client has seen it.
 func (d *Dir) SetFilling(filling bool) error {
 	if d.Filling() == filling {
 		return nil
@@ -289,7 +289,7 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// AddIncident stores an incident. Without a directory it remembers it.
+// AddIncident stores an incident. Without a path it keeps the incident in memory.
 func (d *Dir) AddIncident(in Incident) error {
 	return d.change(func(m *Meta) {
 		list := append([]Incident{in}, m.Incidents...)
@@ -304,7 +304,7 @@ func (d *Dir) Incidents() []Incident {
 	return slices.Clone(d.meta.Incidents)
 }
 
-// Close records whether the end is clean and releases the lock.
+// Close records whether the process stopped in order, and releases the lock.
 func (d *Dir) Close(clean bool) error {
 	if !d.Stored() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// DamagedError refuses a file of the directory whose content is not what the program wrote.
+// DamagedError reports a file of the directory whose content is not what the program wrote.
 type DamagedError struct {
 	File   string // path
 	Reason string
@@ -26,8 +26,8 @@ func (e *DamagedError) Error() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC-32C of b in 8 hexadecimal digits. It is an array, because each signed
-// request makes one and must not allocate for it.
+// checksum returns the CRC-32C of b in 8 hexadecimal digits. The result is an array, so that it needs no
+// allocation: each signed request computes one.
 func checksum(b []byte) (sum [8]byte) {
 	hex.AppendEncode(sum[:0], binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
 	return sum
@@ -55,7 +55,8 @@ func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) 
 	return content, true, nil
 }
 
-// replaceFile durably gives a file new content: a power cut leaves the old one or the new one.
+// replaceFile durably replaces the content of a file. After a power cut the file has the old or the new
+// content.
 func replaceFile(fsys vfs.FS, dir, name string, content []byte) error {
 	f, err := fsys.Create(name + tempExt)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // format is the version of the directory's layout (doc.go).
 const format = 1
 
-// Meta is meta.json: the facts that a start needs before it reads any log.
+// Meta is the content of meta.json: the facts that a start needs before it reads a log.
 type Meta struct {
 	Format int    `json:"format"`
 	Writer string `json:"writer"` // program and version that created the directory
@@ -33,8 +33,8 @@ type Meta struct {
 	Boot string `json:"boot"`
 	// Synced means that clients were shown only durable events (journal.sync = always).
 	Synced bool `json:"synced"`
-	// Filling means that the backfill and the demo data are not complete. A start that
-	// finds it set begins the directory over.
+	// Filling means that the backfill and the demo data are incomplete. A start that finds it set begins the
+	// directory again.
 	Filling   bool       `json:"filling"`
 	Incidents []Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits of the last process. The stored state depends on
@@ -45,7 +45,7 @@ type Meta struct {
 
 // Incident is one row of the status page's incidents.
 type Incident struct {
-	AtMs    int64 // process clock
+	AtMs    int64 // time of the process clock, Unix ms
 	Kind    string
 	Message string
 }
@@ -97,14 +97,14 @@ const (
 	metaEnd = "\"\n}\n"
 )
 
-// sealMeta returns the file of a meta in indented JSON.
+// sealMeta returns the content of meta.json for a Meta in indented JSON: it adds the checksum.
 func sealMeta(raw []byte) []byte {
 	body := bytes.TrimSuffix(raw, []byte("\n}"))
 	return fmt.Appendf(bytes.Clone(body), "%s%s%s", metaSum, checksum(body), metaEnd)
 }
 
-// checkMeta verifies the checksum of a file. The file of an older program has none. It has only
-// members that this program knows, so a file whose checksum has a damaged name is refused.
+// checkMeta verifies the checksum. The file of an older program has none. Unknown members are refused, so a
+// file whose member name for the checksum is damaged is refused too.
 func checkMeta(raw []byte) error {
 	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
 	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {
@@ -118,7 +118,7 @@ func checkMeta(raw []byte) error {
 	return strict.Decode(new(Meta))
 }
 
-// save replaces meta.json durably. Caller: holds mu, or has exclusive access.
+// save durably replaces meta.json. The caller must hold mu or have exclusive access.
 func (d *Dir) save() error {
 	if !d.Stored() {
 		return nil
@@ -130,7 +130,7 @@ func (d *Dir) save() error {
 	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), sealMeta(raw))
 }
 
-// change changes meta.json durably.
+// change changes the Meta and saves it.
 func (d *Dir) change(f func(m *Meta)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -34,36 +34,36 @@ type Nonces struct {
 	fsys vfs.FS
 	path string
 
-	mu     sync.Mutex
-	f      vfs.File
-	old    []vfs.File // replaced by f; a sync may still use them, and the next one closes them
-	size   int64
-	limit  int64                        // size at which obsolete lines are dropped
-	least  int64                        // minimum of limit
-	newest int64                        // timestamp, ms; newest of all lines ever written: its line is never dropped
-	floor  func(publicKey []byte) int64 // floors of the present process (Follow)
-	pass   *nonceShrink                 // nil: no pass under way
+	mu    sync.Mutex
+	f     vfs.File
+	old   []vfs.File // files that f has replaced; a sync may still use them, and the next sync closes them
+	size  int64
+	limit int64 // size of the file at which a pass drops obsolete lines
+	least int64 // smallest value of limit
+	// newest timestamp of all lines ever written, in ms; its line is never dropped
+	newest int64
+	floor  func(publicKey []byte) int64 // returns the floor that a key has in this process (Follow)
+	pass   *nonceShrink                 // the pass that drops obsolete lines; nil: none
 	line   []byte                       // scratch buffer of Keep
 	failed error                        // error of reading the file at the start
-	torn   int64                        // bytes that the start cut off
-	count  uint64                       // lines written
-	broken error                        // of a failed sync: no further nonce is kept
+	torn   int64                        // number of bytes that the start cut off
+	count  uint64                       // number of lines written
+	broken error                        // error of a failed sync, after which no nonce is accepted
 
 	sync nonceSync
 }
 
 const (
 	nonceFileLimit = 1 << 20
-	nonceMark      = '~' // begins a line with a checksum
+	nonceMark      = '~' // first character of a line with a checksum
 	floorMark      = "*" // no nonce has this character
-	// shrinkLines is the number of lines that a request examines while a pass is under way. The
-	// pass ends when the file has grown by a seventh, and no request waits for the whole pass.
+	// shrinkLines is the number of lines that each request examines during a pass. A pass ends after the file
+	// has grown by a seventh, so no request waits for the whole pass.
 	shrinkLines = 8
 )
 
-// openNonces opens or creates the file. knownMs is the latest time that any other source
-// knows: the clock, the journals. The caller must refuse timestamps before notBeforeMs and
-// every nonce that Used yields, and then call Follow.
+// openNonces opens or creates the file. knownMs is the latest time that the clock or a journal has reached. The
+// caller must refuse timestamps before notBeforeMs and every nonce that Used yields, and must then call Follow.
 func openNonces(fsys vfs.FS, path string, knownMs int64) (n *Nonces, notBeforeMs int64, err error) {
 	n = &Nonces{fsys: fsys, path: path, least: nonceFileLimit, floor: func([]byte) int64 { return 0 }}
 	if err := n.open(); err != nil {
@@ -95,7 +95,7 @@ func (n *Nonces) open() (err error) {
 	return err
 }
 
-// read finds the end of the lines, and cuts off what a power cut has left behind it.
+// read finds the end of the valid lines and cuts off what a power cut has left after it.
 func (n *Nonces) read() error {
 	total, err := n.f.Size()
 	if err != nil {
@@ -121,7 +121,7 @@ func (n *Nonces) read() error {
 		return &DamagedError{n.path, reason}
 	}
 	n.size, n.torn = end, total-end
-	if err := n.f.Truncate(end); err != nil { // the rest would corrupt the next line
+	if err := n.f.Truncate(end); err != nil { // the remaining bytes would corrupt the next line
 		return err
 	}
 	return n.f.Sync()

@@ -30,8 +30,8 @@ type nonceFloor struct {
 
 const shrinkWrite = 32 << 10
 
-// beginPass begins a pass. Without space for it the file grows on, and a later request tries again.
-// Caller: holds mu.
+// beginPass begins a pass. If there is no disk space for it, the file continues to grow and a later request
+// tries again. The caller must hold mu.
 func (n *Nonces) beginPass() {
 	f, err := n.fsys.Create(n.path + tempExt)
 	if err != nil {
@@ -41,7 +41,7 @@ func (n *Nonces) beginPass() {
 	n.pass = &nonceShrink{in: newNonceReader(n.f), f: f, keys: map[string]nonceFloor{}}
 }
 
-// endPass gives up a pass until the file has grown by a seventh. Caller: holds mu.
+// endPass gives up a pass. The next one begins after the file has grown by a seventh. The caller must hold mu.
 func (n *Nonces) endPass() {
 	if n.pass != nil {
 		_ = n.pass.f.Close()
@@ -50,7 +50,7 @@ func (n *Nonces) endPass() {
 	n.pass, n.limit = nil, n.size+n.size/7
 }
 
-// shrink continues the pass and ends it at the end of the file. Caller: holds mu.
+// shrink continues the pass, and ends it at the end of the file. The caller must hold mu.
 func (n *Nonces) shrink() error {
 	p := n.pass
 	for range shrinkLines {
@@ -77,8 +77,8 @@ func (n *Nonces) shrink() error {
 	return nil
 }
 
-// appendKept appends a required line. In place of the first obsolete line of a key it appends
-// the key's floor, unless the floor is longer: then the line stays.
+// appendKept appends a line that is still required. Instead of the first obsolete line of a key it appends the
+// key's floor, unless the floor is longer than the line, which then stays.
 func (n *Nonces) appendKept(dst []byte, l *nonceLine) []byte {
 	floor, met := n.pass.keys[string(l.key)]
 	if !met {
@@ -107,7 +107,7 @@ func (p *nonceShrink) flush() error {
 	return err
 }
 
-// shrunk ends the pass: the temporary file becomes the file.
+// shrunk ends the pass: the temporary file replaces the file.
 func (n *Nonces) shrunk() error {
 	p := n.pass
 	err := p.flush()
@@ -122,7 +122,7 @@ func (n *Nonces) shrunk() error {
 	}
 	if n.sync.always || n.sync.dirty != nil {
 		n.old = append(n.old, n.f)
-	} else { // no sync uses it
+	} else { // no sync is using the old file
 		_ = n.f.Close()
 	}
 	n.f = p.f

@@ -17,12 +17,12 @@ const (
 	pairsNone    = "none"
 )
 
-// origin holds the settings that a data directory gets when it is begun and never changes. A
-// start with contradicting settings is refused.
+// origin holds the settings that a data directory stores at its first start and never changes. A start with
+// contradicting settings is refused.
 type origin struct {
 	CreatedNs int64  `json:"createdNs"` // process clock: start of a backfill
 	Seed      uint64 `json:"seed"`      // of the simulated market and the ledger
-	Clock     string `json:"clock"`     // real or virtual
+	Clock     string `json:"clock"`     // kind of clock: real or virtual
 	// ClockStartNs is the start time of a virtual clock, 0 if it is unknown.
 	ClockStartNs int64 `json:"clockStartNs,omitempty"`
 	// Pairs is builtin once the configured pairs were added; empty if it is unknown.
@@ -69,9 +69,9 @@ func (d *Dir) clockKind() (string, error) {
 	return clockReal, err
 }
 
-// agree compares this start's settings with the used directory's origin, which decides where they
-// differ (Seed, Backfill). It adds a note for each setting that has no effect any more, and
-// refuses settings that would mislead. clockNs is the time that a virtual clock had reached.
+// agree compares the settings of this start with the directory's origin, whose Seed and Backfill apply. It adds
+// a note for each setting that no longer has an effect, and refuses settings that would mislead. clockNs is the
+// time that a virtual clock had reached.
 func (d *Dir) agree(o Options, clockNs int64) error {
 	begun := &d.meta.origin
 	if o.Virtual != (begun.Clock == clockVirtual) {
@@ -101,7 +101,7 @@ func (d *Dir) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// otherClock returns the refusal of a start with the other kind of clock.
+// otherClock returns the refusal of a start with another kind of clock than the directory's.
 func (d *Dir) otherClock(o Options) error {
 	now, remedy := clockReal, "go on with --clock virtual"
 	if o.Virtual {
@@ -112,8 +112,8 @@ func (d *Dir) otherClock(o Options) error {
 		d.path, d.meta.Clock, now, remedy)
 }
 
-// agreeStart compares the configured start of a virtual clock with its current time. The
-// original start may remain on the command line.
+// agreeStart compares the configured start of a virtual clock with the time that the clock has reached. An
+// unchanged original start is accepted, so that it may remain on the command line.
 func (d *Dir) agreeStart(o Options, clockNs int64) error {
 	if !o.StartGiven || !o.Virtual || o.StartNs >= clockNs { // a later start moves the clock forward
 		return nil

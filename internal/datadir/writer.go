@@ -13,16 +13,16 @@ import (
 // (always), within an interval by a separate goroutine (interval), or when the system does (off).
 type nonceSync struct {
 	always bool
-	dirty  chan struct{} // nil: no goroutine
+	dirty  chan struct{} // wakes the syncing goroutine; nil: there is none
 	stop   chan struct{}
 	done   chan struct{}
 
-	mu      sync.Mutex // one sync at a time; taken before Nonces.mu
-	durable uint64     // lines
+	mu      sync.Mutex // held during a sync; locked before Nonces.mu
+	durable uint64     // number of durable lines
 }
 
-// startSync sets the policy. It is called once, before Keep. A driver syncs in place of the goroutine,
-// by the clock c.
+// startSync sets the sync policy. It must be called once, before Keep. With a driver, the driver syncs by the
+// clock c instead of a goroutine.
 func (n *Nonces) startSync(always bool, every time.Duration, d step.Driver, c clock.Clock) {
 	n.sync.always = always
 	if always || every == 0 {
@@ -30,7 +30,7 @@ func (n *Nonces) startSync(always bool, every time.Duration, d step.Driver, c cl
 	}
 	n.sync.dirty, n.sync.stop, n.sync.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	if d != nil {
-		close(n.sync.done) // no goroutine
+		close(n.sync.done) // there is no goroutine to wait for
 		d.Drive("nonces", &nonceSteps{nonces: n, clock: c, every: int64(every)})
 		return
 	}
@@ -46,15 +46,15 @@ func (n *Nonces) syncEvery(every time.Duration) {
 			return
 		}
 		select {
-		case <-time.After(every / 2): // the sync itself takes its part of every
+		case <-time.After(every / 2): // half of the interval, because the sync itself takes time
 		case <-n.sync.stop:
 			return
 		}
-		_ = n.syncTo(n.written()) // a failure stays in broken
+		_ = n.syncTo(n.written()) // syncTo stores the error in broken
 	}
 }
 
-// nonceSteps is syncEvery for a driver.
+// nonceSteps syncs at an interval for a driver, like the syncing goroutine.
 type nonceSteps struct {
 	nonces *Nonces
 	clock  clock.Clock
@@ -82,7 +82,7 @@ func (s *nonceSteps) Step() step.Progress {
 		return step.Progress{NextNs: s.dueNs}
 	}
 	s.dueNs = 0
-	_ = s.nonces.syncTo(s.nonces.written()) // a failure stays in broken
+	_ = s.nonces.syncTo(s.nonces.written()) // syncTo stores the error in broken
 	return step.Worked()
 }
 
@@ -92,7 +92,8 @@ func (n *Nonces) written() uint64 {
 	return n.count
 }
 
-// keepDurable waits until the first upTo lines are durable, or asks the goroutine for it.
+// keepDurable makes the first upTo lines durable as the policy requires: it waits for the sync, or wakes the
+// goroutine.
 func (n *Nonces) keepDurable(upTo uint64) error {
 	if n.sync.always {
 		return n.syncTo(upTo)
@@ -106,8 +107,8 @@ func (n *Nonces) keepDurable(upTo uint64) error {
 	return nil
 }
 
-// syncTo makes the first upTo lines durable. One sync serves all requests that wait for it. After
-// a failed one the content of the disk is unknown, so it is not repeated.
+// syncTo makes the first upTo lines durable. One sync serves all waiting requests. A failed sync is not
+// repeated, because what the disk holds is then unknown.
 func (n *Nonces) syncTo(upTo uint64) error {
 	n.sync.mu.Lock()
 	defer n.sync.mu.Unlock()

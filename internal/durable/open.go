@@ -9,19 +9,19 @@ import (
 	"tickhive/internal/wal"
 )
 
-// Recovery is a Store whose log is read and whose goroutine does not run yet. The caller takes
-// each record with Next and carries it out with Apply, until Next returns io.EOF; then Begin
-// starts the store. A caller whose state folds another log replays that log between Next and
-// Apply up to the position that the record reflects. Owner: one goroutine.
+// Recovery is a Store whose log is being read and whose goroutine does not run yet. The caller reads each
+// record with Next and applies it with Apply, until Next returns io.EOF; then Begin starts the store. When the
+// state folds another log too, the caller replays that log between Next and Apply, up to the position that the
+// record reflects. Owner: one goroutine.
 type Recovery[C, R, T any] struct {
 	store  *Store[C, R, T]
 	reader *wal.Reader // nil without FS
 	frame  int         // bytes in the log of the record that Next returned last
 }
 
-// Open recovers the state (newest valid snapshot, else the one before, and the log
-// after it) and starts the store's goroutine. A store without records carries out opts.First.
-// *CorruptError, *VersionError and *vfs.LockedError refuse the start.
+// Open recovers the state from the newest valid snapshot and the log after it, and starts the store's
+// goroutine. If the newest snapshot is damaged, it uses the one before. In a store without records it carries
+// out opts.First. It returns *CorruptError, *VersionError or *vfs.LockedError for a log that must not be used.
 func Open[C, R, T any](opts Options[C, R, T]) (*Store[C, R, T], error) {
 	r, err := Recover(opts)
 	if err != nil {
@@ -49,8 +49,8 @@ func Open[C, R, T any](opts Options[C, R, T]) (*Store[C, R, T], error) {
 	return s, nil
 }
 
-// Recover opens the log and restores the newest valid snapshot, else the one before. Its
-// errors are those of Open.
+// Recover opens the log and restores the newest valid snapshot of the two retained. It returns the same errors
+// as Open.
 func Recover[C, R, T any](opts Options[C, R, T]) (*Recovery[C, R, T], error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
@@ -103,7 +103,7 @@ func (s *Store[C, R, T]) readSnapshot() (*wal.Reader, error) {
 // State returns the state after the records that were applied.
 func (r *Recovery[C, R, T]) State() State[C, R, T] { return r.store.state }
 
-// Next returns the next record, which Apply carries out; io.EOF at the end of the log.
+// Next returns the next record for Apply, or io.EOF at the end of the log.
 func (r *Recovery[C, R, T]) Next() (*R, error) {
 	if r.reader == nil {
 		return nil, io.EOF
@@ -128,9 +128,9 @@ func (s *Store[C, R, T]) read(reader *wal.Reader) (*R, wal.Record, error) {
 	return &rec, raw, nil
 }
 
-// Covered calls each with the records that the restored snapshot contains and the older retained
-// one does not: a recovery replays them if the newest snapshot is damaged. It stops without an
-// error where the log is damaged or no longer has them, because that recovery is then refused.
+// Covered calls each with the records between the older retained snapshot and the restored one. A recovery
+// replays them if the restored snapshot gets damaged. When the log no longer has them or is damaged there,
+// Covered stops without an error, because that recovery would be refused.
 func (r *Recovery[C, R, T]) Covered(each func(seq uint64, rec *R)) error {
 	s := r.store
 	if s.log == nil || s.info.SnapshotSeq == 0 {
@@ -172,8 +172,7 @@ func (r *Recovery[C, R, T]) Apply(rec *R) {
 	}
 }
 
-// Begin ends the recovery and starts the store's goroutine. The Recovery must not be used after
-// it.
+// Begin ends the recovery and starts the store's goroutine. The Recovery must not be used afterwards.
 func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
 	s := r.store
 	if s.log != nil {
@@ -183,7 +182,7 @@ func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
 			return nil, errors.Join(err, s.log.Close())
 		}
 	}
-	s.owner.lastNs = s.state.LastNs() // a clock that went back does not set the time back
+	s.owner.lastNs = s.state.LastNs() // the store's time does not go back when the clock did
 	s.publish()
 	if s.opts.Driver != nil {
 		s.opts.Driver.Drive("store "+s.opts.Dir, s)
@@ -193,7 +192,7 @@ func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
 	return s, nil
 }
 
-// Close gives up a recovery that Begin has not ended, and closes the log.
+// Close closes the log of a recovery without Begin.
 func (r *Recovery[C, R, T]) Close() error {
 	if r.store.log == nil {
 		return nil

@@ -13,30 +13,31 @@ import (
 
 // storeOwner holds the fields that only the store's goroutine uses, except the atomic ones.
 type storeOwner[C, T any] struct {
-	lastNs    int64 // time of the last command: time never goes back
-	changed   bool  // the state is ahead of the view
-	folded    bool  // something was folded since the last snapshot
-	wanted    bool  // a snapshot was asked for
-	unsynced  bool  // records are ahead of the sync
+	lastNs    int64 // time of the last command; the store's time never goes back
+	changed   bool  // the state has changes that are not published yet
+	folded    bool  // a Fold has run since the last snapshot
+	wanted    bool  // a call requested a snapshot
+	unsynced  bool  // records were written since the last sync
 	group     []*request[C, T]
 	lastGroup int
-	sinceSnap int64      // bytes of log since the last snapshot was taken
-	snapDone  chan error // one snapshot at most is being written
+	sinceSnap int64      // bytes of log since the last snapshot began
+	snapDone  chan error // receives the result of the snapshot that is being written
 	writing   bool
-	write     func() error              // the snapshot that the driver's next step writes; nil: a goroutine writes it
-	retryNs   int64                     // of Step: time of the next attempt after a failed write, 0: none
-	ended     bool                      // of Step: the store is closed
-	reflects  [wal.SnapshotsKept]uint64 // ReflectsSeq+1 of the kept snapshots, newest first
-	seqs      [wal.SnapshotsKept]uint64 // their sequences
+	// writes the pending snapshot at the driver's next step; nil: a goroutine writes it
+	write     func() error
+	retryNs   int64                     // with a driver: time of the next attempt after a failed write, 0: none
+	ended     bool                      // with a driver: the store is closed
+	reflects  [wal.SnapshotsKept]uint64 // ReflectsSeq + 1 of each retained snapshot, newest first
+	seqs      [wal.SnapshotsKept]uint64 // sequence of each retained snapshot, newest first
 	writingAt snapshotMark
 
 	retainFrom atomic.Uint64
-	fallback   atomic.Uint64 // see FallbackSeq
+	fallback   atomic.Uint64 // returned by FallbackSeq
 }
 
 type snapshotMark struct{ seq, reflects uint64 }
 
-// run runs the store's goroutine, which makes every decision in order.
+// run is the function of the store's goroutine: it serves calls, due changes and snapshots one after another.
 func (s *Store[C, R, T]) run() {
 	defer close(s.done)
 	timer := time.NewTimer(time.Hour)
@@ -59,7 +60,8 @@ func (s *Store[C, R, T]) run() {
 	}
 }
 
-// Step does one round of run for a driver: it writes a snapshot, or serves the waiting calls.
+// Step does one piece of the work of run, for a driver: it writes the pending snapshot, or serves the waiting
+// calls.
 func (s *Store[C, R, T]) Step() step.Progress {
 	switch {
 	case s.owner.ended:
@@ -86,7 +88,7 @@ func (s *Store[C, R, T]) Step() step.Progress {
 	return step.Worked()
 }
 
-// later reports whether nothing is due by time at now, and the time of the next change.
+// later reports whether no change is due at now, and when the next one is due.
 func (s *Store[C, R, T]) later(now int64) (p step.Progress, later bool) {
 	next := &s.owner.retryNs
 	wait := int64(s.dueIn())
@@ -103,7 +105,7 @@ func (s *Store[C, R, T]) later(now int64) (p step.Progress, later bool) {
 	return step.Progress{NextNs: *next}, true
 }
 
-// snapshotIfDue starts a snapshot when one is due and none is being written.
+// snapshotIfDue starts a snapshot when one is due and no other is being written.
 func (s *Store[C, R, T]) snapshotIfDue() {
 	due := s.owner.wanted || s.owner.sinceSnap >= s.opts.SnapshotBytes
 	if s.log != nil && due && !s.owner.writing && s.Health() == nil {
@@ -111,7 +113,7 @@ func (s *Store[C, R, T]) snapshotIfDue() {
 	}
 }
 
-// dueIn returns the time until the next change by time alone.
+// dueIn returns the time until the next change that time alone causes.
 func (s *Store[C, R, T]) dueIn() time.Duration {
 	next := s.state.NextNs()
 	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
@@ -124,7 +126,8 @@ func (s *Store[C, R, T]) dueIn() time.Duration {
 	return wait
 }
 
-// serve handles a group of waiting calls with one sync; first is nil for the timer.
+// serve handles a group of waiting calls with one sync. first is the call that woke the goroutine, nil for the
+// timer.
 func (s *Store[C, R, T]) serve(first *request[C, T]) {
 	group := s.owner.group[:0]
 	if first != nil {
@@ -153,7 +156,7 @@ func (s *Store[C, R, T]) serve(first *request[C, T]) {
 		case req.err == nil:
 			req.err = wal.OutcomeUnknown(err)
 		default:
-			req.err = err // replaces a refusal, which depends on records that are not durable
+			req.err = err // replaces a refusal too: it may depend on records that are not durable
 		}
 		close(req.done)
 		group[i] = nil
@@ -161,9 +164,9 @@ func (s *Store[C, R, T]) serve(first *request[C, T]) {
 	s.owner.group, s.owner.lastGroup = group, len(group)
 }
 
-// gather yields to the callers that were just answered before the next group begins, as long
-// as more of them return. Without it the first caller back gets a sync for itself and the rest
-// wait for two. It never waits for a clock, and for a lone caller it is one comparison.
+// gather yields the processor to the callers that were just answered, as long as more of them queue their next
+// call. Without it, the first caller would get a sync of its own, and the others would wait for two. It never
+// waits for a clock. For a single caller it costs one comparison.
 func gather[C, T any](queue chan *request[C, T], last int) {
 	for n, before := len(queue), 0; n > before && n < last; {
 		runtime.Gosched()
@@ -171,7 +174,7 @@ func gather[C, T any](queue chan *request[C, T], last int) {
 	}
 }
 
-// handle plans, records and applies one call. It answers no caller yet.
+// handle plans, writes and applies one call. commit answers the caller.
 func (s *Store[C, R, T]) handle(req *request[C, T]) {
 	if err := s.Health(); errors.Is(err, wal.ErrStopped) {
 		req.err = err
@@ -182,8 +185,8 @@ func (s *Store[C, R, T]) handle(req *request[C, T]) {
 		now = max(now, req.tickNs)
 		s.owner.lastNs = now
 	}
-	// A fold writes nothing and its input arrives only once, so it does not wait for the disk
-	// space that due commands need.
+	// A fold writes nothing, and its input does not come again. It therefore runs even when a full disk prevents
+	// due commands.
 	if err := s.due(now); err != nil && (req.kind != foldRequest || !errors.Is(err, wal.ErrUnavailable)) {
 		req.err = err
 		return
@@ -198,7 +201,7 @@ func (s *Store[C, R, T]) handle(req *request[C, T]) {
 		req.err = s.snapshotNow()
 	case snapshotSoonRequest:
 		s.owner.wanted = true
-	case tickRequest: // time has moved above
+	case tickRequest: // due, above, has done the work
 	}
 }
 
@@ -225,9 +228,8 @@ func (s *Store[C, R, T]) due(nowNs int64) error {
 	}
 }
 
-// carryOut plans, encodes, appends and applies. The record is in the system's page cache
-// before the state changes, so a failed write leaves log and state unchanged: nothing needs
-// to be undone or read again.
+// carryOut plans a command, writes its record and applies it. The record is in the page cache before the state
+// changes. A failed write therefore leaves log and state unchanged, and nothing needs to be undone.
 func (s *Store[C, R, T]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	rec, err := s.state.Plan(nowNs, cmd)
 	if err != nil {
@@ -262,8 +264,8 @@ func (s *Store[C, R, T]) abandon() {
 	}
 }
 
-// commit makes the group durable, then visible. After a failed sync neither the view
-// nor any answer shows the group, and the store stops.
+// commit makes the group durable and then publishes it. When the sync fails, neither the view nor an answer
+// shows the group, and the store stops.
 func (s *Store[C, R, T]) commit() error {
 	if s.owner.unsynced {
 		if err := s.sync(); err != nil {
@@ -278,7 +280,7 @@ func (s *Store[C, R, T]) commit() error {
 	return nil
 }
 
-// sync makes the other log durable before the store's log.
+// sync syncs the store's log. Before that, it makes the other log durable (BeforeSync).
 func (s *Store[C, R, T]) sync() error {
 	if s.opts.BeforeSync != nil {
 		if err := s.opts.BeforeSync(); err != nil {
@@ -299,8 +301,8 @@ func (s *Store[C, R, T]) now() int64 {
 	return s.owner.lastNs
 }
 
-// sick records the log's error for Health; a stopped store stays stopped. It does not record
-// the outcome of the one command that met the error.
+// sick records an error of the log for Health, unless the store has stopped. It does not record an unknown
+// outcome, which concerns one command.
 func (s *Store[C, R, T]) sick(err error) {
 	if stopped := s.log.Stopped(); stopped != nil {
 		err = stopped
@@ -312,7 +314,7 @@ func (s *Store[C, R, T]) sick(err error) {
 	s.health.Store(&err)
 }
 
-// finish ends the goroutine: everything queued has been answered.
+// finish ends the goroutine after all queued calls were answered.
 func (s *Store[C, R, T]) finish() error {
 	if s.owner.writing {
 		s.awaitSnapshot()

@@ -8,8 +8,8 @@ import (
 	"tickhive/internal/wal"
 )
 
-// startSnapshot encodes the state and starts a goroutine that writes it: the store waits only
-// for the encoding. The log is synced up to here, so a snapshot is never ahead of its log.
+// startSnapshot encodes the state and starts a goroutine that writes the snapshot, so the store waits only for
+// the encoding. The log is synced up to this point, so a snapshot is never ahead of its log.
 func (s *Store[C, R, T]) startSnapshot() {
 	body := s.state.AppendSnapshot(nil)
 	mark := s.begin()
@@ -20,7 +20,8 @@ func (s *Store[C, R, T]) startSnapshot() {
 	go func() { s.owner.snapDone <- s.writeSnapshot(mark, body) }()
 }
 
-// awaitSnapshot waits for the snapshot that is being written, or writes it.
+// awaitSnapshot waits for the snapshot that is being written. With a driver it writes the pending snapshot
+// itself.
 func (s *Store[C, R, T]) awaitSnapshot() {
 	if write := s.owner.write; write != nil {
 		s.owner.write = nil
@@ -30,7 +31,7 @@ func (s *Store[C, R, T]) awaitSnapshot() {
 	s.snapshotWritten(<-s.owner.snapDone)
 }
 
-// snapshotNow takes a snapshot and waits for it.
+// snapshotNow takes a snapshot and waits until it is durable.
 func (s *Store[C, R, T]) snapshotNow() error {
 	if s.log == nil {
 		return nil
@@ -41,13 +42,13 @@ func (s *Store[C, R, T]) snapshotNow() error {
 	if err := s.commit(); err != nil {
 		return err
 	}
-	body := s.state.AppendSnapshot(nil) // before begin, which reads what the body reflects
+	body := s.state.AppendSnapshot(nil) // encode before begin, which reads what the encoded state reflects
 	err := s.writeSnapshot(s.begin(), body)
 	s.snapshotWritten(err)
 	return err
 }
 
-// begin records the sequences that a snapshot of the current state covers.
+// begin returns the sequences that a snapshot of the current state covers.
 func (s *Store[C, R, T]) begin() snapshotMark {
 	m := snapshotMark{seq: s.log.LastSeq()}
 	if r, ok := s.state.(Reflector); ok {
@@ -71,8 +72,9 @@ func (s *Store[C, R, T]) writeSnapshot(mark snapshotMark, body []byte) error {
 	})
 }
 
-// snapshotWritten releases the records that the retained snapshots cover. A failed snapshot
-// only makes a recovery longer; the store tries the next after a quarter of the usual log.
+// snapshotWritten records a written snapshot and releases the log records that the retained snapshots cover.
+// After a failure, which only makes the next recovery longer, the store tries again after a quarter of
+// SnapshotBytes.
 func (s *Store[C, R, T]) snapshotWritten(err error) {
 	o := &s.owner
 	o.writing = false
@@ -92,9 +94,9 @@ func (s *Store[C, R, T]) snapshotWritten(err error) {
 	s.letGo()
 }
 
-// letGo publishes the bound up to which the other log may drop records, and drops the records
-// of the store's log: up to the oldest retained snapshot, because recovery falls back to it
-// when the newest one is damaged.
+// letGo releases log records. The store's own log may drop records up to the oldest retained snapshot, from
+// which a recovery starts when the newest one is damaged. The other log may drop records up to the position
+// that this snapshot reflects (RetainFrom).
 func (s *Store[C, R, T]) letGo() {
 	oldest := len(s.owner.seqs) - 1
 	s.owner.retainFrom.Store(max(s.owner.reflects[oldest], 1))

@@ -5,17 +5,17 @@ import (
 	"tickhive/marketdata"
 )
 
-// Answer is the outcome of one command. The goroutine that owns the history fills it right
-// after the command's fold, before any later command; the request's goroutine reads it.
+// Answer is the outcome of one command. The history's goroutine fills it immediately after it has folded the
+// command, before any later command. The request's goroutine reads it.
 type Answer struct {
 	Record     marketdata.OrderRecord
 	Found      bool          // Record holds the order
 	Reason     engine.Reason // why the command was refused
 	Order      engine.OrderID
-	Seq        engine.Seq // of a refusal
+	Seq        engine.Seq // seq of the refusal
 	TimeNs     int64
-	Place      *Place             // the order of a PlaceOrder
-	Instrument *engine.Instrument // nil: unknown pair
+	Place      *Place             // the order of a PlaceOrder command
+	Instrument *engine.Instrument // instrument of the pair; nil: unknown pair
 }
 
 // collect fills a from the events of its command.
@@ -32,7 +32,7 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *en
 	}
 	switch {
 	case a.Reason == engine.UnknownPair && cmd.Kind != engine.Place:
-		a.Reason = engine.UnknownOrder // its id names a pair that does not exist
+		a.Reason = engine.UnknownOrder // the order id belongs to a pair that does not exist
 		return
 	case a.Reason != engine.NotRejected:
 		return
@@ -54,8 +54,8 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *en
 	}
 }
 
-// collectOwn fills the answer of a signed request, which shows the record of a changed order
-// and only the id of a new one.
+// collectOwn fills the answer of a signed request. For a new order it has only the id, for a changed order the
+// record.
 func (a *Answer) collectOwn(h *marketdata.History, cmd *engine.Command, first *engine.Event) {
 	if cmd.Kind == engine.Place {
 		a.Order = first.Order
@@ -63,6 +63,6 @@ func (a *Answer) collectOwn(h *marketdata.History, cmd *engine.Command, first *e
 	}
 	a.Record, a.Found = h.Order(cmd.Order)
 	if !a.Found || a.Record.Account != cmd.Account {
-		a.Reason = engine.UnknownOrder // report unknown_order to non-owners, whatever its state
+		a.Reason = engine.UnknownOrder // an order of another account is reported as unknown, whatever its state
 	}
 }

@@ -8,10 +8,10 @@ import (
 
 // MassCancel selects the orders that CancelAll cancels.
 type MassCancel struct {
-	Caller   engine.AccountID // of a signed request, whose orders are meant; 0: an operator
-	Account  engine.AccountID // of an operator: whose orders
-	Everyone bool             // of an operator: the orders of every account
-	Pair     engine.PairID    // ControlPair: every pair
+	Caller   engine.AccountID // account of a signed request, whose orders are canceled; 0: an operator's request
+	Account  engine.AccountID // operator: the account whose orders are canceled
+	Everyone bool             // operator: cancel the orders of every account
+	Pair     engine.PairID    // the pair; ControlPair: every pair
 }
 
 // CancelAll cancels the selected orders that are open when it is sequenced, and returns their
@@ -25,7 +25,7 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 			pairs = core.PairsByCode()
 		}
 		for _, p := range pairs {
-			// A caller is answered by the engine, also when no order of the pair is open.
+			// For a signed request the engine answers even when the pair has no open order.
 			if last := core.LastOrderID(p); last.N() > 0 && (m.Caller != 0 || core.OpenOrders(p) > 0) {
 				bounds = append(bounds, last)
 			}

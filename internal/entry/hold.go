@@ -83,7 +83,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	}
 	holds, waits := e.holding(cmd.Order)
 	if waits {
-		cmd.Refuse = engine.OrderClosed // also if it triggers meanwhile: nothing is held for it
+		cmd.Refuse = engine.OrderClosed // even if it is triggered meanwhile, no money is held for it
 		return r, false
 	}
 	if !holds || v == nil {
@@ -99,7 +99,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	case reason != engine.NotRejected:
 		cmd.Refuse = reason
 		return r, false
-	case !r.Replaces: // the order ended in the meantime
+	case !r.Replaces: // the order has ended meanwhile
 		cmd.Flags |= engine.FlagUnheld
 		return r, false
 	}
@@ -108,7 +108,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	return r, true
 }
 
-// holding reports whether an order has a hold, and whether it is a stop that still waits.
+// holding reports whether an order has a hold, and whether it is a stop that has not been triggered.
 func (e *Entry) holding(id engine.OrderID) (holds, waits bool) {
 	if e.state == nil {
 		return false, false

@@ -8,18 +8,18 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Place is a new order, as sent: decimals are text of checked form until the pair's digits are
-// known. The slices may alias the body of the request.
+// Place is a new order as the client sent it. Decimals are text of valid form, because the pair's digits are
+// not known yet. The slices may alias the body of the request.
 type Place struct {
-	Account  [16]byte // zero: the built-in account; a signed request is for its caller
+	Account  [16]byte // zero: the built-in account; ignored in a signed request, whose own account places the order
 	Pair     []byte   // the pair's code
 	Side     engine.Side
 	Type     engine.OrderType
 	TIF      engine.TimeInForce
 	STP      engine.SelfTrade
-	STPGiven bool // false: the default of the account
+	STPGiven bool // false: the account's default applies
 	PostOnly bool
-	Price    []byte // nil: not given, like all decimals here
+	Price    []byte // the decimal members are nil when they are not given
 	Amount   []byte
 	Quote    []byte
 	Stop     []byte
@@ -44,7 +44,7 @@ type Replace struct {
 // Kind selects what a Command does.
 type Kind uint8
 
-// The kinds. None is the zero value.
+// The kinds. The zero value is no kind.
 const (
 	None Kind = iota
 	PlaceOrder
@@ -58,7 +58,7 @@ type Command struct {
 	Place   Place
 	Order   engine.OrderID // CancelOrder, ReplaceOrder
 	Replace Replace
-	AtNs    int64 // the time of the command on a virtual clock
+	AtNs    int64 // time of the command, on a virtual clock only
 	HasAt   bool
 }
 

@@ -10,9 +10,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// parts reserves money for commands and submits them to the engine. A reservation sees only
-// commands that are already applied. Where a command depends on an earlier one of the same
-// request (its money, or the order that it replaces), parts submits the batch in parts:
+// parts reserves money for commands and submits them to the engine. A reservation sees only the effect of
+// commands that are already applied. If a command depends on an earlier one of the same request (on its money,
+// or as the order to replace), parts therefore submits the request in parts:
 //
 //	part  := the longest run of commands that can be reserved now
 //	         ends before a command that lacks money, because an earlier one may bring it,
@@ -24,17 +24,17 @@ import (
 type parts struct {
 	all      []engine.Command
 	batch    sequencer.Batch // Commands is the current part of all
-	offset   int             // of the current part in all
-	reserved []reservation   // of the current part
-	taken    []bool          // by index in all: the events took over the reservation
+	offset   int             // index in all of the current part's first command
+	reserved []reservation   // reservations of the current part
+	taken    []bool          // by index in all: the command's events took over its reservation
 
-	// withheld is the refusal of a single order that lacks money and was not submitted.
+	// withheld is the refusal of a single order that lacks money and was therefore not submitted.
 	withheld engine.Reason
 }
 
 // reservation is the money that is reserved for a command.
 type reservation struct {
-	index int // in all
+	index int // index in all of the command
 	accounts.Reservation
 }
 
@@ -60,7 +60,7 @@ func (p *parts) resize(n int) {
 	p.batch.Stamped = false
 }
 
-// reset drops the references of the batch.
+// reset drops the references that the batch holds.
 func (p *parts) reset() {
 	clear(p.all)
 	clear(p.taken)
@@ -91,9 +91,9 @@ func (p *parts) submit(e *Entry, withhold bool) error {
 	return nil
 }
 
-// releaseUnused releases the reservations of the current part that no event took over. Where the
-// outcome is unknown it releases none until the process ends: the journal may hold the orders, and
-// their money must not be withdrawn meanwhile.
+// releaseUnused releases the reservations of the current part that no event took over. When the outcome is
+// unknown, it releases none until the process ends: the journal may contain the orders, and their money must
+// not be withdrawn.
 func (p *parts) releaseUnused(e *Entry, err error) {
 	for i := range p.reserved {
 		h := &p.reserved[i]
@@ -104,7 +104,7 @@ func (p *parts) releaseUnused(e *Entry, err error) {
 	p.reserved = p.reserved[:0]
 }
 
-// prepare reserves money for the commands from start on and returns the end of the part.
+// prepare reserves money for commands from start on, and returns the index after the last one of the part.
 func (p *parts) prepare(e *Entry, start int) (end int) {
 	for i := start; i < len(p.all); i++ {
 		cmd := &p.all[i]
@@ -129,7 +129,7 @@ func (p *parts) prepare(e *Entry, start int) (end int) {
 	return len(p.all)
 }
 
-// spendsAll reports whether cmd reserves the whole free balance at preparation.
+// spendsAll reports whether the reservation of cmd takes the whole free balance.
 func spendsAll(cmd *engine.Command) bool {
 	return cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Type == engine.Market &&
 		cmd.Side == engine.Buy && cmd.Flags&engine.FlagQuote == 0

@@ -28,7 +28,7 @@ func newRequest(e *Entry) *Request {
 	r.parts.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
 		i += r.parts.offset
 		r.parts.taken[i] = takenOver(cmd, events)
-		if i < len(r.Answers) { // Do needs none
+		if i < len(r.Answers) { // Do has no answers
 			r.Answers[i].collect(e.opt.History, r.caller, cmd, events)
 		}
 	}
@@ -44,8 +44,7 @@ func (e *Entry) Acquire(caller engine.AccountID) *Request {
 	return r
 }
 
-// Release drops the references of the request and returns it to the pool. Its answers are invalid
-// from then on.
+// Release drops the request's references and returns it to the pool. Its answers are invalid afterwards.
 func (e *Entry) Release(r *Request) {
 	clear(r.Commands)
 	clear(r.Answers)
@@ -54,7 +53,7 @@ func (e *Entry) Release(r *Request) {
 	e.requests.Put(r)
 }
 
-// One returns the only command of a request, for the caller to fill.
+// One returns the only command of the request; the caller sets its members.
 func (r *Request) One() *Command {
 	r.Commands = append(r.Commands[:0], Command{})
 	return &r.Commands[0]
@@ -140,7 +139,7 @@ func (r *Request) run() *refuse.Refusal {
 	return nil
 }
 
-// build builds the engine's commands.
+// build converts the request's commands to the engine's commands.
 func (r *Request) build() *refuse.Refusal {
 	root := r.e.opt.Board.Load()
 	var lastCode string
@@ -186,8 +185,8 @@ func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instr
 	}
 }
 
-// stamp sets the times of the commands if the request has any. A command without a time gets
-// the time of the command before it; the first one gets the clock's time.
+// stamp sets the times of the commands if any of them has one. A command without a time gets the time of the
+// command before it, the first one the clock's time.
 func (r *Request) stamp() *refuse.Refusal {
 	stamped := false
 	for i := range r.Commands {

@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// stripeCount is the number of locks of Entry.lock; a collision only costs a wait.
+// stripeCount is the number of locks of Entry.lock. Two keys with the same lock only wait for each other.
 const stripeCount = 256
 
 // stripeSet is a set of locks.
@@ -22,7 +22,7 @@ func (e *Entry) lock(cmds []engine.Command) (set stripeSet) {
 			set[key/64%uint64(len(set))] |= 1 << (key % 64)
 		}
 	}
-	for w, word := range set { // ascending: no two callers deadlock
+	for w, word := range set { // in ascending order, so that callers cannot deadlock
 		for ; word != 0; word &= word - 1 {
 			e.stripes[w*64+bits.TrailingZeros64(word)].Lock()
 		}

@@ -16,12 +16,12 @@ type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	view  *accounts.View
-	rates accounts.Config // effective
+	rates accounts.Config // the referral rates that are effective
 	// notBeforeMs is the earliest timestamp that a signed request may carry, Unix ms.
 	notBeforeMs int64
 }
 
-// beginAccounts starts the store of recovered accounts.
+// beginAccounts starts the store of the recovered accounts.
 func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
 	store, err := log.Begin()
 	if err != nil {
@@ -30,9 +30,9 @@ func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
 	return &accountSide{store: store, state: log.State(), view: log.State().View()}, nil
 }
 
-// openNonces sets notBeforeMs and opens the nonces that survive the process. After a restart the
-// clock may be behind marketNs, the time of the last command, and behind the accounts' last record.
-// Requests signed until then must not be accepted again.
+// openNonces opens the stored nonces and sets notBeforeMs. After a restart the clock may be behind marketNs,
+// the time of the last command, and behind the accounts' last record. Requests with a timestamp before these
+// times may have been accepted already, so they are refused.
 func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *datadir.Nonces, err error) {
 	if a.store.Recovered().LastSeq > 0 {
 		a.notBeforeMs = max(nowNs, marketNs, a.state.LastNs()) / int64(time.Millisecond)
@@ -41,7 +41,7 @@ func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *d
 	return n, err
 }
 
-// setRates makes the configured referral rates effective.
+// setRates submits the configured referral rates unless they are effective already.
 func (a *accountSide) setRates(want accounts.Config) error {
 	a.rates = want
 	if cmd, due := a.state.Reconfigure(want); due {
@@ -60,16 +60,16 @@ func (a *accountSide) failed() error {
 	return a.store.Health()
 }
 
-// checkpoint takes a snapshot of the accounts, because a segment of the market is removed only
-// when the accounts have passed it too. It first writes a record, without which no new
-// snapshot would be due if no account has changed. The record repeats the effective referral rates.
+// checkpoint takes a snapshot of the accounts. A segment of the market's journal can be removed only when a
+// snapshot of the accounts covers it. checkpoint first writes a record with the effective referral rates,
+// because without a new record no snapshot would be taken.
 func (a *accountSide) checkpoint() error {
 	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
 	return errors.Join(err, a.store.SnapshotSoon())
 }
 
-// UnlimitedAccount returns the unlimited account with this nickname that pays no fee, and creates
-// it if it does not exist. Recorded takers trade through it against the built-in account.
+// UnlimitedAccount returns the unlimited, fee-free account with this nickname and creates it if it does not
+// exist. In a replay, recorded takers trade through it with the built-in account.
 func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 	a := x.accounts
 	for n := range uint32(a.view.Users()) {

@@ -16,8 +16,8 @@ import (
 	"tickhive/sim/residents"
 )
 
-// historySpan sets the begin of the launchpad's history before the current time if there is a
-// backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
+// historySpan is the length of the launchpad's history before the current time, if there is a backfill. Workers
+// become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
 // agentSide holds launchpad, hive and their simulated residents. Order of calls: openAgents,
@@ -33,17 +33,17 @@ type agentSide struct {
 	residents *residents.Simulation // nil: nothing is simulated
 	fresh     bool                  // this process created the ledger
 
-	stepping sync.Mutex // held while one span is simulated
+	stepping sync.Mutex // held while a span of time is simulated
 	lastNs   int64      // end of the simulated time
 	ending   chan struct{}
 	ended    chan struct{}
 }
 
-// spanClock is the process clock, except while a span is simulated: then it shows the
-// simulated time. Any goroutine may read it.
+// spanClock is the clock of launchpad and hive. It shows the process clock, or the simulated time while a span
+// is simulated. Any goroutine may read it.
 type spanClock struct {
 	process clock.Clock
-	spanNs  atomic.Int64 // 0: the process clock
+	spanNs  atomic.Int64 // simulated time, Unix ns; 0: use the process clock
 }
 
 // NowNs implements clock.Clock.
@@ -54,7 +54,7 @@ func (c *spanClock) NowNs() int64 {
 	return c.process.NowNs()
 }
 
-// Virtual implements clock.Clock. A simulated span counts as virtual: nothing happens by itself.
+// Virtual implements clock.Clock. A simulated span is virtual time, in which nothing happens by itself.
 func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
 
 // openAgents recovers both stores and registers every token with the hive. In a new data directory
@@ -86,7 +86,7 @@ func (r *restored) openAgents() (*agentSide, error) {
 	}
 	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
 	if !a.fresh {
-		a.clock.spanNs.Store(0) // the history exists already
+		a.clock.spanNs.Store(0) // the directory already has a history
 		busy = 0
 		err = a.resume()
 	}
@@ -108,14 +108,14 @@ func (r *restored) openAgents() (*agentSide, error) {
 // to the start of their history.
 func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int64) {
 	if a.process.Virtual() {
-		liveNs = math.MaxInt64 // no client watches while a virtual clock is moved
+		liveNs = math.MaxInt64 // while a virtual clock is moved, no client watches
 	}
 	if !lives || backfill == 0 {
 		return 0, liveNs
 	}
 	end := a.process.NowNs()
 	if a.process.Virtual() {
-		end += backfill // openData set it back by this span
+		end += backfill // openData set the clock back by this span
 	}
 	a.clock.spanNs.Store(end - max(backfill, historySpan))
 	return end - backfill, max(end, liveNs)
@@ -161,7 +161,7 @@ func (a *agentSide) begin() error {
 	return nil
 }
 
-// runSteps runs one step after the other. It skips the steps that a sleeping machine missed.
+// runSteps runs the steps at their times. After the machine was suspended, it skips the missed steps.
 func (a *agentSide) runSteps() {
 	defer close(a.ended)
 	for {
@@ -182,8 +182,8 @@ func (a *agentSide) runSteps() {
 	}
 }
 
-// advance simulates up to a virtual clock's time and applies everything that falls due in
-// between. POST /clock calls it after the market has moved.
+// advance simulates up to the time of a virtual clock and applies all due changes. POST /clock calls it after
+// the market has moved.
 func (a *agentSide) advance() error {
 	end := a.process.NowNs()
 	if a.residents != nil {

@@ -12,8 +12,8 @@ import (
 // backfillStep is the simulated time between two updates of the progress.
 const backfillStep = int64(10 * time.Minute)
 
-// backfillNear limits the distance from a backfill's end to the current time; the machine's clock moves
-// on while it runs.
+// backfillNear is the largest distance between the end of a backfill and the current time. It is not 0, because
+// the machine's clock continues while the backfill runs.
 const backfillNear = int64(50 * time.Millisecond)
 
 // backfill simulates the configured time before the current time, on a separate loop with a
@@ -51,7 +51,7 @@ func (r *restored) backfill(ctx context.Context) error {
 		cancel()
 	}
 	loop.Stop()
-	filled := <-lived // in any case: a stop closes the stores next
+	filled := <-lived // wait in any case, because a stop closes the stores next
 	if err == nil {
 		err = filled
 	}

@@ -8,10 +8,9 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// bulkFS is the file system of stores that simulate a history before clients are admitted.
-// Between begin and end it defers every sync to end, because nothing of the history is
-// acknowledged and a start that is cut short begins over. Any goroutine may use it. Calls of
-// begin and end on a nil bulkFS do nothing.
+// bulkFS is the file system of stores that simulate a history before clients are admitted. Between begin and
+// end it defers every sync to end. This is safe, because nothing of the history is acknowledged, and a start
+// that is interrupted begins again. Any goroutine may use it. begin and end do nothing on a nil bulkFS.
 type bulkFS struct {
 	vfs.FS
 	bulk atomic.Bool

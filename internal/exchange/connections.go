@@ -11,9 +11,9 @@ const (
 	// streams, the poller, listeners, and four logs with the next segment, snapshots and
 	// readers of each. A program under load uses 18 to 30 of them.
 	reservedFiles = 64
-	// internalFloor connections of the internal listener have priority over the public listener's.
+	// internalFloor is the number of connections that the internal listener keeps when descriptors are short.
 	internalFloor = 1000
-	// minConnections is the smallest number of connections that justifies a start.
+	// minConnections is the smallest number of connections with which a start makes sense.
 	minConnections = 32
 )
 
@@ -22,9 +22,10 @@ type connLimits struct {
 	public, internal int
 }
 
-// shareDescriptors divides files descriptors: the reserve first, then the wanted connections. A
-// shortage reduces the internal listener first, down to its floor (a quarter at most), then the
-// public one. Neither can then starve the other or the journal. files 0: the limit is unknown.
+// shareDescriptors divides files descriptors between the reserve and the connections. When there are too few,
+// it first reduces the internal listener's connections, down to internalFloor (at most a quarter), then the
+// public listener's. Thus neither listener can take the descriptors of the other or of the journal. files 0:
+// the limit is unknown.
 func shareDescriptors(files uint64, public int) (connLimits, error) {
 	want := connLimits{public: cmp.Or(public, publicConnections), internal: internalConnections}
 	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {
@@ -43,7 +44,7 @@ func shareDescriptors(files uint64, public int) (connLimits, error) {
 	return connLimits{public: min(want.public, left-internal), internal: internal}, nil
 }
 
-// files returns the descriptor limit that these connections need.
+// files returns the number of descriptors that these connections and the reserve need.
 func (p connLimits) files() int { return p.public + p.internal + reservedFiles }
 
 // shareConnections applies shareDescriptors and logs a warning if the configuration wants more

@@ -22,9 +22,8 @@ var demoStaking = [demoUsers]string{"R5", "R3", "R2", "R1", "R1", "R1", "R0", "R
 // demoKeyName is the name of the printed key.
 const demoKeyName = "demo"
 
-// demo fills an empty demo market with users, funds, inviters and a first history, and creates
-// the key that a person tries the API with. It runs before clients are admitted. The result depends
-// on the options only.
+// demo fills an empty demo market with users, funds, inviters and some history, and creates the API key for the
+// person who tries the demo. It runs before clients are admitted. The result depends only on the options.
 func (x *Running) demo() error {
 	if x.sim == nil {
 		return nil
@@ -69,7 +68,7 @@ func (x *Running) addDemoUsers() error {
 	return x.demoTrades()
 }
 
-// units returns n units of a currency.
+// units returns n whole units of a currency, in 10^-18.
 func units(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
 
 // demoFunds is the balance of a demo user in each currency, in whole units.
@@ -85,7 +84,7 @@ func (a *accountSide) doAll(cmds ...accounts.Command) error {
 	return nil
 }
 
-// demoIncome books staking income, listings and withdrawals for every user but the first.
+// demoIncome adds staking income, listings and withdrawals of every user but the first.
 func (a *accountSide) demoIncome(currency string) error {
 	for n := uint32(2); n <= demoUsers; n++ {
 		staked := accounts.Command{
@@ -104,8 +103,8 @@ func (a *accountSide) demoIncome(currency string) error {
 	return nil
 }
 
-// demoTrades makes each user from the third on buy a little of each simulated pair, from the user
-// before or from a maker with a better price.
+// demoTrades lets each user from the third on buy a little of each simulated pair, from the user before them or
+// from a maker with a better price.
 func (x *Running) demoTrades() error {
 	root := x.feed.Board().Load()
 	for _, p := range x.o.Sim.Pairs {
@@ -127,7 +126,7 @@ func (x *Running) demoTrades() error {
 				},
 				{Kind: engine.CancelAll, Pair: pair, Account: n},
 			} {
-				if err := x.front.users.Entry().Do(cmd); err != nil { // the market may refuse it
+				if err := x.front.users.Entry().Do(cmd); err != nil { // the market may refuse the order
 					return err
 				}
 			}
@@ -136,7 +135,7 @@ func (x *Running) demoTrades() error {
 	return nil
 }
 
-// demoLots returns an amount worth about ten smallest orders.
+// demoLots returns the lots of about ten smallest orders.
 func demoLots(in *engine.Instrument, ticks int64) int64 {
 	if !in.HasMinQuote {
 		return 1
@@ -148,7 +147,7 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 	return int64(lots.Lo)*10 + 1
 }
 
-// demoKey hands a key of the first user out once: it is in no file and no log.
+// demoKey creates a key of the first user and passes it on once. The private key is in no file and no log.
 func (x *Running) demoKey() error {
 	if x.o.DemoKey == nil {
 		return nil

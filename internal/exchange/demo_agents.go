@@ -13,7 +13,7 @@ const (
 	demoNative = 1_000
 	demoUSBI   = 10_000
 	demoTokens = 3
-	demoBuy    = 50 // of the pool's quote currency, each
+	demoBuy    = 50 // units of the pool's quote currency in each purchase
 )
 
 // fundDemoUser gives the first demo user its holdings in a new launchpad. It runs after the

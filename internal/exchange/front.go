@@ -31,10 +31,10 @@ import (
 type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
-	// clockHeld reports that a step of the machine's clock waits to be accepted.
+	// clockHeld reports whether the machine's clock has made a step that an operator must accept.
 	clockHeld func() bool
 
-	prices   *public.Market // its public routes
+	prices   *public.Market // serves the public routes
 	public   *edge.Server
 	internal *admin.Server
 	hub      *stream.Hub
@@ -44,21 +44,21 @@ type front struct {
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // error of a listener that ended unexpectedly
 
-	gate     sequencer.Gate // leads to the loop of Running
+	gate     sequencer.Gate // reference to the loop of Running
 	stage    atomic.Pointer[stage]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
-	progress atomic.Int64 // millionths of backfill and recovery; negative: none under way
+	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
 }
 
-// stage describes the phase to the handlers. It is immutable: a phase that has more to show
-// replaces it whole (enter).
+// stage is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
+// a whole (enter).
 type stage struct {
 	journal  *journal     // nil: nothing is stored, or the journal is not open yet
 	accounts *accountSide // nil: not recovered yet
-	running  *Running     // nil: no loop runs for clients yet
+	running  *Running     // nil: no loop serves clients yet
 }
 
-// Connections of the listeners when nothing else is configured and descriptors are not short.
+// Default limits of connections, used unless descriptors are short.
 const (
 	publicConnections   = edge.DefaultConns
 	internalConnections = admin.DefaultConns
@@ -69,7 +69,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
-	page, err := web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	page, description, err := pages(&b.o)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,20 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return f, f.makeInternal(b, room.internal)
+	return f, f.makeInternal(b, room.internal, description)
+}
+
+// pages returns the routes of the page and of the descriptions. With a driver there are none: they depend on
+// nothing, and take longer to make than the rest of a start.
+func pages(o *Options) (page edge.Resource, description admin.Resource, err error) {
+	if o.Machine.Driver != nil {
+		return func(*edge.Server) []*edge.Route { return nil }, func() []*edge.Route { return nil }, nil
+	}
+	if page, err = web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad); err != nil {
+		return nil, nil, err
+	}
+	routes, err := web.Internal()
+	return page, routes, err
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
@@ -122,11 +135,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	return err
 }
 
-func (f *front) makeInternal(b *base, connections int) error {
-	description, err := web.Internal()
-	if err != nil {
-		return err
-	}
+func (f *front) makeInternal(b *base, connections int, description admin.Resource) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
@@ -170,7 +179,7 @@ func commissions(list []Commission) (out []public.AssetCommission) {
 	return out
 }
 
-// machineNs returns the machine's time for the servers; nil: each has its own.
+// machineNs returns the clock of machine time for the servers; nil: each server uses its default.
 func (b *base) machineNs() func() int64 {
 	if b.o.Machine.Driver == nil {
 		return nil
@@ -204,7 +213,7 @@ func (f *front) listen(o *Options) error {
 	return nil
 }
 
-// watch serves a listener and passes on its error.
+// watch serves a listener and reports its error when it ends.
 func (f *front) watch(serve func(net.Listener) error, ln net.Listener) {
 	if err := serve(ln); err != nil {
 		f.failed <- err
@@ -225,7 +234,7 @@ func (f *front) shutdown(ctx context.Context) {
 	}
 }
 
-// enter shows another phase to the handlers.
+// enter makes the stage of another phase visible to the handlers.
 func (f *front) enter(s stage) {
 	f.stage.Store(&s)
 	if s.running == nil {
@@ -246,7 +255,7 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.public.Accepts(), f.internal.Accepts())
 }
 
-// status returns the fields of /api/status that server/public does not know.
+// status returns the fields of /api/status that only the exchange knows.
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
@@ -292,7 +301,7 @@ func (f *front) user(n engine.AccountID) (level int64, address string, ok bool) 
 	return int64(l), address, address != ""
 }
 
-// clockGate is the gate of the internal API, which also moves the clock.
+// clockGate is the engine for the internal API: the gate, and the setting of a virtual clock.
 type clockGate struct {
 	*sequencer.Gate
 	f *front

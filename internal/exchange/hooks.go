@@ -10,8 +10,8 @@ import (
 	"tickhive/server/public"
 )
 
-// Hooks change the options that Open passes to the servers; nil changes nothing. A test uses them
-// (exchangetest) to replace listeners and clocks and to inject faults between handlers and engine.
+// Hooks changes the options that Open passes to the servers; a nil member changes nothing. Tests use it
+// (exchangetest) to replace listeners and clocks, and to inject faults between handlers and engine.
 type Hooks struct {
 	Listen  func(address string) (net.Listener, error) // nil: TCP
 	Public  func(*edge.Options)
@@ -19,7 +19,7 @@ type Hooks struct {
 	Agents  func(*agents.Options)
 	Account func(*account.Options)
 	Admin   func(*admin.Options)
-	Store   func(*account.Store) // the accounts that the handlers reach
+	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
 }
 
 // hook calls fn unless it is nil, and returns the options.

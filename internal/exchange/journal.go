@@ -17,28 +17,28 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// recoverLook is the number of records between two looks at progress and cancellation.
+// recoverLook is the number of records after which recovery reports progress and checks for cancellation.
 const recoverLook = uint64(4096)
 
-// EngineLog returns the log of a data directory's market. The directory's lock protects it.
+// EngineLog returns the log of the market in a data directory. The directory's lock protects it.
 func EngineLog(path string) replica.LogDir {
 	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
 		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
 	}}
 }
 
-// journal is the durable side of the market: its log, and the writer that the loop appends with.
-// A nil journal stores nothing. Any goroutine may call failed, durable and makeDurable.
+// journal holds the log of the market and the writer through which the loop appends to it. A nil journal stores
+// nothing. Any goroutine may call failed, durable and makeDurable.
 type journal struct {
 	dir    replica.LogDir
 	log    *wal.Log
 	writer *sequencer.WALJournal
 
 	covered uint64        // position of the snapshot that the recovery used, 0 for none
-	skips   replica.Skips // records that the recovery left out
+	skips   replica.Skips // records that the recovery did not apply
 }
 
-// reportFunc reports an incident of the recovery.
+// reportFunc reports an incident that the recovery has found.
 type reportFunc func(format string, args ...any)
 
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
@@ -62,8 +62,8 @@ func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say
 	return j, nil
 }
 
-// replay is a journal that is being read: the market after the record at market.Pos, and a reader
-// of the records behind it. Owner: one goroutine.
+// replay is a recovery from the journal: the market after the record at market.Pos, and a reader of the
+// following records. Owner: one goroutine.
 type replay struct {
 	*journal
 	market   *replica.Replica
@@ -72,8 +72,8 @@ type replay struct {
 	progress func(done, total int64)
 }
 
-// load restores the market from the newest snapshot at or before limit, the position that the
-// accounts reflect: the accounts need the market's events after it.
+// load restores the market from the newest snapshot at or before limit. limit is the position that the accounts
+// reflect, because the accounts need the market's later events.
 func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay, error) {
 	r := &replay{journal: j, progress: func(int64, int64) {}}
 	j.skips = replica.Skips{}
@@ -111,7 +111,7 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 	return r, ExplainDamage(err)
 }
 
-// CollectSkips adds the records that the skips in a reader's log name.
+// CollectSkips adds the records that the Skip records in a reader's log name.
 func CollectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 	rd, err := open()
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	}
 }
 
-// end sets damaged snapshots aside, so that they are not counted as retained ones.
+// end renames damaged snapshots, so that they do not count as retained ones.
 func (r *replay) end() error {
 	r.covered = r.found.Meta.Seq
 	return r.found.SetAside(r.dir.FS, r.dir.Dir)
@@ -163,10 +163,10 @@ func (j *journal) failed() error {
 	return j.writer.Refused()
 }
 
-// durable waits until the journal is durable up to pos. If the sync policy leaves syncs to the
-// system, durable requests one. It waits for the disk and never for the loop, so the loop may wait
-// for its callers. During a bulk pos may not be written yet: EndBulk syncs it, and a directory
-// whose bulk does not end is begun over.
+// durable waits until the journal is durable up to pos. If the sync policy leaves syncs to the system, it
+// requests a sync. It waits for the disk and never for the loop, so the loop may wait for callers of durable.
+// During a bulk, pos may not be written yet: EndBulk will sync it, and a directory with an unfinished bulk is
+// begun again.
 func (j *journal) durable(pos uint64) error {
 	if j.writer.Durable() >= pos {
 		return nil
@@ -197,13 +197,13 @@ func (j *journal) close(last func() error) error {
 	return errors.Join(err, j.writer.Close())
 }
 
-// shortTail is the largest journal tail in bytes that a start replays without a final
-// snapshot: about ten thousand commands, 0.1 s. After a replay the streams know the book
-// changes again; after a snapshot they do not.
+// shortTail is the largest number of journal bytes after the last snapshot with which a stop takes no final
+// snapshot: about ten thousand commands, replayed in 0.1 s. After such a replay clients can resume book
+// streams, because the level changes are known again; after a snapshot they cannot.
 const shortTail = 1 << 20
 
-// lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any
-// more. It leaves a tail of at most shortTail bytes behind covered to the replay.
+// lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any more, unless at
+// most shortTail bytes of journal follow the position covered.
 func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 	if market.Pos == covered || j.log.BytesSince(covered) <= shortTail {
 		return nil

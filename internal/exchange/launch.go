@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// Launch brings an Opened exchange to Running on a separate goroutine, which owns everything that it
+// Launch takes an Opened exchange to Running on a separate goroutine. The goroutine owns everything that it
 // builds until Done is closed.
 type Launch struct {
 	ctx     context.Context // canceled by Stop
 	cancel  context.CancelFunc
 	done    chan struct{}
-	reached interface{ Stop(ctx context.Context) } // the last phase; valid once done is closed
+	reached interface{ Stop(ctx context.Context) } // the last phase that was reached; valid once done is closed
 	running *Running                               // nil if err is not
 	err     error
 }
@@ -68,8 +68,8 @@ func (l *Launch) Stop(ctx context.Context) {
 	}
 }
 
-// launchPanic is a panic during the start. The structures under construction may be half changed
-// and their locks held, so none of them is stopped in order, put into a snapshot or written again.
+// launchPanic is a panic during the start. What the start was building may be half changed and its locks may be
+// held. Therefore none of it is stopped in order, and none of it is written to a snapshot.
 type launchPanic struct {
 	value any
 	stack []byte

@@ -32,8 +32,8 @@ type base struct {
 	front *front
 }
 
-// Opened is an exchange with a locked data directory, an empty market and open listeners, which
-// answer 503 to everything but the early routes. Recover leads on; Stop ends it.
+// Opened is an exchange with a locked data directory, an empty market and open listeners, which answer 503
+// except on early routes. Recover leads to the next phase; Stop ends the exchange.
 type Opened struct{ *base }
 
 // Open locks the data directory, builds the handlers and opens the listeners.

@@ -22,8 +22,8 @@ import (
 	"tickhive/sim"
 )
 
-// Options configures an exchange. A zero value means what its comment says; the defaults
-// of accounts, launchpad and hive come from their packages.
+// Options configures an exchange. The comment of a member says what its zero value means. The packages
+// accounts, launchpad and hive define their own defaults.
 type Options struct {
 	Log      *slog.Logger   // nil: slog.Default
 	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
@@ -54,11 +54,11 @@ type Options struct {
 	Accounts    accounts.Options
 	Referral    accounts.Config // rates; they replace the stored ones
 	Sim         SimOptions
-	Launchpad   launchpad.Options // without Seed
-	Hive        hive.Options      // without Seed and GenesisNs
+	Launchpad   launchpad.Options // Seed is ignored
+	Hive        hive.Options      // Seed and GenesisNs are ignored
 
 	Machine Machine
-	Hooks   Hooks // of a test
+	Hooks   Hooks // for tests
 }
 
 // Machine is the machine that the exchange runs on. A zero value means the real one; a simulation
@@ -99,7 +99,7 @@ type PublicOptions struct {
 	Rate RateOptions
 
 	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures cover
+	PublicURL string // scheme and host that legacy signatures cover; Legacy needs it
 }
 
 // RateOptions limits the requests of one client.
@@ -169,6 +169,9 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
+	if o.Public.Legacy && o.Public.PublicURL == "" {
+		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
+	}
 	ask("accounts", o.Accounts.Validate())
 	ask("referral", o.Referral.Validate())
 	ask("launchpad", o.Launchpad.Validate())

@@ -26,8 +26,8 @@ type restored struct {
 	lastNs int64  // time of the command at pos
 }
 
-// Recovered is an exchange whose stores and market have the state that the last process left. No
-// loop runs. Start is the next phase; Stop ends it.
+// Recovered is an exchange whose stores and market have the state that the last process left. No loop runs.
+// Start leads to the next phase; Stop ends the exchange.
 type Recovered struct{ *restored }
 
 // Recover reads every log to its end. When ctx is canceled, it returns ctx's error. After an error
@@ -100,8 +100,9 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	return log, nil
 }
 
-// merge applies the records of the market's journal and of the accounts' log in the order in which
-// they were written: each record of the accounts names the position of the journal that it had seen.
+// merge applies the records of the market's journal and of the accounts' log in the order in which they were
+// written. Each record of the accounts names the position of the journal up to which the accounts had folded
+// the market's events.
 func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if r.journal == nil {
 		return nil
@@ -155,13 +156,13 @@ func (r *restored) logPoison(err error) error {
 	return err
 }
 
-// publish shows the recovered market.
+// publish publishes the recovered market.
 func (r *restored) publish() {
 	r.feed.Publish(max(r.clock.NowNs(), r.lastNs))
 	if manual, ok := r.clock.(*clock.Manual); ok {
 		manual.Set(max(r.lastNs, manual.NowNs()))
 		if r.sim != nil && r.sim.NextNs() < manual.NowNs() {
-			r.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
+			r.sim.Skip(manual.NowNs()) // its state is older than the clock, so the time in between is skipped
 		}
 	}
 	if !r.data.WasClean() {

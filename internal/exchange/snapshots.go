@@ -7,7 +7,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// snapshotCheckEvery is the time between two checks for a snapshot that is due.
+// snapshotCheckEvery is the time between two checks whether a snapshot is due.
 const snapshotCheckEvery = 200 * time.Millisecond
 
 // snapshots takes snapshots of the market by log size and by time, on a goroutine or by a driver.
@@ -47,7 +47,7 @@ func (x *Running) keepSnapshots() {
 	go s.run()
 }
 
-// run steps until end, and looks every snapshotCheckEvery when there is nothing to do.
+// run calls Step until end. When there is nothing to do, it waits snapshotCheckEvery.
 func (s *snapshots) run() {
 	ticker := time.NewTicker(snapshotCheckEvery)
 	defer ticker.Stop()
@@ -65,8 +65,8 @@ func (s *snapshots) run() {
 	}
 }
 
-// Step goes on with the snapshot under way, or begins one that is due. It stops after end was called,
-// once no snapshot is under way.
+// Step continues the pending snapshot, or begins one that is due. After end was called it stops when no
+// snapshot is pending.
 func (s *snapshots) Step() step.Progress {
 	if s.keeper.Step().Worked {
 		return step.Worked()
@@ -82,7 +82,7 @@ func (s *snapshots) Step() step.Progress {
 	}
 }
 
-// end waits for a snapshot under way and stops taking more.
+// end waits for the pending snapshot and stops further ones.
 func (s *snapshots) end() {
 	if s == nil {
 		return

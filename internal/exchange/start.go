@@ -9,7 +9,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Running is an exchange whose loop runs. Admit lets clients in; Stop ends it.
+// Running is an exchange whose loop runs. Admit admits clients; Stop ends the exchange.
 type Running struct {
 	*restored
 	loop      *sequencer.Loop
@@ -64,7 +64,7 @@ func (x *Running) populate() error {
 	return x.data.SetFilling(false)
 }
 
-// Admit lets clients in.
+// Admit makes the exchange serve clients.
 func (x *Running) Admit() {
 	x.front.admit()
 	x.log.Info("ready", "public", address(x.front.publicLn), "internal", address(x.front.internalLn),
@@ -88,7 +88,7 @@ func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateH
 // newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		// The accounts come first: a client that sees a trade also sees the settled balances.
+		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances.
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,

@@ -11,7 +11,7 @@ import (
 // connections, accepted requests are finished, the loop stops, the stores and the journal are
 // closed, and the directory records a clean end last.
 
-// halt ends the watch and the snapshots, which need the loop, then the loop.
+// halt ends the watch and the snapshots, which need the loop, and then the loop.
 func (x *Running) halt() {
 	x.watch.end()
 	x.snapshots.end()
@@ -21,7 +21,7 @@ func (x *Running) halt() {
 // Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
-	x.front.hub.Shutdown() // sockets first: they would outlive the listeners
+	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.shutdown(ctx)
 	x.halt()
 	x.end(x.lastSnapshot)

@@ -2,17 +2,17 @@ package fixed
 
 import "math/bits"
 
-// I128 is a signed 128-bit integer in two's complement: balances, fees and accruals
-// in 10^-18 of their currency.
+// I128 is a signed 128-bit integer in two's complement. Balances, fees and accruals are I128 in 10^-18 of their
+// currency.
 type I128 struct {
 	Hi int64
 	Lo uint64
 }
 
-// FromI64 widens v.
+// FromI64 converts v.
 func FromI64(v int64) I128 { return I128{v >> 63, uint64(v)} }
 
-// ToI128 returns a as a signed number; it panics above the signed range.
+// ToI128 converts a to a signed number. It panics when a is above the signed range.
 func (a U128) ToI128() I128 {
 	if a.Hi>>63 != 0 {
 		panic("BUG: fixed: U128 beyond I128")
@@ -20,7 +20,7 @@ func (a U128) ToI128() I128 {
 	return I128{int64(a.Hi), a.Lo}
 }
 
-// Add returns a + b; overflow panics.
+// Add returns a + b. It panics on overflow.
 func (a I128) Add(b I128) I128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), c)
@@ -38,7 +38,7 @@ func (a I128) Neg() I128 {
 	return I128{int64(hi), lo}
 }
 
-// Sub returns a - b; overflow panics.
+// Sub returns a - b. It panics on overflow.
 func (a I128) Sub(b I128) I128 { return a.Add(b.Neg()) }
 
 // Sign returns -1, 0 or +1.
@@ -63,7 +63,7 @@ func (a I128) Cmp(b I128) int {
 	return 1
 }
 
-// Abs returns the magnitude.
+// Abs returns the absolute value.
 func (a I128) Abs() U128 {
 	if a.Hi < 0 {
 		a = a.Neg()

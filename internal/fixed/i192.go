@@ -2,16 +2,15 @@ package fixed
 
 import "math/bits"
 
-// I192 is a signed 192-bit integer in two's complement, least significant word first: a
-// sum of money in 10^-18 of its currency. It cannot overflow by what the program adds to
-// it: a single term is an I128, below 2^127, and 2^64 of them stay below 2^191. That many
-// are 584 years of a billion additions a second.
+// I192 is a signed 192-bit integer in two's complement, least significant word first. It holds a sum of money
+// in 10^-18 of a currency. It cannot overflow in practice: a term is an I128, below 2^127, so it has room for
+// 2^64 terms, which are 584 years of a billion additions a second.
 type I192 struct{ W0, W1, W2 uint64 }
 
-// Wide returns a as a sum.
+// Wide converts an amount to a sum.
 func (a I128) Wide() I192 { return I192{a.Lo, uint64(a.Hi), uint64(a.Hi >> 63)} }
 
-// Wide returns a, so that amounts and sums have the same methods.
+// Wide returns a itself, so that amounts and sums have a method in common.
 func (a I192) Wide() I192 { return a }
 
 // Add returns a + b.
@@ -32,10 +31,10 @@ func (a I192) Sub(b I192) (s I192) {
 	return s
 }
 
-// Plus returns a + b for a single term.
+// Plus returns a + b for an I128.
 func (a I192) Plus(b I128) I192 { return a.Add(b.Wide()) }
 
-// Minus returns a - b for a single term.
+// Minus returns a - b for an I128.
 func (a I192) Minus(b I128) I192 { return a.Sub(b.Wide()) }
 
 // Neg returns -a.
@@ -63,10 +62,10 @@ func (a I192) Cmp(b I192) int {
 	return 1
 }
 
-// CmpTerm compares a with a single term, like Cmp.
+// CmpTerm compares a with an I128, like Cmp.
 func (a I192) CmpTerm(b I128) int { return a.Cmp(b.Wide()) }
 
-// Clamp returns the I128 nearest to a.
+// Clamp returns a, limited to the range of an I128.
 func (a I192) Clamp() I128 {
 	v := I128{int64(a.W1), a.W0}
 	switch {
@@ -78,7 +77,7 @@ func (a I192) Clamp() I128 {
 	return I128{1<<63 - 1, 1<<64 - 1}
 }
 
-// AppendI192 appends v units of 10^-digits, digits 0 to 38, as AppendI128 does.
+// AppendI192 appends v x 10^-digits like AppendI128; digits is 0 to 38.
 func AppendI192(dst []byte, v I192, digits int) []byte {
 	if v.Sign() < 0 {
 		dst, v = append(dst, '-'), v.Neg()
@@ -86,10 +85,11 @@ func AppendI192(dst []byte, v I192, digits int) []byte {
 	if v.W2 == 0 {
 		return AppendU128(dst, U128{v.W1, v.W0}, digits)
 	}
-	// 2^191 has 58 digits: the upper ones fit into 128 bits after one division by 10^19.
+	// 2^191 has 58 digits. After one division by 10^19, the upper digits fit into 128 bits.
 	q, low := v.divMod19()
 	text := appendPadded(AppendU128(nil, q, 0), low, 19)
-	text = append(text[:len(text)-19-2], text[len(text)-19:]...) // without the ".0" between them
+	// removes the ".0" that AppendU64 appended between the parts
+	text = append(text[:len(text)-19-2], text[len(text)-19:]...)
 	whole := len(text) - digits
 	dst = append(append(dst, text[:whole]...), '.')
 	if digits == 0 {
@@ -98,16 +98,17 @@ func AppendI192(dst []byte, v I192, digits int) []byte {
 	return append(dst, text[whole:]...)
 }
 
-// divMod19 returns the quotient and the remainder of v / 10^19, v positive: below 2^191 / 2^63.
+// divMod19 returns the quotient and the remainder of a / 10^19 for a >= 0. The quotient is below 2^191 / 2^63 =
+// 2^128.
 func (a I192) divMod19() (q U128, r uint64) {
 	d := Pow10[19]
-	_, r = bits.Div64(0, a.W2, d) // W2 < 2^63 < d: the first digit of the quotient is 0
+	_, r = bits.Div64(0, a.W2, d) // a.W2 < 2^63 < d, so the first digit of the quotient is 0
 	q.Hi, r = bits.Div64(r, a.W1, d)
 	q.Lo, r = bits.Div64(r, a.W0, d)
 	return q, r
 }
 
-// AppendShortest192 does the same as AppendShortest for a sum.
+// AppendShortest192 appends a sum like AppendShortest.
 func AppendShortest192(dst []byte, v I192, digits int) []byte {
 	return trimZeros(AppendI192(dst, v, digits))
 }

@@ -2,23 +2,22 @@ package fixed
 
 import "errors"
 
-// ErrSyntax is a text that is not `-?[0-9]{1,20}(\.[0-9]{1,18})?`
-// (docs/contract/market-data.md#decimals).
+// ErrSyntax reports a text that is not `-?[0-9]{1,20}(\.[0-9]{1,18})?` (docs/contract/market-data.md#decimals).
 var ErrSyntax = errors.New("not a decimal of the form -?[0-9]{1,20}(.[0-9]{1,18})?")
 
-// Scale is the unit of balances, fees, accruals and every Dec: 10^-18.
+// Scale is the number of decimals of balances, fees and accruals: their unit is 10^-18.
 const Scale = 18
 
-// Bounds of the form.
+// Limits of the form of a decimal.
 const (
 	maxWhole = 20
-	maxText  = maxWhole + 1 + Scale // without the sign
-	// safeDigits is the number of digits that always fit uint64.
+	maxText  = maxWhole + 1 + Scale // most characters of a decimal, without its sign
+	// safeDigits is the number of digits that fit into a uint64 whatever they are.
 	safeDigits = 19
 )
 
-// Parse reads a decimal exactly as units of 10^-18. Every text of the form fits
-// (at most 10^38 < 2^127).
+// Parse reads a decimal exactly, in units of 10^-18. Every valid text fits, because it is at most 10^38 <
+// 2^127.
 func Parse(s string) (I128, error) {
 	m, err := scan(s)
 	if err != nil {
@@ -27,8 +26,8 @@ func Parse(s string) (I128, error) {
 	return m.value(), nil
 }
 
-// ParseUnits reads a decimal as whole units of 10^-digits: Parse and Units at once, without the
-// division that Units needs.
+// ParseUnits reads a decimal in units of 10^-digits. It returns the same as Parse and Units, but without the
+// division of Units.
 func ParseUnits(s string, digits int) (units int64, exact, fits bool, err error) {
 	m, err := scan(s)
 	if err != nil {
@@ -56,15 +55,14 @@ func ParseUnits(s string, digits int) (units int64, exact, fits bool, err error)
 	return units, true, true, nil
 }
 
-// mantissa holds a decimal as written: its digits as one number, of which the last fraction digits
-// are behind the point.
+// mantissa is a decimal as written: all digits as one integer, and the number of digits after the point.
 type mantissa struct {
 	digits   U128
 	fraction int
-	negative bool // has a sign; the value may be zero
+	negative bool // the text has a sign, also when the value is zero
 }
 
-// scan reads the form.
+// scan parses the text of a decimal and checks its form.
 func scan(s string) (m mantissa, err error) {
 	if m.negative = len(s) > 0 && s[0] == '-'; m.negative {
 		s = s[1:]
@@ -100,9 +98,9 @@ func scan(s string) (m mantissa, err error) {
 	return m, nil
 }
 
-// value returns the units of 10^-18.
+// value returns the decimal in units of 10^-18.
 func (m *mantissa) value() I128 {
-	u, _ := m.digits.MulCheck(Pow10[Scale-m.fraction]) // at most 38 digits: below 2^127
+	u, _ := m.digits.MulCheck(Pow10[Scale-m.fraction]) // cannot overflow: at most 38 digits, below 2^127
 	if m.negative {
 		return u.ToI128().Neg()
 	}
@@ -114,9 +112,8 @@ func (a U128) times10(digit byte) U128 {
 	return m.Add(U128{Lo: uint64(digit)})
 }
 
-// Units converts a value of 10^-18 to whole units of 10^-digits. exact is false when
-// digits beyond the unit are not zero (off tick, off lot), fits is false when the
-// result is outside int64.
+// Units converts v, in units of 10^-18, to units of 10^-digits. exact is false when v has further digits that
+// are not zero (off tick, off lot). fits is false when the result is outside int64.
 func Units(v I128, digits int) (units int64, exact, fits bool) {
 	q, r := v.Abs().DivMod64(Pow10[Scale-digits])
 	if r != 0 {

@@ -6,7 +6,7 @@ import "github.com/cockroachdb/apd/v3"
 // (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
-// DivHalfEven64 returns a / d rounded half even; d == 0 panics.
+// DivHalfEven64 returns a / d rounded half to even. It panics when d is 0.
 func (a U128) DivHalfEven64(d uint64) U128 {
 	q, r := a.DivMod64(d)
 	if rest := d - r; r > rest || r == rest && q.Lo&1 == 1 {
@@ -15,8 +15,8 @@ func (a U128) DivHalfEven64(d uint64) U128 {
 	return q
 }
 
-// PercentChangeHalfEven returns (now - then) / then x 100 in units of 10^-8, rounded half even:
-// what a price has moved. then <= 0 gives 0. Prices are int64, so that nothing overflows.
+// PercentChangeHalfEven returns (now - then) / then x 100 in units of 10^-8, rounded half to even: the change
+// of a price in per cent. It returns 0 when then <= 0. The arguments are int64, so nothing overflows.
 func PercentChangeHalfEven(now, then int64) I128 {
 	if then <= 0 {
 		return I128{}
@@ -34,8 +34,8 @@ func PercentChangeHalfEven(now, then int64) I128 {
 	return v
 }
 
-// AveragePriceHalfEven returns total / amount as a price in units of 10^-8, rounded half even:
-// total in units of 10^-(digitsPrice+digitsAmount), amount in 10^-digitsAmount and not 0.
+// AveragePriceHalfEven returns total / amount as a price in units of 10^-8, rounded half to even. total is in
+// units of 10^-(digitsPrice+digitsAmount), amount in 10^-digitsAmount and not 0.
 func AveragePriceHalfEven(total, amount U128, digitsPrice int) U128 {
 	ctx := apd.Context{
 		Precision: 60, MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent,
@@ -44,7 +44,7 @@ func AveragePriceHalfEven(total, amount U128, digitsPrice int) U128 {
 	var q, num, den apd.Decimal
 	setU128(&num, total, -int32(digitsPrice))
 	setU128(&den, amount, 0)
-	// Rounding once: the integer part first, then what is left against half the divisor.
+	// Round only once: compute the integer part, then compare the remainder with half of the divisor.
 	num.Exponent += QuotientDigits
 	var rest apd.Decimal
 	if _, err := ctx.QuoInteger(&q, &num, &den); err != nil {
@@ -73,7 +73,7 @@ func setU128(d *apd.Decimal, v U128, exponent int32) {
 	d.Exponent = exponent
 }
 
-// getU128 reads a non-negative integer.
+// getU128 converts a non-negative integer.
 func getU128(d *apd.Decimal) U128 {
 	v := new(apd.BigInt).Set(&d.Coeff)
 	for e := d.Exponent; e > 0; e-- {

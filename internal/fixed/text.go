@@ -2,8 +2,8 @@ package fixed
 
 import "strconv"
 
-// AppendU64 appends v units of 10^-digits as fixed-point text: exactly digits
-// fractional digits, at least one (docs/contract/market-data.md#decimals).
+// AppendU64 appends v x 10^-digits as text with exactly digits decimals, or one when digits is 0
+// (docs/contract/market-data.md#decimals).
 func AppendU64(dst []byte, v uint64, digits int) []byte {
 	if digits == 0 {
 		return append(strconv.AppendUint(dst, v, 10), '.', '0')
@@ -13,7 +13,7 @@ func AppendU64(dst []byte, v uint64, digits int) []byte {
 	return appendPadded(dst, v%p, digits)
 }
 
-// AppendI64 does the same as AppendU64 for a signed number; zero never has a sign.
+// AppendI64 appends a signed number like AppendU64. Zero never has a sign.
 func AppendI64(dst []byte, v int64, digits int) []byte {
 	if v < 0 {
 		return AppendU64(append(dst, '-'), uint64(-v), digits)
@@ -21,7 +21,7 @@ func AppendI64(dst []byte, v int64, digits int) []byte {
 	return AppendU64(dst, uint64(v), digits)
 }
 
-// AppendU128 appends v units of 10^-digits, digits 0 to 38.
+// AppendU128 appends v x 10^-digits like AppendU64; digits is 0 to 38.
 func AppendU128(dst []byte, v U128, digits int) []byte {
 	if v.Hi == 0 && digits < 20 {
 		return AppendU64(dst, v.Lo, digits)
@@ -57,7 +57,7 @@ func AppendU128(dst []byte, v U128, digits int) []byte {
 	return append(dst, text[whole:]...)
 }
 
-// AppendI128 does the same as AppendU128 for a signed number.
+// AppendI128 appends a signed number like AppendU128.
 func AppendI128(dst []byte, v I128, digits int) []byte {
 	if v.Sign() < 0 {
 		dst = append(dst, '-')
@@ -65,8 +65,8 @@ func AppendI128(dst []byte, v I128, digits int) []byte {
 	return AppendU128(dst, v.Abs(), digits)
 }
 
-// AppendShortest appends v units of 10^-digits with trailing zeros dropped and at
-// least one fractional digit: 0.001, 10.0, 0.0.
+// AppendShortest appends v x 10^-digits without trailing zeros, but with at least one decimal: 0.001, 10.0,
+// 0.0.
 func AppendShortest(dst []byte, v I128, digits int) []byte {
 	return trimZeros(AppendI128(dst, v, digits))
 }

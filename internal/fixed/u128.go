@@ -2,10 +2,10 @@ package fixed
 
 import "math/bits"
 
-// U128 is an unsigned 128-bit integer; the unit is its holder's. The zero value is 0.
+// U128 is an unsigned 128-bit integer. Its unit depends on its use. The zero value is 0.
 type U128 struct{ Hi, Lo uint64 }
 
-// FromU64 widens v.
+// FromU64 converts v.
 func FromU64(v uint64) U128 { return U128{Lo: v} }
 
 // Mul64 returns the exact product a x b.
@@ -14,8 +14,8 @@ func Mul64(a, b uint64) U128 {
 	return U128{hi, lo}
 }
 
-// Add returns a + b; a carry out of 128 bits panics, because every sum in the program is
-// bounded well below it by the limits on single terms (docs/internals/bounds.md).
+// Add returns a + b. It panics on a carry out of 128 bits: the limits of single terms keep every sum in the
+// program far below 2^128 (docs/internals/bounds.md).
 func (a U128) Add(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, c := bits.Add64(a.Hi, b.Hi, c)
@@ -25,7 +25,7 @@ func (a U128) Add(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// Sub returns a - b; b > a panics.
+// Sub returns a - b. It panics when b > a.
 func (a U128) Sub(b U128) U128 {
 	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
 	hi, c := bits.Sub64(a.Hi, b.Hi, c)
@@ -35,7 +35,7 @@ func (a U128) Sub(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// SubFloor returns a - b, 0 where b > a.
+// SubFloor returns a - b, or 0 when b > a.
 func (a U128) SubFloor(b U128) U128 {
 	if a.Less(b) {
 		return U128{}
@@ -57,7 +57,7 @@ func (a U128) SubWrap(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// AddSat returns a + b, or the largest U128 where that is beyond it.
+// AddSat returns a + b, or the largest U128 when the sum is larger.
 func (a U128) AddSat(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, c := bits.Add64(a.Hi, b.Hi, c)
@@ -84,15 +84,15 @@ func (a U128) Less(b U128) bool { return a.Hi < b.Hi || (a.Hi == b.Hi && a.Lo < 
 // IsZero reports a == 0.
 func (a U128) IsZero() bool { return a.Hi|a.Lo == 0 }
 
-// DivMod64 returns the floor of a / d and the remainder; d == 0 panics.
+// DivMod64 returns the quotient, rounded down, and the remainder of a / d. It panics when d is 0.
 func (a U128) DivMod64(d uint64) (q U128, r uint64) {
 	q.Hi, r = a.Hi/d, a.Hi%d
 	q.Lo, r = bits.Div64(r, a.Lo, d)
 	return q, r
 }
 
-// DivMod returns the floor of a / d and the remainder; d == 0 panics. Shift and subtract:
-// for settlement and tests, not for hot paths.
+// DivMod returns the quotient, rounded down, and the remainder of a / d. It panics when d is 0. It shifts and
+// subtracts, so it is slow: settlement and tests use it, hot paths must not.
 func (a U128) DivMod(d U128) (q, r U128) {
 	if d.Hi == 0 {
 		q, lo := a.DivMod64(d.Lo)
@@ -115,7 +115,7 @@ func (a U128) DivMod(d U128) (q, r U128) {
 	return q, r
 }
 
-// Lsh1 returns a << 1; the top bit is dropped.
+// Lsh1 returns a << 1 without the top bit.
 func (a U128) Lsh1() U128 { return U128{a.Hi<<1 | a.Lo>>63, a.Lo << 1} }
 
 func (a U128) bit(i int) bool {
@@ -125,7 +125,7 @@ func (a U128) bit(i int) bool {
 	return a.Lo>>i&1 == 1
 }
 
-// MulCheck returns a x b and reports whether it fits into 128 bits.
+// MulCheck returns a x b. The second result reports whether the product fits into 128 bits.
 func (a U128) MulCheck(b uint64) (U128, bool) {
 	hi1, lo := bits.Mul64(a.Lo, b)
 	over, hi2 := bits.Mul64(a.Hi, b)
@@ -133,7 +133,7 @@ func (a U128) MulCheck(b uint64) (U128, bool) {
 	return U128{hi, lo}, over == 0 && c == 0
 }
 
-// Pow10 holds 10^0 to 10^19, all that fit into a uint64.
+// Pow10 holds 10^0 to 10^19, all powers that fit into a uint64.
 var Pow10 = func() (p [20]uint64) {
 	p[0] = 1
 	for i := 1; i < len(p); i++ {

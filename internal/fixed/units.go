@@ -8,12 +8,12 @@ type UnitsResult uint8
 // The results of TextUnits.
 const (
 	UnitsExact   UnitsResult = iota
-	UnitsOff                 // digits beyond the unit are not zero
-	UnitsTooMany             // beyond int64
+	UnitsOff                 // the value has further digits that are not zero
+	UnitsTooMany             // the value is outside int64
 )
 
-// TextUnits converts the text of a decimal, whose form is checked, to whole units of 10^-digits.
-// negative reports the sign, even when the value does not fit. It panics for another text.
+// TextUnits converts the text of a decimal to units of 10^-digits. negative reports the sign, even when the
+// value does not fit. The form must have been checked: any other text panics.
 func TextUnits(text []byte, digits int) (v int64, negative bool, res UnitsResult) {
 	v, exact, fits, err := ParseUnits(unsafe.String(unsafe.SliceData(text), len(text)), digits)
 	switch {
@@ -27,8 +27,8 @@ func TextUnits(text []byte, digits int) (v int64, negative bool, res UnitsResult
 	return v, text[0] == '-' && (v != 0 || res != UnitsExact), res
 }
 
-// MustText returns the exact value of a decimal of checked form, in 10^-18. It panics for
-// another text.
+// MustText returns the exact value of a decimal in units of 10^-18. The form must have been checked: any other
+// text panics.
 func MustText(text []byte) I128 {
 	d, err := Parse(unsafe.String(unsafe.SliceData(text), len(text)))
 	if err != nil {

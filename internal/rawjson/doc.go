@@ -5,10 +5,10 @@ package rawjson
 
 import "encoding/json"
 
-// Absent reports whether a value is missing or null; null counts as missing.
+// Absent reports whether a value is missing or null.
 func Absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// Text returns the value of a JSON string; ok is false for any other value.
+// Text returns the decoded value of a JSON string; ok is false for any other value.
 func Text(raw []byte) (text string, ok bool) {
 	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil
 	return text, ok

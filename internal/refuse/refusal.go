@@ -35,9 +35,8 @@ func Later(seconds int64, format string, args ...any) *Refusal {
 	return New(Unavailable, "", format, args...).After(seconds)
 }
 
-// Unknown returns the refusal of a change that was written but that the disk did not confirm: the
-// next start may or may not find it. what is the subject of the message, the change; then
-// describes how the client finds out.
+// Unknown returns the refusal of a change that was written but not confirmed by the disk: the next start may or
+// may not find it. what is the subject of the message: the change. then tells the client how to find out.
 func Unknown(what, then string) *Refusal {
 	return New(OutcomeUnknown, "", "%s may have been recorded: the disk did not confirm the write. "+
 		"When the exchange takes changes again, %s", what, then)

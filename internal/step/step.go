@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Never is the NextNs of a component that time alone gives no work.
+// Never is the NextNs of a component that has no work by time alone.
 const Never = int64(math.MaxInt64)
 
-// longest bounds Wait, so that a clock that is set is noticed.
+// longest limits Wait, so that a clock that is set forward is noticed.
 const longest = time.Hour
 
 // Stepper is a component that a scheduler drives.
 type Stepper interface{ Step() Progress }
 
-// Driver steps components in place of their goroutines. A component without a driver, nil, has a
-// goroutine of its own.
+// Driver calls the steps of components that would otherwise have a goroutine each. A nil Driver means that they
+// have their goroutines.
 type Driver interface {
-	// Drive adds a component: the driver calls its Step until one returns Stopped.
+	// Drive adds a component. The driver calls its Step until Step returns Stopped.
 	Drive(name string, s Stepper)
-	// Wait receives from c. The driver steps the components meanwhile.
+	// Wait receives from c. Meanwhile the driver calls the steps of its components.
 	Wait(c <-chan struct{})
 }
 
-// Wait receives from c, by the driver if there is one.
+// Wait receives from c. It calls d.Wait unless d is nil.
 func Wait(d Driver, c <-chan struct{}) {
 	if d != nil {
 		d.Wait(c)
@@ -34,17 +34,16 @@ func Wait(d Driver, c <-chan struct{}) {
 
 // Progress is the outcome of one Step.
 type Progress struct {
-	// Worked: the step did something, so that the next one may have work at once.
+	// Worked reports that the step did something, so the next step may have work at once.
 	Worked bool
-	// Stopped: no later step has any work.
+	// Stopped reports that no later step will have work.
 	Stopped bool
-	// NextNs is the time from which the next step has work, Unix ns, by the clock of the
-	// component. Work that arrives from outside may come earlier. It counts only when the step
-	// neither worked nor stopped.
+	// NextNs is the time at which the next step has work, Unix ns by the component's clock, unless work arrives
+	// earlier. It is valid only when the step neither worked nor stopped.
 	NextNs int64
 }
 
-// Idle returns the Progress of a step without work, which has none until something arrives.
+// Idle returns the Progress of a component that has no work until something arrives.
 func Idle() Progress { return Progress{NextNs: Never} }
 
 // Worked returns the Progress of a step that did something.
@@ -58,5 +57,5 @@ func (p Progress) Wait(nowNs int64) time.Duration {
 	if d := p.NextNs - nowNs; d > 0 {
 		return min(longest, time.Duration(d))
 	}
-	return longest // the difference is beyond int64
+	return longest // the difference overflowed int64
 }

@@ -14,7 +14,7 @@ import (
 
 // Page is one Markdown file of the tree.
 type Page struct {
-	Path    string // from the root, with slashes
+	Path    string // path from the root, with slashes
 	Lines   []string
 	anchors map[string]bool
 }
@@ -27,8 +27,8 @@ var (
 	docRef   = regexp.MustCompile(`docs/[A-Za-z0-9_./-]+\.md(?:#[A-Za-z0-9_-]+)?`)
 )
 
-// ParsePage makes a Page of a Markdown text. Fenced and indented code is left out: it has
-// neither links nor words of ours.
+// ParsePage returns the Page of a Markdown text, without fenced and indented code, which contains neither links
+// nor prose.
 func ParsePage(name, text string) *Page {
 	p := &Page{Path: name, anchors: map[string]bool{}}
 	fenced, blank := false, true
@@ -52,7 +52,7 @@ func ParsePage(name, text string) *Page {
 	return p
 }
 
-// addAnchor numbers a repeated one as the forges do.
+// addAnchor adds an anchor. A repeated one gets a number, as on GitHub.
 func (p *Page) addAnchor(name string) {
 	unique := name
 	for i := 1; p.anchors[unique]; i++ {
@@ -61,7 +61,7 @@ func (p *Page) addAnchor(name string) {
 	p.anchors[unique] = true
 }
 
-// slug returns the anchor that a forge gives a heading.
+// slug returns the anchor of a heading, as on GitHub.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -81,7 +81,7 @@ type Tree struct {
 	Pages map[string]*Page // by path
 }
 
-// Links reports relative links and anchors of a page that lead nowhere.
+// Links reports relative links and anchors of a page whose target does not exist.
 func (t *Tree) Links(p *Page) (out []string) {
 	for i, line := range p.Lines {
 		for _, m := range mdLink.FindAllStringSubmatch(mdCode.ReplaceAllString(line, ""), -1) {
@@ -102,7 +102,7 @@ func (t *Tree) Links(p *Page) (out []string) {
 	return out
 }
 
-// References reports docs/...#anchor in the comments of a Go file that lead nowhere.
+// References reports references docs/...#anchor in the comments of a Go file whose target does not exist.
 func (t *Tree) References(f *File) (out []string) {
 	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
@@ -117,7 +117,7 @@ func (t *Tree) References(f *File) (out []string) {
 	return out
 }
 
-// namedPages are the pages that say which file of the code does what.
+// namedPages lists the pages that name files and declarations of the code.
 var namedPages = []string{"ARCHITECTURE.md", "docs/internals/", "docs/operating.md"}
 
 var (
@@ -126,8 +126,8 @@ var (
 	anyFile = regexp.MustCompile(`^[a-z0-9_]+\.(go|md)$`)
 )
 
-// CodePaths reports code spans of a page such as `engine/loop.go:run` that name a file or a
-// declaration that is not there. A name without a folder is in the folder before it on the line.
+// CodePaths reports code spans of a page, such as `engine/loop.go:run`, that name a file or a declaration that
+// does not exist. A name without a folder belongs to the last folder named on the line.
 func (t *Tree) CodePaths(p *Page) (out []string) {
 	if !slices.ContainsFunc(namedPages, func(prefix string) bool { return strings.HasPrefix(p.Path, prefix) }) {
 		return nil
@@ -142,7 +142,7 @@ func (t *Tree) CodePaths(p *Page) (out []string) {
 			dir = path.Dir(name)
 			text, err := os.ReadFile(filepath.Join(t.Root, name))
 			switch {
-			case name == "doc.go", name == "meta.json": // of every folder, of a data directory
+			case name == "doc.go", name == "meta.json": // doc.go is in every folder, meta.json in a data directory
 			case err != nil:
 				out = append(out, fmt.Sprintf("%s:%d: there is no %s", p.Path, i+1, name))
 			case m[2] != "" && !regexp.MustCompile(fmt.Sprintf(mdDecl, m[2])).Match(text):
@@ -153,7 +153,7 @@ func (t *Tree) CodePaths(p *Page) (out []string) {
 	return out
 }
 
-// resolve says what is wrong with a reference, "" when nothing is.
+// resolve returns what is wrong with a reference, "" when it is valid.
 func (t *Tree) resolve(file, anchor string) string {
 	page := t.Pages[file]
 	switch {

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// Part is one work of others that the program contains: a linked Go module or a vendored
-// file that the market page loads.
+// Part is a work by others that the program contains: a linked Go module, or a vendored file of the market
+// page.
 type Part struct {
 	Name, Version string
-	Texts         []string // licence and notice texts, whole
+	Texts         []string // complete texts of licences and notices
 }
 
-// vendored are the front-end files of others. Witness is a text of the first file that
-// names the version, so that a replaced file needs a new row here.
+// vendored lists the vendored front-end files. Witness is a text in the first file that contains the version,
+// so that replacing the file requires a new row.
 var vendored = []struct {
 	name, version, witness string
 	files, licences        []string
@@ -41,17 +41,18 @@ var vendored = []struct {
 	},
 }
 
-// licenceFile matches the names of files that state a licence. ftl.txt is the FreeType
-// licence, one of the two that golang/freetype leaves the choice of.
+// licenceFile matches the names of licence files. ftl.txt is the FreeType licence, one of two between which
+// golang/freetype lets users choose.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)[^/]*$|^licenses/ftl\.txt$`)
 
-// Parts lists everything of others that cmd/tickhive contains, modules first, each with
-// its licence texts. It asks the go command, so modules must be in its cache.
+// Parts returns all works by others that cmd/tickhive contains, modules first, with their licence texts. It
+// runs the go command, which must have the modules in its cache.
 func Parts(root string) ([]Part, error) {
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}",
 		"./cmd/tickhive")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // the same list on every machine
+	// fixed, so that the list is the same on every machine
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64")
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
@@ -109,7 +110,7 @@ func appendVendored(parts []Part, root string) ([]Part, error) {
 	return parts, nil
 }
 
-// licences reads the licence texts of a module; one without any is an error.
+// licences returns the licence texts of a module, or an error when it has none.
 func licences(dir string) (texts []string, err error) {
 	for _, pattern := range []string{"*", "licenses/*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -137,7 +138,7 @@ func licences(dir string) (texts []string, err error) {
 	return texts, nil
 }
 
-// Notices writes THIRD_PARTY_NOTICES: a table of the parts, then each licence text once.
+// Notices returns the text of THIRD_PARTY_NOTICES: a table of the parts, then each licence text once.
 func Notices(parts []Part) []byte {
 	number := map[[sha256.Size]byte]int{}
 	var table, texts bytes.Buffer
@@ -159,7 +160,7 @@ func Notices(parts []Part) []byte {
 		texts.String())
 }
 
-// tidyText drops what differs between systems: line ends, blanks at line ends.
+// tidyText removes differences between systems: carriage returns and blanks at line ends.
 func tidyText(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i := range lines {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// exactFolders hold values that must be exact: no floats.
+// exactFolders lists the folders whose numbers must be exact, so that floats are forbidden.
 var exactFolders = []string{
 	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "sim",
 	"internal/entry", "server",
 }
 
-// Floats reports floating point where values must be exact. Statistics of a market (sim/stats) and
-// Prometheus metrics decide nothing.
+// Floats reports floating-point numbers where numbers must be exact. Exempt are statistics of a market
+// (sim/stats) and Prometheus metrics, because nothing depends on them.
 func Floats(f *File) []string {
 	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats", "server/servertest") ||
 		f.Path == "server/admin/metrics.go" {
@@ -37,13 +37,13 @@ func Floats(f *File) []string {
 	return out
 }
 
-// wholeLiteral reports literals such as 1e9, which are integers in a short spelling.
+// wholeLiteral reports whether a literal such as 1e9 is an integer.
 func wholeLiteral(s string) bool {
 	return strings.ContainsAny(s, "eE") && !strings.ContainsAny(s, ".-pPxX")
 }
 
-// Clocks reports reads of the machine's time outside of clock, cmd, bench, the developers'
-// tools, the shells of server and client, and tests.
+// Clocks reports reads of the machine's time outside of the folders that may read it: clock, cmd, bench, the
+// developers' tools, the shells of server and client, and tests.
 func Clocks(f *File) []string {
 	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy", "internal/devtools") ||
 		under(f.Dir, "server") && shell(f) {
@@ -52,7 +52,7 @@ func Clocks(f *File) []string {
 	return calls(f, "time", "reads the machine's clock", "Now", "Since", "Until")
 }
 
-// Sleeps reports waiting by the machine's clock in tests.
+// Sleeps reports tests that wait for machine time to pass.
 func Sleeps(f *File) []string {
 	if !f.Test {
 		return nil
@@ -60,7 +60,7 @@ func Sleeps(f *File) []string {
 	return calls(f, "time", "waits by the machine's clock", "Sleep")
 }
 
-// calls reports uses of functions of an imported package.
+// calls reports calls of functions of an imported package.
 func calls(f *File, pkg, what string, names ...string) []string {
 	local := ""
 	for name, p := range f.imports() {
@@ -86,13 +86,13 @@ func calls(f *File, pkg, what string, names ...string) []string {
 	return out
 }
 
-// shell reports that a file is the thin goroutine around something pure.
+// shell reports whether a file may start goroutines and wait: it is the shell around pure code.
 func shell(f *File) bool {
 	if under(f.Dir, "engine/sequencer", "internal/durable", "server/stream", "server/servertest", "internal/exchange") {
-		return true // packages that are shells
+		return true // every file of these packages is a shell
 	}
 	if under(f.Dir, "engine") {
-		return false // pure, as a package
+		return false // a pure package
 	}
 	base := strings.TrimSuffix(path.Base(f.Path), ".go")
 	for _, prefix := range []string{
@@ -120,8 +120,8 @@ func Goroutines(f *File) []string {
 	return out
 }
 
-// lockFree reports whether readers go through a file: views, the public routes and what the edge
-// does for each of them.
+// lockFree reports whether requests for public data pass through a file: views, public routes, and the part of
+// the edge that runs for each request.
 func lockFree(f *File) bool {
 	switch f.Dir {
 	case "marketdata", "aggregator", "server/public", "server/encode":
@@ -136,7 +136,7 @@ func lockFree(f *File) bool {
 	return false
 }
 
-// Locks reports locks and channels on the read path.
+// Locks reports locks and channels in lockFree files.
 func Locks(f *File) []string {
 	if !lockFree(f) {
 		return nil
@@ -155,7 +155,7 @@ func Locks(f *File) []string {
 	return out
 }
 
-// Globals reports package variables that guard or count something: state has an owner.
+// Globals reports package variables that are locks or counters, because state must have an owner.
 func Globals(f *File) []string {
 	if f.Test {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Docs reports exported identifiers without a comment. Methods of unexported types, and
-// those that implement a known interface, speak for themselves.
+// Docs reports exported identifiers without a comment. Methods of unexported types need none, and neither do
+// methods that implement a well-known interface.
 func Docs(f *File) []string {
 	if f.Test || verbatim(f) || f.AST.Name.Name == "main" && !strings.HasSuffix(f.Path, "doc.go") {
 		return nil
@@ -46,7 +46,7 @@ func Docs(f *File) []string {
 // is measured against.
 func verbatim(f *File) bool { return under(f.Dir, "bench/limits/floor") }
 
-// wellKnown are methods whose meaning an interface of the standard library fixes.
+// wellKnown holds the methods whose meaning an interface of the standard library defines.
 var wellKnown = map[string]bool{
 	"String": true, "Error": true, "Unwrap": true, "Is": true, "Len": true, "Less": true,
 	"Swap": true,

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// domains decide and know nothing of HTTP and JSON; encoders of the server do.
+// domains lists the folders that must not know HTTP and JSON; the encoders of the server do.
 var domains = []string{"engine", "marketdata", "accounts", "launchpad", "hive"}
 
-// httpStatuses are the statuses of errors that the contract uses (docs/contract/errors.md).
+// httpStatuses lists the error statuses of the contract (docs/contract/errors.md).
 var httpStatuses = []string{
 	"400", "401", "403", "404", "405", "406", "408", "409", "411", "413", "414", "415", "417", "422", "429", "431",
 	"500", "501", "502", "503", "504", "505",
 }
 
-// Statuses reports HTTP in a domain: an import, or an integer that is a status. Named
-// constants are limits of the domain.
+// Statuses reports HTTP in a domain: an import of net/http, or a literal integer that is a status. A named
+// constant is a limit of the domain and no status.
 func Statuses(f *File) []string {
 	if f.Test || under(f.Dir, "engine/enginetest") || !under(f.Dir, domains...) {
 		return nil

@@ -4,8 +4,9 @@ import "strings"
 
 const module = "tickhive/"
 
-// mayImport is the direction of imports: what a folder may use of this module. The longest
-// matching folder counts. A folder of internal without a row is always allowed.
+// mayImport lists, for each folder, the folders of this module that its packages may import. A package belongs
+// to the longest folder that contains it. Packages of internal without their own row may be imported by every
+// folder except client.
 var mayImport = map[string][]string{
 	"internal":            {},
 	"internal/entry":      {"accounts", "engine", "marketdata"},
@@ -14,6 +15,7 @@ var mayImport = map[string][]string{
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 	},
+	"internal/vopr":    {"engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange"},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
@@ -52,13 +54,14 @@ var mayImport = map[string][]string{
 	},
 }
 
-// pure are folders that must not use what does I/O or reads a clock, although it is internal.
+// pure lists folders that must not import packages that do I/O or read a clock, although every folder may
+// import internal packages.
 var pure = map[string][]string{
 	"engine":        {"internal/wal", "internal/vfs", "internal/clock"},
 	"accounts/auth": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
-// folderOf returns the folder of mayImport that a package belongs to, empty for none.
+// folderOf returns the folder of mayImport to which a package belongs, empty for none.
 func folderOf(dir string) (folder string) {
 	for in := range mayImport {
 		if under(dir, in) && len(in) > len(folder) {
@@ -68,8 +71,8 @@ func folderOf(dir string) (folder string) {
 	return folder
 }
 
-// Imports reports imports against the arrows. Tests may look at more, but a client knows
-// nothing of ours but itself in its own files, and bench never imports server.
+// Imports reports imports that mayImport does not list. Tests may import everything, except that tests of bench
+// must not import server. client imports nothing of this module.
 func Imports(f *File) []string {
 	folder := folderOf(f.Dir)
 	allowed := mayImport[folder]

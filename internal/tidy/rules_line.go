@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns is the length of a line, a tab counted as four.
+// maxColumns is the largest length of a line. A tab counts as four characters.
 const maxColumns = 120
 
-// structTag matches a struct tag at the end of a line. It is not counted, because Go has no way to
-// break it.
+// structTag matches a struct tag at the end of a line. It does not count, because Go cannot break it.
 var structTag = regexp.MustCompile("`[a-z]+:\"[^`]*`( //.*)?$")
 
 // LongLines reports lines beyond maxColumns.

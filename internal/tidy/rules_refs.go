@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// oldRef matches a reference that no test can follow: a section number, or the bare name of a
-// page. A comment names a place as docs/contract/errors.md#codes, which References resolves.
+// oldRef matches a reference that References cannot check: a section number, or the name of a page without a
+// folder. A comment must use the form docs/contract/errors.md#codes.
 var oldRef = regexp.MustCompile(
 	`\bDecisions(?: sections?)?(?: [0-9][0-9.]*|$)|(?:^|[^\w/.-])((?:api|decisions|matching|performance)\.md)\b`)
 
-// goalsPage has an anchor for each goal that a bench is judged by.
+// goalsPage is the page with an anchor for each goal of the benchmarks.
 const goalsPage = "docs/internals/performance.md"
 
-// OldReferences reports references in the comments of a Go file that are no links.
+// OldReferences reports references in the comments of a Go file that are not in the form of a link.
 func OldReferences(f *File) (out []string) {
 	for _, group := range f.AST.Comments {
 		for _, c := range group.List {
@@ -32,7 +32,7 @@ func OldReferences(f *File) (out []string) {
 	return out
 }
 
-// Goals reports goals in the calls of Aim in a Go file that have no anchor.
+// Goals reports goals in calls of Aim in a Go file for which goalsPage has no anchor.
 func (t *Tree) Goals(f *File) (out []string) {
 	if !under(f.Dir, "bench") {
 		return nil

@@ -9,37 +9,38 @@ import (
 	"slices"
 )
 
-// Sizes: a file is one noun, a function fits a screen, a type and a package can be known as
-// a whole. Spreading a large type over many files hides the problem, so all are bounded.
+// Limits of sizes. A file should have one subject, a function should fit on a screen, and a reader should be
+// able to know a whole type or package. Types and packages have limits too, because spreading a large type over
+// many files hides the problem.
 const (
 	maxFileLines    = 400
 	maxFuncLines    = 70
-	maxPackageFiles = 40    // without tests
-	maxPackageLines = 5_000 // without tests
-	maxMethods      = 40    // of a type
-	maxExported     = 60    // functions, types and variables of a package
+	maxPackageFiles = 40    // not counting tests
+	maxPackageLines = 5_000 // not counting tests
+	maxMethods      = 40    // methods of one type
+	maxExported     = 60    // exported functions, types and variables of one package
 )
 
-// size is one measure of one thing: "files marketdata", "methods engine.book".
+// size names one measured thing: "files marketdata", "methods engine.book".
 type size struct{ what, name string }
 
-// ownLimits are the things whose limit is another one for good: the vocabulary and the two
-// states that are one thing each.
+// ownLimits lists the things with a permanent limit of their own: the vocabulary of the engine, and two states
+// that cannot be split.
 var ownLimits = map[size]int{
 	{"exported", "engine"}:        100,
 	{"methods", "accounts.State"}: 60,
 	{"methods", "engine.book"}:    60,
 }
 
-// overLimit are the things above their limit and how large they may be until they are split.
-// A row goes when its thing is within the limit. No row is added and no number raised.
+// overLimit lists the things above their limit, with the size that they must not exceed until they are split.
+// Rows may only be removed and numbers lowered.
 var overLimit = map[size]int{
 	{"lines", "cmd/tickhive/browser_test.go"}: 450,
 	{"lines", "cmd/tickhive/crash_test.go"}:   600,
 	{"lines", "marketdata/walk_test.go"}:      480,
 }
 
-// limits are the general limits, and how a message names what is counted.
+// limits lists the general limits, with the word by which messages name the counted things.
 var limits = map[string]struct {
 	most int
 	unit string
@@ -51,7 +52,7 @@ var limits = map[string]struct {
 	"exported": {maxExported, "exported functions, types and variables"},
 }
 
-// Sizes reports functions that are too long to be read at one sitting.
+// Sizes reports functions that are too long.
 func Sizes(f *File) []string {
 	var out []string
 	for _, d := range f.AST.Decls {
@@ -67,8 +68,7 @@ func Sizes(f *File) []string {
 	return out
 }
 
-// Large reports files, types and packages above their limit, and rows of overLimit that are
-// not needed any more.
+// Large reports files, types and packages above their limit, and rows of overLimit that are no longer needed.
 func Large(files []*File) (out []string) {
 	measured, where := measure(files)
 	for s, n := range measured {
@@ -95,7 +95,7 @@ func Large(files []*File) (out []string) {
 	return out
 }
 
-// measure counts everything that has a limit. where is a file of each thing.
+// measure counts everything that has a limit. where contains one file of each counted thing.
 func measure(files []*File) (n map[size]int, where map[size]string) {
 	n, where = map[size]int{}, map[size]string{}
 	add := func(f *File, what, name string, by int) {
@@ -130,8 +130,8 @@ func measure(files []*File) (n map[size]int, where map[size]string) {
 	return n, where
 }
 
-// exportedOf counts the exported types and variables of a declaration. Constants are the
-// members of a type.
+// exportedOf returns the number of exported types and variables of a declaration. Constants do not count,
+// because they are the members of a type.
 func exportedOf(d *ast.GenDecl) (n int) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

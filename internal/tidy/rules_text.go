@@ -6,9 +6,8 @@ import (
 	"regexp"
 )
 
-// strayText are things that no tracked file may say: left-open work, paths of one
-// machine, and what speaks of how the text came about instead of what it is. The patterns
-// are written so that they do not find themselves.
+// strayText lists texts that no tracked file may contain: notes of unfinished work, paths of one machine, and
+// remarks on how the text was written. The patterns do not match themselves.
 var strayText = []struct {
 	pattern *regexp.Regexp
 	what    string
@@ -22,11 +21,10 @@ var strayText = []struct {
 	},
 }
 
-// maxTextBytes bounds what is looked at of one file: embedded libraries of others are
-// longer than anything written here.
+// maxTextBytes limits the part of a file that is examined. Only embedded libraries are longer.
 const maxTextBytes = 256 << 10
 
-// Text reports words that do not belong into the tree.
+// Text reports texts that the tree must not contain.
 func Text(name string, text []byte) []string {
 	if len(text) > maxTextBytes || bytes.IndexByte(text, 0) >= 0 {
 		return nil

@@ -11,26 +11,25 @@ import (
 	"strings"
 )
 
-// quotesWords are the files that quote the banned words to find them.
+// quotesWords lists the files that may contain banned words, because they quote them.
 var quotesWords = []string{
 	"internal/tidy/rules_words.go", "internal/tidy/tidy_test.go", "internal/tidy/words_test.go",
 	"sim/residents/words.go", // texts of the demo, fixed by its seed
 }
 
-// noun is the first word of a doc comment that defines its name by a question instead of a verb.
+// noun matches a doc comment that begins with a question word ("X is what") instead of a verb.
 var noun = regexp.MustCompile(`^\w+(\.\w+)? (is|are) (what|how|who|whether|where|when|why)\b`)
 
-// ownTexts are the extensions of the texts, besides Go and Markdown, that people read: pages and
-// scripts.
+// ownTexts lists the extensions of our texts besides Go and Markdown: pages and scripts.
 var ownTexts = []string{".js", ".mjs", ".html", ".css", ".sh"}
 
-// foreignTexts are the folders of libraries of others.
+// foreignTexts lists the folders with libraries by others.
 var foreignTexts = []string{"server/web/app/vendor", "server/web/swagger"}
 
-// codeSpan is text between backticks, also across lines.
+// codeSpan matches text between backticks, also across lines.
 var codeSpan = regexp.MustCompile("(?s)`[^`]*`")
 
-// prose returns the text of a comment in one line, without its indented code.
+// prose returns the text of a comment as one line, without indented code.
 func prose(text string) string {
 	lines := strings.Split(text, "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "\t") })
@@ -69,7 +68,7 @@ func Wording(f *File) (out []string) {
 	return out
 }
 
-// PlainText reports banned words in a page or script that is neither Go nor Markdown.
+// PlainText reports banned words in a page or a script that is neither Go nor Markdown.
 func PlainText(name string, text []byte) (out []string) {
 	dir := path.Dir(name)
 	own := slices.Contains(ownTexts, path.Ext(name)) || path.Base(name) == "Makefile" || dir == ".ci"

@@ -5,11 +5,11 @@ import (
 	"regexp"
 )
 
-// givenTexts are documents of others, kept as they were given.
+// givenTexts lists documents by others that must stay unchanged.
 var givenTexts = map[string]bool{"docs/contract/api.md": true}
 
-// bannedWords are turns of phrase that a native engineer would not use, and what to write
-// instead (docs/STYLE.md#words-to-avoid). Text in code spans is not looked at.
+// bannedWords lists phrases that a native speaker would not use, and what to write instead
+// (docs/STYLE.md#words-to-avoid). Code spans may contain them.
 var bannedWords = []struct {
 	pattern *regexp.Regexp
 	instead string

@@ -15,15 +15,15 @@ import (
 
 // File is one parsed Go file of the tree.
 type File struct {
-	Path string // from the root, with slashes: engine/core.go
-	Dir  string // engine
-	Test bool   // _test.go
+	Path string // path from the root, with slashes: engine/core.go
+	Dir  string // folder of the file: engine
+	Test bool   // the file's name ends with _test.go
 	Fset *token.FileSet
 	AST  *ast.File
 	Text []byte
 }
 
-// at returns the place of p in the file, as the compiler writes it.
+// at returns the position of p as file:line, as the compiler writes it.
 func (f *File) at(p token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.Fset.Position(p).Line)
 }
@@ -42,7 +42,7 @@ func (f *File) imports() map[string]string {
 	return out
 }
 
-// Parse makes a File of a source text.
+// Parse parses a source text into a File.
 func Parse(name string, text []byte) (*File, error) {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, name, text, parser.ParseComments)
@@ -90,7 +90,7 @@ func Load(root string) ([]*File, error) {
 	return files, err
 }
 
-// under reports that dir is one of the folders or below one.
+// under reports whether dir is one of the folders or inside one of them.
 func under(dir string, folders ...string) bool {
 	for _, f := range folders {
 		if dir == f || strings.HasPrefix(dir, f+"/") {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Crash returns the file system as a power cut at this moment may leave it: what was synced,
-// and of the rest what the seed chooses: any subset of the written sectors, any size
-// between the old and the new one, any first part of the changes of names; and what the armed
-// faults add. The original goes on as if nothing had happened. Locks are gone.
+// Crash returns the file system as a power cut at this moment may leave it: all synced data, and a random part
+// of the rest that depends on the seed. That is any subset of the written sectors, any size between the old and
+// the new one, and the first changes of names up to any of them. The armed faults are applied too. The original
+// file system continues. Locks are gone.
 func (m *Mem) Crash(seed uint64) *Mem {
 	rnd := rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15))
 	return m.succeed(true, func(after *Mem) {
@@ -35,8 +35,8 @@ func (m *Mem) Crash(seed uint64) *Mem {
 	})
 }
 
-// keepOf returns the chance of unsynced changes to survive a cut. One cut in four keeps nothing,
-// one everything: the two ends matter most.
+// keepOf returns the probability with which an unsynced change survives a cut. One cut in four keeps none, one
+// in four keeps all, because these extremes find most bugs.
 func keepOf(rnd *rand.Rand) float64 { return []float64{0, 1, rnd.Float64(), 0.5}[rnd.IntN(4)] }
 
 // succeed returns the file system that fill fills with what is left of m, changed by the armed
@@ -54,7 +54,7 @@ func (m *Mem) succeed(power bool, fill func(after *Mem)) *Mem {
 		}
 		return power && a.Class.OfCut()
 	})
-	m.mu.Unlock() // a fault may take its file from m
+	m.mu.Unlock() // a fault may need a file of m
 	after.mu.Lock()
 	defer after.mu.Unlock()
 	for _, a := range rest {
@@ -103,7 +103,7 @@ func (n *memNode) copyOnce(copies map[*memNode]*memNode) *memNode {
 	return c
 }
 
-// Flip turns one bit of a file, durably.
+// Flip durably flips one bit of a file.
 func (m *Mem) Flip(name string, off int64, bit uint) {
 	m.edit(name, func(b []byte) []byte {
 		b[off] ^= 1 << bit
@@ -132,22 +132,22 @@ func (m *Mem) Paths() []string {
 	return m.paths()
 }
 
-// Put durably gives a name a content, as if it had always had it.
+// Put durably gives a file its content, as if it had always had it.
 func (m *Mem) Put(name string, content []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dir(path.Dir(name)).put(path.Base(name), content)
 }
 
-// Lose durably removes a name.
+// Lose durably removes a file.
 func (m *Mem) Lose(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dir(path.Dir(name)).vanish(path.Base(name))
 }
 
-// edit changes a file behind everybody's back. A name that is not there is a mistake of
-// the test.
+// edit changes a file behind the program's back. It panics when the file does not exist, because then the test
+// is wrong.
 func (m *Mem) edit(name string, change func([]byte) []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

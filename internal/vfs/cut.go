@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// blockBytes is the piece of BlockAtomic.
+// blockBytes is the unit that BlockAtomic keeps whole or drops whole.
 const blockBytes = 8 * SectorBytes
 
 // cut is one power cut: what it keeps by chance, and the armed faults of a cut that are aimed at the
@@ -27,7 +27,7 @@ func (c *cut) aim(faults []*armed, name string) {
 	}
 }
 
-// mode notes that a fault happens and returns its random numbers.
+// mode records that a fault happens and returns its random numbers.
 func (c *cut) mode(class Class) *rand.Rand {
 	c.happened[class] = true
 	return c.modes[class].rnd
@@ -117,8 +117,8 @@ func (c *cut) pieces(n *memNode, size int) (all []piece) {
 	return all
 }
 
-// piece puts a piece of a file into b: the written content if fresh, else b's, and what the aimed
-// faults make of the two.
+// piece computes what the disk holds of one piece after the cut, and writes it into b, which has the older content.
+// If fresh, that is the written content, otherwise the older one. The aimed faults may change it.
 func (c *cut) piece(b []byte, n *memNode, p piece, fresh bool) {
 	on := b[p.lo:p.hi]
 	written := slices.Clone(on)
@@ -139,7 +139,7 @@ func (c *cut) piece(b []byte, n *memNode, p piece, fresh bool) {
 		}
 	case len(on) > 1 && c.chance(TornSector):
 		rnd := c.mode(TornSector)
-		// A disk writes forwards; what it holds from the write before may be either side.
+		// A disk writes from front to back, so the first part of the sector is from the newer write.
 		at := 1 + rnd.IntN(len(on)-1)
 		if rnd.IntN(2) == 0 {
 			copy(on[:at], written)

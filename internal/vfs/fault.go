@@ -36,10 +36,10 @@ func (k OpKind) String() string { return opNames[k] }
 type Op struct {
 	Kind  OpKind
 	Path  string
-	N     int   // among all operations, from 1
-	KindN int   // among the operations of its kind, from 1
-	Off   int64 // of a read, write, preallocation or truncation, bytes
-	Len   int64 // bytes
+	N     int   // number among all operations, from 1
+	KindN int   // number among the operations of its kind, from 1
+	Off   int64 // offset in bytes; for reads, writes, preallocations and truncations
+	Len   int64 // length in bytes
 }
 
 // Fault is the failure that a hook injects into an operation. The zero value lets it pass.

@@ -10,47 +10,47 @@ import (
 // Class is a class of storage faults.
 type Class uint8
 
-// The classes. Those of a power cut change what the next Crash keeps of data and names that were
-// not synced. Those of operations change what operations do. Those of rest change files behind the
-// program's back.
+// The classes. A class of a power cut changes what the next Crash keeps of unsynced data and names. A class of
+// operations makes operations fail. A class of rest changes files between operations, behind the program's
+// back.
 const (
 	// ReorderedSectors happens at every cut and needs no injection: sectors of one file reach the
 	// disk in any order.
 	ReorderedSectors Class = iota
-	// TornSector leaves a sector with a first part from one write and the rest from another.
+	// TornSector leaves a sector whose first part is from one write and whose rest is from another.
 	TornSector
 	// GarbageSector leaves random bytes in a sector that was being written.
 	GarbageSector
-	// BlockAtomic makes 4 KiB, not 512 bytes, the piece that is whole or not at all. With
-	// GarbageSector the whole block is garbage, synced sectors in it too.
+	// BlockAtomic makes 4 KiB instead of 512 bytes the unit that is kept whole or not at all. With GarbageSector
+	// the whole block is garbage, including synced sectors in it.
 	BlockAtomic
-	// MiddleVersion leaves a sector that was written several times with one of the earlier writes.
+	// MiddleVersion leaves a sector that was written several times with the content of one of the earlier
+	// writes.
 	MiddleVersion
-	// ReorderedNames keeps any subset of the changes of names, not a first part of them.
+	// ReorderedNames keeps any subset of the changes of names instead of the first ones.
 	ReorderedNames
-	// SkewedDirs cuts each directory at a moment of its own: one keeps everything, another nothing.
+	// SkewedDirs cuts each directory at its own moment: one may keep everything, another nothing.
 	SkewedDirs
 
-	// ReadError, WriteError and SyncError are EIO. A write may reach the file in part. After a
-	// failed sync, reads still return what was written, and no later sync writes it.
+	// ReadError, WriteError and SyncError return EIO. A part of a write may reach the file. After a failed sync,
+	// reads return the new content, but no later sync writes it.
 	ReadError
 	WriteError
 	SyncError
-	// SyncErrorOld is SyncError after which reads return the old content.
+	// SyncErrorOld is a SyncError after which reads return the old content.
 	SyncErrorOld
-	// LyingSync reports success of Sync and SyncDir and makes nothing durable.
+	// LyingSync lets Sync and SyncDir report success without making anything durable.
 	LyingSync
-	// FullDisk is ENOSPC. A write may reach the file in part.
+	// FullDisk returns ENOSPC. A part of a write may reach the file.
 	FullDisk
 
-	// BitRot turns one bit of a file.
+	// BitRot flips one bit of a file.
 	BitRot
 	// LostFile removes a file.
 	LostFile
-	// StaleFile gives a name content that it durably had before; a removed file may come back. It
-	// needs KeepVersions.
+	// StaleFile gives a file an earlier durable content; a removed file may come back. It needs KeepVersions.
 	StaleFile
-	// ForeignFile gives a file the content of a file of From, MixedFile the content from a sector on.
+	// ForeignFile gives a file the content of a file of From. MixedFile does so from some sector on.
 	ForeignFile
 	MixedFile
 
@@ -67,10 +67,10 @@ var classNames = [Classes]string{
 // String returns the name of a class.
 func (c Class) String() string { return classNames[c] }
 
-// OfCut reports that the class changes what a power cut keeps.
+// OfCut reports whether the class changes what a power cut keeps.
 func (c Class) OfCut() bool { return c <= SkewedDirs }
 
-// OfRest reports that the class changes a file behind the program's back.
+// OfRest reports whether the class changes files behind the program's back.
 func (c Class) OfRest() bool { return c >= BitRot }
 
 // Injection describes a fault: class, target and moment. The same injections into the same
@@ -80,11 +80,11 @@ type Injection struct {
 	// Path is a pattern of path.Match over whole paths; empty: every file and directory. ReorderedNames,
 	// SkewedDirs and the sync of a directory have the directory's path, the other ones a file's.
 	Path string
-	// After is the number of operations that pass before the fault: of operations that the class can
-	// hit, or, of a class of rest, all operations on any path. A class of rest with After 0 happens
-	// at once. Classes of a cut wait for Crash.
+	// After is the number of operations before the fault. For a class of operations, only operations that the
+	// class can hit count; for a class of rest, all operations count. A class of rest with After 0 happens at
+	// once. A class of a cut waits for Crash.
 	After int
-	Count int // operations that an operation's class hits; 0: one; -1: all
+	Count int // number of operations that a class of operations hits; 0: one; -1: all
 	// AtCut makes a class of rest wait for the next Crash or Kill, and happen in the result.
 	AtCut bool
 	// From holds the files of ForeignFile and MixedFile: the one of the same path, or any of the same
@@ -93,8 +93,8 @@ type Injection struct {
 	Seed uint64
 }
 
-// Inject arms a fault. Crash uses up the classes of a cut, Crash and Kill those that wait with AtCut;
-// the file systems that they return have no armed faults. Injected counts the faults that happened.
+// Inject arms a fault. Crash uses up the classes of a cut; Crash and Kill use up the faults with AtCut. The
+// file systems that they return have no armed faults. Injected counts the faults that happened.
 func (m *Mem) Inject(in Injection) {
 	if in.Count == 0 {
 		in.Count = 1
@@ -115,9 +115,8 @@ func (m *Mem) Disarm() {
 	m.armed = nil
 }
 
-// Injected returns the number of faults of a class that happened in this file system, and in those
-// that it came from or that came from it by Crash and Kill. A class of a cut counts once a cut, a
-// class of operations once an operation.
+// Injected returns the number of faults of a class that happened in this file system and in all file systems
+// related to it by Crash and Kill. A class of a cut counts once a cut, a class of operations once an operation.
 func (m *Mem) Injected(c Class) int {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
@@ -136,13 +135,13 @@ func (t *tally) add(c Class) {
 	t.mu.Unlock()
 }
 
-// armed is a fault that waits.
+// armed is a fault that has not happened yet.
 type armed struct {
 	Injection
 	rnd *rand.Rand
 }
 
-// matches reports whether a path is a target. A pattern that is none is a mistake of the test.
+// matches reports whether a path is a target. It panics for an invalid pattern, because then the test is wrong.
 func (in *Injection) matches(name string) bool {
 	if in.Path == "" {
 		return true
@@ -175,8 +174,8 @@ func (c Class) hits(k OpKind) bool {
 // effect is the outcome of an operation: the fault of the hook, or of an armed one.
 type effect struct {
 	Fault
-	lie bool // a sync does nothing
-	old bool // a failed sync drops the pages
+	lie bool // a sync that does nothing and reports success
+	old bool // a failed sync after which reads return the old content
 }
 
 // due returns the effect of the first armed fault that hits an operation, and lets the other ones

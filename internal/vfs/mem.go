@@ -27,15 +27,15 @@ type Mem struct {
 	history history
 }
 
-// memDir is the names of one directory: as they are, as they would be after a power cut
-// with nothing kept, and the changes between the two in order.
+// memDir holds the names of one directory: the current ones, the ones that a power cut would keep at least, and
+// the changes between the two in order.
 type memDir struct {
 	now     map[string]*memNode
 	durable map[string]*memNode
 	pending []nameChange
 }
 
-// nameChange sets name to node (nil: removed); from is the name a rename took away.
+// nameChange sets name to node (nil: removes it). from is the old name in a rename.
 type nameChange struct {
 	name, from string
 	node       *memNode
@@ -49,8 +49,8 @@ func NewMem() *Mem {
 	}
 }
 
-// Before sets the hook that runs before every operation and may fail it (or wait: a slow
-// disk). nil: none.
+// Before sets the hook that runs before every operation; nil: none. The hook may make the operation fail, or
+// wait to simulate a slow disk.
 func (m *Mem) Before(hook func(Op) Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (m *Mem) afterOp(op Op) {
 	}
 }
 
-// do runs an operation that has no partial effect.
+// do runs an operation that either happens completely or not at all.
 func (m *Mem) do(kind OpKind, name string, run func() error) error {
 	op := Op{Kind: kind, Path: name}
 	if f := m.beforeOp(&op); f.Err != nil {

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// memNode is the content of a file: as written, as synced, and which sectors differ.
+// memNode is the content of a file: the written bytes, the synced bytes, and the sectors in which they differ.
 type memNode struct {
 	data    []byte
 	durable []byte
-	dirty   map[int64]bool // sector -> written since the last sync; false: see lose
-	// middle holds earlier contents of a dirty sector that the disk may have, up to maxMiddle.
+	dirty   map[int64]bool // key: sector; true: written since the last sync; false: lost by a failed sync (lose)
+	// middle holds earlier contents of dirty sectors, up to maxMiddle each, that the disk may have after a cut.
 	middle map[int64][][]byte
 }
 
@@ -20,7 +20,7 @@ const maxMiddle = 3
 
 func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}, middle: map[int64][][]byte{}} }
 
-// keepMiddle notes the content of the dirty sectors that a write is about to replace.
+// keepMiddle stores the content of the dirty sectors that a write is about to replace.
 func (n *memNode) keepMiddle(off, length int64) {
 	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
 		if !n.dirty[s] {
@@ -57,7 +57,7 @@ func (n *memNode) write(p []byte, off int64) {
 	n.markDirty(off, int64(len(p)))
 }
 
-// grow adds zeros; they need no sync to be zeros after a cut.
+// grow adds zeros. They are zeros after a cut too, without a sync.
 func (n *memNode) grow(size int64) {
 	if add := size - int64(len(n.data)); add > 0 {
 		n.data = append(n.data, make([]byte, add)...)
@@ -72,7 +72,7 @@ func (n *memNode) truncate(size int64) {
 	n.grow(size)
 }
 
-// sync makes every dirty sector durable but those a failed sync forgot.
+// sync makes every dirty sector durable, except those that a failed sync has lost.
 func (n *memNode) sync() {
 	next := append([]byte(nil), n.data...)
 	for s, fresh := range n.dirty {
@@ -86,8 +86,8 @@ func (n *memNode) sync() {
 	clear(n.middle)
 }
 
-// lose does what a failed sync does on real systems: it marks the pages clean, so a later
-// sync that succeeds does not write them.
+// lose does what a failed sync does on real systems: it marks the pages clean, so that no later sync writes
+// them.
 func (n *memNode) lose() {
 	for s := range n.dirty {
 		n.dirty[s] = false
@@ -95,8 +95,7 @@ func (n *memNode) lose() {
 	clear(n.middle)
 }
 
-// evict lets reads of what failed syncs forgot return the old content, as after the pages were
-// dropped.
+// evict makes reads of lost sectors return the old content, as if the system had dropped the pages.
 func (n *memNode) evict() {
 	for s, fresh := range n.dirty {
 		if !fresh {
@@ -106,7 +105,7 @@ func (n *memNode) evict() {
 	}
 }
 
-// oldSector puts the durable content of a sector (zeros where there is none) into b.
+// oldSector copies the durable content of a sector into b, zeros where there is none.
 func (n *memNode) oldSector(b []byte, s int64) {
 	lo := min(s*SectorBytes, int64(len(b)))
 	hi := min(lo+SectorBytes, int64(len(b)))
@@ -203,7 +202,7 @@ func (f *memFile) Truncate(size int64) error {
 	return nil
 }
 
-// Sync makes the content durable; a failing one forgets it (see lose).
+// Sync makes the content durable. An injected failure loses it instead (lose).
 func (f *memFile) Sync() error {
 	op := Op{Kind: OpSync, Path: f.name}
 	fault := f.m.beforeOp(&op)
@@ -232,5 +231,5 @@ func (f *memFile) Size() (int64, error) {
 	return int64(len(f.node.data)), nil
 }
 
-// Close does nothing: content belongs to the name.
+// Close does nothing, because memNode holds the content.
 func (f *memFile) Close() error { return nil }

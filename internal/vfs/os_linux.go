@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// dataSync calls fdatasync: it syncs data and size, not the times. EINTR is the only outcome that
-// may be tried again; after any other error the pages may be marked clean and lost.
+// dataSync calls fdatasync, which syncs data and size but not the times. It repeats the call only after EINTR:
+// after any other error the pages may be marked clean although they were not written.
 func dataSync(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

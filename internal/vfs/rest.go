@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// KeepVersions keeps up to n earlier durable contents of each name from now on, for StaleFile.
+// KeepVersions stores up to n earlier durable contents of each file from now on, for StaleFile.
 func (m *Mem) KeepVersions(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.history.limit = n
 }
 
-// history holds earlier durable contents of names.
+// history stores earlier durable contents of files.
 type history struct {
 	limit int // contents of each name; 0: none are kept
 	names map[string]past
 }
 
-// past holds earlier contents of a name, oldest first; no content is ever changed.
+// past holds earlier contents of a file, oldest first. A stored content never changes.
 type past struct {
 	content [][]byte
 	drop    int
 }
 
-// keep notes a content that a name has durably had. Above the limit it drops one of the older
-// ones, each time at another place, so that old and young ones stay.
+// keep stores a content that a file has durably had. Above the limit it drops one of the stored contents, each
+// time at another position, so that both old and recent ones remain.
 func (h *history) keep(name string, content []byte) {
 	if h.limit == 0 || len(content) == 0 {
 		return
@@ -52,8 +52,7 @@ func (h *history) copy() history {
 	return c
 }
 
-// spoil lets a fault of rest happen to a file that the seed chooses, if there is one. The caller
-// holds mu.
+// spoil applies a fault of rest to one matching file, which the seed selects. The caller holds mu.
 func (m *Mem) spoil(in *Injection) {
 	rnd := rand.New(rand.NewPCG(in.Seed, uint64(in.Class)))
 	targets := m.paths()
@@ -70,7 +69,7 @@ func (m *Mem) spoil(in *Injection) {
 	}
 }
 
-// spoil reports whether the file is another one afterwards. The caller holds m.mu.
+// spoil applies the fault to a file and reports whether the file has changed. The caller holds m.mu.
 func (in *Injection) spoil(m *Mem, name string, rnd *rand.Rand) bool {
 	d, base := m.dir(path.Dir(name)), path.Base(name)
 	switch in.Class {
@@ -96,7 +95,7 @@ func (in *Injection) spoil(m *Mem, name string, rnd *rand.Rand) bool {
 	}
 }
 
-// foreign returns the content that an injection puts in the place of a file, nil for none.
+// foreign returns the other file's content that an injection puts into a file, nil when there is none.
 func (in *Injection) foreign(m *Mem, name string, rnd *rand.Rand) []byte {
 	from := m
 	if in.From != nil && in.From != m {
@@ -115,7 +114,7 @@ func (in *Injection) foreign(m *Mem, name string, rnd *rand.Rand) []byte {
 	return slices.Clone(from.dir(path.Dir(other)).now[path.Base(other)].data)
 }
 
-// put durably gives a name a content. It reports whether the name had another one, or none.
+// put durably gives a file a content. It returns false when the file had that content already.
 func (d *memDir) put(base string, content []byte) bool {
 	node := d.now[base]
 	if node != nil && bytes.Equal(node.data, content) {
@@ -132,7 +131,7 @@ func (d *memDir) put(base string, content []byte) bool {
 	return true
 }
 
-// vanish removes a name as if it had never been there.
+// vanish removes a file as if it had never existed.
 func (d *memDir) vanish(base string) {
 	node := d.now[base]
 	delete(d.now, base)
@@ -140,7 +139,7 @@ func (d *memDir) vanish(base string) {
 	d.pending = slices.DeleteFunc(d.pending, func(c nameChange) bool { return c.node == node })
 }
 
-// rot turns a bit, on the disk and in memory. It reports whether there is one.
+// rot flips a bit on the disk and in memory. It returns false for an empty file.
 func (n *memNode) rot(rnd *rand.Rand) bool {
 	if len(n.data) == 0 {
 		return false

@@ -2,10 +2,10 @@ package vfs
 
 import "encoding/binary"
 
-// LostSector reports whether a sector of the damaged bytes at file offset start reads as zeros: a
-// power cut has taken it. The bytes begin with a record, and no record begins with zeros, so the
-// rest of the sector at start counts as one. follows reports that a valid record begins right
-// behind the bytes; the sector in which it begins is there.
+// LostSector reports whether a sector of the damaged bytes, which begin at file offset start, reads as zeros,
+// so that a power cut explains the damage. The bytes begin with a record and no record begins with zeros, so
+// the rest of the first sector counts as one too. follows reports that a valid record comes right after the
+// bytes; the sector in which that record begins is then not lost.
 func LostSector(damaged []byte, start int64, follows bool) bool {
 	if follows {
 		inSector := (start + int64(len(damaged))) % SectorBytes

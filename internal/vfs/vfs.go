@@ -2,7 +2,7 @@ package vfs
 
 import "io"
 
-// SectorBytes is the largest piece that a power cut leaves whole or not at all.
+// SectorBytes is the largest unit that a power cut always keeps whole or drops whole.
 const SectorBytes = 512
 
 // FS is a file system; names are paths with slashes. Every error names the path.
@@ -15,12 +15,12 @@ type FS interface {
 	Open(name string) (File, error)
 	// OpenRW opens an existing file for reading and writing.
 	OpenRW(name string) (File, error)
-	// Rename gives a file a new name, replacing what had it.
+	// Rename gives a file a new name. It replaces the file that had that name.
 	Rename(from, to string) error
 	// Remove deletes a file.
 	Remove(name string) error
-	// List is the names (without directory) of the files in dir, sorted. A directory
-	// that does not exist is fs.ErrNotExist.
+	// List returns the names (without the directory) of the files in dir, sorted. For a directory that does not
+	// exist it returns fs.ErrNotExist.
 	List(dir string) ([]string, error)
 	// MkdirAll makes dir and its parents, 0700.
 	MkdirAll(dir string) error
@@ -39,8 +39,8 @@ type File interface {
 	// WriteAt writes all of p at off in one call to the system, extending the file as
 	// needed. On an error, n bytes may have been written.
 	WriteAt(p []byte, off int64) (n int, err error)
-	// Preallocate fills [off, off+n) with zeros, written and not merely reserved: a
-	// later write there changes no metadata, which is what makes a data sync cheap.
+	// Preallocate fills [off, off+n) with zeros. It writes them and does not only reserve space: a later write
+	// there changes no metadata, which makes its sync cheap.
 	Preallocate(off, n int64) error
 	// Truncate sets the size in bytes.
 	Truncate(size int64) error

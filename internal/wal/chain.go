@@ -15,14 +15,14 @@ import (
 type segment struct {
 	num    uint64
 	path   string
-	size   int64 // when listed
+	size   int64 // bytes of the file when it was listed
 	first  uint64
-	reason string // why the header cannot be used, "" when it can
+	reason string // why the header is not usable, "" when it is
 	seed   uint32
 }
 
-// loadChain lists the segments in dir and reads their headers. It judges nothing but
-// versions and gaps in the numbers, because a power cut leaves neither.
+// loadChain lists the segments in dir and reads their headers. It returns errors only for versions and for gaps
+// in the numbers, because a power cut causes neither.
 func loadChain(fsys vfs.FS, dir string, opts Options) ([]segment, error) {
 	names, err := fsys.List(dir)
 	if err != nil {

@@ -21,14 +21,15 @@ type Checked struct {
 	Err   error  // the damage, nil for none
 }
 
-// Check reads every byte of every segment and snapshot in dir, in this order, oldest first, and
-// goes on behind damage. decode takes a snapshot's body, which verifies. Check changes nothing. Its
-// error means that a file cannot be read; a *VersionError is one.
+// Check reads every byte of every segment and snapshot in dir, in this order, oldest first, and continues after
+// damage. decode gets the body of each snapshot after its checksum was verified. Check changes nothing. It
+// returns an error only when a file cannot be read, or as a *VersionError.
 func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) ([]Checked, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	seqs, err := snapshotSeqs(fsys, dir) // first: a running process writes them behind its log
+	// list snapshots first: a running process writes a snapshot only after its log
+	seqs, err := snapshotSeqs(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 	for _, seq := range seqs {
 		f, err := checkSnapshot(fsys, dir, opts, seq, decode)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a running process has written a newer one
+			continue // a running process has replaced it by a newer one
 		}
 		if err != nil {
 			return nil, err
@@ -94,7 +95,7 @@ func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
 		case errors.As(err, &damaged):
 			at := r.i
 			if at+1 < len(chain) && damaged.File == chain[at+1].path {
-				at++ // its header
+				at++ // the end of the file's header
 			}
 			files[at].Err = damaged
 			return files[:at+1], nil

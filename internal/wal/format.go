@@ -15,8 +15,8 @@ import (
 // FormatVersion is the version of the segment format written and read here.
 const FormatVersion = 1
 
-// MaxRecord is the largest payload in bytes: four times the largest body that the
-// program accepts, far below what the length field could hold.
+// MaxRecord is the largest payload in bytes: four times the largest request body, far below the range of the
+// length field.
 const MaxRecord = 16 << 20
 
 const (
@@ -24,7 +24,7 @@ const (
 	headerBytes  = 64
 	frameHead    = 16
 	frameAlign   = 8
-	lengthBits   = 26 // of the length word; the six above are the lag class
+	lengthBits   = 26 // the low bits of the length word hold the length, the upper six the lag class
 	writerBytes  = 20
 
 	// SegmentExt is the extension of a segment file.
@@ -61,8 +61,8 @@ func (h header) appendAs(magic string, dst []byte) []byte {
 	return le.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
 }
 
-// parseHeader reads a header; the reason says what is wrong with it. Magic, both
-// versions, writer and checksum have the same place in every format version.
+// parseHeader reads a header; reason says what is wrong with it. Magic, both versions, writer and checksum are
+// at the same place in every format version.
 func parseHeader(b []byte) (h header, reason string) { return parseHeaderAs(segmentMagic, b) }
 
 func parseHeaderAs(magic string, b []byte) (h header, reason string) {
@@ -80,7 +80,7 @@ func parseHeaderAs(magic string, b []byte) (h header, reason string) {
 	}, ""
 }
 
-// seedOf is the checksum state that makes a frame belong to its segment: a frame of
+// seedOf returns the initial state of the checksums in a segment. It differs between segments, so a frame of
 // another segment, or of a reused file, never verifies.
 func seedOf(segment uint64) uint32 {
 	var b [8]byte
@@ -88,19 +88,19 @@ func seedOf(segment uint64) uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// FrameBytes returns the bytes of the file that a payload of n bytes takes.
+// FrameBytes returns the number of bytes in the file that a payload of n bytes takes.
 func FrameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
 
-// sealFrame completes the frame that begins at b[0] with its head left open and n bytes
-// of payload behind it; b ends with the payload's padding.
+// sealFrame completes the frame at the start of b: it writes the head in front of the n bytes of payload. b
+// ends with the payload's padding.
 func sealFrame(b []byte, n int, seq, durable uint64, seed uint32) {
 	le.PutUint32(b[4:], uint32(n)|lagClass(seq, durable)<<lengthBits)
 	le.PutUint64(b[8:], seq)
 	le.PutUint32(b, crc32.Update(seed, castagnoli, b[4:]))
 }
 
-// lagClass says, rounded up to a power of two, how far the sync was behind when seq was
-// written; durableBefore turns it round, never claiming too much.
+// lagClass encodes how many records behind the sync was when seq was written, rounded up to a power of two.
+// durableBefore decodes it; because of the rounding it may return an older sequence, never a newer one.
 func lagClass(seq, durable uint64) uint32 { return uint32(bits.Len64(seq - durable - 1)) }
 
 func durableBefore(seq uint64, class uint32) uint64 {
@@ -110,16 +110,16 @@ func durableBefore(seq uint64, class uint32) uint64 {
 	return seq - 1<<class
 }
 
-// frame is a frame that verified.
+// frame is a verified frame.
 type frame struct {
 	seq     uint64
-	durable uint64 // at least this sequence was durable when it was written
+	durable uint64 // this sequence, and perhaps later ones, was durable when the frame was written
 	payload []byte
 	size    int // bytes in the file
 }
 
-// frameSize reads the length word of a frame head: the frame's size in the file, or a
-// reason. A head of zeros has size 0: nothing was written here.
+// frameSize reads the length word in the head of a frame. It returns the frame's size in the file, or the
+// reason why the word is invalid. A head of zeros has size 0: no frame was written here.
 func frameSize(b []byte) (size int, reason string) {
 	n := le.Uint32(b[4:]) & (1<<lengthBits - 1)
 	switch {

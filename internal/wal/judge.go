@@ -6,30 +6,30 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// maxSeqAhead bounds the sequences that the search behind a damaged record accepts as
-// plausible, so that it seldom computes a checksum in vain.
+// maxSeqAhead limits the sequence numbers that the search after a damaged record considers plausible, so that
+// it computes few checksums in vain.
 const maxSeqAhead = 1 << 40
 
 // verdict classifies the bytes behind the last good record.
 type verdict struct {
-	torn  int64         // bytes written behind it, when a power cut explains them
-	wrong *CorruptError // else
+	torn  int64         // bytes written after it, if a power cut explains them
+	wrong *CorruptError // the damage otherwise
 }
 
-// judge looks at everything from offset off of segment i on, where the record with
-// sequence want should have been and was not (0: no sequence is known).
+// judge decides whether a power cut explains that no valid record with sequence want is at offset off of
+// segment i (want 0: the sequence is unknown). It examines all bytes from there to the end of the log.
 //
-// Nothing valid behind it: a torn tail. Something valid: then either the record was
-// never synced (sectors of unsynced writes survive in any subset, so an earlier one may
-// be gone while a later one is there), or it was and is damaged. Two witnesses decide.
-// Every record says up to where the log was durable when it was written. And a sector
-// that a power cut took is all zero, because segments are written over zeros; a flipped
-// bit or byte leaves no sector of zeros.
+// If no valid record follows, the bytes are a torn tail. If one follows, there are two cases. Either the
+// bad record was never synced: a power cut keeps any subset of unsynced sectors, so an earlier record may
+// be lost while a later one survives. Or the record was synced and is damaged. Two facts distinguish the
+// cases. First, every record states up to which sequence the log was durable when it was written. Second,
+// a sector that a power cut lost reads as zeros, because segments are written over zeros, whereas a
+// flipped bit or byte does not make a sector of zeros.
 func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason string) (verdict, error) {
 	var v verdict
 	follows, lost := false, false
 	at := CorruptError{File: chain[i].path, Offset: off, Seq: want}
-	// The records of segment i end in order and the header after them is bad.
+	// The records of segment i are complete and the header of the next segment is bad.
 	header := i+1 < len(chain) && chain[i+1].reason != "" && off > 0
 	if header {
 		at.File, at.Offset = chain[i+1].path, 0
@@ -76,8 +76,8 @@ func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason s
 	return v, nil
 }
 
-// endLost reports whether the file ends before its last record does: its size was not
-// durable when later segments already were.
+// endLost reports whether the file ends before its last record: its size was not durable yet when later
+// segments were.
 func endLost(rest []byte) bool {
 	if len(rest) < frameHead {
 		return true
@@ -86,8 +86,8 @@ func endLost(rest []byte) bool {
 	return reason == "" && size > len(rest)
 }
 
-// scanFrames calls yield for every frame in data that verifies and has a sequence from
-// want on, until yield says stop.
+// scanFrames calls yield for every frame in data that verifies and has at least sequence want, until yield
+// returns false.
 func scanFrames(data []byte, seed uint32, want uint64, yield func(at int, f frame) bool) {
 	for at := 0; at+frameHead <= len(data); {
 		size, reason := frameSize(data[at:])

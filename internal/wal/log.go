@@ -20,10 +20,10 @@ type Log struct {
 	lock io.Closer // nil with NoLock
 	info OpenInfo
 
-	// Owner only.
-	buf     []byte // frames of the batch under way
-	count   uint64 // records in it
-	tooBig  bool   // one of them may not be written
+	// The owner alone uses the next fields.
+	buf     []byte // frames of the current batch
+	count   uint64 // number of records in buf
+	tooBig  bool   // a record of the batch is too large or empty
 	behind  uint64 // durable sequence when the batch began
 	lastSeq uint64
 
@@ -32,24 +32,24 @@ type Log struct {
 	bytes   atomic.Int64  // appended since Open
 	stop    atomic.Pointer[error]
 
-	// Locks are taken in the order writeMu, syncMu, fillMu, listMu. All but syncMu are held
-	// briefly, or by the end of the log: no write waits for a sync.
+	// Locks are taken in the order writeMu, syncMu, fillMu, listMu. Except for syncMu they are held briefly, or
+	// while the log ends, so no write waits for a sync.
 
-	writeMu sync.Mutex // one write or rotation of the owner, or the end of the log
+	writeMu sync.Mutex // held during a write or rotation by the owner, and while the log ends
 
-	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
+	fillMu sync.Mutex // guards active, changes of its filled, and the file beyond filled
 	active *openSegment
 	off    atomic.Int64 // where the next frame goes; changed by the owner, back to the header's end under listMu
 
-	listMu   sync.Mutex     // guards the lists, and bytes of the segments in them
-	segments []*openSegment // all, oldest first; the last is active
-	unsynced []*openSegment // written since their last sync, oldest first
-	full     []*openSegment // all but the active one whose file is open, oldest first
+	listMu   sync.Mutex     // guards the lists and the bytes members of the segments in them
+	segments []*openSegment // all segments, oldest first; the last one is active
+	unsynced []*openSegment // segments written since their last sync, oldest first
+	full     []*openSegment // full segments whose file is still open, oldest first
 	dirDirty bool           // names changed since the last SyncDir
 	retain   []func() uint64
 
-	syncMu   sync.Mutex // one sync or deletion at a time
-	filledAt int64      // bytes appended when fillAhead last ran, under syncMu
+	syncMu   sync.Mutex // held during a sync or a deletion of segments
+	filledAt int64      // bytes when fillAhead last ran; guarded by syncMu
 }
 
 // openSegment is a segment of an open log. file is nil once the segment is full and synced,
@@ -59,33 +59,33 @@ type openSegment struct {
 	path   string
 	first  uint64
 	seed   uint32
-	bytes  int64        // up to the end of its last record; the active one's is Log.off
-	filled atomic.Int64 // zeros or records were written up to here
-	waits  atomic.Bool  // it is in Log.unsynced; changed under listMu
+	bytes  int64        // end of its last record; for the active segment Log.off
+	filled atomic.Int64 // the file has records or zeros up to this offset
+	waits  atomic.Bool  // the segment is in Log.unsynced; changed under listMu
 	file   vfs.File
 }
 
 // OpenInfo describes the log that Open found.
 type OpenInfo struct {
-	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
-	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
-	TornTail int64  // bytes cut
-	TornFile string // path and
+	FirstSeq uint64 // oldest retained sequence; in an empty log the next one
+	LastSeq  uint64 // newest sequence; in an empty log FirstSeq-1
+	TornTail int64  // bytes that were cut off
+	TornFile string // path of the file that was cut
 	TornAt   int64  // offset of the cut
 }
 
-// Begin starts a batch, in a new segment when the active one is full. Owner only.
+// Begin starts a batch. When the active segment is full, it first starts a new one. Only the owner may call it.
 func (l *Log) Begin() {
 	l.buf, l.count, l.tooBig = l.buf[:0], 0, false
 	if l.off.Load() >= l.opts.SegmentBytes {
-		// A new segment that cannot be made now is made later: the old one goes on.
+		// If a new segment cannot be made now, the log continues in the old one and tries again later.
 		_ = l.Rotate()
 	}
 	l.behind = l.durable.Load()
 }
 
-// Add encodes one record of 1 to MaxRecord bytes straight into the batch: encode appends
-// to dst and returns it. Owner only.
+// Add encodes one record of 1 to MaxRecord bytes into the batch: encode must append it to dst and return dst.
+// Only the owner may call it.
 func (l *Log) Add(encode func(dst []byte) []byte) {
 	at := len(l.buf)
 	var head [frameHead]byte
@@ -102,10 +102,10 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 	sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.behind, l.active.seed)
 }
 
-// Write hands the batch to the system in one write and returns the last sequence: from
-// here on it survives the end of the process, and after the next Sync a power cut. On
-// ErrUnavailable the log holds nothing of the batch and reuses its sequences. On ErrStopped the
-// log has ended; with ErrOutcomeUnknown it may hold the batch. Owner only.
+// Write writes the batch with one system call and returns its last sequence. The batch then survives the end of
+// the process, and after the next Sync a power cut. After ErrUnavailable the log holds nothing of the batch and
+// will reuse its sequences. After ErrStopped the log has ended; with ErrOutcomeUnknown it may hold the batch.
+// Only the owner may call it.
 func (l *Log) Write() (last uint64, err error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -138,7 +138,7 @@ func (l *Log) Write() (last uint64, err error) {
 	return l.lastSeq, nil
 }
 
-// Append is Begin, Add for each payload, Write. Owner only.
+// Append calls Begin, Add for each payload, and Write. Only the owner may call it.
 func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 	l.Begin()
 	for _, p := range payloads {
@@ -147,9 +147,8 @@ func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 	return l.Write()
 }
 
-// makeRoom writes zeros behind the batch when the batch would reach past the existing zeros. A
-// failure to write them is not an error: the batch itself may still fit. Only the owner moves
-// active, so it may read filled without fillMu.
+// makeRoom writes zeros after the batch if the batch extends beyond the existing zeros. A failure is no error,
+// because the batch itself may still fit. Only the owner changes active, so it may read filled without fillMu.
 func (l *Log) makeRoom(off, n int64) {
 	if off+n <= l.active.filled.Load() {
 		return
@@ -157,30 +156,30 @@ func (l *Log) makeRoom(off, n int64) {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
 	if l.active.filled.Load() >= off+n {
-		return // the syncing goroutine was at it
+		return // the syncing goroutine is writing zeros already
 	}
 	l.active.filled.Store(off + n)
 	l.fill(l.opts.PreallocBytes)
 }
 
-// fillAhead writes the next zeros from the syncing goroutine, so that the owner seldom
-// has to (zeros cost four times what the records over them do: 70 of 560 ns a command when
-// the owner wrote them): half a step at least, twice what was written since the last sync,
-// four steps at most. It stays behind filled, where the owner does not write without fillMu.
+// fillAhead writes zeros ahead from the syncing goroutine, so that the owner seldom has to. (Zeros cost four
+// times as much as the records written over them: when the owner wrote them, 70 of 560 ns a command.) It writes
+// half a step at least, twice the bytes since the last sync, and four steps at most. It writes beyond filled,
+// where the owner writes only with fillMu.
 func (l *Log) fillAhead() {
 	step, total := l.opts.PreallocBytes, l.bytes.Load()
 	ahead := min(max(step/2, 2*(total-l.filledAt)), 4*step)
 	l.filledAt = total
 	for more := true; more; {
-		l.fillMu.Lock() // for one step: the owner may wait for it
+		l.fillMu.Lock() // held for one step only, because the owner may wait for it
 		a := l.active
 		more = a.filled.Load()-l.off.Load() < ahead && l.fill(step)
 		l.fillMu.Unlock()
 	}
 }
 
-// fill writes n zeros behind filled, at most up to the usual segment size, and reports whether
-// it did. Needs fillMu.
+// fill writes n zeros after filled, at most up to SegmentBytes, and reports whether it succeeded. The caller
+// must hold fillMu.
 func (l *Log) fill(n int64) bool {
 	a := l.active
 	at := a.filled.Load()
@@ -192,8 +191,8 @@ func (l *Log) fill(n int64) bool {
 	return true
 }
 
-// Room reports, after a write was refused, that the disk has space again: the next step of
-// zeros could be written. False is no proof, a small record may fit. Any goroutine.
+// Room reports, after a refused write, whether the disk has space again: it tries to write the next zeros.
+// False does not prove the opposite, because a small record may still fit. Any goroutine may call it.
 func (l *Log) Room() bool {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
@@ -225,9 +224,9 @@ func (l *Log) undo(off int64, cause error) error {
 	return Unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
 }
 
-// markUnsynced notes that the active segment was written. When it waits for a sync already,
-// the one that takes it off the list comes after the write, so the list's lock, which
-// readers hold while they copy it, is not needed.
+// markUnsynced records that the active segment was written. When the segment already waits for a sync, that
+// sync comes after this write, so the list does not change and its lock, which readers hold for some time, is
+// not needed.
 func (l *Log) markUnsynced() {
 	if l.active.waits.Load() {
 		return
@@ -238,9 +237,9 @@ func (l *Log) markUnsynced() {
 	l.listMu.Unlock()
 }
 
-// Fail stops the log for good and returns the ErrStopped that ended it, with the first cause
-// when the log had already stopped. A writer that shares the log's directory calls it after an
-// ErrStopped (WriteSnapshot); a failed sync of the log itself calls it too. Any goroutine.
+// Fail stops the log permanently and returns its ErrStopped, with the first cause if the log had stopped
+// before. A failed sync of the log calls it, and so does a writer in the log's directory after an ErrStopped
+// (WriteSnapshot). Any goroutine may call it.
 func (l *Log) Fail(cause error) error {
 	err := cause
 	if !errors.Is(cause, ErrStopped) {
@@ -269,5 +268,5 @@ func (l *Log) DurableSeq() uint64 { return l.durable.Load() }
 // BytesWritten returns the number of bytes appended since Open. Any goroutine.
 func (l *Log) BytesWritten() int64 { return l.bytes.Load() }
 
-// Recovered returns the findings of Open.
+// Recovered returns what Open found.
 func (l *Log) Recovered() OpenInfo { return l.info }

@@ -91,9 +91,8 @@ func (l *Log) removeTemps() error {
 	return nil
 }
 
-// verifyFrom returns the segment from which on Open must verify the log: everything before it
-// was durable when a later record was written, so damage there is never a torn tail, and a
-// Reader will report it.
+// verifyFrom returns the first segment that Open must verify. Everything before it was durable when a later
+// record was written, so damage there is no torn tail; a Reader reports it.
 func (l *Log) verifyFrom(chain []segment) (int, error) {
 	for k := len(chain) - 1; k > 0; k-- {
 		if chain[k].reason != "" {
@@ -115,12 +114,12 @@ func (l *Log) verifyFrom(chain []segment) (int, error) {
 	return 0, nil
 }
 
-// resume cuts the torn tail that r found and makes the segment it ended in the active one.
+// resume cuts the torn tail that r found and makes the segment in which it began the active one.
 func (l *Log) resume(chain []segment, k int, r *Reader) error {
 	last := k + r.i
 	l.info = OpenInfo{FirstSeq: chain[0].first, TornTail: r.torn, TornFile: chain[last].path, TornAt: r.off}
 	if chain[last].reason != "" {
-		// Only the first segment of a log can end so: not even its header was durable.
+		// Only the first segment of a log can end in this way: its header was not durable yet.
 		l.info.TornAt, last = 0, -1
 	}
 	for j := len(chain) - 1; j > last; j-- {
@@ -146,10 +145,10 @@ func (l *Log) resume(chain []segment, k int, r *Reader) error {
 	return nil
 }
 
-// makeDurable cuts and opens the active segment and makes durable all that was verified:
-// after the end of a process some of it may still be in memory only. A sync alone would
-// not do: after a failed sync the system considers the pages clean, shows them to readers and
-// never writes them. So makeDurable writes every range again that no record vouches for.
+// makeDurable cuts and opens the active segment, and makes the verified records durable, because after the end
+// of a process some may be in the page cache only. A sync alone is not enough: after a failed sync the system
+// considers the pages clean and never writes them. makeDurable therefore writes again every range that no later
+// record proves to be durable.
 func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
 	from, off, err := l.vouchedTo(chain, k, r)
 	if err != nil {
@@ -190,7 +189,7 @@ func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
 	return nil
 }
 
-// vouchedTo returns the place of the first record that no later record vouches for.
+// vouchedTo returns the position of the first record that no later record proves to be durable.
 func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, err error) {
 	last := k + r.i
 	if r.durable+1 >= r.want && r.off > headerBytes {
@@ -217,7 +216,7 @@ func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, 
 	return v.i, rec.Offset, nil
 }
 
-// rewrite writes the range of the file again unchanged.
+// rewrite writes the same bytes of a range of the file again.
 func rewrite(f vfs.File, from, to int64) error {
 	buf := make([]byte, min(readBuffer, max(to-from, 0)))
 	for from < to {

@@ -8,34 +8,34 @@ import (
 
 // The log's limits and defaults.
 const (
-	// DefaultSegmentBytes: a segment is verified in about 0.1 s and deleted whole.
+	// DefaultSegmentBytes is the default size of a segment, which is verified in about 0.1 s and deleted as a
+	// whole.
 	DefaultSegmentBytes = 64 << 20
-	// DefaultPreallocBytes: zeros written ahead, so that most syncs change no
-	// metadata. Writing them takes about half a millisecond.
+	// DefaultPreallocBytes is the default number of zeros written ahead, so that most syncs change no metadata.
+	// Writing them takes about 0.5 ms.
 	DefaultPreallocBytes = 1 << 20
-	// maxKeptBuffer is the batch buffer kept for the next batch.
+	// maxKeptBuffer is the largest batch buffer that is reused for the next batch.
 	maxKeptBuffer = 4 << 20
-	// minSegmentBytes keeps tests with many segments possible, and no smaller.
+	// minSegmentBytes is the smallest segment size; tests with many segments use it.
 	minSegmentBytes = 256
 )
 
 // Options of a log. The zero value is good.
 type Options struct {
-	// SegmentBytes after which a new segment begins (a batch is never split, so a
-	// segment may be larger by one batch). 0: DefaultSegmentBytes.
+	// SegmentBytes is the size after which a new segment begins; 0: DefaultSegmentBytes. A batch is never split,
+	// so a segment may be larger by one batch.
 	SegmentBytes int64
-	// PreallocBytes of zeros written ahead at a time; negative: none. 0: DefaultPreallocBytes.
+	// PreallocBytes is the number of zeros written ahead at a time; negative: none; 0: DefaultPreallocBytes.
 	PreallocBytes int64
-	// RecordVersion is the version of what the payloads hold; another one in a segment
-	// is refused. 0 means 1.
+	// RecordVersion is the version of the payloads' encoding; opening a segment of another version fails. 0
+	// means 1.
 	RecordVersion uint32
-	// Writer names the program and its version (at most 20 bytes), for the sentence
-	// that refuses it later. "" means "TickHive".
+	// Writer is the name and version of the program (at most 20 bytes). A VersionError of a later program shows
+	// it. "" means "TickHive".
 	Writer string
-	// NoLock leaves the lock file alone: the caller holds one for the whole data
-	// directory.
+	// NoLock does not lock the log's directory, because the caller holds a lock for the whole data directory.
 	NoLock bool
-	// Clock tells when a segment was made; it decides nothing. nil: real.
+	// Clock provides the creation time of segments, which has no effect. nil: the real clock.
 	Clock clock.Clock
 }
 

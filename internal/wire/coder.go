@@ -7,55 +7,55 @@ import (
 	"io"
 )
 
-// ErrShort is data that ends inside a field.
+// ErrShort reports data that end inside a field.
 var ErrShort = errors.New("wire: data ends inside a field")
 
-// ErrPadded is a number with an empty last byte. A number has one encoding only, so that
-// equal values have equal bytes.
+// ErrPadded reports a number with an empty last byte. A number has only one encoding, so that equal values have
+// equal bytes.
 var ErrPadded = errors.New("wire: a number ends with an empty byte")
 
-// streamPart is the number of bytes that a stream gathers before it writes them.
+// streamPart is the number of bytes that a stream collects before it writes them.
 const streamPart = 64 << 10
 
-// Coder writes to or reads from a byte slice, field by field. With a large state it lets
-// others run (Turns). A Coder that writes only reads the fields, so that other goroutines may
-// read them meanwhile.
+// Coder encodes fields to a byte slice or decodes them from one, depending on its direction. It yields the
+// processor during a large state (Turns). An encoding Coder only reads the fields, so other goroutines may read
+// them at the same time.
 type Coder struct {
 	buf     []byte
 	reading bool
 	err     error
 	turns   Turns
-	sink    io.Writer // of a stream
+	sink    io.Writer // destination of a stream; nil: the bytes stay in buf
 }
 
-// Writer makes a Coder that appends to dst.
+// Writer returns a Coder that appends to dst.
 func Writer(dst []byte) *Coder { return &Coder{buf: dst} }
 
-// Stream makes a Coder that writes to w in parts, so that it never holds a large state whole
-// (a hash of it). End writes the last part.
+// Stream returns a Coder that writes to w in parts, so that a large state is never in memory as a whole, for
+// example to hash it. End writes the last part.
 func Stream(w io.Writer) *Coder { return &Coder{buf: make([]byte, 0, 2*streamPart), sink: w} }
 
-// Reader makes a Coder that reads b. What it returns shares no memory with b.
+// Reader returns a Coder that decodes b. The decoded values share no memory with b.
 func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
 
-// Append appends what code writes to dst.
+// Append appends to dst the encoding that code makes.
 func Append(dst []byte, code func(*Coder)) []byte {
 	c := Writer(dst)
 	code(c)
 	return c.Bytes()
 }
 
-// Decode reads the whole of b with code.
+// Decode decodes b with code. Bytes left over are an error.
 func Decode(b []byte, code func(*Coder)) error {
 	c := Reader(b)
 	code(c)
 	return c.End()
 }
 
-// Reading tells the direction.
+// Reading reports whether the Coder decodes.
 func (c *Coder) Reading() bool { return c.reading }
 
-// Left returns the number of bytes that are not read yet.
+// Left returns the number of bytes that are not decoded yet.
 func (c *Coder) Left() int {
 	if !c.reading {
 		return 0
@@ -63,18 +63,18 @@ func (c *Coder) Left() int {
 	return len(c.buf)
 }
 
-// Bytes returns the bytes written so far; a stream has passed them on.
+// Bytes returns the encoded bytes. For a stream it returns only the bytes that are not written yet.
 func (c *Coder) Bytes() []byte { return c.buf }
 
 // Err returns the first error.
 func (c *Coder) Err() error { return c.err }
 
-// Fail notes an error of the caller's own (a value out of range), unless one is noted.
+// Fail records an error of the caller (a value out of range), unless there is an error already.
 func (c *Coder) Fail(format string, args ...any) {
 	c.fail(fmt.Errorf("wire: "+format, args...))
 }
 
-// fail notes the first error. Nothing is left to read after it.
+// fail records the first error. After it, there are no more bytes to decode.
 func (c *Coder) fail(err error) {
 	if c.err == nil {
 		c.err = err
@@ -84,7 +84,7 @@ func (c *Coder) fail(err error) {
 	}
 }
 
-// End returns Err, or an error when bytes are left over. For a stream it writes the last part.
+// End returns Err, or an error when bytes are left over. A stream writes its last part.
 func (c *Coder) End() error {
 	if c.sink != nil {
 		c.pass()
@@ -95,7 +95,7 @@ func (c *Coder) End() error {
 	return c.err
 }
 
-// U64 codes an unsigned varint.
+// U64 encodes or decodes an unsigned varint.
 func (c *Coder) U64(p *uint64) {
 	c.turns.Turn()
 	switch {
@@ -104,14 +104,14 @@ func (c *Coder) U64(p *uint64) {
 			c.pass()
 		}
 		c.buf = binary.AppendUvarint(c.buf, *p)
-	case len(c.buf) > 0 && c.buf[0] < 0x80: // most numbers; after an error there are no bytes
+	case len(c.buf) > 0 && c.buf[0] < 0x80: // most numbers have one byte; after an error there are no bytes
 		*p, c.buf = uint64(c.buf[0]), c.buf[1:]
 	default:
 		*p = c.long()
 	}
 }
 
-// long reads a number of several bytes.
+// long decodes a number of several bytes.
 func (c *Coder) long() uint64 {
 	v, n := binary.Uvarint(c.buf)
 	switch {
@@ -126,7 +126,7 @@ func (c *Coder) long() uint64 {
 	return v
 }
 
-// UpTo codes an unsigned varint; a read above limit is an error.
+// UpTo encodes or decodes an unsigned varint. Decoding a value above limit is an error.
 func (c *Coder) UpTo(p *uint64, limit uint64) {
 	c.U64(p)
 	if c.reading && *p > limit {
@@ -135,7 +135,7 @@ func (c *Coder) UpTo(p *uint64, limit uint64) {
 	}
 }
 
-// I63 codes an unsigned varint for a number that is never negative.
+// I63 encodes or decodes a number that is never negative as an unsigned varint.
 func (c *Coder) I63(p *int64) {
 	u := uint64(*p)
 	c.UpTo(&u, 1<<63-1)
@@ -144,7 +144,7 @@ func (c *Coder) I63(p *int64) {
 	}
 }
 
-// I64 codes a signed varint.
+// I64 encodes or decodes a signed varint.
 func (c *Coder) I64(p *int64) {
 	u := uint64(*p)<<1 ^ uint64(*p>>63)
 	c.U64(&u)
@@ -153,7 +153,7 @@ func (c *Coder) I64(p *int64) {
 	}
 }
 
-// U32 codes an unsigned varint of at most 32 bits.
+// U32 encodes or decodes an unsigned varint of at most 32 bits.
 func (c *Coder) U32(p *uint32) {
 	u := uint64(*p)
 	c.UpTo(&u, 1<<32-1)
@@ -162,7 +162,7 @@ func (c *Coder) U32(p *uint32) {
 	}
 }
 
-// U8 codes one byte; a read above limit is an error.
+// U8 encodes or decodes one byte. Decoding a value above limit is an error.
 func (c *Coder) U8(p *uint8, limit uint8) {
 	if !c.reading {
 		c.buf = append(c.buf, *p)
@@ -176,7 +176,7 @@ func (c *Coder) U8(p *uint8, limit uint8) {
 	*p = b[0]
 }
 
-// Bool codes one byte, 0 or 1.
+// Bool encodes or decodes one byte, 0 or 1.
 func (c *Coder) Bool(p *bool) {
 	var b uint8
 	if *p {
@@ -188,7 +188,7 @@ func (c *Coder) Bool(p *bool) {
 	}
 }
 
-// Fixed codes len(p) bytes unchanged.
+// Fixed encodes or decodes len(p) bytes without a length.
 func (c *Coder) Fixed(p []byte) {
 	if !c.reading {
 		c.buf = append(c.buf, p...)
@@ -203,7 +203,7 @@ func (c *Coder) Fixed(p []byte) {
 	c.buf = c.buf[len(p):]
 }
 
-// Text codes a length and that many bytes, at most limit.
+// Text encodes or decodes a string with its length. Decoding more than limit bytes is an error.
 func (c *Coder) Text(p *string, limit int) {
 	n := uint64(len(*p))
 	c.U64(&n)
@@ -222,7 +222,7 @@ func (c *Coder) Text(p *string, limit int) {
 	*p, c.buf = string(c.buf[:n]), c.buf[n:]
 }
 
-// Len codes the length of a list whose items take at least one byte each.
+// Len encodes or decodes the length of a list. Each item must take at least one byte.
 func (c *Coder) Len(n int) int {
 	u := uint64(n)
 	c.U64(&u)
@@ -233,7 +233,7 @@ func (c *Coder) Len(n int) int {
 	return int(u)
 }
 
-// pass writes what a stream has gathered.
+// pass writes the collected bytes to the stream.
 func (c *Coder) pass() {
 	if _, err := c.sink.Write(c.buf); err != nil && c.err == nil {
 		c.err = err

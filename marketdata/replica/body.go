@@ -13,8 +13,8 @@ import (
 // BodyFormat is the version of a snapshot's body.
 const BodyFormat = 1
 
-// The parts of a body, each `tag u8 | number uvarint | length uvarint | bytes`, in this order;
-// the file around it holds checksum and versions (internal/wal/FORMAT.md).
+// A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
+// around it has the checksum and the versions (internal/wal/FORMAT.md).
 //
 //	head      format, position, time of the last command
 //	controls  registers of the core, then of the feed
@@ -33,10 +33,10 @@ const (
 	partEnd
 )
 
-// maxPart limits one part: a pair with ten million resting orders takes a third of it.
+// maxPart limits the bytes of one part. A pair with ten million resting orders takes a third of it.
 const maxPart = 1 << 30
 
-// bodyWriter writes parts and holds the first error.
+// bodyWriter writes parts and remembers the first error.
 type bodyWriter struct {
 	w   *bufio.Writer
 	buf []byte
@@ -59,11 +59,11 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot. When extras is not nil, it holds states taken from the
-// live folds at r.Pos; otherwise Write encodes the states of r's own extras.
+// Write writes the body of a snapshot. extras, unless nil, holds the states of the live extras at r.Pos;
+// otherwise Write encodes the states of r's own extras.
 func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
-	// Allocate for the largest part at once: growing by appending copies tens of megabytes in
-	// one step, which nothing can interrupt and for which a garbage collection waits.
+	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
+	// uninterruptible step, for which a garbage collection would have to wait.
 	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, r.part+r.part/4)}
 	head := binary.AppendUvarint(nil, BodyFormat)
 	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)

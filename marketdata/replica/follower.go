@@ -6,14 +6,13 @@ import (
 	"tickhive/internal/wal"
 )
 
-// followRecords is the number of records that one step of a follower replays: half a
-// millisecond.
+// followRecords is the number of records that one step of a follower replays; they take half a millisecond.
 const followRecords = 1024
 
 // follower replays the log into a market up to a position.
 type follower struct {
 	market *Replica
-	rd     *wal.Reader // nil: nothing is left to replay
+	rd     *wal.Reader // nil: the follower has arrived
 	to     uint64
 }
 
@@ -29,7 +28,7 @@ func (k *Keeper) follow(pos uint64) (f follower, err error) {
 	return f, err
 }
 
-// advance replays at most followRecords records and reports whether the market has arrived. It
+// advance replays at most followRecords records and reports whether the market has reached its position. It
 // closes the reader then, and after an error.
 func (f *follower) advance() (arrived bool, err error) {
 	if f.rd == nil {

@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// StateHash holds the state of a market in 32 bytes, and pair by pair
+// StateHash is the SHA-256 of a market's state, with the hash of each pair
 // (docs/contract/internal.md#clock-and-state).
 type StateHash struct {
 	Seq   uint64 // sum of the pairs' seqs
@@ -23,15 +23,15 @@ type PairHash struct {
 	Hash string
 }
 
-// HashPair returns the hash of a pair's whole state: the book with all waiting orders, and the
-// market data folded from its events.
+// HashPair returns the hash of a pair's whole state: its book with all resting and stop orders, and the market
+// data folded from its events.
 func HashPair(core *engine.Core, feed *marketdata.Feed, p engine.PairID) [32]byte {
 	book, market := core.HashPair(p), feed.HashPair(p)
 	return sha256.Sum256(append(book[:], market[:]...))
 }
 
-// Hash returns the state hash of core and feed: the control stream, then the pairs by code. The
-// goroutine that owns them calls it.
+// Hash returns the state hash of core and feed: the control stream, then the pairs by code. Only the goroutine
+// that owns core and feed may call it.
 func Hash(core *engine.Core, feed *marketdata.Feed) StateHash {
 	all := sha256.New()
 	control := core.HashControl()

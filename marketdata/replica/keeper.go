@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// When a snapshot is due.
+// Limits that decide when a snapshot is due.
 const (
 	// DefaultSnapshotBytes is the number of log bytes after which a snapshot is taken: about a
 	// million commands of 46 bytes, one second of replay.
@@ -21,10 +21,10 @@ const (
 	// commands take in the log: about a second and a half of replay. A command that sweeps a book
 	// makes a thousand events.
 	SnapshotEvents = 4_000_000
-	// TimedCommands is the number of commands from which a snapshot by time pays: a tenth of a
-	// second of replay. A snapshot costs half a second for a market of 35 MB.
+	// TimedCommands is the smallest number of new commands for which time alone makes a snapshot due: their
+	// replay takes 0.1 s. A snapshot of a market of 35 MB costs 0.5 s.
 	TimedCommands = 100_000
-	// retryNs is the pause after a snapshot that failed.
+	// retryNs is the wait after a failed snapshot.
 	retryNs = int64(200 * time.Millisecond)
 )
 
@@ -45,19 +45,19 @@ type Loop interface {
 	Events() uint64
 }
 
-// KeeperOptions wires a Keeper. Market must have no extras: the keeper uses their live states.
+// KeeperOptions configures a Keeper. Market must have no extras: the keeper reads the states of the live ones.
 type KeeperOptions struct {
 	Market Options
 	Log    *wal.Log
 	Dir    LogDir
 	Loop   Loop
-	Extras []Extra // the live ones; read on the loop's goroutine
+	Extras []Extra // the live extras; read on the loop's goroutine
 	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
 	// SnapshotBytes is the log growth that makes the next snapshot due; 0: DefaultSnapshotBytes.
 	SnapshotBytes int64
-	// SnapshotEvery is the time after which TimedCommands make a snapshot due; 0: only
-	// SnapshotBytes does.
+	// SnapshotEvery is the time after which TimedCommands new commands make a snapshot due; 0: only
+	// SnapshotBytes makes one due.
 	SnapshotEvery time.Duration
 	// Clock measures SnapshotEvery. It is the machine's clock, whichever clock the market uses;
 	// nil: clock.Real.
@@ -73,17 +73,17 @@ type KeeperOptions struct {
 	Failed func(error)
 }
 
-// Keeper takes snapshots and state hashes of a running market with a follower of its journal.
-// Any goroutine may call it; it makes one at a time.
+// Keeper takes snapshots and state hashes of a running market. It replays the journal into a second market (a
+// follower), so the loop does not stop. Any goroutine may call it; it works on one snapshot or hash at a time.
 type Keeper struct {
 	o       KeeperOptions
-	mu      sync.Mutex       // one follower at a time
-	pending *pendingSnapshot // the snapshot that Step has begun, under mu
+	mu      sync.Mutex       // held by the goroutine that uses a follower
+	pending *pendingSnapshot // the snapshot that Step has begun; guarded by mu
 	covered atomic.Uint64
-	older   uint64        // position of the retained snapshot before the newest, under mu
-	bytes   atomic.Int64  // of log, written when the newest was taken
-	events  atomic.Uint64 // of the loop, at that time
-	takenNs atomic.Int64  // time of the newest
+	older   uint64        // position of the older of the two retained snapshots; guarded by mu
+	bytes   atomic.Int64  // log bytes written when the newest snapshot was taken
+	events  atomic.Uint64 // events of the loop at that time
+	takenNs atomic.Int64  // time at which the newest snapshot was taken
 }
 
 // NewKeeper returns a keeper for a running loop.
@@ -105,9 +105,9 @@ func NewKeeper(o KeeperOptions) *Keeper {
 // Covered returns the position of the newest snapshot.
 func (k *Keeper) Covered() uint64 { return k.covered.Load() }
 
-// Due reports whether the log has grown enough for the next snapshot, or enough time has passed.
-// After a start it counts the log from before the newest snapshot, at most a segment too much,
-// and the time from the start.
+// Due reports whether the log has grown enough since the newest snapshot, or enough time has passed. After a
+// start, it also counts log bytes from before that snapshot (at most one segment), and it measures time from
+// the start.
 func (k *Keeper) Due() bool {
 	commands := k.o.Log.LastSeq() - k.covered.Load()
 	switch {
@@ -125,19 +125,18 @@ func (k *Keeper) Due() bool {
 	return k.o.SnapshotEvery > 0 && commands >= TimedCommands && now-taken >= int64(k.o.SnapshotEvery)
 }
 
-// pendingSnapshot is a snapshot under way.
+// pendingSnapshot is a snapshot that has begun and is not written yet.
 type pendingSnapshot struct {
 	follower
-	extras map[string][]byte // states of the live extras at the position
+	extras map[string][]byte // states of the live extras at the snapshot's position
 	ns     int64             // time at which it began
-	bytes  int64             // of log at that time
-	events uint64            // of the loop at that time
+	bytes  int64             // log bytes written at that time
+	events uint64            // events of the loop at that time
 }
 
-// Step begins a snapshot when one is due, and goes on with it: it replays at most followRecords
-// records, or writes the snapshot. It reports the outcome to Taken or Failed. Any goroutine may
-// call it. Reading the snapshot before and writing the new one take a step each, whatever their
-// size.
+// Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into
+// the follower, or writes the snapshot. It reports the outcome of a snapshot to Taken or Failed. Any goroutine
+// may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
 	p, then, err := k.step()
 	if err != nil && k.o.Failed != nil {
@@ -173,7 +172,7 @@ func (k *Keeper) step() (p step.Progress, then func(), err error) {
 	return step.Worked(), then, nil
 }
 
-// lock locks mu once no snapshot of Step is under way: it calls Step until then.
+// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it.
 func (k *Keeper) lock() {
 	for k.mu.Lock(); k.pending != nil; k.mu.Lock() {
 		k.mu.Unlock()
@@ -181,7 +180,7 @@ func (k *Keeper) lock() {
 	}
 }
 
-// nextNs returns the time at which a snapshot may become due by time alone.
+// nextNs returns the time at which a snapshot may become due without further commands.
 func (k *Keeper) nextNs() int64 {
 	if at := k.takenNs.Load() + int64(k.o.SnapshotEvery); k.o.SnapshotEvery > 0 && at > k.o.Clock.NowNs() {
 		return at
@@ -189,9 +188,9 @@ func (k *Keeper) nextNs() int64 {
 	return step.Never
 }
 
-// Snapshot writes a snapshot of the current state and drops the segments that both retained
-// snapshots cover. It does nothing when no command was journaled since the last snapshot. An
-// ErrStopped has ended the log. It first ends a snapshot that Step has begun.
+// Snapshot writes a snapshot of the current state and removes the log segments that both retained snapshots
+// cover. It does nothing when no command was journaled since the last snapshot. It first finishes a snapshot
+// that Step has begun. After an ErrStopped the log accepts no further commands.
 func (k *Keeper) Snapshot() error {
 	k.lock()
 	defer k.mu.Unlock()
@@ -202,9 +201,10 @@ func (k *Keeper) Snapshot() error {
 	return err
 }
 
-// startSnapshot starts a snapshot of the current position; nil: no command was journaled since the last.
+// startSnapshot starts a snapshot of the current position. It returns nil when no command was journaled since
+// the last snapshot.
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
-	// Read before the instant: what is written in between counts twice rather than never.
+	// Read the counters before the position: bytes written in between then count twice rather than never.
 	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Loop.Events()}
 	pos, extras, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
@@ -220,8 +220,8 @@ func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	return m, nil
 }
 
-// continueSnapshot replays the next records, or writes the snapshot when there are none left. After taken and
-// after an error, Step begins the next one.
+// continueSnapshot replays the next records, or writes the snapshot when all are replayed. taken reports that
+// the snapshot is written.
 func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	arrived, err := m.advance()
 	if err == nil && !arrived {
@@ -247,8 +247,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	return true, k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash returns the state hash at the current position. It first ends a snapshot that Step has
-// begun.
+// Hash returns the state hash at the current position. It first finishes a snapshot that Step has begun.
 func (k *Keeper) Hash() (StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -266,7 +265,7 @@ func (k *Keeper) Hash() (StateHash, error) {
 	return f.market.Hash(), nil
 }
 
-// capture returns the current position and the states of the live extras at it.
+// capture returns the current position and the states of the live extras at that position.
 func (k *Keeper) capture() (pos uint64, extras map[string][]byte, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {

@@ -12,8 +12,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// Extra is a further fold whose state goes into the snapshots of the market: the
-// simulated traders.
+// Extra is a further fold whose state belongs to the market's snapshots: the simulated traders.
 type Extra interface {
 	// Name identifies its part of a snapshot.
 	Name() string
@@ -24,21 +23,20 @@ type Extra interface {
 	DecodeState(state []byte) error
 }
 
-// Options holds the options of the market that wrote the log, and the parts that fold with it.
+// Options holds the options of the market that wrote the log, and the further folds of its events.
 type Options struct {
 	Engine engine.Options
 	Market marketdata.Options
-	// Extras are folded and restored with the market. Parts of a snapshot without an extra of
-	// their name are skipped.
+	// Extras are folded and restored with the market. A snapshot's part without an extra of its name is skipped.
 	Extras []Extra
-	// Sinks only fold: for a store with its own snapshots that needs the events.
+	// Sinks receive the events but have no part in the snapshot: a store with its own snapshots uses one.
 	Sinks []func(events []engine.Event, pos uint64)
-	// Yields marks a market that is built beside a running loop: it yields to the loop.
+	// Yields marks a replica beside a running loop: it gives up its processor regularly (yield.go).
 	Yields bool
-	// Skips are the records that are not applied; nil: none.
+	// Skips holds the records that must not be applied; nil: none.
 	Skips Skips
-	// Core and Feed, when not nil, are empty ones that the replica fills instead of new ones: a
-	// starting server reads from them already.
+	// Core and Feed, when not nil, must be empty. The replica fills them instead of making new ones, because the
+	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
 }
@@ -48,13 +46,13 @@ type Replica struct {
 	Core *engine.Core
 	Feed *marketdata.Feed
 
-	Pos    uint64 // the last record applied
+	Pos    uint64 // position of the last record applied
 	LastNs int64  // the time of the last command
 
 	opts   Options
 	events []engine.Event
 	cmd    engine.Command
-	part   int // bytes of the largest part that was read
+	part   int // size in bytes of the largest part read; a hint for the buffer of Write
 }
 
 // New returns an empty market.
@@ -69,8 +67,8 @@ func New(o Options) *Replica {
 	return r
 }
 
-// Apply applies the next record of the log. It returns a panic as a *PoisonError: the record was
-// journaled before its fault was known, and a start must name the record.
+// Apply applies the next record of the log. It converts a panic to a *PoisonError: the record was journaled
+// before its fault was known, and the start must report which record it is.
 func (r *Replica) Apply(rec wal.Record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,8 +100,8 @@ func (r *Replica) Apply(rec wal.Record) (err error) {
 // ErrStop ends a Replay early without an error.
 var ErrStop = errors.New("replica: stop")
 
-// Replay applies records until the reader ends, limit is reached (0: none), or after returns
-// ErrStop. It calls after behind each record unless after is nil.
+// Replay applies records until the reader ends, r.Pos reaches limit (0: no limit), or after returns ErrStop.
+// Unless after is nil, Replay calls it after each record.
 func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error {
 	for limit == 0 || r.Pos < limit {
 		rec, err := rd.Next()
@@ -134,11 +132,9 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 	return nil
 }
 
-// Load returns the newest market that a snapshot in the directory holds, at or before limit (0:
-// any); an empty one when there is none. found names the snapshot, and the newer ones that are
-// damaged. Load skips a damaged snapshot for the one before; an intact one that cannot be decoded
-// is an error, because its bytes are as
-// they were written.
+// Load returns the market of the newest intact snapshot at or before limit (0: no limit), or an empty market
+// when there is none. found names the snapshot and the newer damaged ones that were skipped. An intact snapshot
+// that cannot be decoded is an error: its bytes are unchanged since they were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before decoding

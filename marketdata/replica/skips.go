@@ -9,12 +9,12 @@ import (
 	"tickhive/internal/wal"
 )
 
-// Skips holds the records of a log that are never applied, because a later record of the log
-// says so (engine.Skip). A recovery needs them before it replays, so it reads the same records
-// twice; the first pass looks at one byte of each record.
+// Skips is the set of records that must not be applied, because a later record names them (engine.Skip). A
+// recovery must know it before the replay, so it reads the log twice; the first pass looks at one byte of each
+// record.
 type Skips map[uint64]bool
 
-// Collect adds the skips named by the reader's records.
+// Collect adds the records that the Skip records of rd name.
 func (s Skips) Collect(rd *wal.Reader) error {
 	var cmd engine.Command
 	for {
@@ -35,8 +35,8 @@ func (s Skips) Collect(rd *wal.Reader) error {
 	}
 }
 
-// skip passes over a record that is not applied: a skipped record or a skip itself. The time and
-// the position that sinks have seen still advance.
+// skip advances the replica over a record that is not applied: a skipped record, or a Skip record itself. It
+// still advances the time and the position of the sinks.
 func (r *Replica) skip(rec wal.Record) {
 	if engine.DecodeCommand(rec.Payload, &r.cmd) == nil {
 		r.LastNs = max(r.LastNs, r.cmd.TimeNs)
@@ -47,17 +47,17 @@ func (r *Replica) skip(rec wal.Record) {
 	}
 }
 
-// PoisonError names a record that cannot be applied, because core or a fold panicked. The
-// replica is then half changed and must not be used.
+// PoisonError reports a record that cannot be applied, because the core or a fold panicked. The replica is
+// partly changed then and must not be used.
 type PoisonError struct {
 	File   string
 	Offset int64
 	Seq    uint64
-	Cause  any    // value of the panic
-	Stack  []byte // stack of the panic
+	Cause  any    // the value of the panic
+	Stack  []byte // the stack of the panic
 }
 
-// Error names the record and the value of the panic.
+// Error returns the file, the record, its offset and the value of the panic.
 func (e *PoisonError) Error() string {
 	return fmt.Sprintf("%s: record %d at offset %d cannot be carried out: %v", e.File, e.Seq, e.Offset, e.Cause)
 }

@@ -7,7 +7,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// appendStamp appends a time in the project's own format: ISO with milliseconds and Z.
+// appendStamp appends a time as an ISO 8601 date with milliseconds and Z.
 func appendStamp(dst []byte, ns int64) []byte {
 	return append(encode.AppendISO(append(dst, '"'), ns, 3), '"')
 }
@@ -20,7 +20,7 @@ func appendStampOrNull(dst []byte, ns int64) []byte {
 	return appendStamp(dst, ns)
 }
 
-// dateTimeNs reads a date-time member of a body; ok is false for a text that is none.
+// dateTimeNs parses a date-time member of a body. ok is false for any other text.
 func dateTimeNs(text []byte) (ns int64, ok bool) {
 	m, ok := edge.ParseDateTime(text)
 	if !ok {

@@ -58,7 +58,7 @@ const nativeCurrency = "NATIVE"
 
 func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
 	var u userRequest
-	if text := c.PostBody(); body.Sent(text) { // every member has a default
+	if text := c.PostBody(); body.Sent(text) { // a user without a body is valid, because every member has a default
 		if err := newUserForm.Decode(text, &u); err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (d users) getUser(c *edge.Ctx) *refuse.Refusal {
 	return err
 }
 
-// createUserKey serves POST /users/{id}/apikeys: the public route with canTrade and canManageKeys by
-// default.
+// createUserKey serves POST /users/{id}/apikeys. It differs from the public route in its defaults: the key has
+// canTrade and canManageKeys.
 func (d users) createUserKey(c *edge.Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err != nil {

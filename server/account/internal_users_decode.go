@@ -44,7 +44,7 @@ var (
 	)...)
 )
 
-// realName reads a name; null and "" remove the user's.
+// realName reads a first or second name. null and "" remove the user's name.
 func realName(r *body.Reader) (name accounts.OptionalName, given bool) {
 	name.Set = true
 	if s := r.Text(accounts.MaxRealName); s != nil {

@@ -24,7 +24,7 @@ type privateFeed struct {
 	private.Queue
 	service *Service
 
-	// Since the last publication. Owner: the sequencer's goroutine.
+	// The changes since the last publication. Owner: the sequencer's goroutine.
 	orders   []engine.OrderID
 	recorded map[engine.OrderID]bool
 	fills    []marketdata.Fill
@@ -201,7 +201,7 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 		})
 	})
 	if err != nil {
-		open = nil // the sequencer has stopped: the socket ends too
+		open = nil // the sequencer has stopped, so the connection will end too
 	}
 	root := f.service.opt.Board.Load()
 	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {

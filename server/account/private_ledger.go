@@ -7,9 +7,9 @@ import (
 	"tickhive/engine"
 )
 
-// privateLedger holds the ledger balances that the channel balances last sent. The ledger does
-// not report which accounts changed, so the hub compares those with subscribers after each
-// change of the ledger. Owner: the hub's goroutine.
+// privateLedger holds, for each account with subscribers, the ledger balances that the channel `balances`
+// sent last. The ledger does not report which accounts have changed. After each change of the ledger, the
+// hub therefore compares the current balances with the last ones sent. Owner: the hub's goroutine.
 type privateLedger struct {
 	seq  uint64
 	sent map[engine.AccountID][]accounts.BalanceView

@@ -29,7 +29,8 @@ func (d referral) routes() []*edge.Route {
 			Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter, Schema: "SetInviterRequest",
 			Members: inviterForm.Members(),
 		},
-		// {inviter} is {inviteCode} or {id} of docs/contract/api.md: one node of the router.
+		// one parameter for {inviteCode} and {id} of docs/contract/api.md, because the router cannot distinguish
+		// them
 		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
 		{

@@ -23,7 +23,7 @@ type Options struct {
 	Core     *engine.Core        // read only inside Exchange.Query
 	History  *marketdata.History // read only inside Exchange.Query and Collect
 	Board    *marketdata.Board
-	Clock    clock.Clock // the process clock, against which signatures are checked
+	Clock    clock.Clock // the process clock; timestamps of signed requests are compared with it
 
 	// Legacy enables the signing scheme without replay protection (auth.legacy).
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).

@@ -17,7 +17,7 @@ func decodeTradingOrder(r *body.Reader, p *entry.Place) *body.Error {
 			case "isMarket":
 				market, _ = r.Boolean()
 			case "type", "accountId":
-				r.Unknown() // members of the internal API only
+				r.Unknown() // members that only the internal API has
 			default:
 				body.ReadOrderMember(r, &o, key)
 			}
@@ -43,7 +43,7 @@ func checkTradingOrder(r *body.Reader, o *body.OrderReader, market bool) {
 		o.Type = engine.Limit
 	}
 	if market && o.Price != nil && body.DecimalSign(o.Price) == 0 {
-		o.Price = nil // some clients always send a price, and send 0 here
+		o.Price = nil // some clients always send a price, here 0
 	}
 	r.Require("side", o.SideGiven)
 	r.Require("currencyPairCode", o.Pair != nil)

@@ -53,7 +53,7 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 		}
 		q.Pair = v.Instrument.ID
 	}
-	if page-1 > maxListOffset/size { // beyond all retained records
+	if page-1 > maxListOffset/size { // the page is beyond all retained records
 		return q, nil
 	}
 	q.Offset, q.Limit = int((page-1)*size), int(size)
@@ -63,7 +63,7 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 // maxListOffset is greater than the number of orders and fills that can be retained.
 const maxListOffset = 1 << 31
 
-// between reads sinceDate and endDate, which are compared with dates as printed.
+// between reads sinceDate and endDate, which are compared with the printed dates.
 func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 	since, hasSince, err := c.Date("sinceDate")
 	if err != nil {

@@ -51,7 +51,7 @@ var assetForm = body.Of(
 	}).As(edge.Field{Nullable: true}),
 )
 
-// limit reads a decimal of at least 0 into v and has, which is false for null.
+// limit reads a decimal of at least 0 into v and sets has, which is false for null.
 func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
 	text := r.Decimal()
 	if *v, *has = (fixed.I128{}), text != nil; *has {
@@ -62,14 +62,14 @@ func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
 	return *has
 }
 
-// fee reads a rate into v and has, which is false for null.
+// fee reads a rate into v and sets has, which is false for null.
 func fee(r *body.Reader, v *fixed.I128, has *bool) bool {
 	u, given := rate(r)
 	*v, *has = fixed.I128{Lo: uint64(u) * fixed.Pow10[fixed.Scale-engine.RateScale]}, given
 	return given
 }
 
-// ensureAsset adds a currency with defaults when it is not configured.
+// ensureAsset adds a currency with default settings unless it is configured.
 func (s *Server) ensureAsset(symbol string) *refuse.Refusal {
 	if s.opt.Board.Load().Asset(symbol) != nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// appendOrder appends the Order object of an answer: every member, null where it does not
-// apply (docs/contract/internal.md#orders).
+// appendOrder appends the Order object of an answer. A member that does not apply is null
+// (docs/contract/internal.md#orders).
 func appendOrder(b []byte, a *entry.Answer) []byte {
 	if !a.Found {
 		return appendRefused(b, a)
@@ -51,9 +51,8 @@ func appendOrder(b []byte, a *entry.Answer) []byte {
 	return append(b, `,"rejectReason":null}`...)
 }
 
-// appendRefused appends the Order object of a refused order: the members of the request, as far
-// as they were understood. It echoes numbers that are no multiples of the pair's units as their
-// shortest text.
+// appendRefused appends the Order object of a refused order from the members of the request that could be read.
+// A number that is no multiple of the pair's units is written as its shortest text.
 func appendRefused(b []byte, a *entry.Answer) []byte {
 	o := a.Place
 	priceDigits, amountDigits, totalDigits := -1, -1, -1
@@ -81,7 +80,7 @@ func appendRefused(b []byte, a *entry.Answer) []byte {
 	return append(b, `"}`...)
 }
 
-// appendResult appends this command's result in a batch.
+// appendResult appends the result of one command of a batch.
 func appendResult(b []byte, a *entry.Answer) []byte {
 	if a.Found || a.Place != nil {
 		return appendOrder(b, a)
@@ -105,8 +104,8 @@ func appendFlags(b []byte, postOnly bool, stp engine.SelfTrade, status engine.St
 	return append(b, '"')
 }
 
-// appendEcho appends a decimal of a request with the digits of its kind. If the decimal has more
-// digits, it appends the shortest text. digits < 0: the kind is unknown.
+// appendEcho appends a decimal of a request with digits decimals. It appends the shortest text when the decimal
+// has more, or when digits is negative because the pair is unknown.
 func appendEcho(b, text []byte, digits int) []byte {
 	if text == nil {
 		return append(b, "null"...)
@@ -141,8 +140,8 @@ func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []by
 	return append(b, ']')
 }
 
-// averagePrice returns total / filled in 10^-8, rounded half to even. It uses machine words if
-// the price has at most 8 digits after the point, which is the usual case.
+// averagePrice returns total / filled in 10^-8, rounded half to even. It uses 64-bit arithmetic when the price
+// has at most 8 decimals, the usual case.
 func averagePrice(total fixed.U128, filled int64, digitsPrice int) fixed.U128 {
 	if digitsPrice > fixed.QuotientDigits {
 		return fixed.AveragePriceHalfEven(total, fixed.FromU64(uint64(filled)), digitsPrice)

@@ -15,12 +15,12 @@ import (
 	"tickhive/server/edge"
 )
 
-// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of
-// counters. The program counts nothing only for metrics, so without a scraper they cost nothing.
+// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of counters. The
+// program counts nothing for metrics alone, so they cost nothing without a scraper.
 type MetricsSource struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	// Loop returns the sequencer's counters (nil: none runs yet) and the number of queued batches.
+	// Loop returns the sequencer's counters and the number of queued batches. stats is nil while no loop runs.
 	Loop func() (stats *sequencer.LoopStats, queued int)
 	// Routes returns the route counters by listener: public, internal.
 	Routes func() map[string][]edge.RouteStat
@@ -54,7 +54,7 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tickhive_"+name, help, labels, nil)
 }
 
-// The metrics besides those of the Go and process collectors.
+// The metrics besides the Go runtime's and the process's.
 var (
 	descRequests = metric("requests_total", "Requests by listener, route and class of status.", "listener",
 		"method", "route", "status")
@@ -176,7 +176,7 @@ func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
 	gauge(ch, descViewAge, age.Seconds())
 }
 
-// Bytes of one retained record, for memory by kind (marketdata documents them at the types).
+// Bytes of one retained record of each kind, for the metric of memory; the types in marketdata state them.
 const (
 	bytesTrade  = 40
 	bytesCandle = 80

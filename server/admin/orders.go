@@ -11,7 +11,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// orderRoutes returns the routes of order entry and look-up.
+// orderRoutes returns the routes that place, read and cancel orders.
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
 	id := []edge.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
@@ -37,8 +37,8 @@ func orderRoutes(s *Server) []*edge.Route {
 	}
 }
 
-// orderBody holds the reused memory of a request that carries orders, and the request. It is
-// pooled. Owner: one request at a time.
+// orderBody is a request that carries orders, with memory that later requests reuse. It comes from a pool.
+// Owner: one request at a time.
 type orderBody struct {
 	*entry.Request
 	reader   body.Reader

@@ -13,12 +13,11 @@ import (
 	"tickhive/server/edge"
 )
 
-// pageFilter refuses requests of web pages on an internal listener without a token. A browser on
-// the machine reaches the loopback interface and sends any request that a page makes. The
-// headers Origin and Sec-Fetch-Site reveal forms, beacons and fetches to another origin. The
-// header Host reveals a page whose own name resolves to 127.0.0.1 (DNS rebinding), which can
-// send any request. Other programs send the configured host in Host, and neither Origin nor
-// Sec-Fetch-Site. Immutable.
+// pageFilter refuses requests of web pages on an internal listener without a token. A browser on the machine
+// reaches the loopback interface and sends any request that a page makes. The headers Origin and Sec-Fetch-Site
+// reveal forms, beacons and fetches to another origin. The header Host reveals DNS rebinding: a page whose own
+// host name resolves to 127.0.0.1 counts as same-origin and can send any request. Other programs send a
+// permitted host in Host, and neither Origin nor Sec-Fetch-Site. Immutable.
 type pageFilter struct {
 	names []string     // names in internal.hosts, without a trailing dot
 	addrs []netip.Addr // addresses in internal.hosts
@@ -27,7 +26,7 @@ type pageFilter struct {
 // maxHostName is the longest host name (RFC 1035 section 2.3.4).
 const maxHostName = 253
 
-// readyPath is served without the check: it only reports whether the start is complete.
+// readyPath needs no check, because it reports only whether the start is complete.
 const readyPath = edge.InternalPrefix + "/ready"
 
 // newPageFilter returns a pageFilter that accepts these hosts besides the loopback hosts.
@@ -65,7 +64,7 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	if string(ctx.URI().PathOriginal()) == readyPath {
 		return nil
 	}
-	host := h.Host() // the parser refuses a second Host header
+	host := h.Host() // at most one value: the parser refuses a second Host header
 	if !g.accepts(host) {
 		return pageError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
 			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
@@ -99,21 +98,21 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token " +
 	"and send it"
 
-// Fetch metadata (W3C): the browser sets it; a page cannot.
+// Fetch metadata headers (W3C). The browser sets them; a page cannot change them.
 const (
 	headerFetchSite = "Sec-Fetch-Site"
 	headerFetchMode = "Sec-Fetch-Mode"
 )
 
-// pageError returns the refusal of one header's value, with the reason and what to do instead.
+// pageError returns the refusal of a header's value. why completes the sentence.
 func pageError(header string, value []byte, why string) *refuse.Refusal {
 	err := refuse.New(refuse.Forbidden, "", "The header %s: %.100q %s.", header, value, why)
 	err.Field = header
 	return err
 }
 
-// accepts reports whether a Host header names this listener: a loopback or configured name or
-// address, with any port.
+// accepts reports whether a Host header names this listener: a loopback name or address, or a configured one,
+// with any port.
 func (g *pageFilter) accepts(host []byte) bool {
 	name, bracketed, ok := splitHost(host)
 	if !ok {
@@ -133,7 +132,7 @@ func (g *pageFilter) accepts(host []byte) bool {
 			return true
 		}
 	}
-	const local = ".localhost" // RFC 6761: always resolves to loopback
+	const local = ".localhost" // RFC 6761: names below .localhost resolve to loopback
 	return bytes.EqualFold(name, []byte(local[1:])) ||
 		len(name) > len(local) && bytes.EqualFold(name[len(name)-len(local):], []byte(local))
 }
@@ -156,7 +155,7 @@ func splitHost(host []byte) (name []byte, bracketed, ok bool) {
 	return name, bracketed, true
 }
 
-// isDotted reports whether name has only digits and dots: it is an IPv4 address or invalid.
+// isDotted reports whether name has only digits and dots. Such a name is an IPv4 address or invalid.
 func isDotted(name []byte) bool { return len(bytes.Trim(name, "0123456789.")) == 0 }
 
 // isHostName reports whether name consists of non-empty labels of letters, digits, '-' and '_'.

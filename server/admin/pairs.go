@@ -16,7 +16,7 @@ import (
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
 
-// pairRequest is the body of POST and PATCH /pairs, on top of the pair as it was.
+// pairRequest is the body of POST and PATCH /pairs, merged into the pair's current settings.
 type pairRequest struct {
 	engine.Instrument
 	// minQuote and maxQuote are text until the digits of the pair are known.
@@ -29,7 +29,7 @@ type nullable struct {
 	set  bool
 }
 
-// pairChanges are the members of PATCH /pairs/{code}, which POST /pairs has too.
+// pairChanges lists the members that PATCH /pairs/{code} and POST /pairs have in common.
 var pairChanges = []body.Member[pairRequest]{
 	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
 		p.minQuote = nullable{r.Decimal(), true}

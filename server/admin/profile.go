@@ -14,7 +14,7 @@ import (
 
 const profilePath = "/debug/pprof"
 
-// profileRoutes returns the routes of the runtime's profiles.
+// profileRoutes returns the routes of the Go runtime's profiles.
 func profileRoutes() []*edge.Route {
 	wrap := func(h http.HandlerFunc) edge.Handler {
 		f := fasthttpadaptor.NewFastHTTPHandler(h)
@@ -50,8 +50,7 @@ func profileError(c *edge.Ctx, status int) *refuse.Refusal {
 	return refuse.Later(1, "The profile cannot be taken now: %s.", text)
 }
 
-// trimProfilePath removes the trailing slash of /debug/pprof/, the only path of the contract
-// that ends with one. All other paths are strict.
+// trimProfilePath removes the trailing slash of /debug/pprof/, the only path of the contract with one.
 func trimProfilePath(ctx *fasthttp.RequestCtx) {
 	target := string(ctx.Request.Header.RequestURI())
 	if rest, ok := strings.CutPrefix(target, profilePath+"/"); ok && (rest == "" || rest[0] == '?') {

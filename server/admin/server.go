@@ -31,8 +31,8 @@ import (
 // are required.
 type Options struct {
 	Exchange Exchange
-	Core     *engine.Core        // read only inside Exchange.Query
-	History  *marketdata.History // read only inside Exchange.Query
+	Core     *engine.Core        // read only by functions that Exchange.Query runs
+	History  *marketdata.History // read only by functions that Exchange.Query runs
 	Board    *marketdata.Board
 	Clock    clock.Clock
 	Entry    *entry.Entry // nil: only the built-in account can trade
@@ -40,16 +40,16 @@ type Options struct {
 	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
 	// is empty, the listener refuses requests that a web page may have sent.
 	Token string
-	// Hosts lists the names and addresses that the header Host of a request may have without a
-	// token, besides the loopback names and addresses.
+	// Hosts lists the host names and addresses that a request without a token may have in its Host header,
+	// besides the loopback ones.
 	Hosts []string
 	// Connections limits the open connections. Default 10,000.
 	Connections int
-	// Ready is true once recovery and backfill are done; until then only early routes are served.
+	// Ready becomes true when recovery and backfill are complete. Before that, the listener serves only routes
+	// marked as early.
 	Ready *atomic.Bool
-	// Settle returns when every command that the core has applied is durable. The server calls
-	// it before it sends an answer that it read from the core itself. Nil: these answers do not
-	// wait for durability.
+	// Settle returns when every command that the core has applied is durable. The server calls it before it
+	// sends an answer that it read from the core itself. Nil: these answers do not wait.
 	Settle func() error
 	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
@@ -57,7 +57,7 @@ type Options struct {
 	Metrics http.Handler
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
 	LogLevel *slog.LevelVar
-	// Resources add routes: users, launchpad, hive.
+	// Resources add the routes of users, launchpad and hive.
 	Resources []Resource
 
 	Log       *slog.Logger // default slog.Default()
@@ -72,21 +72,22 @@ type Resource func() []*edge.Route
 type Server struct {
 	opt   Options
 	edge  *edge.Listener
-	token [sha256.Size]byte // hash of the token: compared in constant time for any length
+	token [sha256.Size]byte // SHA-256 of the token: hashes have equal length, so the comparison takes constant time
 
 	bodies   sync.Pool  // *orderBody
-	configMu sync.Mutex // one change of a pair or asset at a time: read, change, submit
+	configMu sync.Mutex // held while a pair or an asset is read, changed and submitted
 }
 
-// Timeouts of the internal listener: batches and profiles take longer than public calls.
+// Timeouts of the internal listener. They are longer than the public ones, because batches and profiles take
+// longer.
 const (
 	readTimeout  = 30 * time.Second
 	writeTimeout = 5 * time.Minute
 	idleTimeout  = 5 * time.Minute
 )
 
-// DefaultConns is the default limit of connections to the internal listener; load
-// generators open hundreds.
+// DefaultConns is the default limit of open connections to the internal listener; load generators open
+// hundreds.
 const DefaultConns = 10_000
 
 // New returns the internal listener without opening a socket.
@@ -134,7 +135,7 @@ func New(o Options) (*Server, error) {
 	}
 	refusePages := pages.check
 	if o.Token != "" {
-		refusePages = nil // no page knows the token
+		refusePages = nil // a page does not know the token, so the filter is not needed
 	}
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
@@ -194,7 +195,7 @@ func (s *Server) Handler() fasthttp.RequestHandler { return s.edge.HTTP.Handler 
 // Shutdown stops accepting connections, finishes accepted requests and closes the rest.
 func (s *Server) Shutdown(ctx context.Context) error { return s.edge.Shutdown(ctx) }
 
-// Routes returns the route table; callers must not change it.
+// Routes returns the route table. Callers must not change it.
 func (s *Server) Routes() []*edge.Route { return s.edge.Table }
 
 // Accepts returns the accept counters of the listener.
@@ -203,7 +204,7 @@ func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("interna
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
 
-// query runs fn on the goroutine that may read core and history.
+// query runs fn on the loop's goroutine, which may read core and history.
 func (s *Server) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {
 		return entry.NotApplied(err)
@@ -211,7 +212,7 @@ func (s *Server) query(fn func()) *refuse.Refusal {
 	return nil
 }
 
-// submitControl submits one command that is no order and returns the refusal in its last event.
+// submitControl submits one command that is no order. refused is the reason in its last event.
 func (s *Server) submitControl(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
 	b := sequencer.Batch{
 		Commands: []engine.Command{*cmd},

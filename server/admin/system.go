@@ -18,7 +18,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
@@ -49,7 +49,8 @@ func systemRoutes(s *Server) []*edge.Route {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
 			Handle: func(c *edge.Ctx) *refuse.Refusal {
-				c.Request.Header.DelBytes(edge.ReqAcceptEncoding) // never compressed: it costs more than it saves here
+				// do not compress: on loopback it costs more than it saves
+				c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
 				scrape(c.RequestCtx)
 				return nil
 			},
@@ -103,7 +104,7 @@ func duration(r *body.Reader) (d time.Duration, given bool) {
 	return d, err == nil
 }
 
-// setClock serves POST /clock. It answers after all work that fell due is published.
+// setClock serves POST /clock. It answers after the work that became due is done and published.
 func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	var q clockRequest
 	if err := clockForm.Decode(c.PostBody(), &q); err != nil {
@@ -214,7 +215,7 @@ var logLevels = []body.Word[slog.Level]{
 
 var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
 
-// setLog serves PATCH /log, which sets the level of the log.
+// setLog serves PATCH /log, which changes the log's level.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
 	var level slog.Level
 	if err := logForm.Decode(c.PostBody(), &level); err != nil {

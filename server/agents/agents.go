@@ -16,14 +16,14 @@ import (
 
 // Options configures a Service. Clock, User and Find are required.
 type Options struct {
-	// Clock is the clock of both stores: answers show the state at its time.
+	// Clock is the clock of both stores. An answer shows the state at this clock's time.
 	Clock clock.Clock
 	// User returns the level and the ledger address (0x and 40 hex digits) of an account; ok
 	// is false when the account does not exist.
 	User func(account engine.AccountID) (level int64, address string, ok bool)
-	// Find returns the account of a user's id.
+	// Find returns the account of a user id.
 	Find func(id [16]byte) (engine.AccountID, bool)
-	// VotesPerMinute limits one user's votes in any 60 s; default 10 (rate.votes_per_minute).
+	// VotesPerMinute limits the votes of one user in any 60 s; 0: 10 (rate.votes_per_minute).
 	VotesPerMinute int
 }
 
@@ -37,18 +37,18 @@ type Service struct {
 	stores atomic.Pointer[bothStores]
 	votes  *voteLimiter
 
-	// ticked is the virtual time up to which the stores have carried out their due work.
+	// ticked is the virtual time up to which both stores have applied their due changes.
 	ticked  atomic.Int64
 	ticking sync.Mutex
 }
 
-// bothStores holds the two stores, which are only set together.
+// bothStores holds the two stores; they are always set together.
 type bothStores struct {
 	ledger *launchpad.Store
 	hive   *hive.Store
 }
 
-// New returns a Service without stores: routes can be built before recovery.
+// New returns a Service without stores, so that routes can be built before recovery.
 func New(o Options) (*Service, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
 		return nil, errors.New("agents: Options need a clock, User and Find")
@@ -76,8 +76,8 @@ func (d *Service) Open(ledger *launchpad.Store, h *hive.Store) error {
 	return err
 }
 
-// DoLaunchpad submits a command to the ledger and reports it to the hive before it returns, so a
-// client that has the answer also finds the worker.
+// DoLaunchpad submits a command to the ledger and passes the change to the hive before it returns. A client
+// that receives the answer therefore finds the worker too.
 func (d *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	st := d.stores.Load()
 	if st == nil {
@@ -86,7 +86,7 @@ func (d *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	res, err := launchpad.Do(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
 		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
-			// The change is durable in the ledger; the hive receives it at the next start.
+			// The change is durable in the ledger. The hive receives it at the next start.
 			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
 		}
 	}
@@ -102,9 +102,8 @@ func (d *Service) DoHive(cmd hive.Command) (hive.Result, error) {
 	return st.hive.Do(cmd)
 }
 
-// Tick carries out the work that is due at the clock's time in both stores. With a virtual
-// clock, every read does this too; the owner of the clock calls Tick so that its own answer
-// follows the work.
+// Tick applies the changes of both stores that are due at the clock's time. With a virtual clock every read
+// does this too; the route that sets the clock calls Tick so that its answer comes after the work.
 func (d *Service) Tick() error {
 	st := d.stores.Load()
 	if st == nil {
@@ -120,15 +119,15 @@ func (d *Service) Tick() error {
 	return nil
 }
 
-// storeViews holds the views of both stores and the time of the read.
+// storeViews holds the views of both stores and the time at which a request reads them.
 type storeViews struct {
 	ledger *launchpad.View
 	hive   *hive.View
 	nowNs  int64
 }
 
-// views loads the current views. It loads the hive's view first, so that every worker in it
-// has its token in the ledger's view.
+// views loads the current views. It loads the hive's view first, so that the ledger's view has a token for
+// every worker in it.
 func (d *Service) views() storeViews {
 	st := d.stores.Load()
 	if st == nil {
@@ -136,8 +135,7 @@ func (d *Service) views() storeViews {
 	}
 	now := d.opt.Clock.NowNs()
 	if d.opt.Clock.Virtual() && now > d.ticked.Load() {
-		// If the tick fails, a store that accepts no changes shows the state at its last
-		// known instant.
+		// If Tick fails, the store accepts no changes; the answer shows its last state.
 		_ = d.Tick()
 	}
 	return storeViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
@@ -152,8 +150,8 @@ func (d *Service) Views() (*launchpad.View, *hive.View) {
 	return st.ledger.View(), st.hive.View()
 }
 
-// worker returns the worker of a token. A worker that the hive has not received yet is shown in
-// its initial state.
+// worker returns the worker of a token. If the hive has not received the worker yet, the result is the worker's
+// initial state.
 func (v *storeViews) worker(t *launchpad.Token) *hive.WorkerInfo {
 	w, ok := v.hive.Worker(v.nowNs, t.AgentNFT())
 	if !ok {

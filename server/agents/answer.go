@@ -14,9 +14,8 @@ import (
 	"tickhive/server/edge"
 )
 
-// refusalOf returns the refusal for an error of the ledger or the hive, or for a store that
-// accepts no changes. look names where the client can check whether a change with an unknown
-// outcome was recorded.
+// refusalOf returns the refusal for an error of the ledger or the hive, or for a store that accepts no changes.
+// look names the route with which the client can check whether a change of unknown outcome was recorded.
 func refusalOf(err error, look string) *refuse.Refusal {
 	var refused *refuse.Refusal
 	switch {
@@ -32,20 +31,20 @@ func refusalOf(err error, look string) *refuse.Refusal {
 	return refuse.Later(5, "The launchpad accepts no changes at the moment; nothing was changed.")
 }
 
-// sendDecimals sends v, whose decimals follow ?decimals.
+// sendDecimals sends v as JSON. The parameter decimals determines whether its decimals are numbers or strings.
 func sendDecimals(c *edge.Ctx, v any) *refuse.Refusal {
 	c.Private(encodeJSON(v))
 	return nil
 }
 
-// sendFree sends v, whose only decimals are in members that must stay as they were sent
-// (metadata, payloads), with or without ?decimals=string.
+// sendFree sends v as JSON. Its only decimals are in free-form members (metadata, payloads), which stay as the
+// client sent them; the parameter decimals has no effect.
 func sendFree(c *edge.Ctx, v any) *refuse.Refusal {
 	c.PlainDecimals()
 	return sendDecimals(c, v)
 }
 
-// encodeJSON encodes an answer without HTML escapes, so free-form members keep their characters.
+// encodeJSON encodes an answer. It does not escape HTML characters, so free-form members keep their characters.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -99,7 +98,7 @@ type (
 		Volume24h   string `json:"volume24h"`
 		LastTradeAt int64  `json:"lastTradeAt"`
 	}
-	// poolAnswer is a pool by itself; price is null when it is empty.
+	// poolAnswer is a pool on its own; price is null when the pool is empty.
 	poolAnswer struct {
 		poolRow
 		TokenAddress string  `json:"tokenAddress"`
@@ -154,7 +153,7 @@ type (
 		} `json:"worker"`
 		TxHash string `json:"txHash"`
 	}
-	// swapAnswer is a swap and the pool after it; price is quote per token of this swap.
+	// swapAnswer is a swap and the pool after it. price is the swap's quote per token.
 	swapAnswer struct {
 		AmountIn    decimalText `json:"amountIn"`
 		AmountOut   decimalText `json:"amountOut"`
@@ -165,7 +164,7 @@ type (
 	}
 )
 
-// usdText returns hundredths of a USD with two digits.
+// usdText returns hundredths of a USD as a decimal with two digits.
 func usdText(cents fixed.U128) string { return string(fixed.AppendU128(nil, cents, 2)) }
 
 func newTokenRow(t *launchpad.Token, w *hive.WorkerInfo) tokenRow {
@@ -214,8 +213,8 @@ func newBoostAnswer(t *launchpad.Token) (out boostAnswer) {
 	return out
 }
 
-// newTokenWorkerAnswer returns the launchpad's view of a token's worker, with the newest
-// entries that are aimed at the token.
+// newTokenWorkerAnswer returns the worker of a token as the launchpad shows it, with the newest log entries
+// whose target is the token.
 func newTokenWorkerAnswer(t *launchpad.Token, w *hive.WorkerInfo, recent []hive.EntryInfo) *tokenWorkerAnswer {
 	out := &tokenWorkerAnswer{RecentActions: make([]tokenAction, len(recent))}
 	out.Worker.ID, out.Worker.AgentNftID = int64(t.No), t.AgentNFT()

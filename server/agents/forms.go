@@ -66,7 +66,7 @@ var (
 	)
 )
 
-// raw returns a member that the domain parses from its JSON text.
+// raw returns a member whose JSON text the domain parses.
 func raw[T any](name string, kind edge.Kind, of func(*T) *json.RawMessage) body.Member[T] {
 	return body.Read(name, kind, func(r *body.Reader, v *T) bool {
 		*of(v) = r.Anything()
@@ -89,7 +89,7 @@ func userID[T any](name string, of func(*T) *[16]byte) body.Member[T] {
 	}).Need()
 }
 
-// wordMember returns a required member that is a word which set takes.
+// wordMember returns a required member that is a word; set stores it and returns false for an unknown word.
 func wordMember[T any](name, rule string, set func(*T, string) bool) body.Member[T] {
 	return body.Read(name, edge.KindWord, func(r *body.Reader, v *T) bool {
 		text, _ := rawjson.Text(r.Anything())

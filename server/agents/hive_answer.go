@@ -47,17 +47,17 @@ type (
 			SignalSubscriptions []string `json:"signalSubscriptions"`
 		} `json:"config"`
 		RecentActions []workerAction `json:"recentActions"`
-		Stats         struct {       // the override members are null without one
+		Stats         struct {       // the override members are null when there was no override
 			TotalActions   int64   `json:"totalActions"`
 			LastOverrideAt *int64  `json:"lastOverrideAt"`
 			OverridingTier *string `json:"overridingTier"`
 		} `json:"stats"`
-		Votes struct { // recently is the last 7 days
+		Votes struct { // recently means the last 7 days
 			ActiveProposals int64 `json:"activeProposals"`
 			RecentlyClosed  int64 `json:"recentlyClosed"`
 		} `json:"votes"`
 	}
-	// workerAction is an entry aimed at a worker's token.
+	// workerAction is a log entry whose target is the worker's token.
 	workerAction struct {
 		TxHash         string          `json:"txHash"`
 		ActionType     string          `json:"actionType"`
@@ -97,7 +97,7 @@ type (
 		Timestamp     int64           `json:"timestamp"`
 		TxHash        string          `json:"txHash"`
 	}
-	// logEntry is an entry with its link of the chain.
+	// logEntry is a log entry with the hash that links it to the entry before.
 	logEntry struct {
 		logRow
 		PrevHash string `json:"prevHash"`
@@ -141,13 +141,13 @@ type (
 	}
 )
 
-// decimalText is a decimal that is encoded as a JSON number.
+// decimalText is a decimal, encoded as a JSON number.
 type decimalText string
 
 // MarshalJSON writes the text as a number.
 func (d decimalText) MarshalJSON() ([]byte, error) { return []byte(d), nil }
 
-// answerPage returns the answer of a list: each item as row prints it.
+// answerPage returns the answer of a list. row converts each item.
 func answerPage[T, R any](items []T, total, page, size int64, row func(*T) R) *agentPage[R] {
 	out := &agentPage[R]{Items: make([]R, len(items)), Page: page, PageSize: size, TotalItems: total}
 	for i := range items {
@@ -156,7 +156,7 @@ func answerPage[T, R any](items []T, total, page, size int64, row func(*T) R) *a
 	return out
 }
 
-// centsText returns hundredths with two digits.
+// centsText returns hundredths as a decimal with two digits.
 func centsText(cents int64) decimalText {
 	return decimalText(fixed.AppendI64(nil, cents, 2))
 }
@@ -214,7 +214,7 @@ func newWorkerRow(w *hive.WorkerInfo) workerRow {
 	return out
 }
 
-// newWorkerAnswer returns a worker with the newest entries that are aimed at its token.
+// newWorkerAnswer returns a worker with the newest log entries whose target is its token.
 func newWorkerAnswer(w *hive.WorkerInfo, recent []hive.EntryInfo) *workerAnswer {
 	var out workerAnswer
 	o := &out.Worker

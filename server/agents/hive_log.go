@@ -8,7 +8,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// filterID reads an id that filters a list; a value that cannot be an id matches nothing.
+// filterID reads an id by which a list is filtered. A value that cannot be an id matches no entry.
 func filterID(c *edge.Ctx, name string) (*uint64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
@@ -21,7 +21,7 @@ func filterID(c *edge.Ctx, name string) (*uint64, *refuse.Refusal) {
 	return &id, nil
 }
 
-// filterSec reads a time bound in Unix seconds.
+// filterSec reads a bound of a period in Unix seconds.
 func filterSec(c *edge.Ctx, name string) (*int64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
@@ -30,7 +30,7 @@ func filterSec(c *edge.Ctx, name string) (*int64, *refuse.Refusal) {
 	return &n, nil
 }
 
-// actionTypeNames lists the known action types in their order.
+// actionTypeNames lists the action types in the order of their constants.
 var actionTypeNames = func() (names []string) {
 	for t := range hive.ActionTypes {
 		names = append(names, t.String())

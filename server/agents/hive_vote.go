@@ -59,12 +59,12 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	return sendDecimals(c, newVoteAnswer(&res.Vote))
 }
 
-// maxVoters bounds the users whose votes of the last minute are stored; the least recently
-// seen users are evicted first.
+// maxVoters bounds the users whose recent votes are stored; beyond it the user that voted least recently is
+// dropped.
 const maxVoters = 100_000
 
-// voteLimiter limits the votes per user (docs/contract/limits.md#rate-limits) with the same
-// sliding log as the limit per address. Any goroutine may use it.
+// voteLimiter limits the votes of each user (docs/contract/limits.md#rate-limits) with the same sliding log
+// that limits requests per address. Any goroutine may use it.
 type voteLimiter struct {
 	perMinute int
 	mu        sync.Mutex
@@ -82,7 +82,7 @@ func newVoteLimiter(perMinute int) (*voteLimiter, error) {
 	return &voteLimiter{perMinute: perMinute, users: users}, nil
 }
 
-// check counts the caller's request, or refuses it. The allow-list lifts the limit.
+// check counts a vote of the request's user, or refuses it. Users of the allow-list have no limit.
 func (l *voteLimiter) check(c *edge.Ctx) *refuse.Refusal {
 	if c.Unlimited() {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
-// an admin.Resource.
+// InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
+// admin.Resource.
 func (d *Service) InternalRoutes() []*edge.Route {
 	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
 		return &edge.Route{
@@ -41,7 +41,7 @@ func (d *Service) address(id [16]byte, field string) (launchpad.Address, *refuse
 	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", encode.AppendUUID(nil, id))
 }
 
-// workerID returns the number of the token that the path names.
+// workerID returns the workerId of the token that the path names.
 func (d *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
 	v := d.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))

@@ -9,7 +9,8 @@ import (
 	"tickhive/launchpad"
 )
 
-// HasCurrency reports whether the ledger holds the balances of a currency: NATIVE and USBI.
+// HasCurrency reports whether the ledger holds the balances of a currency, which is the case for NATIVE and
+// USBI.
 func (d *Service) HasCurrency(currencyCode string) bool {
 	_, ok := launchpad.ParseCurrency(currencyCode)
 	return ok
@@ -80,7 +81,7 @@ func (d *Service) Seq() uint64 {
 	return st.ledger.View().Seq()
 }
 
-// Totals returns the ledger's rows of GET /totals; money in pools counts as held.
+// Totals returns the ledger's rows of GET /totals. Money in pools counts as held.
 func (d *Service) Totals() []accounts.TotalView {
 	v := d.views()
 	var rows []accounts.TotalView
@@ -100,7 +101,7 @@ func ledgerAmount(m fixed.I128) (launchpad.Amount, bool) {
 	return v, err == nil && !v.IsZero()
 }
 
-// maxMoney is the largest signed 128-bit value; larger totals are shown as maxMoney.
+// maxMoney is the largest signed 128-bit value. Larger totals are shown as maxMoney.
 var maxMoney = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
 
 func moneyOf(a launchpad.Amount) fixed.I128 {

@@ -10,7 +10,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is a Resource.
+// Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is an edge.Resource.
 func (d *Service) Routes(*edge.Server) []*edge.Route {
 	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
 		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: params}
@@ -25,7 +25,7 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 	page := func(defSize int) []edge.Field {
 		return edge.ParamsPage("page", edge.KindInt64, edge.KindInt32, defSize)
 	}
-	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // of the path or of the query
+	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // a parameter of a path or of a query
 	asOf := edge.Field{Name: "asOf", Kind: edge.KindInt64, Range: []int64{0}}
 	return []*edge.Route{
 		post("/api/launchpad/spawn", d.spawn, "SpawnRequest", spawnForm.Members()),
@@ -54,7 +54,7 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 	}
 }
 
-// The values of the parameters that are one of several words, in the order of the constants.
+// The words of enumerated parameters, each list in the order of the constants.
 var (
 	tokenSorts = []string{
 		launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(), launchpad.Holders.String(),

@@ -10,7 +10,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// spawnRequest is the body of both spawns; only the internal one has user.
+// spawnRequest is the body of the public and the internal spawn. Only the internal one has the member user.
 type spawnRequest struct {
 	launchpad.SpawnForm
 	user [16]byte
@@ -66,13 +66,13 @@ func (d *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Ad
 	return sendFree(c, newSpawnAnswer(&res))
 }
 
-// ledgerUser holds the data of a user that ledger and hive need.
+// ledgerUser holds what ledger and hive need to know of a user.
 type ledgerUser struct {
 	level   int64
 	address launchpad.Address
 }
 
-// user returns the data of an account that must exist.
+// user returns the data of an account; the account must exist.
 func (d *Service) user(account engine.AccountID) (ledgerUser, *refuse.Refusal) {
 	level, text, ok := d.opt.User(account)
 	a, valid := launchpad.ParseAddress(text)

@@ -12,13 +12,13 @@ import (
 
 var hdrAsOf = []byte("X-As-Of")
 
-// setAsOf sets the header with the block that a client passes as asOf to read the next pages
+// setAsOf sets the header X-As-Of. A client sends its block as asOf with the requests for the next pages
 // (docs/contract/launchpad.md#tokens).
 func setAsOf(c *edge.Ctx, block int64) {
 	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(nil, block, 10))
 }
 
-// asOf returns the parameter asOf, nil if it is missing.
+// asOf returns the parameter asOf, nil when it is missing.
 func asOf(c *edge.Ctx) (*int64, *refuse.Refusal) {
 	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
 	if err != nil || !given {
@@ -78,8 +78,8 @@ func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
 	c.PlainDecimals()
 	body := encodeJSON(newTokenAnswer(t, v.worker(t)))
 	if t.Metadata != "" {
-		// The encoder would remove the white space of metadata, which must stay as sent. The
-		// replaced text occurs only once, because quotes within strings are escaped.
+		// The encoder would remove white space from metadata, which must stay as the client sent it. The
+		// placeholder occurs only once, because quotes within strings are escaped.
 		body = bytes.Replace(body, []byte(`"metadata":{}`), []byte(`"metadata":`+t.Metadata), 1)
 	}
 	c.Private(body)

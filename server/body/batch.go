@@ -8,7 +8,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// MaxOrderID keeps order ids exact in a JSON number.
+// MaxOrderID is the largest order id that a JSON number (a float64) holds exactly.
 const MaxOrderID = 1<<53 - 1
 
 var orderIDField = edge.Field{Name: "orderId", Kind: edge.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
@@ -101,7 +101,7 @@ func readCommand(r *Reader, c *entry.Command) {
 	}
 }
 
-// pick sets the kind of the command. null counts as missing; a second kind is refused.
+// pick sets the kind of the command. It treats null as missing and refuses a second kind.
 func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
 	if r.Null() || r.Err != nil {
 		return false

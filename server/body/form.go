@@ -9,20 +9,20 @@ import (
 	"tickhive/server/edge"
 )
 
-// Member is one member of the body of a T: its description and how it is read into a T.
+// Member describes one member of a body that is decoded into a T, and reads it.
 type Member[T any] struct {
 	edge.Field
 	read    func(r *Reader, v *T) (given bool)
-	missing string // the rule that a missing one breaks; empty: none
+	missing string // the rule that a body without this member breaks; empty: the member is optional
 }
 
-// Read returns a member that read stores in v. It reports whether the member has a value: null
-// and the empty string count as missing.
+// Read returns a member that the function read decodes into v. read reports whether the member has a value;
+// null and the empty string count as missing.
 func Read[T any](name string, kind edge.Kind, read func(r *Reader, v *T) (given bool)) Member[T] {
 	return Member[T]{Field: edge.Field{Name: name, Kind: kind}, read: read}
 }
 
-// Value returns a member that parse reads and set stores, if it was given.
+// Value returns a member that parse decodes. When the member has a value, set stores it.
 func Value[T, V any](name string, kind edge.Kind, parse func(*Reader) (V, bool), set func(*T, V)) Member[T] {
 	return Read(name, kind, func(r *Reader, v *T) bool {
 		x, given := parse(r)
@@ -41,7 +41,7 @@ func Text[T any](name string, most int, set func(*T, string)) Member[T] {
 	}, set)
 }
 
-// Decimal returns a member that is a decimal; its text aliases the body.
+// Decimal returns a member that is a decimal. The text that set receives aliases the body.
 func Decimal[T any](name string, set func(*T, []byte)) Member[T] {
 	return Read(name, edge.KindDecimal, func(r *Reader, v *T) bool {
 		text := r.Decimal()
@@ -72,15 +72,14 @@ func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
 // Need returns m as a member that the body must have.
 func (m Member[T]) Need() Member[T] { return m.Else("is required.") }
 
-// Else returns m as a member that the body must have. The error without it is "The member name
-// rule".
+// Else returns m as a member that the body must have. If it is missing, the error is "The member NAME RULE".
 func (m Member[T]) Else(rule string) Member[T] {
 	m.Required, m.missing = true, rule
 	return m
 }
 
-// As returns m with the description d, which keeps the name of m, and its kind, words and range
-// unless it has its own. Required in d describes a member whose absence the domain refuses.
+// As returns m with the description d. The name of m stays, and d inherits kind, words and range unless it has
+// its own. Required in d marks a member that the form accepts as missing but the domain refuses.
 func (m Member[T]) As(d edge.Field) Member[T] {
 	d.Name, d.Required, d.Kind = m.Name, d.Required || m.Required, cmp.Or(d.Kind, m.Kind)
 	if d.Words == nil {
@@ -93,21 +92,21 @@ func (m Member[T]) As(d edge.Field) Member[T] {
 	return m
 }
 
-// Form holds the members of the body of a T. Their order is the order of the contract's table,
-// in which wrong members are reported. A Form is immutable.
+// Form holds the members of a body that is decoded into a T, in the order of the contract's table. Errors are
+// reported in this order. A Form is immutable.
 type Form[T any] struct {
 	members []Member[T]
 	fields  []edge.Field
 	rules   []rule[T]
 }
 
-// rule is a rule between members; its breach is an error of the named member.
+// rule is a condition on several members; breaking it is an error of the named member.
 type rule[T any] struct {
 	name, text string
 	holds      func(*T) bool
 }
 
-// maxMembers is the number of bits of Fill's set of given members.
+// maxMembers is the number of members that Fill can track: the bits of a uint64.
 const maxMembers = 64
 
 // Of returns the form of these members, at most maxMembers.
@@ -122,18 +121,18 @@ func Of[T any](members ...Member[T]) *Form[T] {
 	return f
 }
 
-// Rule adds a rule between members. It is checked when no member is wrong, and its breach is an
-// error of the named member: "The member name text".
+// Rule adds a condition on several members, checked when every member is valid on its own. Breaking it is an
+// error of the named member: "The member NAME TEXT".
 func (f *Form[T]) Rule(name, text string, holds func(*T) bool) *Form[T] {
 	f.rules = append(f.rules, rule[T]{name, text, holds})
 	return f
 }
 
-// Members describes the members in the order of the contract.
+// Members returns the descriptions of the members in the order of the contract.
 func (f *Form[T]) Members() []edge.Field { return f.fields }
 
-// Decode reads a body into v, which holds the values of members that are not given. After an
-// error, v is partly set.
+// Decode reads a body into v. Members that are not given keep their value in v. After an error, v is partly
+// set.
 func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
 	var r Reader
 	r.Reset(text)
@@ -143,13 +142,13 @@ func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
 	return nil
 }
 
-// Read does the same with the body of r.
+// Read decodes the body of r like Decode.
 func (f *Form[T]) Read(r *Reader, v *T) *Error {
 	f.Fill(r, v)
 	return r.InOrder(f.fields)
 }
 
-// Fill reads an object into v and records in r what is wrong.
+// Fill reads an object into v and records every wrong member in r.
 func (f *Form[T]) Fill(r *Reader, v *T) {
 	if !r.Object() {
 		return
@@ -175,7 +174,7 @@ func (f *Form[T]) Fill(r *Reader, v *T) {
 	}
 }
 
-// Sent reports whether a request has a body.
+// Sent reports whether a request has a body that is not only white space.
 func Sent(text []byte) bool {
 	var r Reader
 	r.Reset(text)

@@ -142,16 +142,14 @@ func (r *Reader) raw(most int) []byte {
 	return r.data[start:r.pos:r.pos]
 }
 
-// Require records a member that is missing from the object just closed as a wrong member,
-// unless it was given.
+// Require records an error for a required member of the object just closed, unless the member was given.
 func (r *Reader) Require(member string, given bool) {
 	if !given {
 		r.Rule(member, "is required.")
 	}
 }
 
-// Rule records that a member of the object just closed breaks a rule, unless the member is
-// already recorded as wrong.
+// Rule records that a member of the object just closed breaks a rule, unless the member already has an error.
 func (r *Reader) Rule(member, rule string) {
 	if r.Err != nil || len(r.Wrong) >= maxWrong {
 		return
@@ -165,7 +163,7 @@ func (r *Reader) Rule(member, rule string) {
 	}
 }
 
-// isWrong reports whether the member is recorded as wrong.
+// isWrong reports whether the member already has an error.
 func (r *Reader) isWrong(field string) bool {
 	for i := range r.Wrong {
 		if r.Wrong[i].Field == field {
@@ -175,8 +173,8 @@ func (r *Reader) isWrong(field string) bool {
 	return false
 }
 
-// InOrder returns the first error, with the wrong members and their elements in the order of
-// a table instead of the order in which they were sent.
+// InOrder returns the first error in the order of a table of members, instead of the order in which the client
+// sent them.
 func (r *Reader) InOrder(members []edge.Field) *Error {
 	first := r.Finish()
 	if first == nil || r.Err != nil {
@@ -193,7 +191,7 @@ func (r *Reader) InOrder(members []edge.Field) *Error {
 	return first
 }
 
-// Anything reads a value of any type and returns it as sent.
+// Anything reads a value of any type and returns its bytes.
 func (r *Reader) Anything() json.RawMessage {
 	r.Peek()
 	start := r.pos

@@ -9,13 +9,13 @@ import (
 // MaxBatch is the largest number of commands in one batch (docs/contract/internal.md#orders).
 const MaxBatch = 1000
 
-// OrderReader reads the members of an order, and notes the required ones that it has read.
+// OrderReader reads the members of an order and tracks which required members it has read.
 type OrderReader struct {
 	*entry.Place
 	SideGiven, TypeGiven, tifGiven bool
 }
 
-// The members of an order. Their reader is a switch, which is 8 % faster than a Form.
+// The members of an order. ReadOrderMember is a switch, which is 8 % faster than a Form.
 var (
 	accountField = edge.Field{Name: "accountId", Kind: edge.KindUUID}
 	pairField    = edge.Field{Name: "currencyPairCode", Kind: edge.KindPairCode, Required: true}
@@ -33,8 +33,8 @@ var (
 	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Pattern: "^[A-Za-z0-9_.:-]{1,64}$"}
 )
 
-// OrderMembers and TradingMembers describe POST /orders and POST /api/orders, in the orders of
-// their tables (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
+// OrderMembers and TradingMembers describe the bodies of POST /orders and POST /api/orders, each in the order
+// of its table (docs/contract/internal.md#orders, docs/contract/trading.md#place-an-order).
 var (
 	OrderMembers = []edge.Field{
 		accountField, pairField, sideField, typeField, tifField, priceField, amountField, quoteField, stopField,
@@ -109,8 +109,8 @@ func ReadOrderMember(r *Reader, o *OrderReader, key []byte) {
 	}
 }
 
-// CheckOrder checks the rules between members, in the order of the table, and sets the
-// default of timeInForce.
+// CheckOrder checks the conditions between members, in the order of the table, and sets the default of
+// timeInForce.
 func CheckOrder(r *Reader, o *OrderReader) {
 	market := o.Type == engine.Market || o.Type == engine.StopMarket
 	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket

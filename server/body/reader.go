@@ -12,16 +12,17 @@ const (
 	// maxBodyDepth bounds the reader's stack. Requests of the contract nest at most 5 deep,
 	// including free-form objects.
 	maxBodyDepth = 32
-	// maxFreeMembers limits one free-form object, because duplicates are searched pairwise.
+	// maxFreeMembers limits the members of one free-form object, because the search for duplicates compares
+	// every pair.
 	maxFreeMembers = 256
-	// maxWrong limits the recorded wrong members of one body.
+	// maxWrong limits the errors of members that are recorded for one body.
 	maxWrong = 64
 )
 
-// Error is a broken body: the answer is 400 INVALID_PARAM.
+// Error is an error in a request body; the answer is 400 INVALID_PARAM.
 type Error struct {
-	Field   string // as in commands[3].place.price; empty: the body as a whole
-	Message string // a sentence
+	Field   string // path of the member, for example commands[3].place.price; empty: the body as a whole
+	Message string // a sentence for the client
 }
 
 func (e *Error) Error() string {
@@ -31,32 +32,32 @@ func (e *Error) Error() string {
 	return e.Field + ": " + e.Message
 }
 
-// Reader reads one JSON body strictly, in one pass, without building a tree: the
-// caller opens objects and arrays and names the members that it knows. The reader refuses
-// unknown and duplicate members, trailing data, invalid UTF-8, wrong types and too deep
-// nesting. It returns decimals as text; they never pass through a float.
+// Reader reads one JSON body strictly, in one pass, without building a tree: the caller opens objects and
+// arrays and names the members that it knows. The reader refuses unknown and duplicate members, trailing data,
+// invalid UTF-8, wrong types and too deep nesting. It returns decimals as text; they never pass through a
+// float.
 //
 // Owner: one request. The byte slices that it returns alias the body.
 //
-// After a structural error (err) every read returns zero and every loop ends, so that
-// callers check once, in finish. A member of the wrong type is recorded (wrong) and reading
-// continues, so that the caller can report the first wrong member in the order of its table.
+// After a structural error (Err) every read returns zero and every loop ends, so that callers check
+// once, in Finish. A member of the wrong type is recorded (Wrong) and reading continues, so that the
+// caller can report the first wrong member in the order of its table.
 type Reader struct {
 	data   []byte
 	pos    int
 	Err    *Error
 	Wrong  []Error
 	frames []frame
-	seen   [][]byte // keys of the open objects, one run per frame
+	seen   [][]byte // keys read so far in each open object; frame.seen delimits them
 }
 
 // frame is an open object or array.
 type frame struct {
 	key   []byte // current member
 	index int    // current element
-	seen  int    // where this object's keys start in Reader.seen
+	seen  int    // index in Reader.seen of this object's first key
 	array bool
-	begun bool // a member or element was read
+	begun bool // a member or an element was read
 }
 
 // Reset makes r read data from its beginning.
@@ -65,7 +66,7 @@ func (r *Reader) Reset(data []byte) {
 	r.Wrong, r.frames, r.seen = r.Wrong[:0], r.frames[:0], r.seen[:0]
 }
 
-// Finish checks that no data follows and returns the first error.
+// Finish returns the first error; data after the value is one.
 func (r *Reader) Finish() *Error {
 	if r.Err == nil {
 		if r.space(); r.pos < len(r.data) {
@@ -81,8 +82,7 @@ func (r *Reader) Finish() *Error {
 	return nil
 }
 
-// Object opens an object. When the value is not an object, it skips the value and returns
-// false.
+// Object opens an object. When the value is no object, it skips the value and returns false.
 func (r *Reader) Object() bool {
 	if r.Peek() != '{' {
 		r.mistyped("must be an object.")
@@ -91,7 +91,7 @@ func (r *Reader) Object() bool {
 	return r.open(false)
 }
 
-// Array opens an array, like object.
+// Array opens an array. When the value is no array, it skips the value and returns false.
 func (r *Reader) Array() bool {
 	if r.Peek() != '[' {
 		r.mistyped("must be an array.")
@@ -117,8 +117,8 @@ func (r *Reader) close() {
 	r.frames = r.frames[:last]
 }
 
-// Member moves to the next member of the innermost object; key is its name. When it returns
-// false, the object is closed or err is set.
+// Member moves to the next member of the innermost object and returns its name. ok is false when the object is
+// closed or Err is set.
 func (r *Reader) Member() (key []byte, ok bool) {
 	c := r.Peek()
 	if r.Err != nil {
@@ -161,8 +161,8 @@ func (r *Reader) Member() (key []byte, ok bool) {
 	return key, true
 }
 
-// Element moves to the next element of the innermost array. When it returns false, the array
-// is closed or err is set.
+// Element moves to the next element of the innermost array. It returns false when the array is closed or Err is
+// set.
 func (r *Reader) Element() bool {
 	c := r.Peek()
 	if r.Err != nil {
@@ -192,7 +192,7 @@ func (r *Reader) Element() bool {
 	return true
 }
 
-// Unknown refuses the current member.
+// Unknown records that the current member is unknown.
 func (r *Reader) Unknown() { r.Fail("is not a member of this request.") }
 
 // Fail records a structural error at the current member.
@@ -212,7 +212,7 @@ func (r *Reader) syntax(what string) {
 	}
 }
 
-// Bad records that the current member breaks a rule; reading continues.
+// Bad records that the current member breaks a rule. Reading continues.
 func (r *Reader) Bad(rule string) {
 	if r.Err == nil && len(r.Wrong) < maxWrong {
 		e := Error{Field: r.path(), Message: "The member " + r.path() + " " + rule}
@@ -223,7 +223,7 @@ func (r *Reader) Bad(rule string) {
 	}
 }
 
-// mistyped records a wrong type as bad does, and skips the value.
+// mistyped records a wrong type like Bad, and skips the value.
 func (r *Reader) mistyped(rule string) {
 	if r.Err == nil {
 		r.Bad(rule)
@@ -249,7 +249,7 @@ func (r *Reader) path() string {
 	return string(b)
 }
 
-// Refusal converts the error of the strict body reader to a refusal.
+// Refusal converts an error of the Reader to a refusal.
 func Refusal(e *Error) *refuse.Refusal {
 	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
 }

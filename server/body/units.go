@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// DecimalSign returns the sign of a decimal whose form is checked.
+// DecimalSign returns the sign of a valid decimal: -1, 0 or 1.
 func DecimalSign(text []byte) int {
 	if !bytes.ContainsAny(text, "123456789") {
 		return 0

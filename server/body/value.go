@@ -72,7 +72,7 @@ func (r *Reader) quoted() ([]byte, bool) {
 	return nil, false
 }
 
-// escaped continues text at the first backslash.
+// escaped reads the rest of a string from its first backslash on and returns the decoded text.
 func (r *Reader) escaped(start, i int) ([]byte, bool) {
 	out := append([]byte(nil), r.data[start:i]...)
 	for i < len(r.data) {
@@ -111,7 +111,7 @@ var simpleEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendEscape appends the character of the escape sequence at the start of s, n bytes long.
+// appendEscape decodes the escape sequence at the start of s, which is n bytes long, and appends its character.
 // n is 0 when the sequence is invalid, for example half a surrogate pair.
 func appendEscape(dst, s []byte) (out []byte, n int) {
 	if len(s) < 2 {
@@ -196,7 +196,7 @@ func (r *Reader) digits(i int) int {
 	return i
 }
 
-// skip skips one value of any type. It checks everything except the names of members.
+// skip skips one value of any type. It checks the syntax, but not the names of members.
 func (r *Reader) skip() {
 	switch c := r.Peek(); {
 	case r.Err != nil:

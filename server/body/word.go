@@ -6,13 +6,13 @@ import (
 	"tickhive/engine"
 )
 
-// Word is one value of an enumeration on the wire.
+// Word pairs one value of an enumeration with its text on the wire.
 type Word[T any] struct {
 	Text  string
 	Value T
 }
 
-// WordsOf returns the words of values that print themselves.
+// WordsOf returns the words of values whose String is their text on the wire.
 func WordsOf[T interface{ String() string }](values ...T) []Word[T] {
 	out := make([]Word[T], len(values))
 	for i, v := range values {
@@ -21,7 +21,7 @@ func WordsOf[T interface{ String() string }](values ...T) []Word[T] {
 	return out
 }
 
-// The enumerations of order entry and the engine's values.
+// The enumerations of order entry, with the engine's values.
 var (
 	sides        = WordsOf(engine.Buy, engine.Sell)
 	orderTypes   = WordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket)
@@ -103,8 +103,8 @@ func ParseUUID[T []byte | string](s T) (id [16]byte, ok bool) {
 	return id, true
 }
 
-// PairCode reads a member that is a pair code of the form of
-// docs/contract/market-data.md#pair-codes-and-order-of-lists.
+// PairCode reads a member that must be a pair code
+// (docs/contract/market-data.md#pair-codes-and-order-of-lists).
 func (r *Reader) PairCode() []byte {
 	s := r.Text(25)
 	if s != nil && !IsPairCode(s) {
@@ -114,8 +114,8 @@ func (r *Reader) PairCode() []byte {
 	return s
 }
 
-// IsPairCode does the check of engine.ValidPairCode without its regular expression, because
-// every order passes it.
+// IsPairCode makes the same check as engine.ValidPairCode, but without its regular expression, because it runs
+// for every order.
 func IsPairCode[T []byte | string](s T) bool {
 	run, runs := 0, 0
 	for i := 0; i < len(s); i++ {

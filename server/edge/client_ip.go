@@ -10,19 +10,19 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// clientIPs determines the client's address of a request. Immutable.
+// clientIPs determines the address of the client that sent a request. Immutable.
 type clientIPs struct {
 	proxies []netip.Prefix // their X-Forwarded-For is trusted
 }
 
-// maxForwarded is the number of X-Forwarded-For elements that are read, from the end: more
-// than any site has proxies in a row. A request head has room for thousands.
+// maxForwarded is the number of X-Forwarded-For elements that are read, from the end. No site has as many
+// proxies in a row, but a request head has room for thousands of elements.
 const maxForwarded = 32
 
-// of returns the client's address: the connection's address or, behind trusted proxies, the
-// last address of X-Forwarded-For that is not a trusted proxy. Several lines are one list in
-// the order in which they arrived (RFC 9110 section 5.3). A proxy appends the address that it
-// saw to the last line or as another line, so the client can forge all but the end of the list.
+// of returns the client's address: the connection's address or, behind trusted proxies, the last address in
+// X-Forwarded-For that is not a trusted proxy. Several header lines are one list in the order of their arrival
+// (RFC 9110 section 5.3). A proxy appends the address that it saw, so a client can forge everything except the
+// end of the list.
 func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	ip := addrOf(ctx.RemoteAddr())
 	if len(t.proxies) == 0 || !contains(t.proxies, ip) {
@@ -50,13 +50,13 @@ func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	return ip
 }
 
-// cutLast splits the last element off a list; more reports whether others precede it.
+// cutLast splits the last element off a list. more reports whether the list has further elements.
 func cutLast(list []byte) (last, rest []byte, more bool) {
 	i := bytes.LastIndexByte(list, ',')
 	return list[i+1:], list[:max(i, 0)], i >= 0
 }
 
-// clientKey returns the key by which limits count: the address, or the /64 of an IPv6 address.
+// clientKey returns the key under which limits count a client: its address, or the /64 of an IPv6 address.
 func clientKey(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if p, err := a.WithZone("").Prefix(64); err == nil {

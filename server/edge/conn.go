@@ -12,8 +12,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of the lingering close of a connection whose request was refused before it was
-// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
+// Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
+// the connection. Closing with unread data would send a reset, and the client's kernel would then drop the
+// answer.
 const (
 	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
@@ -27,7 +28,7 @@ type ConnLimits struct {
 	Total      int
 	PerAddress int // IPv6 by /64
 	PerNetwork int // by /24 and /48; loopback is exempt
-	// Exempt addresses have no limit but Total, and their connections are not closed for others.
+	// Connections from Exempt addresses have no limit but Total, and are not closed to make room for others.
 	Exempt []netip.Prefix
 }
 
@@ -43,8 +44,10 @@ type ConnTable struct {
 	open    int
 	evicted uint64
 
-	unserved list.List // of *CountedConn, in the order of their accepts; some were served since
-	victims  []victim  // the connections that waited longest at the last look, the longest last
+	// connections without a complete request, as *CountedConn in the order of their accepts; some may have had
+	// one since
+	unserved list.List
+	victims  []victim // the connections that had waited longest when they were last sorted, longest last
 	nextLook time.Time
 }
 
@@ -56,8 +59,8 @@ func NewConnTable(limits ConnLimits) *ConnTable {
 	}
 }
 
-// enter counts a connection and wraps it, or returns the answer that refuses it. A full table
-// closes its least useful connection first.
+// enter counts a connection and wraps it, or returns the answer that refuses it. When the table is full, it
+// first closes the least useful connection.
 func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal []byte) {
 	exempt := contains(t.limits.Exempt, ip)
 	t.mu.Lock()
@@ -75,7 +78,7 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 		}
 		t.evicted++
 		t.mu.Unlock()
-		_ = v.Close() // its requests fail either way
+		_ = v.Close() // the requests of that connection fail in any case
 		t.mu.Lock()
 	}
 	t.open++
@@ -91,17 +94,18 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 
 func reached(n, limit int) bool { return limit > 0 && n >= limit }
 
-// untrack removes a connection from those that part touches; it counts until uncount.
+// untrack removes a connection from the ones that setShutdownDeadlines changes. The connection counts until
+// uncount.
 func (t *ConnTable) untrack(c *CountedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
 	if c.place != nil {
-		t.unserved.Remove(c.place) // without effect on one that the list has lost
+		t.unserved.Remove(c.place) // no effect when the list no longer has the connection
 	}
 }
 
-// uncount stops counting a connection; call it once the descriptor is free.
+// uncount stops counting a connection. It must be called after the descriptor is closed.
 func (t *ConnTable) uncount(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +126,7 @@ func (t *ConnTable) setShutdownDeadlines() {
 	defer t.mu.Unlock()
 	until := time.Now().Add(shutdownReadTime)
 	for c := range t.conns {
-		_ = c.Conn.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
+		_ = c.Conn.SetReadDeadline(until) // the error does not matter: a closed connection has no reader
 	}
 }
 
@@ -149,7 +153,7 @@ var (
 		"This network (/24, or /48 of IPv6) has reached its share of the open connections; close one first.")
 )
 
-// refusal returns the whole answer to a connection that is refused.
+// refusal returns the complete answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
@@ -157,16 +161,16 @@ func refusal(status string, code refuse.Code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// CountedConn is a connection that leaves the table once it is closed. Its close lingers when
-// the request was refused unread.
+// CountedConn is a counted connection. Closing it removes it from the table. The close lingers when a request
+// was refused unread.
 type CountedConn struct {
 	net.Conn
 	table  *ConnTable
 	ip     netip.Addr
 	exempt bool
-	place  *list.Element // in table.unserved; table.mu guards it
+	place  *list.Element // its element in table.unserved; guarded by table.mu
 	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn_full.go
-	served bool          // a request was complete; owner: the connection's goroutine
+	served bool          // a request has been complete; owner: the connection's goroutine
 	linger atomic.Bool
 	closed atomic.Bool
 }

@@ -13,17 +13,17 @@ import (
 	"tickhive/server/encode"
 )
 
-// Pauses of a listener after a failed accept, and how long after the last failure it still
-// counts as failing: connections that end let single accepts succeed in between.
+// Pauses after a failed accept, and the time after the last failure for which the listener still counts as
+// failing. (Ending connections let single accepts succeed meanwhile.)
 const (
 	acceptPauseMin   = 5 * time.Millisecond
 	acceptPauseMax   = time.Second
 	acceptFailingFor = 5 * time.Second
 )
 
-// shortages are the transient errors of accept: the process or the machine has no descriptor
-// or no memory left at the moment, or the client is already gone. The listener keeps working
-// after them; fasthttp would end Serve on each of them, and with it the program.
+// shortages lists the transient errors of accept: the process or the machine lacks descriptors or memory at the
+// moment, or the client has already gone. The listener continues after them. fasthttp would end Serve, and
+// thereby the program.
 var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
 
 func isShortage(err error) bool {
@@ -68,14 +68,14 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if why == nil {
 			return counted, nil
 		}
-		// The write goes into the empty buffer of a new socket: it never blocks for long.
+		// The write does not block, because the socket's send buffer is empty.
 		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
 		_, _ = c.Write(why)
 		_ = c.Close()
 	}
 }
 
-// wait pauses before the next accept, twice as long as the last time, or until Close.
+// wait waits before the next accept, twice as long as before, or until Close.
 func (l *limitedListener) wait() {
 	l.pause = min(max(2*l.pause, acceptPauseMin), acceptPauseMax)
 	timer := time.NewTimer(l.pause)
@@ -96,9 +96,9 @@ func (l *limitedListener) Close() error {
 type AcceptStat struct {
 	Listener string // public, aggregator or internal
 	Failures uint64 // since the start
-	// Reason is the error that accept fails with at the moment; empty while it succeeds.
+	// Reason is the error with which accept currently fails; empty while it succeeds.
 	Reason  string
-	SinceNs int64 // process clock; the first of the failures in a row
+	SinceNs int64 // process clock; time of the first of the current failures
 }
 
 // acceptStats counts the failed accepts of a listener. Any goroutine may use it.
@@ -141,7 +141,7 @@ func (a *acceptStats) Stat(name string) AcceptStat {
 	return s
 }
 
-// Incident returns the entry of the status page; lasts reports whether accepts fail now.
+// Incident returns an entry for the status page. lasts reports that accepts still fail.
 func (s AcceptStat) Incident() (in Incident, lasts bool) {
 	return Incident{
 		AtMs: encode.FloorDiv(s.SinceNs, 1_000_000), Kind: "listener",

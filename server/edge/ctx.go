@@ -11,7 +11,7 @@ type Principal struct {
 	Account   engine.AccountID
 	UserID    string // UUID
 	PublicKey string
-	CanTrade  bool // the key may make this request to a route with Trade
+	CanTrade  bool // the key permits this request on a route with Trade
 }
 
 // Ctx is one request and its answer. The handler owns it until it returns. Slices that Ctx
@@ -40,7 +40,7 @@ func (c *Ctx) RequestID() string { return string(c.id) }
 // MachineNs returns the time of the machine's clock in Unix ns.
 func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
 
-// Viewer returns the account of the caller; nil without credentials.
+// Viewer returns the account of the principal, nil for a request without credentials.
 func (c *Ctx) Viewer() *engine.AccountID {
 	if c.Principal == nil {
 		return nil
@@ -54,7 +54,7 @@ func (c *Ctx) Cancels() bool { return c.route.Cancels }
 // PlainDecimals makes the answer ignore decimals=string.
 func (c *Ctx) PlainDecimals() { c.DecimalsText = false }
 
-// Unlimited reports whether the allow-list names the caller's address or verified key.
+// Unlimited reports whether the allow-list contains the client's address or verified key.
 func (c *Ctx) Unlimited() bool { return c.edge.limiter.exempts(c) }
 
 // PathParam returns a parameter of the route's path, for example {publicKey}.
@@ -81,8 +81,8 @@ func (e *Listener) release(c *Ctx) {
 	e.ctxPool.Put(c)
 }
 
-// Private answers 200 with a body for this client only: no-store, no ETag. The body must
-// not change until the answer is written.
+// Private answers 200 with a body for this client only: no-store and no ETag. The body must not change until
+// the answer is sent.
 func (c *Ctx) Private(body []byte) {
 	c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
 	c.writeJSON(body)

@@ -155,6 +155,6 @@ func ParseDateTime(s []byte) (Moment, bool) {
 	if s[at] == '-' {
 		offset = -offset
 	}
-	m.Sec -= offset // a plus sign that was not encoded arrives as a space
+	m.Sec -= offset // a plus sign that was not percent-encoded arrives as a space
 	return m, ok
 }

@@ -120,7 +120,7 @@ func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) 
 	return entry, e.hostCheck(ctx, entry)
 }
 
-// hostCheck hides the aggregator namespace from other hosts, and all else from its host
+// hostCheck limits the aggregator namespace to its own host, and all other routes to other hosts
 // (docs/contract/listing.md#addresses).
 func (e *Listener) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
 	if e.aggregatorHost == "" {
@@ -139,8 +139,8 @@ func (e *Listener) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Ref
 	return nil
 }
 
-// plainPath reports whether the path is in the only accepted spelling: no empty, dot or
-// encoded segment and no trailing slash.
+// plainPath reports whether the path has its only accepted spelling: no empty, dot or encoded segment and no
+// trailing slash.
 func plainPath(path []byte) bool {
 	if len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
 		return false
@@ -154,7 +154,7 @@ func noPath() *refuse.Refusal {
 		"one spelling."}
 }
 
-// run runs every check after the path and calls the handler.
+// run makes every check after the path and calls the handler.
 func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	if entry.public {
@@ -185,7 +185,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	return route.Handle(c)
 }
 
-// noRoute answers OPTIONS, and refuses the methods that the path does not have.
+// noRoute answers OPTIONS and refuses methods that the path does not have.
 func (e *Listener) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(hdrAllow, entry.allow)

@@ -48,7 +48,7 @@ type Listener struct {
 	ListenerOptions
 	HTTP     *fasthttp.Server
 	router   *router.Router
-	hot      []*pathEntry // few, so that a scan is quicker than a map
+	hot      []*pathEntry // checked before the router; few entries, so a scan is faster than a map
 	idPrefix [10]byte     // "xxxxxxxx-": the random prefix of the request ids that this edge generates
 	idNext   atomic.Uint64
 	ctxPool  sync.Pool
@@ -98,7 +98,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 		WriteTimeout:       o.Write,
 		IdleTimeout:        o.Idle,
 		MaxRequestBodySize: o.MaxBody,
-		// A body is JSON or refused, so multipart is never parsed.
+		// Bodies are JSON or refused, so fasthttp need not parse multipart forms.
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
@@ -119,7 +119,8 @@ func (e *Listener) Serve(ln net.Listener) error {
 // Shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *Listener) Shutdown(ctx context.Context) error {
 	e.Conns.setShutdownDeadlines()
-	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines) // accepted while the listener was closing
+	// also ends connections that were accepted while the listener was closing
+	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)
 	defer late.Stop()
 	if err := e.HTTP.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("server: shutdown: %w", err)
@@ -162,7 +163,7 @@ func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
 // quietLogger moves fasthttp's own log lines to the debug level.
 type quietLogger struct{ log *slog.Logger }
 
-// Printf logs at debug level: most lines are about clients that hung up.
+// Printf logs at the debug level, because most of these lines report clients that closed their connection.
 func (l quietLogger) Printf(format string, args ...any) {
 	l.log.Debug("http", "detail", fmt.Sprintf(format, args...))
 }

@@ -12,7 +12,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// statuses maps the code of every refusal to its HTTP status. No other table does.
+// statuses maps the code of every refusal to its HTTP status. It is the only table that does.
 var statuses = map[refuse.Code]int{
 	refuse.InvalidParam:      fasthttp.StatusBadRequest,
 	refuse.InsufficientFunds: fasthttp.StatusBadRequest,

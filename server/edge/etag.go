@@ -18,9 +18,8 @@ const (
 	tagSeed3 = 0x589965cc75374cc3
 )
 
-// TagHash returns the 64-bit hash of a body from which its ETag is made. The ETag therefore
-// changes exactly when the body does (a book that changes only below the shown levels keeps
-// its tag, and an earlier body gets its earlier tag back) and survives a restart.
+// TagHash returns the 64-bit hash of a body from which its ETag is made. Equal bodies have equal ETags, also
+// after a restart: a book that changes only below the shown levels keeps its ETag.
 //
 // Cost: 20 ns for a ticker, once per rendering, never per request for a cached document.
 func TagHash(body []byte) uint64 {
@@ -48,13 +47,13 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// JoinTag returns the tag of a document joined from parts, after one more part.
+// JoinTag returns the hash of a document in parts after one more part.
 func JoinTag(tag, part uint64) uint64 { return fold(tag^tagSeed2, part^tagSeed3) + 1 }
 
 // tagLen is the length of an identity tag: 16 hex digits in quotes.
 const tagLen = 18
 
-// AppendTag appends the tag of the identity encoding.
+// AppendTag appends the ETag of the uncompressed body.
 func AppendTag(dst []byte, hash uint64) []byte {
 	dst = append(dst, '"')
 	for shift := 60; shift >= 0; shift -= 4 {
@@ -63,7 +62,7 @@ func AppendTag(dst []byte, hash uint64) []byte {
 	return append(dst, '"')
 }
 
-// appendGzipTag appends the tag of the gzip encoding of the body with this identity tag.
+// appendGzipTag appends the ETag of the gzip encoding of the body whose hash is tag.
 func appendGzipTag(dst []byte, tag string) []byte {
 	return append(append(dst, tag[:tagLen-1]...), `-g"`...)
 }

@@ -16,17 +16,17 @@ import (
 const (
 	// gzipMinBytes is the smallest compressed body: below, compression costs more than it saves.
 	gzipMinBytes = 1 << 10
-	// gzipMinAge is the age at which a document is compressed, so that a document that changes
-	// all the time never is.
+	// gzipMinAge is the age at which a document is compressed. A document that changes more often is never
+	// compressed.
 	gzipMinAge = 100 * time.Millisecond
 	// maxGzipWaiting limits the documents that wait for gzipMinAge; each stays in memory meanwhile.
 	maxGzipWaiting = 64
 	gzipLevel      = 4
 )
 
-// gzipMaker compresses cached documents outside the request path. The first request that
-// accepts gzip orders the compression, which runs once the document is gzipMinAge old, if it is
-// still the newest. Until then every client gets the identity encoding.
+// gzipMaker compresses cached documents outside the request path. The first request that accepts gzip schedules
+// the compression. It runs when the document is gzipMinAge old, if the document is then still the newest. Until
+// then every client gets the uncompressed body.
 type gzipMaker struct {
 	machineNs func() int64
 	waiting   atomic.Int64
@@ -34,11 +34,11 @@ type gzipMaker struct {
 	writers   sync.Pool
 }
 
-// gzipScheduled marks a Doc whose compression is ordered.
+// gzipScheduled marks a Doc whose compression is scheduled.
 var gzipScheduled = new([]byte)
 
-// DocPlace names the place where a document is cached, the view of a pair or a document over all
-// pairs, so that the compression can check whether the document is still there.
+// DocPlace is the place where a document is cached: the view of a pair, or a document over all pairs. The
+// compression uses it to check whether the document is still the newest.
 type DocPlace struct {
 	Board  *marketdata.Board
 	Pair   engine.PairID
@@ -54,7 +54,7 @@ func (p DocPlace) holds(d *marketdata.Doc) bool {
 	return v != nil && v.Doc(p.Kind) == d
 }
 
-// get returns the gzip of d, or orders it and returns nil.
+// get returns the gzip encoding of d. If there is none yet, it schedules the compression and returns nil.
 func (g *gzipMaker) get(d *marketdata.Doc, at DocPlace) []byte {
 	switch p := d.Gzip.Load(); p {
 	case nil:
@@ -85,11 +85,11 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 	out := bytes.NewBuffer(make([]byte, 0, d.Size()/4))
 	w, _ := g.writers.Get().(*gzip.Writer)
 	if w == nil {
-		w, _ = gzip.NewWriterLevel(out, gzipLevel) // the level is a constant within range
+		w, _ = gzip.NewWriterLevel(out, gzipLevel) // never fails, because the level is a valid constant
 	} else {
 		w.Reset(out)
 	}
-	// Writes into memory cannot fail.
+	// Writing into memory never fails.
 	_, _ = w.Write(d.Bytes())
 	_ = w.Close()
 	g.writers.Put(w)

@@ -2,7 +2,7 @@ package edge
 
 import "sync/atomic"
 
-// Limits of latency buckets are powers of two from 1 us; the last one has all above 8 s.
+// Bucket i counts latencies below 2^i us; the last bucket counts everything above 8 s.
 const (
 	LatencyBuckets = 24
 	// latencySample is the sampling rate: one request in 64 is timed. A power of two.
@@ -13,7 +13,7 @@ const (
 type routeStats struct {
 	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx
 	latency [LatencyBuckets]atomic.Uint64
-	sumNs   atomic.Uint64 // of the sampled requests
+	sumNs   atomic.Uint64 // sum over the sampled requests
 }
 
 func (r *routeStats) count(status int) { r.status[min(status/100, 5)].Add(1) }

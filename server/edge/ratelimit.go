@@ -21,10 +21,9 @@ const (
 	limiterShards = 16
 )
 
-// limiter refuses exactly the requests beyond the limit. It records the times of the requests
-// that it accepted, in one ring per client with room for the requests of one minute. The table
-// of clients is bounded; the least recently seen client is evicted first. Public market data
-// is not limited unless configured.
+// limiter refuses requests above the limits of a client. For each client it stores the times of the accepted
+// requests in a ring with room for one minute. The table of clients is bounded; the client seen least recently
+// is evicted first. Public market data has no limit unless configured.
 //
 // Owner: any goroutine; a lock guards each shard.
 type limiter struct {
@@ -41,7 +40,7 @@ type limiterShard struct {
 	lru *simplelru.LRU[netip.Addr, *SlidingLog]
 }
 
-// SlidingLog holds the times of one client's counted requests: a ring, oldest at head.
+// SlidingLog holds the times of one client's counted requests in a ring; the oldest is at head.
 type SlidingLog struct {
 	times []int64 // machine ns
 	head  int
@@ -153,7 +152,7 @@ func (s *SlidingLog) Count(now int64, perMinute, perSecond int) (waitNs int64) {
 	return waitNs
 }
 
-// at returns the i-th oldest time.
+// at returns the i-th time, oldest first.
 func (s *SlidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
 
 // push appends a time. The ring grows on demand up to limit: a client seen once is cheap.

@@ -1,7 +1,7 @@
 package edge
 
-// show sets the rate-limit headers of a limited path on an answer that does not count
-// (OPTIONS, 405): they show the state that the client's next request will meet.
+// show sets the rate-limit headers of an answer that does not count as a request (OPTIONS, 405). They show the
+// state before the client's next request.
 func (l *limiter) show(c *Ctx, p *pathEntry) {
 	if l == nil || !l.limits(p) {
 		return

@@ -17,7 +17,8 @@ func NewDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 	return &marketdata.Doc{Body: body, ETag: string(AppendTag(nil, TagHash(body))), Seq: seq, RenderedNs: nowNs}
 }
 
-// SendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
+// SendDoc answers with a cached document: 304 when the client already has it, gzip when the client accepts it
+// and it is ready.
 func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	if c.Principal != nil || c.DecimalsText {
 		return c.SendBody(d.Bytes(), d.Seq)
@@ -65,8 +66,8 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 	return nil
 }
 
-// SendHead sets the headers of an answer that was rendered for this request only; hash is the hash
-// of its body. It returns false if the client has the body: the answer is a 304.
+// SendHead sets the headers of an answer that was rendered for this request only. hash is the hash of the body.
+// It returns false when it has answered 304 because the client already has the body.
 func (c *Ctx) SendHead(hash, seq uint64) bool {
 	if c.Principal != nil {
 		c.setSeq(seq)

@@ -19,7 +19,7 @@ type Handler func(c *Ctx) *refuse.Refusal
 // LimitClass selects the requests-per-IP limit of a route (docs/contract/limits.md#rate-limits).
 type LimitClass uint8
 
-// The limit classes of routes.
+// The classes of rate limits.
 const (
 	ClassMarket  LimitClass = iota // public market data: unlimited unless configured
 	ClassAccount                   // account routes: unlimited unless configured
@@ -78,7 +78,7 @@ type Route struct {
 	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
 	Early     bool
 	Namespace Namespace
-	// Hot makes the path one that is found before the router (docs/internals/performance.md#http).
+	// Hot marks a path that is found without the router (docs/internals/performance.md#http).
 	Hot bool
 	// Tagged marks answers with an ETag and X-Seq, which may be 304.
 	Tagged bool
@@ -92,7 +92,7 @@ type Route struct {
 	Schema  string
 
 	stats  *routeStats
-	maxAge []byte // Cache-Control of a shared document
+	maxAge []byte // value of Cache-Control for a shared document
 }
 
 // pathEntry holds all routes of one path.

@@ -25,7 +25,7 @@ type Server struct {
 	conns      *ConnTable
 }
 
-// New makes a server that answers 503 until SetReady. It opens nothing.
+// New returns a server that answers 503 to most routes until SetReady. It opens no socket.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) ServeAggregator(ln net.Listener) error {
 	return s.aggregator.Serve(ln)
 }
 
-// SetReady makes every route answer. Before it, every route that is not Early answers 503.
+// SetReady makes every route answer. Before it, routes that are not Early answer 503.
 func (s *Server) SetReady() { s.ready.Store(true) }
 
 // Ready reports whether SetReady was called.

@@ -6,5 +6,5 @@ import "unsafe"
 // The alternative, a conversion that escapes into Root.Lookup, allocates on every request.
 func BytesKey(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// StringBytes returns s as bytes without a copy; write to them only before sharing s.
+// StringBytes returns s as bytes without a copy. The caller may write to them only while no one else has s.
 func StringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

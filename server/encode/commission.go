@@ -27,7 +27,7 @@ type Commission struct {
 	HashCode  string
 }
 
-// AppendCommission appends one record as JSON, with a discount (10^-8) in the rate.
+// AppendCommission appends one record as JSON. It applies discount (10^-8) to the rate.
 func AppendCommission(b []byte, c *Commission, discount uint32) []byte {
 	kind, names := strconv.Itoa(c.Type), commissionNames[c.Type]
 	b = append(b, `{"commissionId":"`...)
@@ -46,7 +46,7 @@ func AppendCommission(b []byte, c *Commission, discount uint32) []byte {
 	return append(b, '}')
 }
 
-// commissionNames holds the display name and the key of each type.
+// commissionNames holds, for each type, the display name and the key.
 var commissionNames = [...][2]string{
 	CommissionRefill:     {"Пополнение", "Refill"},
 	CommissionWithdrawal: {"Вывод", "Withdrawal"},
@@ -54,7 +54,7 @@ var commissionNames = [...][2]string{
 	CommissionSell:       {"Сделка продажа", "Trade"},
 }
 
-// discounted returns rate x (1 - discount) in 10^-16; the result is exact.
+// discounted returns rate x (1 - discount), both in 10^-8, exactly and in 10^-16.
 func discounted(rate, discount uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), uint64(engine.RateOne-discount)).ToI128()
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// AppendSecond appends 2026-01-01T00:00:00 for Unix seconds.
+// AppendSecond appends Unix seconds as an ISO 8601 date and time without a zone: 2026-01-01T00:00:00.
 func AppendSecond(dst []byte, sec int64) []byte {
 	return time.Unix(sec, 0).UTC().AppendFormat(dst, "2006-01-02T15:04:05")
 }
 
-// AppendISO appends a Unix time in ns with digits fractional digits, truncated, and Z.
+// AppendISO appends a Unix time in ns as an ISO 8601 date and time with Z. The seconds have digits decimals,
+// truncated.
 func AppendISO(dst []byte, ns int64, digits int) []byte {
 	sec := FloorDiv(ns, 1_000_000_000)
 	dst = append(AppendSecond(dst, sec), '.')

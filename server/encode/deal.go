@@ -11,12 +11,12 @@ import (
 	"tickhive/marketdata"
 )
 
-// AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so
-// that callers can add others. isUserBuyer is null unless viewer is the buyer or the seller.
+// AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so that callers
+// can add members. isUserBuyer is null unless viewer is the buyer or the seller.
 func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade,
 	viewer *engine.AccountID,
 ) []byte {
-	var name [48]byte // a pair code has at most 25 bytes, an id 20
+	var name [48]byte // a pair code has at most 25 bytes, a trade id 20
 	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)
 	b = AppendDealUUID(append(b, `"id":"`...), text)
 	b = AppendISO(append(b, `","dealDateUtc":"`...), t.TimeNs, 7)
@@ -36,7 +36,7 @@ func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdat
 	return append(b, "null"...)
 }
 
-// AppendDealUUID appends the UUID v5 of name, without allocation up to 64 bytes.
+// AppendDealUUID appends the UUID v5 of name as text. It does not allocate for names up to 64 bytes.
 func AppendDealUUID(dst, name []byte) []byte {
 	var buf [16 + 64]byte
 	text := append(append(buf[:0], dealNamespace[:]...), name...)

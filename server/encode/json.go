@@ -37,7 +37,7 @@ func AppendNullable(dst []byte, s string) []byte {
 	return AppendString(dst, s)
 }
 
-// AppendUUID appends the text form, lower case.
+// AppendUUID appends a UUID as lower-case text.
 func AppendUUID(dst []byte, id [16]byte) []byte {
 	for i, b := range id {
 		if i == 4 || i == 6 || i == 8 || i == 10 {

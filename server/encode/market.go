@@ -11,7 +11,7 @@ import (
 func AppendTicker(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
 	changed := t.ChangedSec
-	if changed == 0 { // no change since the pair was added
+	if changed == 0 { // no event has changed the figures since the pair was added
 		changed = FloorDiv(in.CreatedNs, 1_000_000_000)
 	}
 	b = strconv.AppendInt(append(b, `{"timestamp":`...), changed, 10)

@@ -6,12 +6,12 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// AppendRate appends v units of 10^-digits as the shortest decimal: rates, limits, percents.
+// AppendRate appends v x 10^-digits as the shortest decimal. It serves rates, limits and percents.
 func AppendRate(dst []byte, v int64, digits int) []byte {
 	return fixed.AppendShortest(dst, fixed.FromI64(v), digits)
 }
 
-// AppendUnits appends v units of 10^-digits, null if applies is false.
+// AppendUnits appends v x 10^-digits with all its digits, or null if applies is false.
 func AppendUnits(b []byte, v int64, digits int, applies bool) []byte {
 	if !applies {
 		return append(b, "null"...)

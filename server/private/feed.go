@@ -13,12 +13,12 @@ import (
 // stream starts over with a snapshot, so that no message is lost silently.
 const maxWaiting = 100_000
 
-// Feed lists what the hub needs of accounts and order history. The hub's goroutine
-// calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and Publish.
+// Feed is the interface of the accounts and the order history for the hub. The hub's goroutine calls Watch,
+// Take, Snapshot and Verify; the sequencer's goroutine calls Fold and Publish.
 type Feed interface {
 	// Fold records the events of watched accounts.
 	Fold(events []engine.Event)
-	// Publish turns the recorded events into messages.
+	// Publish makes messages from the recorded events.
 	Publish()
 	// Watch sets the accounts that have subscribers. The caller must not change the map afterwards.
 	Watch(accounts map[engine.AccountID]bool)
@@ -43,7 +43,7 @@ type Message struct {
 	Members []byte
 }
 
-// Key is the API key that signed for a socket.
+// Key is the API key with which a connection has authenticated.
 type Key struct {
 	Account   engine.AccountID
 	Number    uint64 // the key's number in this process (auth.Principal)

@@ -12,13 +12,12 @@ import (
 	"tickhive/server/encode"
 )
 
-// aggregatorAlias is the second prefix of the aggregator namespace: the same routes, which answer
-// the same bytes.
+// aggregatorAlias is a second path prefix of the aggregator routes; both prefixes answer the same bytes.
 const aggregatorAlias = "/v1/spot/market"
 
 const tickerName = "ticker_id"
 
-// tradeTypes lists the sides of a taker that historical_trades filters by.
+// tradeTypes lists the taker's sides by which historical_trades can be filtered.
 var tradeTypes = []string{"buy", "sell"}
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
@@ -31,7 +30,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
 	ticker := edge.ParamPair(tickerName, true)
-	count := func(name string) edge.Field { // Ctx.Saturating takes any number of digits
+	count := func(name string) edge.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
 		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
 	}
 	var all []*edge.Route
@@ -58,7 +57,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	return all
 }
 
-// cachedDepth is the depth whose document is cached, besides the full book.
+// cachedDepth is the depth whose book is cached with the view; the full book is cached too.
 const cachedDepth = 100
 
 func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
@@ -90,7 +89,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
 }
 
-// aggBookDoc returns the document that is cached. The first part of its text has the pair's
+// aggBookDoc returns the aggregator's book as a document to cache. The first part of its text holds the pair's
 // code and the book's time.
 func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 	text := aggregator.Book(v, levels)
@@ -98,11 +97,10 @@ func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 }
 
 const (
-	// sendCachedTrades is the limit whose document is cached.
+	// cachedTrades is the limit whose page of trades is cached with the view.
 	cachedTrades = 100
-	// minStreamedTrades is the number of trades above which an answer is written in pieces, to
-	// bound the memory of a request
-	// (docs/contract/listing.md#historical-trades).
+	// minStreamedTrades is the number of trades above which an answer is written in pieces, which bounds the
+	// memory of a request (docs/contract/listing.md#historical-trades).
 	minStreamedTrades = 4096
 )
 
@@ -143,8 +141,8 @@ func (m *Market) selectTrades(c *edge.Ctx, v *marketdata.View, f aggregator.Filt
 	return sel
 }
 
-// tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
-// the request has no filter but a limit.
+// tradesFilter reads the parameters in the order of docs/contract/api.md. plain reports that the request has at
+// most a limit, so a cached page may answer it.
 func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", tradeTypes...)
@@ -193,9 +191,9 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	return v.Cache(marketdata.DocAggTrades100, d)
 }
 
-// The forms of answers with trades, which their tags tell apart.
+// The forms of answers with trades. The form is an input of an answer's ETag.
 const (
-	splitTrades = iota + 1 // historical_trades: by the taker's side
+	splitTrades = iota + 1 // historical_trades: one list for each side of the taker
 	capTape                // CoinMarketCap's: one list
 )
 

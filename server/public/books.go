@@ -7,14 +7,13 @@ import (
 	"tickhive/server/edge"
 )
 
-// bookText renders /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
-// deprecated aliases. It joins the cached texts of the pages, so that one changed level costs
-// the rendering of one page.
+// bookText renders /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the deprecated aliases.
+// It consists of the cached texts of the pages, so that one changed level makes one page render again.
 func bookText(v *marketdata.View) *marketdata.Text {
 	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
 	t.Add(openArray)
 	addBookRows(t, v, engine.Buy)
-	t.Sum *= edge.TagSeed0 // distinguishes bids from asks
+	t.Sum *= edge.TagSeed0 // so that swapping bids and asks changes the sum
 	addBookRows(t, v, engine.Sell)
 	if len(t.Parts) > 1 {
 		t.Cut() // the comma after the last row
@@ -27,9 +26,8 @@ func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	return bookDoc(v, bookText(v), 0, nowNs)
 }
 
-// bookDoc returns a document of a book, to be cached. Its tag hashes the inputs of the text
-// (the levels, their decimals and head), because hashing 11 KB of text costs more than
-// rendering the page that changed.
+// bookDoc returns a book as a document to cache. Its ETag hashes the inputs of the text (the levels, their
+// decimals and head): hashing 11 KB of text would cost more than rendering the page that changed.
 func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
 	tag := edge.JoinTag(head, text.Sum)
 	tag = edge.JoinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
@@ -40,13 +38,13 @@ func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64
 	return d
 }
 
-// joinedText is the size up to which a document in parts is joined when it is rendered.
-// Joining costs 0.5 us per change; sending parts costs 0.3 us more per answer.
+// joinedText is the size in bytes up to which a document in parts is joined when it is rendered. Joining costs
+// 0.5 us per change; sending parts costs 0.3 us more per answer.
 const joinedText = 8 << 10
 
 var openArray, closeArray = []byte("["), []byte("]")
 
-// closeRows ends the array, in place of the comma after the last row.
+// closeRows replaces the comma after the last row by a bracket.
 func closeRows(b []byte) []byte {
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]
@@ -64,7 +62,7 @@ func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
 	})
 }
 
-// appendBookPlain appends the book of bookText without the aliases (?aliases=false).
+// appendBookPlain appends the same book as bookText, without the deprecated aliases (?aliases=false).
 func appendBookPlain(b []byte, v *marketdata.View) []byte {
 	b = append(b, '[')
 	for side, levels := range []*marketdata.Side{&v.Bids, &v.Asks} {

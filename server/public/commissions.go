@@ -11,8 +11,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. An
-// asset that has none of a type gets a free record of that type without an adapter.
+// AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. For an asset without one,
+// Commissions returns a record with commission 0.
 type AssetCommission struct {
 	Type     int // encode.CommissionRefill or encode.CommissionWithdrawal
 	Currency string
@@ -21,7 +21,7 @@ type AssetCommission struct {
 	Minimum  fixed.I128 // 10^-18 of the currency
 }
 
-// Commissions returns the default records as of root, sorted by hash code: deposits and
+// Commissions returns the commission records without a user's discount, sorted by hash code: deposits and
 // withdrawals of every asset, and both sides of every pair at its taker fee.
 func (m *Market) Commissions(root *marketdata.Root) []encode.Commission {
 	var all []encode.Commission

@@ -55,7 +55,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(appendDeals(nil, v, low, high, c.Viewer()), uint64(v.TradesSeq))
 }
 
-// firstDeals answers with the newest page without date parameters, cached with the view.
+// firstDeals answers with the newest page of deals. It caches the page with the view.
 func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
@@ -77,8 +77,8 @@ func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	return v.Cache(marketdata.DocDeals, d)
 }
 
-// patchDeals renders the public deals from low to high: the trades newer than before, then
-// rows copied from before.
+// patchDeals renders the deals with the ids low to high: it renders the trades newer than before and copies the
+// other rows from before.
 func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata.Doc) []byte {
 	b := make([]byte, 0, len(before.Body)+int(high-before.HighTrade)*dealSize)
 	b = append(b, '[')
@@ -95,8 +95,8 @@ func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata
 // dealSize is the estimated size of a deal's text in bytes.
 const dealSize = 240
 
-// pageRange returns the ids of one page of the ids low to high, newest first. oldest reports
-// that the page asks for more ids than there are.
+// pageRange returns the ids of one page when the ids low to high are listed newest first. oldest reports that
+// the page reaches beyond the oldest id.
 func pageRange(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
 	if high < low || high == 0 {
 		return 1, 0, true
@@ -114,9 +114,9 @@ func pageRange(low, high engine.TradeID, page, size int64) (from, to engine.Trad
 	return to - engine.TradeID(take) + 1, to, take < uint64(size)
 }
 
-// flagTruncated sets X-Truncated when the answer lacks trades of the last 24 h that
-// retention has dropped (docs/contract/listing.md#historical-trades): the answer reaches back to
-// the oldest retained trade, and dropped trades of its range are less than a day old.
+// flagTruncated sets X-Truncated when trades that retention has dropped belong in the answer
+// (docs/contract/listing.md#historical-trades): the answer begins at the oldest retained trade, and the newest
+// dropped trade is in its time range and less than 24 h old.
 func (m *Market) flagTruncated(c *edge.Ctx, v *marketdata.View, oldest bool, startNs int64) {
 	dropped := v.Trades.DroppedNs()
 	if oldest && dropped != 0 && dropped >= startNs && dropped > m.opt.Clock.NowNs()-dayNs {

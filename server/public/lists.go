@@ -41,7 +41,7 @@ func appendCurrencies(b []byte, r *marketdata.Root) []byte {
 	return append(b, ']')
 }
 
-// appendPairs appends the pair settings of docs/contract/api.md, sorted by code.
+// appendPairs appends the settings of all pairs (docs/contract/api.md), sorted by code.
 func appendPairs(b []byte, r *marketdata.Root) []byte {
 	b = append(b, '[')
 	for i, id := range r.Sorted() {

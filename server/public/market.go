@@ -13,7 +13,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// summaryPath is the one path of marketRoutes that programs do not poll at a high rate.
+// summaryPath is the only path of marketRoutes that clients do not poll frequently.
 const summaryPath = "/api/summary"
 
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
@@ -43,7 +43,8 @@ func marketRoutes(m *Market) []*edge.Route {
 	}
 }
 
-// cachedRow returns a pair's row of a document over all pairs, cached; its tag is in Seq.
+// cachedRow returns a pair's row of a document over all pairs; it renders and caches the row if necessary. Seq
+// of the row holds its ETag hash.
 func cachedRow(v *marketdata.View, kind marketdata.DocKind,
 	render func(dst []byte, v *marketdata.View) []byte,
 ) *marketdata.Doc {

@@ -10,7 +10,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// metaRoutes returns the routes about the service itself: no ETag, no-store.
+// metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
 func metaRoutes(m *Market) []*edge.Route {
 	return []*edge.Route{
 		{
@@ -22,13 +22,13 @@ func metaRoutes(m *Market) []*edge.Route {
 	}
 }
 
-// healthcheck answers the liveness string, as long as the process can answer at all.
+// healthcheck answers a constant string with the version, which shows that the process is alive.
 func (m *Market) healthcheck(c *edge.Ctx) *refuse.Refusal {
 	c.Private(append(append([]byte(`"TickHive v`), m.opt.Version...), '"'))
 	return nil
 }
 
-// time answers the process clock, against which signatures are checked.
+// time answers the time of the process clock, which also checks the timestamps of signed requests.
 func (m *Market) time(c *edge.Ctx) *refuse.Refusal {
 	ns := m.opt.Clock.NowNs()
 	b := strconv.AppendInt([]byte(`{"serverTime":`), encode.FloorDiv(ns, 1_000_000), 10)

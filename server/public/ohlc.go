@@ -14,7 +14,7 @@ import (
 // (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
-// fills lists what a span without trades shows: nothing, or a flat candle.
+// fills lists the values of the parameter fill: intervals without trades are left out, or become flat candles.
 var fills = []string{"none", "previous"}
 
 func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
@@ -45,7 +45,8 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	// Candle dates are whole seconds: low is the first not before start, high the last not after end.
+	// Candles begin on whole seconds: low is the first second at or after start, high the last one at or before
+	// end.
 	low, high := start.Sec, end.Sec
 	if start.Nsec > 0 {
 		low++
@@ -82,17 +83,17 @@ func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {
 	return m, err
 }
 
-// candleRows collects the rows of one answer up to a limit, and the date of the next row.
+// candleRows collects the rows of one answer. When the answer is full, it records the date of the next row.
 type candleRows struct {
 	in       *engine.Instrument
 	candles  *marketdata.Candles
 	interval marketdata.Interval
 	left     int
 	body     []byte
-	next     []byte // date of the first row that did not fit
+	next     []byte // date of the first row that had no room
 }
 
-// add appends a row, or records its date as next when the answer is full.
+// add appends a row. When the answer is full, it records the row's date in next and returns false.
 func (r *candleRows) add(k *marketdata.Candle) bool {
 	if r.left == 0 {
 		r.next = encode.AppendSecond(nil, k.Start)
@@ -110,7 +111,7 @@ func (r *candleRows) close() []byte {
 	return closeRows(r.body)
 }
 
-// traded adds the candles with trades whose date is from low to high.
+// traded adds the candles that begin from low to high.
 func (r *candleRows) traded(low, high int64) {
 	r.body = append(r.body, '[')
 	for i := r.candles.Search(low); i < r.candles.Len(); i++ {
@@ -121,8 +122,8 @@ func (r *candleRows) traded(low, high int64) {
 	}
 }
 
-// filled adds a row for every interval from the first trade on. An interval without trades
-// gets a flat row at the previous price.
+// filled adds a row for every interval from the first trade on. An interval without trades gets a flat candle
+// at the previous close.
 func (r *candleRows) filled(low, high int64) {
 	r.body = append(r.body, '[')
 	if r.candles.Len() == 0 {

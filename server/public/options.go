@@ -11,15 +11,15 @@ import (
 // Options configures a Market. Board and Clock are required.
 type Options struct {
 	Board *marketdata.Board
-	Clock clock.Clock // the process clock, whose time the answers carry
+	Clock clock.Clock // the process clock; answers carry its time
 
-	Version string // of the program; default "1.0.0.0"
+	Version string // version of the program; default "1.0.0.0"
 
-	// Status returns the state that only the program knows, for /api/status. Nil: running, no
-	// incidents, started when the market was made.
+	// Status returns the state of the program for /api/status. Nil: running, no incidents, started when the
+	// Market was made.
 	Status func() StatusInfo
 
-	// Commissions are the deposit and withdrawal records
+	// Commissions holds the configured deposit and withdrawal commissions
 	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
 	Commissions []AssetCommission
 }
@@ -31,18 +31,18 @@ type Market struct {
 	board   *marketdata.Board
 	started int64 // process clock, Unix ns
 	docs    sharedDocs
-	// ready reports whether the server answers every route. Set by Resource, before the server
-	// accepts requests.
+	// ready reports whether recovery is complete, so that the server answers every route. Routes sets it before
+	// the server accepts requests.
 	ready func() bool
 }
 
-// New returns the public routes over the views of a board.
+// New returns a Market that serves the views of o.Board.
 func New(o Options) *Market {
 	o.Version = cmp.Or(o.Version, "1.0.0.0")
 	return &Market{opt: o, board: o.Board, started: o.Clock.NowNs()}
 }
 
-// Routes returns the routes that every server has.
+// Routes returns the public routes, except /udf (UDFRoutes).
 func (m *Market) Routes(s *edge.Server) []*edge.Route {
 	m.ready = s.Ready
 	var all []*edge.Route

@@ -8,12 +8,13 @@ import (
 	"tickhive/server/edge"
 )
 
-// joinedRows holds the position and the tag of each row in the body of a document over all
-// pairs, one row per pair in the order of the codes. The next document is patched by it.
-// Immutable. It takes 12 bytes per pair and no pointer for the garbage collector to follow.
+// joinedRows describes the body of a document that has one row per pair: for each pair, in the order of the
+// codes, the end of its row and the row's hash. The next rendering of the document copies unchanged rows with
+// it. Immutable. It has 12 bytes per pair and no pointers, so the garbage collector does not scan it.
 type joinedRows struct {
-	ends []uint32 // end of row and following comma or bracket; an empty row ends where it begins
-	tags []uint64 // of the rows
+	// end in the body of each row, with the comma or bracket behind it; an empty row ends where it begins
+	ends []uint32
+	tags []uint64 // hash of each row
 }
 
 // start returns the position in the body at which row i begins.
@@ -33,7 +34,7 @@ func (j *joinedRows) last() int {
 	return i
 }
 
-// tag returns the tag of the document, which is made of the tags of its rows.
+// tag returns the hash of the document for its ETag, made from the hashes of its rows.
 func (j *joinedRows) tag() uint64 {
 	tag, start := uint64(edge.TagSeed0), uint32(1)
 	for i, end := range j.ends {
@@ -45,8 +46,8 @@ func (j *joinedRows) tag() uint64 {
 	return tag
 }
 
-// setRows makes d a document over all pairs' tickers, joined from rows that are cached with the
-// views; a row's tag is in its Seq. Empty rows are left out.
+// setRows makes d a document over the tickers of all pairs. row returns a pair's row, cached with the view,
+// with the row's hash in Seq. Empty rows are left out.
 func (d *sharedDoc) setRows(row func(v *marketdata.View) *marketdata.Doc) {
 	d.version, d.hasFloor = tickersVersion, true
 	d.render = func(r *marketdata.Root, nowNs int64, before *rendering) *rendering {
@@ -64,9 +65,9 @@ func (d *sharedDoc) setRows(row func(v *marketdata.View) *marketdata.Doc) {
 	}
 }
 
-// changedRows returns the rows, ascending, whose views have changed since before. It returns
-// false when there is no before, or when so many rows changed (more than a quarter) that joining
-// all rows is better.
+// changedRows returns the indexes of the rows whose views have changed since the rendering before, ascending.
+// It returns false when there is no rendering before, or when more than a quarter of the rows changed, because
+// joining all rows is then cheaper.
 func changedRows(r *marketdata.Root, before *rendering) ([]int, bool) {
 	if before == nil {
 		return nil, false
@@ -103,15 +104,15 @@ func (j *joinedRows) join(r *marketdata.Root, row func(v *marketdata.View) *mark
 	return closeText(&text)
 }
 
-// patch renders the body by copying the runs of unchanged rows from the previous document: a
-// few long copies instead of a thousand short ones from scattered memory.
+// patch renders the body from the previous one: it copies the runs of unchanged rows and inserts the changed
+// ones. It thus makes a few long copies instead of a thousand short ones from scattered memory.
 func (j *joinedRows) patch(r *marketdata.Root, before *rendering, moved []int,
 	row func(v *marketdata.View) *marketdata.Doc,
 ) []byte {
 	old, body, sorted := &before.rows, before.doc.Body, r.Sorted()
 	j.ends, j.tags = slices.Clone(old.ends), slices.Clone(old.tags)
 	rows := make([]*marketdata.Doc, len(moved))
-	var shift uint32 // wraps around when rows became shorter
+	var shift uint32 // difference of positions between new and old body; it wraps around when rows became shorter
 	for k, i := range moved {
 		rows[k] = row(r.View(sorted[i]))
 		j.tags[i] = rows[k].Seq
@@ -142,7 +143,7 @@ func (j *joinedRows) patch(r *marketdata.Root, before *rendering, moved []int,
 		text.Write(body[from:])
 		out := closeText(&text)
 		if at := int(j.ends[last]) - 1; j.ends[last] != j.start(last) && at < len(out)-1 {
-			out[at] = ',' // it was the last row, followed by the bracket
+			out[at] = ',' // the last row had a bracket behind it and now needs a comma
 		}
 		return out
 	}
@@ -159,12 +160,12 @@ func writeRow(text *strings.Builder, row []byte) {
 	}
 }
 
-// closeText ends the array; text holds '[' and the rows, each followed by a comma.
+// closeText ends the array. text holds '[' and the rows, each followed by a comma.
 func closeText(text *strings.Builder) []byte {
 	if text.Len() == 1 {
 		text.WriteByte(']')
 	}
-	b := edge.StringBytes(text.String()) // no other goroutine has it yet
+	b := edge.StringBytes(text.String()) // safe to change: no other goroutine has the text yet
 	b[len(b)-1] = ']'
 	return b
 }

@@ -8,9 +8,9 @@ import (
 	"tickhive/server/edge"
 )
 
-// The floor of documents over all pairs (docs/internals/performance.md#publication-10): above
-// sharedFloorPairs pairs, a document is served up to sharedFloorNs after it was rendered,
-// although the market has changed. Smaller documents have no floor.
+// Documents over more than sharedFloorPairs pairs are rendered at most once per sharedFloorNs: until then a
+// reader receives the previous rendering, although the market has changed
+// (docs/internals/performance.md#publication-10). Smaller documents are always current.
 const (
 	sharedFloorPairs = 100
 	sharedFloorNs    = 5_000_000
@@ -19,14 +19,14 @@ const (
 // docVersion identifies the inputs of a document over all pairs: equal versions, equal bodies.
 type docVersion [4]uint64
 
-// sharedDoc is a document over all pairs. The first reader that finds it outdated renders it
-// and swaps it in, unless a newer one is there. No reader waits; two may render at once.
+// sharedDoc is a document over all pairs. The first reader that finds it outdated renders it and swaps it in,
+// unless another reader stored a newer one. No reader waits for another; two may render at the same time.
 type sharedDoc struct {
 	cur     atomic.Pointer[rendering]
 	version func(r *marketdata.Root) docVersion
-	// render returns the document; before is the rendering that it replaces, nil at first.
+	// render returns the document as of root r. before is the rendering that it replaces, nil at first.
 	render func(r *marketdata.Root, nowNs int64, before *rendering) *rendering
-	// hasFloor limits large documents to one rendering every 5 ms.
+	// hasFloor enables the minimum of 5 ms between two renderings of a large document.
 	hasFloor bool
 }
 
@@ -36,10 +36,10 @@ type rendering struct {
 	version docVersion
 	atNs    int64
 	doc     *marketdata.Doc
-	rows    joinedRows // only of a document that is joined from rows
+	rows    joinedRows // set only for a document that consists of rows
 }
 
-// get returns the document as of root or a newer one, or one rendered less than the floor ago.
+// get returns the document as of root or newer. A large document may be older, by less than the floor.
 func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketdata.Doc {
 	made := d.cur.Load()
 	if made != nil && (made.root == root || made.version == d.version(root)) {
@@ -65,7 +65,7 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	}
 }
 
-// Holds reports whether d is still the newest rendering.
+// Holds reports whether doc is the newest rendering.
 func (d *sharedDoc) Holds(doc *marketdata.Doc) bool {
 	made := d.cur.Load()
 	return made != nil && made.doc == doc
@@ -83,17 +83,17 @@ func tickersVersion(r *marketdata.Root) docVersion {
 	return docVersion{r.TickersVersion, r.TickersSeqSum, r.PairsVersion}
 }
 
-// configVersion returns the version of documents over the configuration.
+// configVersion returns the version of documents over pairs and assets.
 func configVersion(r *marketdata.Root) docVersion {
 	return docVersion{r.PairsVersion, uint64(r.ControlSeq)}
 }
 
-// sendShared answers with a document over all pairs.
+// sendShared sends a document over all pairs.
 func (m *Market) sendShared(c *edge.Ctx, d *sharedDoc) *refuse.Refusal {
 	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.DocPlace{Shared: d})
 }
 
-// setConfig makes d a document over the configuration, rendered by render.
+// setConfig makes d a document over pairs and assets, which render appends.
 func (d *sharedDoc) setConfig(render func(dst []byte, r *marketdata.Root) []byte) {
 	d.version = configVersion
 	d.render = func(r *marketdata.Root, nowNs int64, _ *rendering) *rendering {

@@ -11,14 +11,14 @@ import (
 	"tickhive/server/encode"
 )
 
-// StatusInfo holds the part of the status that only the program knows
+// StatusInfo holds the part of the status that comes from the program instead of the views
 // (docs/contract/market-data.md#time-summary-status).
 type StatusInfo struct {
 	Recovering bool
 	Degraded   bool   // a store no longer accepts commands
-	Epoch      string // 16 hex digits made with the data directory
-	StartedNs  int64  // process clock; 0: the time at which the server was made
-	// ProgressPPM is the progress of recovery in millionths; below 0: no recovery is running.
+	Epoch      string // 16 hex digits, chosen when the data directory was made
+	StartedNs  int64  // process clock, Unix ns; 0: the time at which the Market was made
+	// ProgressPPM is the progress of recovery in millionths; negative: no recovery is running.
 	ProgressPPM int64
 	// OldestUnpublishedNs is the machine time of the oldest event that no view shows yet; 0: none.
 	OldestUnpublishedNs int64
@@ -27,7 +27,7 @@ type StatusInfo struct {
 
 const (
 	statusIncidents = 50
-	// degradedNs is the age of a view above which the status is degraded.
+	// degradedNs is the age of the oldest unpublished event above which the status is degraded.
 	degradedNs = 1_000_000_000
 )
 
@@ -45,7 +45,7 @@ func (m *Market) statusInfo() StatusInfo {
 	return StatusInfo{Recovering: !m.ready(), ProgressPPM: -1}
 }
 
-// StatusView returns two functions for the hub: one renders /api/status, the other returns the
+// StatusView returns two functions for the streams: one appends the text of /api/status, the other returns the
 // age of the oldest unpublished event in ns, 0 if there is none.
 func (m *Market) StatusView() (whole func(dst []byte) []byte, ageNs func() int64) {
 	whole = func(dst []byte) []byte {
@@ -106,7 +106,7 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	return append(b, "]}"...)
 }
 
-// AppendPairStatus appends the status row of one pair; streams send it too.
+// AppendPairStatus appends the status row of one pair. Streams send the same row.
 func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
 	b = encode.AppendString(append(b, `{"currencyPairCode":`...), v.Instrument.Code)
 	b = encode.AppendString(append(b, `,"state":`...), v.Instrument.State.String())
@@ -129,7 +129,7 @@ func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
 	return append(b, '}')
 }
 
-// appendProgress appends millionths as a decimal fraction, or null below 0.
+// appendProgress appends ppm as a decimal fraction, or null if it is negative.
 func appendProgress(b []byte, ppm int64) []byte {
 	if ppm < 0 {
 		return append(b, "null"...)

@@ -15,19 +15,18 @@ import (
 
 // Limits of the UDF routes.
 const (
-	udfMaxBars   = 5000 // per answer, the newest ones
+	udfMaxBars   = 5000 // most bars in an answer; the newest ones are kept
 	udfMaxSearch = 100
 	udfMaxText   = 64
-	udfMaxSecond = 1 << 40 // Unix seconds; no candle is later
+	udfMaxSecond = 1 << 40 // Unix seconds; later than every candle
 )
 
-// udfResolutions holds the library's names of our intervals.
+// udfResolutions holds the charting library's name of each candle interval.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
-// UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library
-// over the same views as the REST routes. Every error is the object of
-// docs/contract/errors.md#error-object with the members of edge.appendUDFError, whichever part of the
-// server refuses the request.
+// UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library over the same
+// views as the REST routes. Every refusal, also one of the listener, is the error object of
+// docs/contract/errors.md#error-object with the members of edge.appendUDFError.
 func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
 		return &edge.Route{
@@ -63,7 +62,8 @@ func udfTime(m *Market, c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// udfView returns the view of the symbol parameter's pair; the exchange's name may precede it.
+// udfView returns the view of the pair that the parameter symbol names, with or without the exchange's name in
+// front.
 func (m *Market) udfView(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
 	text, err := c.Required("symbol")
 	if err != nil {
@@ -129,7 +129,7 @@ func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(append(b, ']'), edge.NoSeq)
 }
 
-// appendUDFFound appends the pairs whose code, with or without underscore, contains query.
+// appendUDFFound appends the pairs whose code contains query, compared with and without the underscore.
 func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
 	root := m.board.Load()
 	for _, id := range root.Sorted() {
@@ -153,7 +153,8 @@ func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
 	return b
 }
 
-// udfInterval reads a resolution; the library writes days and months in several ways.
+// udfInterval returns the interval of the parameter resolution; the library has several spellings for days and
+// months.
 func udfInterval(c *edge.Ctx) (marketdata.Interval, *refuse.Refusal) {
 	text, err := c.Required("resolution")
 	if err != nil {
@@ -174,9 +175,9 @@ func udfInterval(c *edge.Ctx) (marketdata.Interval, *refuse.Refusal) {
 		strings.Join(udfResolutions[:], ", "))
 }
 
-// udfHistory answers the bars from `from` to `to`, both included, or the newest `countback`
-// up to `to`; t is strictly increasing. Without bars it answers no_data, with the time of the
-// newest earlier bar in nextTime when there is one.
+// udfHistory answers the bars from `from` to `to`, both included, or the newest `countback` bars up to `to`.
+// The times of the bars strictly increase. Without bars it answers no_data, and nextTime with the time of the
+// newest earlier bar if there is one.
 func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	interval, err := udfInterval(c)
 	if err != nil {

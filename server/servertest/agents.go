@@ -164,7 +164,7 @@ func (c *Agents) CallInternal(method, path, body string) Answer {
 	if err != nil {
 		c.T.Fatalf("%s %s: %v", method, path, err)
 	}
-	a := c.Read(res, "internal") // not described by the public document
+	a := c.Read(res, "internal") // the public document does not describe the answer
 	checked(c.T, internalContract, method, "/internal/v1"+path, a)
 	return a
 }
@@ -308,7 +308,7 @@ func (c *Agents) Propose(tokenID string, urgent bool) string {
 			`"urgent":%t}`, tokenID, urgent)), "proposalId")
 }
 
-// Money parses units of 10^-18.
+// Money parses a decimal amount into units of 10^-18.
 func Money(t testing.TB, text string) account.Money {
 	t.Helper()
 	v, err := fixed.Parse(text)

@@ -71,13 +71,13 @@ func (h *Exchange) Send(c *http.Client, method, target, body string, header http
 	h.T.Helper()
 	host := "http://test"
 	if c == h.Internal {
-		host = "http://localhost" // without a token it refuses other hosts
+		host = "http://localhost" // without a token the listener refuses other hosts
 	}
 	req, err := http.NewRequest(method, host+target, strings.NewReader(body))
 	if err != nil {
 		h.T.Fatalf("%s %s: %v", method, target, err)
 	}
-	req.URL.Opaque, req.URL.RawQuery = target, "" // the bytes unchanged
+	req.URL.Opaque, req.URL.RawQuery = target, "" // Opaque keeps the bytes of the target unchanged
 	for k, v := range header {
 		req.Header[k] = v
 	}

@@ -32,7 +32,7 @@ const (
 	DayNs = 24 * int64(time.Hour)
 )
 
-// Market is an exchange whose public listener serves market data alone.
+// Market is an exchange whose public listener serves only market data.
 type Market struct {
 	*exchangetest.Rig
 	T       testing.TB
@@ -48,7 +48,7 @@ func NewMarket(t testing.TB, change ...func(*Options)) *Market {
 	return newMarket(t, exchangetest.Options(""), change...)
 }
 
-// NewMarketRetaining returns a market without pairs that retains what keep says.
+// NewMarketRetaining returns a market without pairs with the limits of retained data in keep.
 func NewMarketRetaining(t testing.TB, keep marketdata.Options) *Market {
 	t.Helper()
 	o := exchangetest.Options("")
@@ -95,8 +95,8 @@ func newMarket(t testing.TB, o exchange.Options, change ...func(*Options)) *Mark
 type Options struct {
 	edge.Options
 	Market public.Options
-	UDF    bool // the server has the routes of the charting library too
-	agents bool // and those of launchpad and hive
+	UDF    bool // the server also has the routes of the charting library
+	agents bool // the server also has the routes of launchpad and hive
 }
 
 // NewTradedMarket returns a market with assets, three pairs, books and trades.

@@ -23,7 +23,7 @@ func (h *Hub) advanceBook(s *stream, v *marketdata.View) {
 	bids := h.diff[0].run(&s.view.Bids, &v.Bids, s.key.depth, true)
 	asks := h.diff[1].run(&s.view.Asks, &v.Asks, s.key.depth, false)
 	if len(bids)+len(asks) == 0 && s.key.depth != 0 {
-		// The next difference starts from the newer view; the seq chain stays at s.seq.
+		// The next difference starts at the newer view. s.seq, to which the next update refers, does not change.
 		s.view, s.snapshot, s.resumes = v, nil, nil
 		return
 	}
@@ -87,10 +87,9 @@ func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 	h.send(s, append(dst, `]}`...))
 }
 
-// startLive queues the first message of a pending subscription and makes the subscription live.
-// It returns false when more messages must follow first. Only the snapshot of a view is
-// cached for the next subscriber: a status snapshot also holds the time and the incidents,
-// which change while the market is idle.
+// startLive queues the first message of a pending subscription and makes the subscription live. It returns
+// false when further messages must come first. Only snapshots of views are cached for the next subscriber. A
+// status snapshot is not, because it has the time and the incidents, which change without a publication.
 func (h *Hub) startLive(sub *subscription) bool {
 	s := sub.stream
 	if s.key.channel == chTrades && sub.nextTrade != 0 {
@@ -115,9 +114,9 @@ func (h *Hub) startLive(sub *subscription) bool {
 	return true
 }
 
-// resumeTrades queues the trades that a resuming subscriber missed, one chunk per call, until the
-// subscriber has caught up with the stream. Between two chunks the stream advances and old trades
-// are evicted: a subscriber whose next trade is evicted receives a snapshot and starts over.
+// resumeTrades queues the trades that a resuming subscriber has missed, one chunk per call, until the
+// subscriber has all trades of the stream. Between two calls the stream advances and old trades are evicted. If
+// the next trade has been evicted, the subscriber gets a snapshot instead.
 func (h *Hub) resumeTrades(sub *subscription) bool {
 	s := sub.stream
 	kind := "update"

@@ -10,35 +10,34 @@ import (
 
 // Sizes and timeouts of writes to a connection.
 const (
-	// maxChunkBytes is the maximum of joined messages in one write, in bytes: ten messages in
-	// one write cost about a ninth of ten writes (docs/internals/performance.md#s1).
+	// maxChunkBytes limits the bytes of messages that are joined in one write. One write of ten messages costs
+	// about a ninth of ten writes (docs/internals/performance.md#s1).
 	maxChunkBytes = 64 << 10
-	// writeTimeout limits the time that one write may block before the writer checks whether the
-	// connection must end or messages were withdrawn. One tick of the hub and this step take
-	// less than the second within which private messages must end.
+	// writeTimeout limits the time that a write may block. Then the writer checks whether the connection must
+	// end or messages were withdrawn. writeTimeout and one tick of the hub together are less than the second
+	// within which private messages must end.
 	writeTimeout = 500 * time.Millisecond
 	// closeWriteWait limits the time in which a closing connection reads its last messages.
 	closeWriteWait = 20 * time.Second
 )
 
-// backlog holds the messages queued for a connection. A push schedules the connection in its
-// writer, which writes the whole queue in one call. A peer that does not accept all bytes at once
-// blocks the connection: its own goroutine writes until everything is written. doc.go draws the
-// states.
+// backlog holds the messages queued for a connection. push puts the connection on its writer's list, and the
+// writer writes the whole queue in one call. When the socket accepts only a part, the connection is blocked:
+// its own goroutine then writes the rest. doc.go draws the states.
 //
 // Owner: any goroutine; mu guards the fields.
 type backlog struct {
 	mu          sync.Mutex
 	queue       []*message
 	queued      queuedBytes // queued bytes by kind
-	pong        frame       // answer to the newest ping, written ahead of queue; nil: none
-	scheduled   bool        // is in the writer's list, or blocked
-	blocked     bool        // the connection's own goroutine writes
-	closing     bool        // no more pushes; the last frame is the close frame
+	pong        frame       // answer to the newest ping, written before queue; nil: none
+	scheduled   bool        // the connection is in its writer's list, or blocked
+	blocked     bool        // the connection's own goroutine is writing
+	closing     bool        // nothing more is queued; the last frame is the close frame
 	readerEnded bool        // the reader ended without a close frame
-	finished    bool        // done is closed
+	finished    bool        // done has been closed
 	awaitsRoom  bool        // the hub waits for room in the queue
-	withdrawals uint32      // counts withdrawals of private messages
+	withdrawals uint32      // number of times that private messages were withdrawn
 	done        chan struct{}
 	writer      *writer
 	conn        *conn
@@ -50,8 +49,8 @@ func (o *backlog) push(f frame, kind messageKind) bool {
 	return o.pushShared(&message{frame: f, kind: kind})
 }
 
-// pushShared queues a message, which other connections may receive too, like push. It closes the connection
-// itself when too many answers wait, because the reader queues answers without the hub.
+// pushShared queues a message like push; other connections may get the same message. When too many answers
+// wait, it closes the connection itself, because readers queue answers without the hub.
 func (o *backlog) pushShared(q *message) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,8 +82,8 @@ func (o *backlog) answerPing(data []byte) {
 	}
 }
 
-// drop discards the backlog except answers. The writer notifies the hub on its next visit,
-// once the peer has accepted the bytes in flight.
+// drop discards the queued messages except answers. When the peer has accepted the bytes being written, the
+// writer notifies the hub that there is room.
 func (o *backlog) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,8 +99,8 @@ func (o *backlog) drop() {
 	o.schedule()
 }
 
-// withdrawPrivate discards the queued private messages because their key has ended. A writer that
-// has taken some of them and not begun to write them leaves them out (withholdPrivate).
+// withdrawPrivate discards the queued private messages, because their key has ended. If a writer has taken some
+// of them but not begun to write them, it leaves them out (withholdPrivate).
 func (o *backlog) withdrawPrivate() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,8 +117,7 @@ func (o *backlog) withdrawPrivate() {
 	o.withdrawals++
 }
 
-// hasRoom reports whether snapshots may be queued. If not, the writer notifies the hub once
-// there is room.
+// hasRoom reports whether a snapshot may be queued. If not, the writer will notify the hub when there is room.
 func (o *backlog) hasRoom() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,8 +128,8 @@ func (o *backlog) hasRoom() bool {
 	return false
 }
 
-// closeWith ends the connection after a last frame. dropFirst discards the backlog, so that a
-// client that reads again soon receives the close frame.
+// closeWith queues a last frame and ends the connection after it. With dropFirst it discards the backlog first,
+// so that a client that reads again soon receives the close frame.
 func (o *backlog) closeWith(f frame, dropFirst bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +151,7 @@ func (o *backlog) closeLocked(f frame, dropFirst bool) {
 	o.schedule()
 }
 
-// endReader notifies the writer that the reader has ended. A queued close frame is still written.
+// endReader records that the reader has ended. A queued close frame is still written.
 func (o *backlog) endReader() {
 	o.mu.Lock()
 	o.readerEnded = !o.closing
@@ -162,7 +160,7 @@ func (o *backlog) endReader() {
 	o.writer.flush()
 }
 
-// schedule adds the connection to its writer's list unless it is there. The caller holds mu.
+// schedule puts the connection on its writer's list unless it is there already. The caller holds mu.
 func (o *backlog) schedule() {
 	if !o.scheduled {
 		o.scheduled = true
@@ -170,7 +168,7 @@ func (o *backlog) schedule() {
 	}
 }
 
-// chunk is the next run of bytes for the socket.
+// chunk holds the bytes of the next write to the socket.
 type chunk struct {
 	bytes       []byte // one shared frame, or several frames joined in the writer's buffer
 	more        bool   // the queue holds more
@@ -179,7 +177,7 @@ type chunk struct {
 	readerEnded bool   // the reader has ended
 
 	private     []span // positions of private messages in bytes
-	withdrawals uint32 // backlog.withdrawn when the bytes were taken
+	withdrawals uint32 // backlog.withdrawals when the bytes were taken
 }
 
 // span is the half-open range of a message within bytes.
@@ -201,9 +199,9 @@ func (t *chunk) advance(n int) {
 	t.private = left
 }
 
-// takeChunk returns the queued bytes, up to maxChunkBytes, joined in buf when they are more than one
-// frame. blocked is true when the connection's own goroutine calls; while that goroutine runs,
-// the writer receives nothing. A single frame is not copied.
+// takeChunk returns up to maxChunkBytes of the queued messages. It copies them into buf if there are several;
+// it does not copy a single frame. blocked is true when the connection's own goroutine calls; while that
+// goroutine writes, the writer gets nothing.
 func (o *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -253,9 +251,9 @@ func (b *chunkBuffer) notePrivate(q *message, at int) {
 	}
 }
 
-// withholdPrivate removes private messages behind the first done bytes of t if they were withdrawn
-// since t was taken. A message that is partly written is completed: otherwise the client
-// could not parse the rest.
+// withholdPrivate removes the private messages after the first done bytes of t if they were withdrawn since t
+// was taken. It leaves a message that is partly written, because the client could not parse what follows an
+// incomplete one.
 func (o *backlog) withholdPrivate(t *chunk, done int) {
 	o.mu.Lock()
 	now := o.withdrawals
@@ -266,7 +264,8 @@ func (o *backlog) withholdPrivate(t *chunk, done int) {
 	t.withdrawals = now
 	for i := len(t.private) - 1; i >= 0; i-- {
 		if s := t.private[i]; s.from >= done {
-			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...) // a copy: the frame is shared
+			// append to a copy, because other connections share the frame
+			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...)
 		}
 	}
 	t.private = nil
@@ -279,7 +278,7 @@ func (o *backlog) block() {
 	o.mu.Unlock()
 }
 
-// finish marks the end of writing.
+// finish records that nothing more will be written.
 func (o *backlog) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

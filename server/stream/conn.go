@@ -34,7 +34,7 @@ type conn struct {
 	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
 	backlog *backlog
 	pongNs  atomic.Int64
-	remote  netip.Addr // the client's address, for keys with an IP allow-list
+	remote  netip.Addr // the client's address; compared with the allow-list of a key
 
 	hub struct {
 		subs             map[streamKey]*subscription // by subKey
@@ -42,10 +42,10 @@ type conn struct {
 		key              private.Key                 // the key that signed for the socket; valid while authed
 		authed           bool
 		fullNs           int64  // machine time of the last update that did not fit
-		lastFullDelivery uint64 // the last delivery with an update that did not fit
-		resyncing        bool   // some subscription is not live again since fullNs
+		lastFullDelivery uint64 // number of the last delivery with an update that did not fit
+		resyncing        bool   // since fullNs, some subscription is not live yet
 		pingNs           int64  // machine time of the next ping
-		detached         bool   // has no subscriptions any more; operations are ignored
+		detached         bool   // the connection has no subscriptions any more; its operations are ignored
 	}
 }
 
@@ -77,8 +77,8 @@ func (c *conn) serve(h *Hub, first []request) {
 		c.pongNs.Store(h.opts.MachineNs())
 		return nil
 	})
-	// The library's own handlers would write replies into the middle of a frame that is still
-	// being written to a slow peer.
+	// Handle control frames here: the library's handlers would write their replies into a frame that is still
+	// being written.
 	c.ws.SetPingHandler(func(data string) error {
 		c.backlog.answerPing([]byte(data))
 		c.backlog.writer.flush()

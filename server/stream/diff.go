@@ -40,8 +40,8 @@ func (w *bookWalk) step() {
 	}
 }
 
-// samePage skips a page that both sides share and that lies wholly within both walks. Pages
-// are frozen, so equal pointers mean equal content.
+// samePage skips a page that both sides share and that is wholly within the depth of both. Pages are frozen, so
+// equal pointers mean equal content.
 func samePage(a, b *bookWalk) bool {
 	if a.level != 0 || b.level != 0 || a.left == 0 || b.left == 0 || a.pages[a.page] != b.pages[b.page] {
 		return false

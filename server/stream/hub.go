@@ -16,8 +16,9 @@ import (
 
 // Intervals and limits of the hub.
 const (
-	tickEvery        = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	ticksPerSecond   = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
+	tickEvery = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	// ticks in a second; books of 1000 ms, status and housekeeping run once a second
+	ticksPerSecond   = 10
 	heartbeatEvery   = time.Second
 	idleStreamAge    = 2 * time.Minute // after this time a stream without subscribers is removed
 	maxQueuedOps     = 4096            // queued operations of all connections
@@ -28,10 +29,10 @@ const (
 type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	Epoch string // 16 hex digits of the data directory (docs/contract/streams.md#resume)
+	Epoch string // 16 hex digits that identify the history of seqs (docs/contract/streams.md#resume)
 	// Status renders /api/status.
 	Status func(dst []byte) []byte
-	// StatusRow renders one pair's row.
+	// StatusRow renders the status row of one pair.
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
 	// Private is the source of the channels that need credentials; nil disables them.
 	Private private.Feed
@@ -52,27 +53,27 @@ type Options struct {
 // stopped.
 type Hub struct {
 	opts    Options
-	notify  chan struct{} // something was published
+	notify  chan struct{} // receives a value after each publication
 	ops     chan func()
 	stop    chan struct{}
 	stopped chan struct{}
 	once    sync.Once
 
-	published bool   // Run has received from notify for the next Step
-	op        func() // Run has received it from ops for the next Step
+	published bool   // Run has received from notify; the next Step advances the streams
+	op        func() // received from ops by Run; the next Step runs it
 	tickNs    int64  // machine time of the next tick
 	ended     bool
 
 	writers     *writers
 	conns       map[*conn]struct{}
 	streams     map[streamKey]*stream
-	unconflated map[streamKey]*stream // streams that follow each publication
+	unconflated map[streamKey]*stream // streams that are advanced after each publication
 	diff        [2]sideDiff
 	private     privateStreams
 	resumes     resumeDiff
 	buf         []byte
-	undelivered []delivery // sent, not delivered
-	slow        []*conn    // scratch of deliver
+	undelivered []delivery // encoded messages that are not queued for their subscribers yet
+	slow        []*conn    // scratch buffer of deliver
 	ticks       int
 	// deliveries counts deliveries; a connection counts as slow at most once in each.
 	deliveries uint64
@@ -165,7 +166,8 @@ func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run
 // drained notifies the hub that the backlog of c fell below lowMarkBytes and has room for snapshots.
 func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
-// advanceUnconflated sends the changes of each publication: trades, and books with interval 0.
+// advanceUnconflated sends the changes since the last publication on streams without an interval: trades, and
+// books with interval 0.
 func (h *Hub) advanceUnconflated() {
 	root := h.opts.Board.Load()
 	for _, s := range h.unconflated {
@@ -194,7 +196,7 @@ func (h *Hub) tick() {
 	}
 }
 
-// advance brings a stream from its last message to the currently published view.
+// advance sends the changes of a stream from its last message to the currently published view.
 func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	if len(s.subs) == 0 {
 		return
@@ -221,7 +223,7 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
-	default: // no channel of one pair
+	default: // other channels do not belong to one pair
 	}
 }
 
@@ -235,22 +237,22 @@ func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
-// send encodes payload once; deliver queues it for every live subscriber.
+// send encodes a message once; deliver later queues it for every live subscriber.
 func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
 	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
 	s.lastMs = h.opts.machineMs()
 }
 
-// delivery is a message that is not queued yet.
+// delivery is a message and the stream whose subscribers must get it.
 type delivery struct {
 	stream  *stream
 	message *message
 }
 
-// subscribersPerPass is the number of connections that receive the whole batch before the next
-// ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
-// while the client's queue is in the core's cache.
+// subscribersPerPass is the number of connections that get all messages of a delivery before the next
+// connections do. A client of ten pairs is in ten streams; deliver then queues its ten messages while the
+// client's queue is in the CPU cache.
 const subscribersPerPass = 256
 
 // deliver queues the messages sent since the last delivery.
@@ -276,7 +278,7 @@ func (h *Hub) deliver() {
 	clear(batch)
 	h.undelivered = batch[:0]
 	h.deliveries++
-	for _, c := range h.slow { // only now: resyncSlow may remove subscribers from a stream
+	for _, c := range h.slow { // only here, because resyncSlow may remove subscribers from a stream
 		if c.hub.lastFullDelivery != h.deliveries { // several updates that do not fit count once
 			c.hub.lastFullDelivery = h.deliveries
 			h.resyncSlow(c)

@@ -20,7 +20,8 @@ type keySockets struct {
 	nextExpiryNs int64 // no key expires before this time; owner: the hub's goroutine
 }
 
-// keyDeleted records a deleted key for the hub. It runs on the deleting goroutine, never waits.
+// keyDeleted records a deleted key for the hub. It runs on the goroutine that deletes the key and does not
+// wait.
 func (k *keySockets) keyDeleted(number uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +95,7 @@ func (k *keySockets) takeExpired(nowNs int64) (ended []*conn) {
 	return ended
 }
 
-// endKeys ends the private subscriptions of sockets whose key is no longer valid.
+// endKeys ends the private subscriptions of all connections whose key is no longer valid.
 func (p *privateStreams) endKeys() {
 	for _, c := range p.takeDeleted() {
 		p.endKey(c, "The API key of this socket was deleted; auth with another one.")
@@ -104,7 +105,7 @@ func (p *privateStreams) endKeys() {
 	}
 }
 
-// endKey notifies a client which of its subscriptions ended, or that its key ended.
+// endKey notifies a client which of its subscriptions have ended, or that its key has.
 func (p *privateStreams) endKey(c *conn, message string) {
 	p.unbind(c)
 	ended := p.endPrivate(c)

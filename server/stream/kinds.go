@@ -32,10 +32,10 @@ const (
 	// the limit the server closes the connection; dropping only the answer would leave the
 	// client waiting for it.
 	maxAnswerBytes = 4 << 20
-	// lowMarkBytes is the low mark: below it the hub queues the next waiting snapshot, so at
-	// most one snapshot starts below the mark and ends above it. A hard limit would refuse a
-	// book of 60,000 levels (1.2 MB) for ever. Counted against maxUpdateBytes, that book would
-	// make the queue full for the update behind it, which would drop the book again.
+	// lowMarkBytes is the backlog below which the hub queues the next waiting snapshot, so at most one snapshot
+	// ends above the mark. A hard limit would refuse a book of 60,000 levels (1.2 MB) for ever. If snapshots
+	// counted against maxUpdateBytes, that book would leave no room for the following update, which would make
+	// the client resync again.
 	lowMarkBytes = 256 << 10
 )
 

@@ -60,7 +60,7 @@ func (h *Hub) answer(c *conn, f frame) {
 	}
 }
 
-// each calls fn for every pair of the request, or once for channels without pairs.
+// each calls fn for every pair of the request, or once for a channel without pairs.
 func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	key, ok := parseChannel(o.req.channel)
 	switch {
@@ -93,7 +93,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	}
 	root := o.hub.opts.Board.Load()
 	for _, pair := range o.req.pairs {
-		if o.conn.hub.detached { // closed because of the unread answers for earlier pairs
+		if o.conn.hub.detached { // the connection was closed, because it did not read the answers for earlier pairs
 			return
 		}
 		o.eachPair(key, root, pair, fn)
@@ -146,8 +146,8 @@ func parseChannel(name string) (streamKey, bool) {
 	return streamKey{channel: chCandles, interval: i}, ok
 }
 
-// subKey returns the key under which a connection holds a subscription. It leaves out the
-// options: new options change a subscription instead of adding one.
+// subKey returns the key of a connection's subscription: the stream's key without the options. A subscribe with
+// other options then changes the subscription instead of adding one.
 func (k streamKey) subKey() streamKey {
 	k.depth, k.every, k.text = 0, 0, false
 	return k
@@ -163,7 +163,8 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	if s == nil {
 		s = o.hub.openStream(key, v, o.hub.opts.Board.Load())
 	} else if len(s.subs) == 0 && !key.private() {
-		s = o.hub.openStream(key, v, o.hub.opts.Board.Load()) // idle, so not current: start over
+		// without subscribers the stream is not current, so it is opened again
+		s = o.hub.openStream(key, v, o.hub.opts.Board.Load())
 	} else if len(s.subs) == 0 {
 		s.lastMs = o.hub.opts.machineMs() // no subscriber was waiting for a heartbeat
 	}
@@ -172,7 +173,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 		return
 	}
 	if old != nil && old.stream == s && o.req.fromSeq == nil && o.req.fromTrade == nil {
-		return // a repeat without a change
+		return // the request repeats a subscription without a change
 	}
 	if old != nil {
 		old.stream.remove(old, o.hub.opts.machineMs())
@@ -182,7 +183,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		o.hub.private.watch()
-		o.hub.private.sendMessages() // the queued messages are older than the snapshot
+		o.hub.private.sendMessages() // send the queued messages first, because they are older than the snapshot
 		if o.conn.hub.detached {
 			return
 		}

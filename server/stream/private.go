@@ -19,7 +19,7 @@ func (p *privateStreams) sendMessages() {
 	if p.hub.opts.Private == nil {
 		return
 	}
-	// The order matters: events after a key's end must not reach the key's sockets.
+	// The order matters: events after the end of a key must not reach its connections.
 	messages, all := p.hub.opts.Private.Take()
 	p.endKeys()
 	if all {

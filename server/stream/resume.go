@@ -8,11 +8,11 @@ import (
 	"tickhive/marketdata"
 )
 
-// maxCachedResumes bounds the cached resume answers of one stream state: after a restart, the
-// clients of a stream resume from the same few seqs.
+// maxCachedResumes limits the cached answers to resumes of one stream state. After a restart, most clients of a
+// stream resume from the same few seqs.
 const maxCachedResumes = 64
 
-// resumeDiff computes the difference from an older book to the current one. The hub reuses it.
+// resumeDiff computes the difference between an older book and the current one. The hub reuses its memory.
 type resumeDiff struct {
 	before   [2]map[int64]int64 // changed levels: price to amount at the older seq
 	changed  []marketdata.Level
@@ -35,7 +35,7 @@ func (w *resumeDiff) since(v *marketdata.View, seq engine.Seq, depth int) (bids,
 	return w.out[engine.Buy], w.out[engine.Sell]
 }
 
-// betterPrice returns the comparison that orders the levels of a side, best first.
+// betterPrice returns the comparison by which the levels of a side are sorted, best first.
 func betterPrice(which engine.Side) func(a, b marketdata.Level) int {
 	if which == engine.Buy {
 		return func(a, b marketdata.Level) int { return cmp.Compare(b.Price, a.Price) }

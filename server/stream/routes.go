@@ -12,7 +12,7 @@ import (
 func Routes(h *Hub) edge.Resource {
 	up := websocket.FastHTTPUpgrader{
 		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
-		// Market data is public and private channels need a signature: every origin is allowed.
+		// Every origin is allowed, because market data is public and private channels need a signature.
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 	}
 	return func(*edge.Server) []*edge.Route {

@@ -12,12 +12,12 @@ func (h *Hub) Run() {
 	defer h.writers.stop()
 	timer := time.NewTimer(tickEvery)
 	defer timer.Stop()
-	timerNs := int64(0) // time that the timer is set to
+	timerNs := int64(0) // the time for which the timer is set
 	for p := h.Step(); !p.Stopped; p = h.Step() {
 		if p.Worked {
 			continue
 		}
-		if timerNs != p.NextNs { // once a tick
+		if timerNs != p.NextNs { // usually once a tick
 			timerNs = p.NextNs
 			timer.Reset(p.Wait(h.opts.MachineNs()))
 		}
@@ -53,12 +53,12 @@ func (h *Hub) Step() step.Progress {
 		return step.Progress{NextNs: h.tickNs}
 	}
 	h.deliver()
-	h.writers.flush() // only once all messages are queued, so that one write joins them
+	h.writers.flush() // after all messages are queued, so that one write can join them
 	return step.Worked()
 }
 
-// tickDue carries out the tick that is due and reports whether there was one. Ticks that a delay
-// has passed over are left out.
+// tickDue runs a tick that is due and reports whether there was one. After a delay it does not make up for the
+// missed ticks.
 func (h *Hub) tickDue() bool {
 	now := h.opts.MachineNs()
 	late := now - h.tickNs
@@ -77,7 +77,7 @@ func (h *Hub) arrived() bool {
 		select {
 		case <-h.notify:
 			h.published = true
-		default: // the order is fixed, so that a driver can repeat it
+		default: // a fixed order of checks, so that a driver can repeat a run
 			select {
 			case h.op = <-h.ops:
 			default:

@@ -15,7 +15,7 @@ func (h *Hub) resyncSlow(c *conn) {
 	c.hub.fullNs, c.hub.resyncing = now, true
 	c.backlog.drop()
 	for _, sub := range c.hub.subs {
-		if sub.tradesStarted { // parts of its resume may have been dropped with the backlog
+		if sub.tradesStarted { // a part of its trades may have been dropped with the backlog
 			sub.nextTrade, sub.tradesStarted = 0, false
 		}
 		h.awaitSnapshot(sub, "slow")
@@ -40,7 +40,7 @@ func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 
 // startPending makes pending subscriptions live while the backlog has room for their snapshots.
 func (h *Hub) startPending(c *conn) {
-	h.deliver() // other subscribers need the updates before the state of the snapshot
+	h.deliver() // other subscribers must get the updates that lead to the snapshot's state
 	for len(c.hub.pending) > 0 {
 		if !c.backlog.hasRoom() {
 			return
@@ -52,7 +52,7 @@ func (h *Hub) startPending(c *conn) {
 				return
 			}
 			if !h.startLive(sub) {
-				continue // a resuming subscriber needs more messages
+				continue // a resuming subscriber must get further messages first
 			}
 		}
 		sub.pending = false

@@ -30,7 +30,7 @@ type streamKey struct {
 	text     bool                // decimals=string
 	pair     engine.PairID
 	depth    int              // book: levels a side, 0: all
-	every    int              // book: ms between messages, 0: each publication
+	every    int              // book: ms between two messages, 0: a message for each publication
 	account  engine.AccountID // private channels
 }
 
@@ -68,32 +68,33 @@ type stream struct {
 	subs []*subscription
 
 	view   *marketdata.View // the state of the last message
-	trade  engine.TradeID   // last trade sent
+	trade  engine.TradeID   // id of the last trade sent
 	candle marketdata.Candle
 	closed bool // the candle was sent as closed
 	seq    uint64
-	lastMs int64                        // machine time of the last message
-	idleMs int64                        // machine time when the last subscriber left, or of open
-	rows   map[engine.PairID]engine.Seq // status: the seq of each row when last sent
+	lastMs int64 // machine time of the last message
+	// machine time at which the last subscriber left, or at which the stream was opened
+	idleMs int64
+	rows   map[engine.PairID]engine.Seq // status: seq of each pair's row when it was sent last
 
-	snapshot frame // cached snapshot of view, for reason; nil: none cached
+	snapshot frame // cached snapshot message of view with the reason below; nil: none
 	reason   string
-	resumes  map[uint64]frame // book: cached resume answers by the seq they start from
+	resumes  map[uint64]frame // book: cached answers to resumes, by the seq from which they start
 }
 
 // subscription holds the state of one subscription of one connection; doc.go draws its states.
 // Owner: the hub.
 type subscription struct {
-	backlog *backlog // conn.out: saves one cache miss for each message (bench streams)
+	backlog *backlog // the same as conn.backlog; saves a cache miss for each message (bench streams)
 	conn    *conn
 	stream  *stream
-	live    bool   // receives the stream's messages; else it waits for its snapshot
-	pending bool   // is in the connection's pending list
-	reason  string // reason of the snapshot that it waits for
+	live    bool   // the subscription receives the stream's messages; otherwise it waits for its snapshot
+	pending bool   // the subscription is in the connection's pending list
+	reason  string // reason to state in the snapshot for which it waits
 	// nextTrade is the next trade that a resuming subscriber of trades needs, 0: none.
 	nextTrade     engine.TradeID
-	tradesStarted bool // the first of these trades was queued
-	// fromSeq asks for the difference from this seq instead of a snapshot.
+	tradesStarted bool // the first trades of the resume were queued
+	// fromSeq is the seq from which the client resumes with a difference instead of a snapshot.
 	fromSeq    uint64
 	hasFromSeq bool
 }

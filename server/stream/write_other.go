@@ -4,5 +4,5 @@ package stream
 
 const canWriteOnce = false
 
-// writeOnce is never called on systems whose descriptors are not files.
+// writeOnce is never called: on these systems sockets are no file descriptors.
 func writeOnce(uintptr, []byte) (int, error) { return 0, nil }

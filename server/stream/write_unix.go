@@ -9,7 +9,7 @@ import (
 
 const canWriteOnce = true
 
-// writeOnce writes once to a non-blocking descriptor; a peer that accepts nothing is no error.
+// writeOnce calls write once on a non-blocking descriptor. It is no error when the peer accepts nothing.
 func writeOnce(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Write(int(fd), b)

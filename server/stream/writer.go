@@ -14,9 +14,9 @@ import (
 // maxWriters bounds the writer goroutines; more writers than cores never help.
 const maxWriters = 8
 
-// writers writes to all connections. Waking one goroutine per connection for each message
-// costs 1.4 times the CPU of writing the frame (bench streams); a writer that visits one scheduled
-// connection after the other pays only for the write.
+// writers write to all connections. With one goroutine per connection, waking it for each message would cost
+// 1.4 times the CPU of writing the frame (bench streams). A writer visits its scheduled connections one after
+// the other, so it costs only the writes.
 type writers struct {
 	all  []*writer
 	next atomic.Uint32
@@ -60,10 +60,10 @@ type writer struct {
 	due   []*conn // scheduled connections
 	wake  chan struct{}
 	stop  chan struct{}
-	conns atomic.Int64 // run returns only without connections
+	conns atomic.Int64 // number of its connections; run returns when it is 0
 
-	buf  chunkBuffer      // owner: run
-	once nonBlockingWrite // owner: run
+	buf  chunkBuffer      // used by run only
+	once nonBlockingWrite // used by run only
 }
 
 func (w *writer) add(c *conn) {
@@ -123,7 +123,7 @@ func (w *writer) run(h *Hub) {
 	}
 }
 
-// write sends the backlog of c as far as the peer accepts it without waiting.
+// write writes the backlog of c as long as the socket accepts bytes without waiting.
 func (w *writer) write(h *Hub, c *conn) {
 	t := c.backlog.takeChunk(&w.buf, false)
 	if t.readerEnded {
@@ -156,7 +156,7 @@ func (w *writer) write(h *Hub, c *conn) {
 	}
 }
 
-// writeBlocked writes to a slow peer until it has caught up.
+// writeBlocked writes to a slow peer until the backlog is empty.
 func (c *conn) writeBlocked(h *Hub, t chunk) {
 	var buf chunkBuffer
 	for len(t.bytes) > 0 {
@@ -203,7 +203,7 @@ type nonBlockingWrite struct {
 func (w *nonBlockingWrite) init() {
 	w.once = func(fd uintptr) bool {
 		w.n, w.err = writeOnce(fd, w.buf)
-		return true // also when the peer accepts nothing: never wait here
+		return true // report success even when the peer accepted nothing, so that the call never waits
 	}
 }
 

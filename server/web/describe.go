@@ -54,7 +54,7 @@ func describe(skeleton, prose object) error {
 	return nil
 }
 
-// copySame completes the operations that have x-same-as.
+// copySame copies into operations with x-same-as the members that they lack.
 func copySame(paths object) error {
 	for path, item := range paths {
 		for method, v := range item.(object) {
@@ -71,7 +71,7 @@ func copySame(paths object) error {
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
-			var same object // a copy: answer takes it apart
+			var same object // a copy, because answer changes it
 			if err := json.Unmarshal(raw, &same); err != nil {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
@@ -101,7 +101,7 @@ func describeParameters(op, own, shared object) error {
 	return nil
 }
 
-// answer moves x-answer to the answer with status 200.
+// answer makes the answer with status 200 from x-answer.
 func answer(op, words object) {
 	media := take(words, "x-answer")
 	if media == nil {
@@ -116,7 +116,7 @@ func answer(op, words object) {
 	ok["content"] = object{"application/json": media}
 }
 
-// errorAnswers makes the answers of x-errors: the error object with an example.
+// errorAnswers makes the answers of errors from x-errors: the error object with an example.
 func errorAnswers(errors object) object {
 	out := object{}
 	for name, v := range errors {
@@ -139,13 +139,13 @@ func errorAnswers(errors object) object {
 	return out
 }
 
-// child returns a member that is an object, or nil.
+// child returns a member that is an object, nil otherwise.
 func child(o object, name string) object {
 	v, _ := o[name].(object)
 	return v
 }
 
-// take removes a member that is an object and returns it, or nil.
+// take removes and returns a member that is an object, nil otherwise.
 func take(o object, name string) object {
 	v := child(o, name)
 	delete(o, name)

@@ -14,8 +14,8 @@ import (
 	"tickhive/server/edge"
 )
 
-// The security headers of every file for a browser. Swagger UI needs inline styles; the strict
-// Content-Security-Policy of the page forbids them.
+// Security headers of every file for a browser. Swagger UI requires inline styles, which the strict
+// Content-Security-Policy of the market page forbids.
 const (
 	pageCSP    = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 	swaggerCSP = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors " +
@@ -38,7 +38,7 @@ var mediaTypes = map[string]string{
 	".json": "application/json; charset=utf-8",
 }
 
-// pagePaths lists the paths of the page: one document, which picks its view by the path.
+// pagePaths lists the paths of the market page: one document that selects its view by the path.
 var pagePaths = []string{"/", "/launchpad", "/hive", "/status"}
 
 // asset is an embedded file, ready to send. Immutable.

@@ -7,8 +7,8 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// rowAfter compares the levels after a message with the published book. The first row is the
-// opening state and proves nothing.
+// rowAfter compares the levels that the file has after a message with the published book. It skips the first
+// message, because the opening book is set from its levels.
 func (c *checker) rowAfter(r *format.Record) (err error) {
 	if c.fed == 1 {
 		return nil
@@ -26,8 +26,8 @@ func sameLevels(want []format.Level, got []marketdata.Level) bool {
 	})
 }
 
-// logAfter compares the public trades with the recorded ones, and recorded books with the
-// public book at any event within logLate.
+// logAfter compares the public trades with the recorded trades, and recorded books with every published book
+// within logLate.
 func (c *checker) logAfter(r *format.Record, e *orderEntry) error {
 	if r.Kind == format.Report {
 		c.trades.All++
@@ -56,7 +56,8 @@ func (c *checker) logAfter(r *format.Record, e *orderEntry) error {
 	return nil
 }
 
-// match counts the trades that ours and the log have in common, each once.
+// match counts the trades that occur both in the log (sign 1) and in the published trades (sign -1). It pairs
+// each trade at most once.
 func (c *checker) match(t format.Level, sign int) {
 	if c.tally[t]*sign < 0 {
 		c.trades.Good++
@@ -66,17 +67,17 @@ func (c *checker) match(t format.Level, sign int) {
 	}
 }
 
-// bookState is a book at a time, as a hash.
+// bookState is the hash of a book at a time.
 type bookState struct {
 	ns   int64
 	hash uint64
 }
 
-// lateBooks compares recorded books with our states up to logLate before and after them.
+// lateBooks compares each recorded book with the published books up to logLate before and after it.
 type lateBooks struct{ states, waiting []bookState }
 
-// take adds the newest state and returns how many recorded books it, or an older one, agrees
-// with. Books for which it is too late are dropped.
+// take adds the newest published book and returns the number of waiting recorded books that now agree with a
+// published one. It drops recorded books that are more than logLate old.
 func (l *lateBooks) take(now bookState) (good int) {
 	for len(l.states) > 1 && l.states[1].ns < now.ns-2*logLate {
 		l.states = l.states[1:]
@@ -92,8 +93,8 @@ func (l *lateBooks) take(now bookState) (good int) {
 	return good
 }
 
-// agrees reports whether our book was the recorded one at some moment within logLate: each
-// state is valid until the next.
+// agrees reports whether a published book within logLate of w equals it. Each published book is valid until the
+// next one.
 func (l *lateBooks) agrees(w bookState) bool {
 	for i, s := range l.states {
 		ended := i+1 < len(l.states) && l.states[i+1].ns < w.ns-logLate
@@ -104,8 +105,7 @@ func (l *lateBooks) agrees(w bookState) bool {
 	return false
 }
 
-// hashLevels returns FNV-1a over 64-bit words: enough to tell books apart, the same on every
-// machine.
+// hashLevels returns the FNV-1a hash of a book over 64-bit words. It is the same on every machine.
 func hashLevels[L format.Level | marketdata.Level](book [2][]L) uint64 {
 	h := uint64(14695981039346656037)
 	add := func(v int64) {

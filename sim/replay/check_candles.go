@@ -6,10 +6,10 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// intervalSeconds are the lengths of the intervals that have one.
+// intervalSeconds holds the lengths of the intervals of fixed length; months and years have none.
 var intervalSeconds = [marketdata.Day + 1]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400}
 
-// intervalOf finds the candle interval of a length in ns.
+// intervalOf returns the candle interval with a length in ns.
 func intervalOf(ns int64) (marketdata.Interval, bool) {
 	for i := range marketdata.Day + 1 {
 		if intervalSeconds[i]*secondNs == ns {
@@ -22,7 +22,7 @@ func intervalOf(ns int64) (marketdata.Interval, bool) {
 // candlesPerQuery is the number of recorded candles that one query compares.
 const candlesPerQuery = 500
 
-// candleCheck compares recorded candles of one interval once all was fed.
+// candleCheck compares the recorded candles of one interval after all records have been fed.
 type candleCheck struct {
 	interval marketdata.Interval
 	counts   Check
@@ -30,14 +30,14 @@ type candleCheck struct {
 	last     int64 // close of the last public candle before the pending ones, 0: none
 }
 
-// candle is a recorded candle that waits for its comparison.
+// candle is a recorded candle that has not been compared yet.
 type candle struct {
 	startSec int64
 	format.Prices
 }
 
-// openCandles prepares the comparisons of the recording's sets. An answer with candles of
-// another length is compared as minutes.
+// openCandles prepares the comparison of each set of recorded candles. In a recording with answers, candles of
+// a length that is no interval are compared as minutes.
 func (c *checker) openCandles() {
 	for _, set := range c.s.Sets {
 		i, ok := intervalOf(set.LengthNs)
@@ -50,7 +50,7 @@ func (c *checker) openCandles() {
 	}
 }
 
-// expect takes a record of what the market must show at the end.
+// expect adds a record that the public data must agree with at the end: a candle, or the values of the day.
 func (c *checker) expect(r *format.Record, nowNs int64) error {
 	if r.Kind == format.Today {
 		return c.compareToday(&r.Today, nowNs)
@@ -65,8 +65,8 @@ func (c *checker) expect(r *format.Record, nowNs int64) error {
 	return c.compareCandles(set)
 }
 
-// covers reports whether what was fed holds the whole candle. Of trades the first interval may
-// lack what was before the file; bars are whole.
+// covers reports whether the records fed contain all trades of a candle. The first candle may lack trades from
+// before the file; a recording of bars has no partial candle.
 func (c *checker) covers(i marketdata.Interval, r *format.Record, nowNs int64) bool {
 	start, first := r.NS/secondNs, c.firstNs/secondNs
 	switch {
@@ -78,7 +78,7 @@ func (c *checker) covers(i marketdata.Interval, r *format.Record, nowNs int64) b
 	return start > first
 }
 
-// flushCandles compares the candles that still wait.
+// flushCandles compares the pending candles of every set.
 func (c *checker) flushCandles() error {
 	for _, set := range c.candles {
 		if set == nil {
@@ -91,8 +91,9 @@ func (c *checker) flushCandles() error {
 	return nil
 }
 
-// compareCandles compares the pending candles with the public ones. Where the recording counts
-// trades, a candle without any must be missing here, and be flat at the close before it there.
+// compareCandles compares the pending candles with the public ones. If the recording states the number of
+// trades, a recorded candle without trades must be flat at the close before it, and the public data must have
+// no candle there.
 func (c *checker) compareCandles(set *candleCheck) error {
 	if len(set.pending) == 0 {
 		return nil
@@ -125,13 +126,13 @@ func (w *candle) equals(c *marketdata.Candle) bool {
 		c.Volume == fixed.FromU64(uint64(w.Volume))
 }
 
-// flatAt reports a candle without a volume whose prices are all that one.
+// flatAt reports whether the candle has no volume and all its prices equal price.
 func (w *candle) flatAt(price int64) bool {
 	return w.Volume == 0 && w.Open == price && w.High == price && w.Low == price && w.Close == price
 }
 
-// compareToday compares the seven values of the day: volume, vwap, number of trades, high, low,
-// open and last. Trades that do not reach back to 00:00 UTC prove nothing.
+// compareToday compares the seven values of the day: volume, vwap, number of trades, high, low, open and last.
+// It skips the comparison when the trades do not reach back to 00:00 UTC.
 func (c *checker) compareToday(want *format.Values, nowNs int64) error {
 	day := nowNs / secondNs
 	day -= day % 86_400
@@ -171,7 +172,7 @@ func (c *checker) compareToday(want *format.Values, nowNs int64) error {
 	return nil
 }
 
-// vwap returns sum(price x volume) / sum(volume), cut to format.VWAPDigits decimals.
+// vwap returns sum(price x volume) / sum(volume), truncated to format.VWAPDigits decimals.
 func (c *checker) vwap(candle *marketdata.Candle) fixed.U128 {
 	sum, digits := candle.QuoteVolume, c.s.Price.Chosen()
 	for i := digits; i < format.VWAPDigits; i++ {

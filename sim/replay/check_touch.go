@@ -5,17 +5,17 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// maxRecent bounds how many best bids and asks wait for the update of their id; updates come
-// at most every 100 ms, so a few hundred are normal.
+// maxRecent bounds the best bids and asks that wait for the book update with the same id. Updates come at most
+// every 100 ms, so a few hundred usually wait.
 const maxRecent = 65_536
 
-// touch is the best bid and the best ask.
+// touch holds the best bid and the best ask.
 type touch [2]format.Level
 
-// recent holds the newest touches by their update id.
+// recent holds the newest touches by update id.
 type recent struct {
 	by  map[uint64]touch
-	ids []uint64 // oldest first
+	ids []uint64 // keys of by, oldest first
 }
 
 func (r *recent) add(id uint64, t touch) {
@@ -29,11 +29,11 @@ func (r *recent) add(id uint64, t touch) {
 	}
 }
 
-// bookIs takes the update id that the book has now.
+// bookIs records the update id that the book now has.
 func (c *checker) bookIs(id uint64) { c.applied, c.changed = id, true }
 
-// touchAfter compares the recorded best bid and ask of an update id with the public ones,
-// whichever comes first.
+// touchAfter compares the recorded best bid and ask of an update id with the published ones. The two may arrive
+// in either order.
 func (c *checker) touchAfter(r *format.Record) (err error) {
 	switch {
 	case r.Kind == format.Touch:
@@ -52,13 +52,14 @@ func (c *checker) touchAfter(r *format.Record) (err error) {
 				t[side] = format.Level{Price: levels[0].Price, Amount: levels[0].Amount}
 			}
 		}
-		// Of several updates entered at once only the last one's state was ever public.
+		// When several updates are entered at once, only the state after the last one is ever public.
 		c.compareTouch(&c.touches, &c.ourTouches, c.applied, t)
 	}
 	return nil
 }
 
-// compareTouch compares with the other one of that id, or keeps this one until it comes.
+// compareTouch compares t with the touch of the same id in other. If other does not have it yet, compareTouch
+// stores t in own.
 func (c *checker) compareTouch(other, own *recent, id uint64, t touch) {
 	if o, ok := other.by[id]; ok {
 		c.touch.add(o == t)

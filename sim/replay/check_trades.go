@@ -5,15 +5,16 @@ import "tickhive/marketdata"
 // tradesPerQuery is the number of trades that one query compares.
 const tradesPerQuery = 500
 
-// printed takes a trade that was fed; the public ones must hold it.
+// printed records a trade that was fed: the public trades must contain it.
 func (c *checker) printed(t marketdata.Trade) {
 	if c.pub != nil && c.s.ComparesTrades() {
 		c.expected = append(c.expected, t)
 	}
 }
 
-// compareTrades looks for the fed trades among the newest public trades, in order, once there are
-// that many. Other accounts may have traded in between, so it requests more trades than were fed.
+// compareTrades looks for the fed trades among the newest public trades, in the same order. It does nothing
+// until atLeast fed trades are waiting. Other accounts may trade meanwhile, so it requests more trades than
+// were fed.
 func (c *checker) compareTrades(atLeast int) error {
 	if len(c.expected) < atLeast {
 		return nil
@@ -28,8 +29,8 @@ func (c *checker) compareTrades(atLeast int) error {
 	return nil
 }
 
-// common counts the trades of want that are in got in the same order; both are oldest
-// first, and times compare in the milliseconds that are printed.
+// common counts the trades of want that are in got in the same order. Both are oldest first. Times are compared
+// in ms, as answers print them.
 func common(want, got []marketdata.Trade) (n int) {
 	at := len(got) - 1
 	for i := len(want) - 1; i >= 0; i-- {

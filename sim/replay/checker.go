@@ -7,11 +7,11 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// Check is one kind of comparison with what the files recorded.
+// Check holds the result of one kind of comparison with the recording.
 type Check struct {
-	Kind string // "book rows"
-	Good int    // how many agree
-	All  int    // how many were compared
+	Kind string // what is compared: "book rows"
+	Good int    // number of comparisons that agree
+	All  int    // number of comparisons
 	// Note holds further remarks for the log.
 	Note string
 }
@@ -23,46 +23,45 @@ func (c *Check) add(good bool) {
 	}
 }
 
-// Public is the pair's published market data, as the checks ask for it. Prices are
-// ticks, amounts lots.
+// Public returns the pair's published market data to the checks. Prices are ticks, amounts lots.
 type Public interface {
 	// Book appends up to depth levels a side, best first, and returns the two slices.
 	Book(depth int, bids, asks []marketdata.Level) (b, a []marketdata.Level, err error)
-	// Candles are those with fromSec <= Start <= toSec (Unix seconds), ascending, only
-	// intervals with trades; Trades may be 0 where the source does not contain it.
+	// Candles returns the candles with fromSec <= Start <= toSec (Unix seconds), ascending, without intervals
+	// that have no trades. Trades of a candle is 0 when the source does not have it.
 	Candles(interval marketdata.Interval, fromSec, toSec int64) ([]marketdata.Candle, error)
-	// Trades are the newest n trades, oldest first.
+	// Trades returns the newest n trades, oldest first.
 	Trades(n int) ([]marketdata.Trade, error)
-	// Last is the last trade's price, 0 when there was none.
+	// Last returns the price of the last trade, 0 when there was none.
 	Last() (int64, error)
 }
 
-// checker compares the public market data with the recording. It counts also what the feeder
-// took from the files instead of predicted. One is made for each pass over the files.
+// checker compares the public market data with the recording. It also counts what the feeder took from the
+// files instead of letting the engine predict it. Each pass over the files has its own checker.
 type checker struct {
 	s   *format.Survey
-	pub Public // nil: only count
+	pub Public // nil: count the fed records, compare nothing
 
-	fed        int   // records
-	firstNs    int64 // of the first one
+	fed        int   // number of records fed
+	firstNs    int64 // time of the first record fed, Unix ns
 	firstIsBar bool
-	whole      bool // the first one is the recording's first
+	whole      bool // the first record fed is the first record of the recording
 
 	books, trades, executions, named, given, touch, empty, values Check
 
-	candles    []*candleCheck // by the recording's sets; nil: no interval has that length
-	known      int            // sides that came into view as we had them
-	ours       int            // public trades of a log
-	seen       uint64         // our trades that were compared
+	candles    []*candleCheck // by index in Survey.Sets; nil for a set whose length is no interval
+	known      int            // sides that came into view with the levels that our book already had
+	ours       int            // public trades that were compared with a log
+	seen       uint64         // number of our trades that were compared
 	bids, asks []marketdata.Level
 
 	books1s  lateBooks
-	tally    map[format.Level]int // recorded trades of a log, minus ours
-	expected []marketdata.Trade   // not yet compared
+	tally    map[format.Level]int // for each price and amount: recorded trades minus public trades
+	expected []marketdata.Trade   // fed trades that were not found in the public trades yet
 
 	touches, ourTouches recent
-	applied             uint64 // update id of the book
-	changed             bool   // by the record just fed
+	applied             uint64 // update id that the book has
+	changed             bool   // the record just fed changed the book
 }
 
 func newChecker(s *format.Survey, pub Public, from int64) *checker {
@@ -79,15 +78,15 @@ func newChecker(s *format.Survey, pub Public, from int64) *checker {
 	return c
 }
 
-// executed counts an execution: whether the engine filled one order with its amount, and
-// whether that was the order which the file names.
+// executed counts an execution of the recording. one reports that the engine filled exactly one order with its
+// amount; named reports that this was the order that the file names.
 func (c *checker) executed(one, named bool) {
 	c.executions.add(one)
 	c.named.add(named)
 }
 
-// sideChanged counts a changed side of the levels in view. How many changes the file gave is
-// no agreement, but measures how much of the agreement is prediction.
+// sideChanged counts a side whose visible levels changed. given reports that levels were taken from the file.
+// Their number does not count as agreement: it shows how much of the agreement was predicted.
 func (c *checker) sideChanged(given, known bool) {
 	c.given.add(given)
 	if known && !given {
@@ -95,7 +94,7 @@ func (c *checker) sideChanged(given, known bool) {
 	}
 }
 
-// after compares what is public after a record was fed.
+// after compares the public data with the recording after a record was fed.
 func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 	if c.fed++; c.fed == 1 {
 		c.firstNs, c.firstIsBar = r.NS, r.Kind == format.Bar
@@ -119,7 +118,7 @@ func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 	return failed(err)
 }
 
-// failed names a comparison that could not be made.
+// failed wraps the error of a comparison that could not be made.
 func failed(err error) error {
 	if err == nil {
 		return nil
@@ -127,7 +126,7 @@ func failed(err error) error {
 	return fmt.Errorf("replay: check: %w", err)
 }
 
-// results returns the comparisons in the order in which they are printed.
+// results returns the results in the order in which they are printed.
 func (c *checker) results() []Check {
 	switch c.s.Shape {
 	case format.Messages:
@@ -157,7 +156,7 @@ func (c *checker) results() []Check {
 	}
 }
 
-// notes reports which parts of the recording were not compared.
+// notes reports the parts of the recording that were not compared.
 func (c *checker) notes() []string {
 	unused := 0
 	for _, candles := range c.candles {

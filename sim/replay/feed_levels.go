@@ -8,21 +8,21 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// levelFeed feeds a stream of level updates and trades. The book is the updates' book: one
-// order per level, with the level's amount. A trade leaves the book as the updates have it.
+// levelFeed feeds a stream of level updates and trades. Its book has one order per level, with the amount that
+// the updates state. A trade does not change that book; the next update does.
 type levelFeed struct {
 	*feeder
-	update uint64 // last applied id
-	synced bool   // a book was applied
-	live   bool   // the model is entered
-	gaps   int    // since the last book
-	lost   int    // gaps in all
+	update uint64 // id of the last applied update
+	synced bool   // a complete book was applied
+	live   bool   // the orders of the model are in the engine's book
+	gaps   int    // missing updates since the last complete book
+	lost   int    // missing updates in all
 	early  []earlyUpdate
-	model  [2]map[int64]int64 // amounts by price, lots
-	prices [2][]int64         // that the record changed
+	model  [2]map[int64]int64 // recorded amounts in lots, by side and price
+	prices [2][]int64         // prices that the record changed, by side
 }
 
-// earlyUpdate is an update that waits for the first book.
+// earlyUpdate is an update that arrived before the first complete book.
 type earlyUpdate struct {
 	first, last uint64
 	levels      [2][]format.Level
@@ -36,7 +36,7 @@ func (l *levelFeed) notes() []string {
 	return noted(nil, l.lost, "%d gaps in the update ids: the book is unsure from there to the next snapshot")
 }
 
-// skip follows the updates in the model alone.
+// skip applies a record before the start to the model, without entering orders.
 func (l *levelFeed) skip(r *format.Record) bool {
 	if !l.feeder.skip(r) {
 		return false
@@ -57,14 +57,14 @@ func (l *levelFeed) feed(r *format.Record) error {
 	}
 }
 
-// follow brings the model to the record's state and notes the changed prices.
+// follow applies the record to the model and stores the changed prices.
 func (l *levelFeed) follow(r *format.Record) {
 	l.prices[0], l.prices[1] = l.prices[0][:0], l.prices[1][:0]
 	l.check.changed = false
 	switch {
 	case r.Kind == format.Book && (!l.synced || l.gaps > 0):
 		l.book(r)
-	case r.Kind != format.Update: // in a complete stream a second book adds nothing
+	case r.Kind != format.Update: // a further complete book, while no update is missing, adds nothing
 	case l.synced:
 		l.apply(r.First, r.Last, &r.Levels)
 	default:
@@ -74,7 +74,7 @@ func (l *levelFeed) follow(r *format.Record) {
 	}
 }
 
-// book replaces the model and applies the updates that came before it and are newer.
+// book replaces the model by a complete book, then applies the updates that arrived earlier but are newer.
 func (l *levelFeed) book(r *format.Record) {
 	for side := range l.model {
 		for price := range l.model[side] {
@@ -91,7 +91,7 @@ func (l *levelFeed) book(r *format.Record) {
 	l.early = nil
 }
 
-// apply applies an update that the book does not have yet.
+// apply applies an update unless the model already contains it.
 func (l *levelFeed) apply(first, last uint64, levels *[2][]format.Level) {
 	if last <= l.update {
 		return
@@ -103,7 +103,7 @@ func (l *levelFeed) apply(first, last uint64, levels *[2][]format.Level) {
 	l.set(last, levels)
 }
 
-// set sets the new amounts of levels.
+// set sets the amounts of levels in the model.
 func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
 	l.update = last
 	l.check.bookIs(last)
@@ -119,10 +119,10 @@ func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
 	}
 }
 
-// enter makes our orders equal the model at the prices that changed: first what goes or
-// shrinks, then what comes or grows, so that the book never crosses on the way.
+// enter changes our orders to equal the model at the changed prices. It first cancels and lowers, then places
+// and raises, so that the book is never crossed in between.
 func (l *levelFeed) enter() error {
-	if !l.live { // the first time all of it is new
+	if !l.live { // the first time every price is new
 		l.live = true
 		for side := range l.model {
 			l.prices[side] = l.prices[side][:0]
@@ -150,7 +150,8 @@ func (l *levelFeed) enter() error {
 	return nil
 }
 
-// level sets one level to the model's amount when that is in the asked direction.
+// level changes the order of one level to the model's amount. It does nothing when the change has the other
+// direction: grow selects increases, otherwise decreases.
 func (l *levelFeed) level(side engine.Side, price int64, grow bool) error {
 	want, have := l.model[side][price], int64(0)
 	o := l.unnamed(side, price)

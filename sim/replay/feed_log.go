@@ -7,33 +7,32 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// logLate limits how far a line of the log may be from the moment it reports: recorded books
-// are compared with our states within it, and a fill that the log reports but our engine did
-// not make is enforced after it.
+// logLate limits the delay between an event and its line in the log. Recorded books are compared with our
+// states up to logLate earlier and later. When the log reports a fill that our engine did not make, the fill is
+// enforced logLate later.
 const logLate = int64(time.Second)
 
-// logFeed feeds an order log. Created orders enter as limit orders and the engine matches
-// them; what was cancelled is cancelled. The log's own fills are only enforced where ours
-// differ.
+// logFeed feeds an order log. It enters created orders as limit orders, which the engine matches, and cancels
+// the orders whose deletion the log reports. It enforces a fill of the log only where the engine did not make
+// it.
 type logFeed struct {
 	*feeder
 	logStart
-	n       int  // records so far
-	started bool // the opening book is in
+	n       int  // number of records read
+	started bool // the opening book has been entered
 
 	gone   goneIDs
 	odd    oddLines
-	seen   [2]map[int64]bool // prices that were in a recorded book
+	seen   [2]map[int64]bool // prices that a recorded book has had, by side
 	due    []dueAmount
-	newest map[uint64]int64 // ns of an order's newest entry in due
+	newest map[uint64]int64 // time in ns of the newest entry in due, by order id
 }
 
-// dueAmount is an order whose open amount must be amount at ns, unless the log reports something
-// newer of it before.
+// dueAmount is the open amount that an order must have at ns, unless the log reports another one before.
 type dueAmount struct {
 	ns     int64
 	id     uint64
-	amount int64 // lots
+	amount int64 // open lots
 }
 
 func newLogFeed(f *feeder, start logStart) *logFeed {
@@ -75,11 +74,11 @@ func (l *logFeed) feed(r *format.Record) error {
 	}
 }
 
-// create enters an order. One whose deletion the log reported before must not stay: when it was
-// cancelled it never enters, and when it was filled it trades and ends as after any fill.
+// create enters an order, unless the log has already reported its deletion. A canceled order is then never
+// entered. A filled order is entered and closed logLate later, so that it can trade.
 func (l *logFeed) create(r *format.Record) error {
 	if r.Amount == 0 {
-		return nil // it was filled before the log named it
+		return nil // the order was filled on arrival, before its line
 	}
 	filled, late := l.gone.filled[r.ID]
 	if late {
@@ -100,9 +99,9 @@ func (l *logFeed) create(r *format.Record) error {
 	return nil
 }
 
-// change follows an order that was given another price: the exchange moves a market order
-// from level to level in this way. A lower amount at the same price is a fill, which the
-// engine finds by itself, up to the time that the log may be late.
+// change applies a line with a new price or amount. For a new price it moves the order: this exchange moves
+// market orders from level to level. A lower amount at the same price is a fill, which the engine makes itself;
+// enforce checks it when the log can be late no more.
 func (l *logFeed) change(r *format.Record) error {
 	_, known := l.orders[r.ID]
 	switch o := l.open(r.ID); {
@@ -110,7 +109,7 @@ func (l *logFeed) change(r *format.Record) error {
 		l.odd.changedLate++
 	case !known:
 		l.odd.changedUnknown++
-	case o == nil: // our engine filled it
+	case o == nil: // our engine has already filled the order
 	case o.price == r.Price || r.Amount == 0:
 		l.later(r.ID, r.Amount)
 	default:
@@ -121,16 +120,16 @@ func (l *logFeed) change(r *format.Record) error {
 	return nil
 }
 
-// later schedules the comparison of the order's open amount for when the log cannot be late any more.
+// later schedules a comparison of the order's open amount in logLate ns.
 func (l *logFeed) later(id uint64, amount int64) {
 	at := l.entry.now + logLate
 	l.due = append(l.due, dueAmount{at, id, amount})
 	l.newest[id] = at
 }
 
-// end cancels what was cancelled. An order that was filled is left to the engine, up to the
-// time that the log may be late; one that no line names was part of its level, unless the log
-// creates it later.
+// end applies the deletion of an order. It cancels an order that was canceled. It leaves a filled order to the
+// engine until enforce checks it. A canceled order without an earlier line is subtracted from the unnamed order
+// of its level, unless the log creates it later (early).
 func (l *logFeed) end(r *format.Record) error {
 	id, known := l.orders[r.ID]
 	filled := r.Amount == 0
@@ -159,8 +158,8 @@ func (l *logFeed) end(r *format.Record) error {
 	return err
 }
 
-// enforce makes true what the log said logLate ago and the engine did not find by itself: an
-// order was filled, or has another amount open than ours.
+// enforce applies the amounts that are due: when the log reported logLate ago that an order was filled or has
+// another open amount, and the engine did not do the same, enforce lowers or ends the order.
 func (l *logFeed) enforce() error {
 	n := 0
 	for ; n < len(l.due) && l.due[n].ns <= l.entry.now; n++ {
@@ -183,8 +182,8 @@ func (l *logFeed) enforce() error {
 	return nil
 }
 
-// conform takes from a recorded book what the log does not contain: the size of levels that hold an
-// order without a name, and of prices that no recorded book had before.
+// conform corrects our book by a recorded book where the log has no information: at levels with an unnamed
+// order, and at prices that no recorded book has had before.
 func (l *logFeed) conform(r *format.Record) error {
 	for side, levels := range r.Levels {
 		if err := l.conformSide(engine.Side(side), levels); err != nil {
@@ -237,8 +236,8 @@ func (l *logFeed) conformSide(side engine.Side, levels []format.Level) error {
 	return nil
 }
 
-// prepend puts an order without a name before everything at a price: what the log never named
-// of rested there before anything that it did.
+// prepend enters an unnamed order in front of all our orders at a price: an order that the log does not name
+// rested there before every named one.
 func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 	var behind []resting
 	if at := l.entry.at(side, price); at != nil {
@@ -247,7 +246,8 @@ func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 			l.entry.cancel(o.id)
 		}
 	}
-	l.entry.place(side, price, amount, engine.FlagPostOnly) // an order that the log did not name must not trade
+	// post-only, because an order that the log does not name must not trade
+	l.entry.place(side, price, amount, engine.FlagPostOnly)
 	if err := l.sendAnonymous(); err != nil {
 		return err
 	}

@@ -8,15 +8,14 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// messageFeed feeds order messages, each with the best levels of the book after it. Executions
-// enter as immediate-or-cancel orders on the other side, so that the engine and not the file
-// chooses who is filled.
+// messageFeed feeds order messages; the file has the best levels of the book after each. It enters an execution
+// as an immediate-or-cancel order on the other side, so that the engine decides which order is filled.
 type messageFeed struct {
 	*feeder
 	started bool
-	prev    [2][]format.Level // the levels after the record before
-	hidden  [2]map[int64]bool // prices of ours that slid out of view
-	missing int               // messages that name nothing we have
+	prev    [2][]format.Level // the visible levels after the message before, by side
+	hidden  [2]map[int64]bool // prices of our orders that are no longer visible, by side
+	missing int               // messages that name an order at a price where we have none
 }
 
 func newMessageFeed(f *feeder) *messageFeed {
@@ -34,7 +33,8 @@ func (m *messageFeed) feed(r *format.Record) error {
 		return m.seed(r)
 	}
 	if r.Kind == format.Place && m.hidden[r.Side][r.Price] {
-		// A new order out of view is not in the file: this price comes into view empty.
+		// The file omits new orders outside the visible levels. A new order at a hidden price shows that the
+		// price is visible again, and empty.
 		m.forget(r.Side, r.Price)
 		delete(m.hidden[r.Side], r.Price)
 		if _, err := m.entry.send(); err != nil {
@@ -50,15 +50,15 @@ func (m *messageFeed) feed(r *format.Record) error {
 	return m.sendAnonymous()
 }
 
-// keep remembers the levels for the next record.
+// keep stores the levels for the next message.
 func (m *messageFeed) keep(r *format.Record) {
 	for side := range r.Levels {
 		m.prev[side] = append(m.prev[side][:0], r.Levels[side]...)
 	}
 }
 
-// seed makes the opening book: one order without a name per level, and behind it the order of
-// the first message when that one is new.
+// seed enters the opening book: one unnamed order per level. When the first message is a new order, it is
+// entered behind the unnamed order of its level.
 func (m *messageFeed) seed(r *format.Record) error {
 	for side, levels := range r.Levels {
 		for _, l := range levels {
@@ -79,12 +79,12 @@ func (m *messageFeed) seed(r *format.Record) error {
 	return m.enter(r)
 }
 
-// isNew reports whether the message is a new order at that price of the book.
+// isNew reports whether the message is a new order at this price.
 func isNew(r *format.Record, side engine.Side, price int64) bool {
 	return r.Kind == format.Place && r.Side == side && r.Price == price
 }
 
-// findLevel returns the amount at a price, 0 when it is not there.
+// findLevel returns the amount at a price, 0 when the levels do not have it.
 func findLevel(levels []format.Level, price int64) int64 {
 	for _, l := range levels {
 		if l.Price == price {
@@ -94,7 +94,7 @@ func findLevel(levels []format.Level, price int64) int64 {
 	return 0
 }
 
-// enter feeds the message.
+// enter applies the message to our orders.
 func (m *messageFeed) enter(r *format.Record) error {
 	switch r.Kind {
 	case format.Place:
@@ -126,17 +126,17 @@ func (m *messageFeed) enter(r *format.Record) error {
 	return err
 }
 
-// prune forgets an id whose order is not open.
+// prune removes the id of an order that is no longer open.
 func (m *messageFeed) prune(id uint64) {
 	if m.open(id) == nil {
 		delete(m.orders, id)
 	}
 }
 
-// execute sends the aggressor of an execution and looks whom the engine filled.
+// execute enters the taker of an execution and checks which order the engine filled.
 func (m *messageFeed) execute(r *format.Record) error {
 	want := m.orders[r.ID]
-	if m.open(r.ID) == nil { // never named, or forgotten while it was out of view
+	if m.open(r.ID) == nil { // the file never named the order, or its level was hidden meanwhile
 		want = m.anonymous[r.Side][r.Price]
 	}
 	m.entry.hit(r.Side.Opposite(), r.Price, r.Amount)
@@ -151,10 +151,9 @@ func (m *messageFeed) execute(r *format.Record) error {
 	return nil
 }
 
-// window follows what the file shows of a deeper book. A level that slides out of view is
-// kept, but who joins and leaves it there is invisible: when its price comes into view
-// again it becomes one order without a name, as any other price that slides into view. The
-// file has given that level only when its size is not the one we had.
+// window updates the book at prices that enter or leave the visible levels. When a level becomes hidden, its
+// orders stay, but later changes of it are invisible. When a price becomes visible again, one unnamed order
+// replaces its orders. The check counts this level as given by the file only if its amount differs from ours.
 func (m *messageFeed) window(r *format.Record, side engine.Side) {
 	row, prev := r.Levels[side], m.prev[side]
 	if slices.Equal(row, prev) {
@@ -177,7 +176,7 @@ func (m *messageFeed) window(r *format.Record, side engine.Side) {
 	m.check.sideChanged(given, known)
 	worst := worstInView(r, side)
 	for _, price := range sortedKeys(m.hidden[side]) {
-		if !format.Worse(side, price, worst) { // in view again, and not there
+		if !format.Worse(side, price, worst) { // visible again, but without a level
 			m.forget(side, price)
 			delete(m.hidden[side], price)
 		}
@@ -189,8 +188,8 @@ func (m *messageFeed) window(r *format.Record, side engine.Side) {
 	}
 }
 
-// worstInView returns the worst price of a side that has all its levels filled; a side with room
-// for more hides nothing.
+// worstInView returns the worst visible price of a side. When the file shows fewer levels than it has room for,
+// every price is visible.
 func worstInView(r *format.Record, side engine.Side) int64 {
 	levels := r.Levels[side]
 	switch {
@@ -202,7 +201,7 @@ func worstInView(r *format.Record, side engine.Side) int64 {
 	return math.MaxInt64
 }
 
-// forget cancels every order of ours at a price.
+// forget cancels all our orders at a price.
 func (m *messageFeed) forget(side engine.Side, price int64) {
 	if l := m.entry.at(side, price); l != nil {
 		for _, o := range l.orders {

@@ -11,32 +11,34 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// feeder turns records into commands. It owns the orders that the recording names and those
-// that it does not name. One is made for each pass over the files.
+// feeder turns records into commands. It stores the ids of our orders: those that the recording names, and the
+// unnamed ones. Each pass over the files has its own feeder.
 type feeder struct {
 	entry *orderEntry
 	check *checker
 	s     *format.Survey
-	from  int64 // Unix ns; 0: the first record
+	from  int64 // time from which records are fed, Unix ns; 0: from the first record
 
-	orders    map[uint64]engine.OrderID   // by the recording's id
-	anonymous [2]map[int64]engine.OrderID // by price: what a book shows and no record names
-	ignored   int                         // records that change nothing
+	orders map[uint64]engine.OrderID // key: order id in the recording
+	// by side and price: orders for the amounts that a recorded book shows but no record names
+	anonymous [2]map[int64]engine.OrderID
+	ignored   int // number of records that change nothing
 
 	shape feed
 }
 
-// feed turns the records of one shape of recordings into commands.
+// feed turns the records of one Shape into commands.
 type feed interface {
-	// skip takes a record before the start, for the opening state alone; false: it is to be fed.
+	// skip applies a record before the start to the opening state. It returns false for a record that must be
+	// fed.
 	skip(r *format.Record) bool
-	// feed enters the record's commands.
+	// feed enters the commands of a record.
 	feed(r *format.Record) error
-	// notes reports which records were left out, and how often.
+	// notes reports which kinds of records were left out, and how often.
 	notes() []string
 }
 
-// newFeeder returns the feeder of a pass; start is of a log.
+// newFeeder returns the feeder of one pass. start is used for order logs only.
 func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart) *feeder {
 	f := &feeder{entry: entry, check: check, s: s, from: from, orders: map[uint64]engine.OrderID{}}
 	for side := range f.anonymous {
@@ -55,10 +57,10 @@ func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, 
 	return f
 }
 
-// skip reports that the record is before the start.
+// skip reports whether the record is before the start.
 func (f *feeder) skip(r *format.Record) bool { return r.NS < f.from }
 
-// apply feeds one record.
+// apply counts or feeds one record.
 func (f *feeder) apply(r *format.Record) error {
 	if r.Kind == format.Other {
 		f.ignored++
@@ -66,17 +68,17 @@ func (f *feeder) apply(r *format.Record) error {
 	return f.shape.feed(r)
 }
 
-// notes returns the notes of the shape and of what was ignored.
+// notes returns the notes of the Shape and the number of ignored records.
 func (f *feeder) notes() []string {
 	switch notes := f.shape.notes(); f.s.Shape {
-	case format.Messages: // its note has always come first
+	case format.Messages: // the note on ignored records comes first
 		return append(noted(nil, f.ignored, f.s.Ignored), notes...)
 	default:
 		return noted(notes, f.ignored, f.s.Ignored)
 	}
 }
 
-// place enters an order that the recording names.
+// place enters an order with the recording's id.
 func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags uint8) error {
 	i := f.entry.place(side, price, amount, flags)
 	results, err := f.entry.send()
@@ -90,15 +92,15 @@ func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags u
 	return nil
 }
 
-// open returns the order of the recording's id, nil when it is not open.
+// open returns our open order with the recording's id, nil when there is none.
 func (f *feeder) open(id uint64) *resting { return f.entry.orders[f.orders[id]] }
 
-// unnamed returns the order without a name at a price, nil when there is none.
+// unnamed returns our unnamed order at a price, nil when there is none.
 func (f *feeder) unnamed(side engine.Side, price int64) *resting {
 	return f.entry.orders[f.anonymous[side][price]]
 }
 
-// sendAnonymous sends the batch, whose new orders have no name.
+// sendAnonymous sends the batch. Its new orders become the unnamed orders of their prices.
 func (f *feeder) sendAnonymous() error {
 	results, err := f.entry.send()
 	if err != nil {
@@ -108,7 +110,7 @@ func (f *feeder) sendAnonymous() error {
 	return nil
 }
 
-// nameless remembers the orders of results that rest.
+// nameless stores the resting orders of results as unnamed orders.
 func (f *feeder) nameless(results []outcome) {
 	for i := range results {
 		if o := f.entry.orders[results[i].order]; o != nil {
@@ -117,9 +119,9 @@ func (f *feeder) nameless(results []outcome) {
 	}
 }
 
-// print makes one trade without orders of its own: a maker and a taker at that price, and
-// nothing of them stays in the book. Orders of ours that would meet one of them first are taken
-// out before and put back after it, in one batch: no reader sees them gone.
+// print makes one trade that leaves nothing in the book: a maker and a taker at that price. When our other
+// orders would trade first, the same batch cancels them before the trade and places them again after it, so
+// that no reader sees them missing.
 func (f *feeder) print(side engine.Side, price, amount int64) error {
 	e := f.entry
 	var away [2][]*resting
@@ -166,10 +168,10 @@ func (f *feeder) inWay(side engine.Side, price int64) []*resting {
 	return out
 }
 
-// tradeFeed feeds trades, and the trades that a bar is made of.
+// tradeFeed feeds trades, and bars as the trades of which they consist.
 type tradeFeed struct {
 	*feeder
-	side engine.Side // of the last trade, for the tick rule
+	side engine.Side // side of the last trade, for the tick rule
 	last int64       // ticks of the last trade
 	path []int64
 }
@@ -191,8 +193,8 @@ func (t *tradeFeed) trade(side engine.Side, price, amount int64) error {
 	return t.print(side, price, amount)
 }
 
-// tick applies the tick rule: a trade above the last one was a buyer's, below it a seller's, at the
-// same price as the one before.
+// tick returns the taker's side by the tick rule: Buy for a price above the last trade, Sell for one below it,
+// the last side for the same price.
 func (t *tradeFeed) tick(price int64) engine.Side {
 	switch {
 	case price > t.last:
@@ -203,11 +205,11 @@ func (t *tradeFeed) tick(price int64) engine.Side {
 	return t.side
 }
 
-// bar makes the fewest trades that have the bar's open, high, low, close and volume, a
-// millisecond apart.
+// bar makes the smallest number of trades that have the bar's open, high, low, close and volume. The trades are
+// a millisecond apart.
 func (t *tradeFeed) bar(b *format.Prices) error {
 	if b.Volume == 0 {
-		return nil // nothing was traded
+		return nil // the bar has no trades
 	}
 	t.path = b.Path(t.path[:0])
 	n := int64(len(t.path))
@@ -224,7 +226,7 @@ func (t *tradeFeed) bar(b *format.Prices) error {
 
 func (t *tradeFeed) notes() []string { return nil }
 
-// noted appends a sentence with a count, unless that is 0.
+// noted appends a sentence with the number n, unless n is 0.
 func noted(notes []string, n int, format string) []string {
 	if n == 0 {
 		return notes
@@ -232,5 +234,5 @@ func noted(notes []string, n int, format string) []string {
 	return append(notes, fmt.Sprintf(format, n))
 }
 
-// sortedKeys returns the keys in ascending order, so that commands come out the same in every run.
+// sortedKeys returns the keys in ascending order, so that every run makes the commands in the same order.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,15 +1,14 @@
 package replay
 
-// maxGone bounds the deleted ids that are remembered, about two days of the log. Lines
-// about a deleted order come right beside its deletion. At the bound the oldest id is
-// forgotten, and counted: a later line about it is taken as one about an order that rested
-// before the log begins.
+// maxGone bounds the deleted ids that are stored: about two days of the log. Lines about a deleted order
+// usually come near its deletion. At the bound the oldest id is dropped and counted. A later line with that id
+// is treated as a line about an order that rested before the log begins.
 const maxGone = 262_144
 
-// goneIDs remembers the newest deleted ids, and for each whether its order was filled.
+// goneIDs stores the newest deleted ids, and for each whether its order was filled.
 type goneIDs struct {
 	filled    map[uint64]bool
-	ring      []uint64 // in order of deletion; at is the oldest once it is full
+	ring      []uint64 // in order of deletion; a ring once it is full, whose oldest id is at index at
 	at        int
 	most      int
 	forgotten int
@@ -17,13 +16,13 @@ type goneIDs struct {
 
 func newGoneIDs(most int) goneIDs { return goneIDs{filled: map[uint64]bool{}, most: most} }
 
-// has reports whether the id was deleted.
+// has reports whether the id is a stored deleted id.
 func (g *goneIDs) has(id uint64) bool {
 	_, ok := g.filled[id]
 	return ok
 }
 
-// add remembers a deleted id and reports whether it was not there yet.
+// add stores a deleted id. It returns false when the id was stored before.
 func (g *goneIDs) add(id uint64, filled bool) bool {
 	if g.has(id) {
 		return false
@@ -40,7 +39,7 @@ func (g *goneIDs) add(id uint64, filled bool) bool {
 	return true
 }
 
-// oddLines counts lines of a log that contradict those before them.
+// oddLines counts lines of a log that contradict earlier lines.
 type oddLines struct {
 	deletedTwice, createdLate, createdTwice, changedLate, changedUnknown int
 }

@@ -11,12 +11,12 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// logStart holds the knowledge of a log that the replay needs before it feeds the first record.
+// logStart holds the facts about a log that the replay needs before it feeds the first record.
 type logStart struct {
-	first int // number of the record that is fed first: a book
+	first int // number of the first record to feed; it is a book
 	known map[uint64]knownOrder
 	early map[uint64]bool // ids whose deletion comes before their creation
-	most  int             // deleted ids that are remembered
+	most  int             // bound of the deleted ids to store
 }
 
 // knownOrder is an order that rests when the replay starts.
@@ -25,22 +25,21 @@ type knownOrder struct {
 	price, amount int64
 }
 
-// logReader holds the state of readStart while it reads.
+// logReader holds the state of readStart.
 type logReader struct {
 	logStart
 	fromNs  int64
 	n       int
 	gone    goneIDs
 	created map[uint64]bool
-	later   map[uint64]knownOrder // first named after the start, and not created before that
-	firstID uint64                // the lowest that is created after the start
+	later   map[uint64]knownOrder // orders that are first named after the start and not created after it
+	firstID uint64                // lowest id that is created after the start
 }
 
-// readStart reads the log once to find the first book at or after fromNs and the orders that
-// rested then: those created before and not deleted, and those that change or are
-// cancelled later, with an id older than any created after it. They rested with at least
-// the amount that the log first reports of them; what they had above it has no name. It remembers the
-// newest deleted ids, most of them.
+// readStart reads the log once. It finds the first book at or after fromNs and the orders that rested at that
+// time. These are the orders created before and not deleted, and the orders that a later line changes or
+// cancels, with an id below every id created later. Each rested with at least the amount that the log first
+// reports; an unnamed order covers the rest of the level. most bounds the deleted ids to store.
 func readStart(r format.Reader, s *format.Survey, fromNs int64, most int) (logStart, error) {
 	if err := r.Open(s); err != nil {
 		return logStart{}, err
@@ -72,7 +71,7 @@ func readStart(r format.Reader, s *format.Survey, fromNs int64, most int) (logSt
 	return l.logStart, nil
 }
 
-// take follows a record of the log.
+// take applies one record of the log.
 func (l *logReader) take(r *format.Record) {
 	l.n++
 	o := knownOrder{r.Side, r.Price, r.Amount}
@@ -110,15 +109,15 @@ func (l *logReader) take(r *format.Record) {
 	}
 }
 
-// bookPlace is a price of one side.
+// bookPlace is a price on one side of the book.
 type bookPlace struct {
 	side  engine.Side
 	price int64
 }
 
-// seed makes the opening book: at each price first one order without a name for what no
-// known order explains, then the known ones in order of their ids. All of them are post-only:
-// an order that the log did not name must not trade.
+// seed enters the opening book. At each price it first enters an unnamed order for the amount that no known
+// order accounts for, then the known orders by ascending id. All are post-only, because unnamed orders must not
+// trade.
 func (l *logFeed) seed(r *format.Record) error {
 	explained := map[bookPlace]int64{}
 	ids := slices.Sorted(maps.Keys(l.known))

@@ -12,38 +12,38 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// Progress is the state of a running replay that Options.Progress receives.
+// Progress holds the progress of a running replay. Options.Progress receives it.
 type Progress struct {
-	Done, Total int // records of this pass; Total is exact
-	Pass        int // from 1; above it only with Loop
+	Done, Total int // records fed and all records of this pass; Total is exact
+	Pass        int // number of the pass, from 1; above 1 only with Loop
 }
 
 // Options holds the files of a replay and how to replay them.
 type Options struct {
-	Format string   // one of format.Names()
-	Files  []string // plain or gzip; lobster: message file, orderbook file
+	Format string   // a name in format.Names()
+	Files  []string // paths, plain or gzip; lobster: the message file, then the orderbook file
 	Pair   string   // pair code; "": derived from the files
-	Digits string   // "P,A": digits of price and amount; "": derived from the files
-	Speed  string   // how many times faster than recorded, at most three decimals; "max" or "": as fast as it goes
-	From   string   // where to start: see format.ParseFrom; "": at the first record
-	Loop   bool     // start over at the end, with times moved on, until the context ends
-	Check  bool     // compare with what the files recorded (first pass only)
+	Digits string   // "P,A": numbers of digits of price and amount; "": derived from the files
+	// factor relative to the recorded speed, with at most three decimals; "max" or "": as fast as possible
+	Speed string
+	From  string // time at which to start (format.ParseFrom); "": at the first record
+	Loop  bool   // start again at the end, with times shifted, until the context ends
+	Check bool   // compare with the recording, in the first pass only
 
-	// Progress is called about every 100 ms of machine time from the goroutine of Run;
-	// nil: not at all.
+	// Progress is called about every 100 ms of machine time, from the goroutine of Run. nil: no calls.
 	Progress func(Progress)
-	// Maker and Taker are the accounts of the replay's orders. They differ, so that no account
-	// trades with itself.
+	// Maker and Taker are the accounts of the replay's orders. They must differ, so that no trade has the same
+	// account on both sides.
 	Maker, Taker engine.AccountID
 }
 
 // speedUnit is the resolution of Speed: thousandths.
 const speedUnit = 1000
 
-// maxSpeed bounds Speed, so that its products stay inside int64.
+// maxSpeed bounds Speed, so that products with it fit into int64.
 const maxSpeed = 1_000_000
 
-// parse reads the options and reports the first that is wrong. The files are not looked at.
+// parse validates the options and reports the first invalid one. It does not open the files.
 func (r *Replay) parse() (price, amount int, err error) {
 	o := &r.opts
 	if !slices.Contains(format.Names(), o.Format) {
@@ -61,7 +61,7 @@ func (r *Replay) parse() (price, amount int, err error) {
 	return price, amount, err
 }
 
-// speed returns Options.Speed in thousandths, 0 for max.
+// speed returns Options.Speed in thousandths, 0 for "max".
 func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
@@ -80,7 +80,7 @@ func (o *Options) speed() (int64, error) {
 	return v, nil
 }
 
-// digits returns Options.Digits, 0 and 0 when it is empty.
+// digits returns the two numbers of Options.Digits, 0 and 0 when it is empty.
 func (o *Options) digits() (price, amount int, err error) {
 	if o.Digits == "" {
 		return 0, 0, nil
@@ -94,6 +94,6 @@ func (o *Options) digits() (price, amount int, err error) {
 	return price, amount, nil
 }
 
-// UseTaker sets the account of the takers, for a program that knows its accounts only
-// when it runs. Before Run.
+// UseTaker sets the account of the takers, for a program that creates its accounts after New. It must be called
+// before Run.
 func (r *Replay) UseTaker(taker engine.AccountID) { r.opts.Taker = taker }

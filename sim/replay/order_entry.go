@@ -12,25 +12,25 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// Entry is order entry as the replay uses it; sequencer.Loop is one.
+// Entry is the interface to order entry; *sequencer.Loop implements it.
 type Entry interface {
-	// Submit applies a batch; the error is one of engine's Err values.
+	// Submit applies a batch. The errors are the Err values of package engine/sequencer.
 	Submit(*sequencer.Batch) error
-	// AdvanceTo moves the virtual clock, Unix ns.
+	// AdvanceTo sets the virtual clock to ns, Unix ns.
 	AdvanceTo(ns int64) error
 }
 
-// resting is one of the replay's orders that is open according to its events.
+// resting is one of our open orders, as its events describe it.
 type resting struct {
 	id    engine.OrderID
 	side  engine.Side
 	price int64  // ticks
 	open  int64  // lots
-	total int64  // lots, what is filled counted in: what Replace wants
-	name  uint64 // the recording's id; 0: it names none
+	total int64  // lots including filled ones, the amount that a Replace command needs
+	name  uint64 // the order's id in the recording; 0: an unnamed order
 }
 
-// fill is one trade of a command, maker first.
+// fill is one trade of a command.
 type fill struct {
 	maker         engine.OrderID
 	price, amount int64
@@ -38,13 +38,13 @@ type fill struct {
 
 // outcome is the result of one command.
 type outcome struct {
-	order engine.OrderID // of a place; 0: refused
+	order engine.OrderID // id of a placed order; 0: the order was refused
 	fills []fill
 }
 
-// orderEntry enters the replay's orders and knows its open orders: a fold
-// over the events of its own commands alone. It belongs to the goroutine of Run; Collect
-// runs on the loop's while that one waits, never at the same time.
+// orderEntry enters our orders and tracks the open ones. It folds only the events of its own commands. Owner:
+// the goroutine of Run. Collect runs on the loop's goroutine while Run waits for it, so the two never run at
+// the same time.
 type orderEntry struct {
 	entry Entry
 	ctx   context.Context
@@ -52,7 +52,7 @@ type orderEntry struct {
 	maker engine.AccountID
 	taker engine.AccountID
 
-	now     int64 // Unix ns of the record being fed
+	now     int64 // time of the record being fed, Unix ns
 	batch   sequencer.Batch
 	results []outcome
 	orders  map[engine.OrderID]*resting
@@ -61,16 +61,16 @@ type orderEntry struct {
 	freeOrders free[resting]
 	freeLevels free[level]
 
-	report *Report // counts orders, trades and refusals
+	report *Report // receives the counts of orders, trades and refusals
 }
 
-// level is our open orders at one price, in order of entry.
+// level holds our open orders at one price, in the order of their entry.
 type level struct {
-	amount int64 // lots
+	amount int64 // open lots of all the orders
 	orders []*resting
 }
 
-// free keeps what can be used again: a replay of trades makes and ends an order with each.
+// free holds objects for reuse, because a replay of trades makes and ends an order for every trade.
 type free[T any] []*T
 
 func (f *free[T]) get() *T {
@@ -95,7 +95,7 @@ func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID, report 
 	return e
 }
 
-// place adds a limit order of the maker to the batch and returns its place in results.
+// place adds a limit order of the maker account to the batch. It returns the command's index in the results.
 func (e *orderEntry) place(side engine.Side, price, amount int64, flags uint8) int {
 	return e.add(engine.Command{
 		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount,
@@ -103,7 +103,7 @@ func (e *orderEntry) place(side engine.Side, price, amount int64, flags uint8) i
 	})
 }
 
-// hit adds an order of the taker that trades at once or ends.
+// hit adds an immediate-or-cancel order of the taker account to the batch.
 func (e *orderEntry) hit(side engine.Side, price, amount int64) {
 	e.add(engine.Command{
 		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price,
@@ -115,7 +115,8 @@ func (e *orderEntry) cancel(id engine.OrderID) {
 	e.add(engine.Command{Kind: engine.Cancel, Order: id, Account: e.maker})
 }
 
-// setOpen sets a new open amount of o at the same price; a lower amount keeps its place.
+// setOpen adds a change of o's open amount to the batch; the price stays. A lower amount keeps the order's
+// place in its level.
 func (e *orderEntry) setOpen(o *resting, open int64) int {
 	return e.add(engine.Command{
 		Kind: engine.Replace, Order: o.id, Account: e.maker, Flags: engine.FlagHasAmount,
@@ -123,7 +124,7 @@ func (e *orderEntry) setOpen(o *resting, open int64) int {
 	})
 }
 
-// move sets another price and open amount of o, which loses its place.
+// move adds a change of price and open amount to the batch; the order loses its place.
 func (e *orderEntry) move(o *resting, price, open int64) int {
 	i := e.setOpen(o, open)
 	e.batch.Commands[i].Flags |= engine.FlagHasPrice
@@ -137,8 +138,8 @@ func (e *orderEntry) add(c engine.Command) int {
 	return len(e.batch.Commands) - 1
 }
 
-// send submits the batch at e.now and waits for its outcome. A full queue is waited for:
-// a replay is never dropped.
+// send submits the batch at e.now and waits for its results. When the queue is full it tries again, because a
+// replay must not lose commands.
 func (e *orderEntry) send() ([]outcome, error) {
 	n := len(e.batch.Commands)
 	if n == 0 {
@@ -165,7 +166,7 @@ func (e *orderEntry) send() ([]outcome, error) {
 	return e.results[:n], nil
 }
 
-// collect folds the events of one command.
+// collect folds the events of one command into our orders and results.
 func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) {
 	r := &e.results[i]
 	for k := range events {
@@ -188,7 +189,7 @@ func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) 
 			e.setRest(ev.Order, ev.OpenAmount)
 		case engine.EventReplaced:
 			e.replaced(ev)
-		default: // levels, refills and control events say nothing about our orders
+		default: // levels, refills and control events do not concern our orders
 		}
 	}
 }
@@ -197,7 +198,7 @@ func (e *orderEntry) reject(cmd *engine.Command, ev *engine.Event) {
 	e.report.Refused++
 	e.report.Reasons[ev.Reason]++
 	if cmd.Kind == engine.Cancel || cmd.Kind == engine.Replace {
-		e.setRest(cmd.Order, 0) // gone without us: another's order met it
+		e.setRest(cmd.Order, 0) // the order is gone: it traded with another client's order
 	}
 }
 
@@ -208,7 +209,7 @@ func (e *orderEntry) rest(ev *engine.Event, amount int64) {
 	e.join(o)
 }
 
-// join puts o at the end of its level.
+// join appends o to its level.
 func (e *orderEntry) join(o *resting) {
 	l := e.levels[o.side][o.price]
 	if l == nil {
@@ -219,7 +220,7 @@ func (e *orderEntry) join(o *resting) {
 	l.amount += o.open
 }
 
-// leave takes o out of its level.
+// leave removes o from its level.
 func (e *orderEntry) leave(o *resting) {
 	l := e.levels[o.side][o.price]
 	l.amount -= o.open
@@ -230,11 +231,11 @@ func (e *orderEntry) leave(o *resting) {
 	}
 }
 
-// setRest records that an order's open amount is now open; 0 ends it.
+// setRest sets an order's open amount; 0 removes the order.
 func (e *orderEntry) setRest(id engine.OrderID, open int64) {
 	o := e.orders[id]
 	if o == nil {
-		return // another's
+		return // another client's order
 	}
 	if open > 0 {
 		e.levels[o.side][o.price].amount += open - o.open
@@ -263,7 +264,7 @@ func (e *orderEntry) replaced(ev *engine.Event) {
 // at returns our orders at a price, nil when there are none.
 func (e *orderEntry) at(side engine.Side, price int64) *level { return e.levels[side][price] }
 
-// clear cancels everything of ours, in order of entry and in parts.
+// clear cancels all our orders by ascending id, in several batches.
 func (e *orderEntry) clear() error {
 	ids := slices.Sorted(maps.Keys(e.orders))
 	for part := range slices.Chunk(ids, sequencer.BatchCommands) {
@@ -277,7 +278,7 @@ func (e *orderEntry) clear() error {
 	return nil
 }
 
-// lower sets another open amount of an order, or ends it.
+// lower adds a change of an order's open amount to the batch, or a cancel when open is 0 or less.
 func (e *orderEntry) lower(o *resting, open int64) {
 	if open <= 0 {
 		e.cancel(o.id)
@@ -286,8 +287,8 @@ func (e *orderEntry) lower(o *resting, open int64) {
 	e.setOpen(o, open)
 }
 
-// cancelRemainder cancels the remainder of an order: where another account's order was in the way, the
-// taker met that one first, as in any market.
+// cancelRemainder cancels the remainder of an order. There is one when the taker traded with another account's
+// order first.
 func (e *orderEntry) cancelRemainder(id engine.OrderID) error {
 	if e.orders[id] == nil {
 		return nil
@@ -297,7 +298,7 @@ func (e *orderEntry) cancelRemainder(id engine.OrderID) error {
 	return err
 }
 
-// wait sleeps on the machine's clock, or less when ctx ends.
+// wait sleeps for t of machine time, or until ctx ends.
 func wait(ctx context.Context, t time.Duration) error {
 	timer := time.NewTimer(t)
 	defer timer.Stop()

@@ -17,21 +17,21 @@ import (
 	"tickhive/marketdata"
 )
 
-// dateSecond is the form of dates on market-data routes.
+// dateSecond is the layout of dates in the answers of market data.
 const dateSecond = "2006-01-02T15:04:05"
 
-// HTTP answers the checks from the public API itself, as any client sees it.
+// HTTP implements Public with the public API, as any client can use it.
 type HTTP struct {
-	Context                   context.Context // ends the requests; nil: never
-	BaseURL                   string          // http://127.0.0.1:8080
+	Context                   context.Context // ends the requests when it ends; nil: never
+	BaseURL                   string          // for example http://127.0.0.1:8080
 	Pair                      string
 	DigitsPrice, DigitsAmount int
-	Client                    *http.Client // nil: one with a timeout
+	Client                    *http.Client // nil: a client with a timeout
 }
 
 var defaultClient = &http.Client{Timeout: 30 * time.Second}
 
-// get decodes the answer of a GET into v and returns its headers.
+// get sends a GET request, decodes the answer into v and returns its headers.
 func (h *HTTP) get(path string, query url.Values, v any) (http.Header, error) {
 	c := client.Client{Base: h.BaseURL, HTTP: cmp.Or(h.Client, defaultClient)}
 	header, err := c.Do(cmp.Or(h.Context, context.Background()), http.MethodGet, path+"?"+query.Encode(), nil, v)
@@ -41,7 +41,7 @@ func (h *HTTP) get(path string, query url.Values, v any) (http.Header, error) {
 	return header, nil
 }
 
-// values reads decimals of an answer as units of 10^-18, and keeps the first error.
+// values parses decimals of an answer. It remembers the first error.
 type values struct{ err error }
 
 func (d *values) fail(text client.Decimal, err error) {
@@ -50,7 +50,7 @@ func (d *values) fail(text client.Decimal, err error) {
 	}
 }
 
-// units reads ticks or lots.
+// units returns a decimal in ticks or lots.
 func (d *values) units(text client.Decimal, digits int) int64 {
 	v := d.sum(text, digits)
 	if v.Hi != 0 || v.Lo > 1<<63-1 {
@@ -60,7 +60,7 @@ func (d *values) units(text client.Decimal, digits int) int64 {
 	return int64(v.Lo)
 }
 
-// sum reads a sum of lots or of products.
+// sum returns a decimal as a sum of lots or of products.
 func (d *values) sum(text client.Decimal, digits int) fixed.U128 {
 	v, err := fixed.Parse(string(text))
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *values) sum(text client.Decimal, digits int) fixed.U128 {
 	return q
 }
 
-// Book implements Public.Book, from /api/marketdata/getaggregator/orderbook.
+// Book implements Public.Book with /api/marketdata/getaggregator/orderbook.
 func (h *HTTP) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks []marketdata.Level, err error) {
 	var doc client.OrderBook
 	q := url.Values{"ticker_id": {h.Pair}, "depth": {strconv.Itoa(2 * depth)}}
@@ -93,7 +93,7 @@ func (h *HTTP) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks 
 	return bids, asks, d.err
 }
 
-// Candles implements Public.Candles, from /api/ohlc.
+// Candles implements Public.Candles with /api/ohlc.
 func (h *HTTP) Candles(interval marketdata.Interval, fromSec, toSec int64) ([]marketdata.Candle, error) {
 	var out []marketdata.Candle
 	start := time.Unix(fromSec, 0).UTC().Format(dateSecond)
@@ -129,10 +129,10 @@ func (h *HTTP) Candles(interval marketdata.Interval, fromSec, toSec int64) ([]ma
 	return out, nil
 }
 
-// Trades implements Public.Trades, from /api/marketdata/getaggregator/historical_trades.
+// Trades implements Public.Trades with /api/marketdata/getaggregator/historical_trades.
 func (h *HTTP) Trades(n int) ([]marketdata.Trade, error) {
 	if n == 0 {
-		return nil, nil // a limit of 0 would mean all
+		return nil, nil // limit=0 would request all trades
 	}
 	type row struct {
 		ID     uint64         `json:"trade_id"`
@@ -162,7 +162,7 @@ func (h *HTTP) Trades(n int) ([]marketdata.Trade, error) {
 	return out, d.err
 }
 
-// Last implements Public.Last, from /api/tickers.
+// Last implements Public.Last with /api/tickers.
 func (h *HTTP) Last() (int64, error) {
 	var doc client.Ticker
 	if _, err := h.get("/api/tickers", url.Values{"currencyPairCode": {h.Pair}}, &doc); err != nil {

@@ -15,23 +15,22 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// fallbackPair is the pair of files that do not name theirs.
+// fallbackPair is the pair code for files that do not name a pair.
 const fallbackPair = "BASE_QUOTE"
 
 const secondNs = int64(time.Second)
 
-// loopGapNs is the market time between the passes of a looped replay.
+// loopGapNs is the market time between two passes of a looped replay.
 const loopGapNs = secondNs
 
-// progressNs is the machine time between two calls of Progress.
+// progressNs is the machine time between two calls of Options.Progress.
 const progressNs = int64(100 * time.Millisecond)
 
-// stepNs is the step of the virtual clock while a paced replay waits for its next record,
-// in machine time: windows and clocks that readers see move this often.
+// stepNs is the machine time between two advances of the virtual clock while a paced replay waits for its next
+// record, so that windows and clocks move for readers.
 const stepNs = int64(50 * time.Millisecond)
 
-// Replay is a recorded market, read once and ready to be fed. It belongs to one
-// goroutine.
+// Replay is a recorded market that has been read once and can be fed. Owner: one goroutine.
 type Replay struct {
 	opts       Options
 	reader     format.Reader
@@ -39,29 +38,28 @@ type Replay struct {
 	instrument engine.Instrument
 	fromNs     int64
 	speed      int64
-	goneIDs    int // deleted ids of a log that are remembered
+	goneIDs    int // bound of the deleted ids of a log that are stored
 
 	entry   *orderEntry
 	report  Report
-	startNs int64 // machine time at which the pass began
-	baseNs  int64 // market time at which the pass began
-	toldNs  int64 // machine time of the last Progress
+	startNs int64 // machine time at which the pass began, ns
+	baseNs  int64 // market time at which the pass began, Unix ns
+	toldNs  int64 // machine time of the last call of Options.Progress, ns
 }
 
 // Report holds the results of a replay.
 type Report struct {
-	Records uint64 // fed, over all passes
+	Records uint64 // records fed, over all passes
 	Passes  int
-	Placed  uint64 // orders that order entry took
-	Trades  uint64 // fills that our commands made
-	Refused uint64 // commands that were refused
+	Placed  uint64 // orders that order entry accepted
+	Trades  uint64 // fills of our commands
+	Refused uint64 // refused commands
 	Reasons map[engine.Reason]uint64
-	Checks  []Check  // of the first pass; nil without Options.Check
-	Left    []string // what of the files was tolerated or left out, and how often
+	Checks  []Check  // results of the first pass; nil without Options.Check
+	Left    []string // what was tolerated or left out of the files, and how often
 }
 
-// Lines returns the lines that --check prints on stdout, one per kind of comparison:
-// "check book rows 57510 of 57514".
+// Lines returns the lines that --check prints on stdout, one for each Check: "check book rows 57510 of 57514".
 func (r *Report) Lines() []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -70,7 +68,7 @@ func (r *Report) Lines() []string {
 	return out
 }
 
-// Notes holds remarks for the log, in addition to Lines: "trades: 302 made".
+// Notes returns remarks for the log, in addition to Lines: "trades: 302 made".
 func (r *Report) Notes() []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -85,8 +83,8 @@ func (r *Report) Notes() []string {
 	return out
 }
 
-// New reads the files once. What of them cannot be replayed, or would be read wrongly, is a
-// *format.LineError with file, line, column, finding and remedy; nothing was started or written.
+// New reads the files once. The error for data that cannot be replayed, or that would be misread, is a
+// *format.LineError with file, line, column, finding and remedy. New starts nothing and writes nothing.
 func New(o Options) (*Replay, error) {
 	r := &Replay{opts: o, goneIDs: maxGone}
 	price, amount, err := r.parse()
@@ -114,7 +112,7 @@ func New(o Options) (*Replay, error) {
 	return r, r.describe(price, amount)
 }
 
-// describe makes the pair from options and files.
+// describe derives the pair from the options and the files.
 func (r *Replay) describe(price, amount int) error {
 	price, amount, err := r.survey.Choose(price, amount, r.opts.Digits != "")
 	if err != nil {
@@ -129,20 +127,20 @@ func (r *Replay) describe(price, amount int) error {
 	return nil
 }
 
-// PairSpec returns the pair that Run trades: code, currencies and digits, without id, fees and
-// time of creation.
+// PairSpec returns the pair that Run trades: code, currencies and digits. Id, fees and time of creation are not
+// set.
 func (r *Replay) PairSpec() engine.Instrument { return r.instrument }
 
-// StartNs returns the market time to which the virtual clock should be set before Run: the
-// time of the first record that is fed, cut to its second. Unix ns.
+// StartNs returns the market time, Unix ns, to which the caller should set the virtual clock before Run: the
+// time of the first record to feed, rounded down to its second.
 func (r *Replay) StartNs() int64 {
 	ns := max(r.survey.FirstNs, r.fromNs)
 	return ns - ns%secondNs
 }
 
-// Run feeds the records into entry, whose clock must be virtual, until they or ctx end; the
-// pair must have been added as id. pub answers the checks; it may be nil without
-// Options.Check. The report is valid also beside an error.
+// Run feeds the records into entry until the records or ctx end. The clock of entry must be virtual, and the
+// pair must have been added as id. pub provides the market data for the checks; it may be nil without
+// Options.Check. The report is also valid with an error.
 func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Public) (Report, error) {
 	r.report = Report{Reasons: map[engine.Reason]uint64{}}
 	r.entry = newOrderEntry(ctx, entry, id, &r.report)
@@ -166,7 +164,7 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 	return r.report, err
 }
 
-// pass feeds the files once, with their times moved on by shift.
+// pass feeds the files once. shift is added to their times.
 func (r *Replay) pass(shift int64, check bool, pub Public) error {
 	var start logStart
 	if r.survey.Shape == format.Log {
@@ -191,7 +189,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 	return err
 }
 
-// feed takes the records one after the other; those that follow the last fed one are compared.
+// feed feeds one record after the other. The records of kind Candle and later are compared instead.
 func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 	r.startNs, r.baseNs, r.toldNs = clock.MachineNs(), 0, 0
 	var rec format.Record
@@ -234,8 +232,8 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	return c.after(rec, e)
 }
 
-// compare brings the clock to the last record that was fed and compares what still waits, then
-// rec and the records behind it. err is what Next returned with rec.
+// compare advances the clock to the last record fed and makes the pending comparisons. Then it compares rec and
+// the records after it. err is the error that Next returned with rec.
 func (r *Replay) compare(c *checker, rec *format.Record, err error) error {
 	if err := r.entry.entry.AdvanceTo(r.entry.now); err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -257,8 +255,8 @@ func (r *Replay) compare(c *checker, rec *format.Record, err error) error {
 	return failed(c.flushCandles())
 }
 
-// pace waits until the machine's clock has come as far as the record, at the chosen
-// speed; meanwhile the market's clock moves on in small steps.
+// pace waits until machine time, multiplied by the speed, reaches the record's time. Meanwhile it advances the
+// market's clock in small steps.
 func (r *Replay) pace(ns int64) error {
 	if r.speed == 0 {
 		return nil
@@ -281,7 +279,7 @@ func (r *Replay) pace(ns int64) error {
 	}
 }
 
-// scale returns v x num / den in 128 bits, for v >= 0.
+// scale returns v x num / den with a product of 128 bits; v below 0 counts as 0.
 func scale(v, num, den int64) int64 {
 	q, _ := fixed.Mul64(uint64(max(v, 0)), uint64(num)).DivMod64(uint64(den))
 	if q.Hi != 0 || q.Lo > 1<<62 {
@@ -290,7 +288,7 @@ func scale(v, num, den int64) int64 {
 	return int64(q.Lo)
 }
 
-// reportProgress calls Progress from time to time, and at the end.
+// reportProgress calls Options.Progress if enough time has passed since the last call, or if last is true.
 func (r *Replay) reportProgress(done int, last bool) {
 	if r.opts.Progress == nil || !last && done&63 != 0 && r.speed == 0 {
 		return

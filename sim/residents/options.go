@@ -7,24 +7,24 @@ import (
 	"tickhive/launchpad"
 )
 
-// Resident is a simulated person who owns, trades and votes.
+// Resident is a simulated person who owns tokens, trades and votes.
 type Resident struct {
-	User    [16]byte // the user id as a voter
+	User    [16]byte // the id under which the resident votes
 	Address launchpad.Address
-	Level   int64 // at least 20 to vote
+	Level   int64 // the account level; voting requires at least 20
 }
 
 // Options configures a Simulation.
 type Options struct {
 	Seed uint64
-	// BusyNs and FullNs, Unix ns, are the times from which more steps count: a history that
-	// begins days before stays short, and the visible part is lively. BusyNs <= FullNs.
+	// BusyNs and FullNs, Unix ns, are the times from which more of the steps have actions. A history that begins
+	// days before then stays short, and the part that people see is lively. BusyNs must not be after FullNs.
 	BusyNs, FullNs int64
-	// Residents holds the residents; see the function Residents.
+	// Residents holds the residents of the simulation; Builtin returns the default ones.
 	Residents []Resident
 }
 
-// Limits of Options.
+// Limits of the members of Options.
 const (
 	minResidents = 2
 	maxResidents = 10_000
@@ -41,7 +41,7 @@ func (o *Options) Validate() error {
 // residentsBuiltIn is the number of built-in residents: enough voters for a quorum of 100.
 const residentsBuiltIn = 40
 
-// Residents returns the built-in residents of a seed. All may vote except every seventh.
+// Builtin returns the built-in residents of a seed. Every seventh of them may not vote.
 func Builtin(seed uint64) []Resident {
 	all := make([]Resident, residentsBuiltIn)
 	for i := range all {

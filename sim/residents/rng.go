@@ -1,6 +1,6 @@
 package residents
 
-// rng is SplitMix64, the same on every machine. Each step has its own.
+// rng is the SplitMix64 generator, which gives the same numbers on every machine. Each step has its own.
 type rng uint64
 
 func newRNG(seed, step uint64) rng {
@@ -17,17 +17,17 @@ func (r *rng) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number from 0 to n-1, n > 0.
+// below returns a number from 0 to n-1; n must be above 0.
 func (r *rng) below(n int64) int64 { return int64(r.next() % uint64(n)) }
 
-// between returns a number from low to high.
+// between returns a number from low to high, both included.
 func (r *rng) between(low, high int64) int64 { return low + r.below(high-low+1) }
 
-// oneIn returns true once in n times.
+// oneIn returns true with a probability of 1 in n.
 func (r *rng) oneIn(n int64) bool { return r.below(n) == 0 }
 
-// heavy returns a number of at least mean/4 with a heavy tail: one in four is twice as large, up
-// to 64 times.
+// heavy returns a number of at least mean/4 with a heavy tail: it doubles with a probability of one in four,
+// repeatedly, up to 64 times.
 func (r *rng) heavy(mean int64) int64 {
 	v := mean/4 + r.below(mean/2+1)
 	for k := 0; k < 6 && r.oneIn(4); k++ {
@@ -36,5 +36,5 @@ func (r *rng) heavy(mean int64) int64 {
 	return v
 }
 
-// pick returns one of the words.
+// pick returns a random element of words.
 func pick[T any](r *rng, words []T) T { return words[r.below(int64(len(words)))] }

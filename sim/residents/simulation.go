@@ -7,28 +7,28 @@ import (
 	"tickhive/launchpad"
 )
 
-// Times of the steps: they are stepNs apart, each up to jitterNs late. All steps count while
-// people may be looking, fewer in a history.
+// Steps are stepNs apart, and each is delayed by up to jitterNs. After Options.FullNs every step has actions;
+// before it, only some have.
 const (
 	secondNs  = int64(time.Second)
 	stepNs    = int64(30 * time.Second)
 	jitterNs  = int64(20 * time.Second)
-	busyEvery = 3  // before Options.FullNs one step in busyEvery counts
-	calmEvery = 18 // before Options.BusyNs one step in calmEvery counts
+	busyEvery = 3  // between Options.BusyNs and FullNs, one step in busyEvery has actions
+	calmEvery = 18 // before Options.BusyNs, one step in calmEvery has actions
 	// maxActions is the largest number of actions in one step.
 	maxActions = 6
 )
 
-// forgetSec is the time in seconds from the spawn of a token until residents may forget it.
+// forgetSec is the age of a token, in seconds, from which residents may forget it.
 const forgetSec = 12 * 3600
 
-// Action is one command, of the ledger or of the hive; the other one is nil.
+// Action holds one command, either for the ledger or for the hive; the other member is nil.
 type Action struct {
 	Ledger launchpad.Command
 	Hive   hive.Command
 }
 
-// Simulation decides the actions of each step. Immutable.
+// Simulation decides the actions of each step. It is immutable.
 type Simulation struct{ opt Options }
 
 // New returns a Simulation, or an error for options that Validate refuses.
@@ -39,7 +39,7 @@ func New(o Options) (*Simulation, error) {
 	return &Simulation{opt: o}, nil
 }
 
-// atNs returns the time of a step; steps are counted from the genesis.
+// atNs returns the time of a step. Steps are numbered from the genesis.
 func (l *Simulation) atNs(genesisNs, step int64) int64 {
 	r := newRNG(^l.opt.Seed, uint64(step))
 	return genesisNs + step*stepNs + r.below(jitterNs)
@@ -47,7 +47,7 @@ func (l *Simulation) atNs(genesisNs, step int64) int64 {
 
 func (l *Simulation) counts(atNs, step int64) bool { return step%l.stride(atNs) == 0 }
 
-// stride returns the distance in steps between two steps that count.
+// stride returns the distance between two steps that have actions: 1, busyEvery or calmEvery.
 func (l *Simulation) stride(atNs int64) int64 {
 	switch {
 	case atNs < l.opt.BusyNs:
@@ -58,7 +58,7 @@ func (l *Simulation) stride(atNs int64) int64 {
 	return 1
 }
 
-// NextNs returns the time of the first step after afterNs that counts, Unix ns.
+// NextNs returns the time, Unix ns, of the first step after afterNs that has actions.
 func (l *Simulation) NextNs(genesisNs, afterNs int64) int64 {
 	for step := max(afterNs-genesisNs-jitterNs, 0) / stepNs; ; step++ {
 		if at := l.atNs(genesisNs, step); at > afterNs && l.counts(at, step) {
@@ -67,7 +67,7 @@ func (l *Simulation) NextNs(genesisNs, afterNs int64) int64 {
 	}
 }
 
-// before returns the time of the previous step that counts.
+// before returns the time of the previous step that has actions.
 func (l *Simulation) before(genesisNs, step int64) int64 {
 	for step--; step > 0 && !l.counts(l.atNs(genesisNs, step), step); step-- {
 	}
@@ -84,8 +84,8 @@ type decisions struct {
 	actions []Action
 }
 
-// Act returns the actions of the step at nowNs, which NextNs returned, given the views published
-// by then.
+// Act returns the actions of the step at nowNs, a time that NextNs returned. ledger and swarm are the views
+// published at that time.
 func (l *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Action {
 	step := (nowNs - ledger.GenesisNs()) / stepNs
 	t := decisions{Simulation: l, rng: newRNG(l.opt.Seed, uint64(step)), nowNs: nowNs, ledger: ledger, hive: swarm}
@@ -108,7 +108,8 @@ func (l *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) 
 	return t.actions[:min(len(t.actions), maxActions)]
 }
 
-// seldom calls f as often in a day whether every step counts or every third.
+// seldom calls f at each step while only some steps have actions, and at one in busyEvery steps once every step
+// has, so that f runs about equally often per hour.
 func (t *decisions) seldom(f func()) {
 	if t.stride(t.nowNs) > 1 || t.oneIn(busyEvery) {
 		f()
@@ -123,7 +124,7 @@ func (t *decisions) resident() *Resident {
 	return &t.opt.Residents[t.below(int64(len(t.opt.Residents)))]
 }
 
-// remembered returns a random token that is not forgotten, nil when it draws none.
+// remembered returns a random token that residents have not forgotten, or nil when eight draws find none.
 func (t *decisions) remembered() *launchpad.Token {
 	for range 8 {
 		token, ok := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.below(int64(t.ledger.Len()))))
@@ -138,8 +139,7 @@ func (t *decisions) forgotten(token *launchpad.Token) bool {
 	return token.No%5 == 3 && t.nowNs/secondNs > token.SpawnedSec+forgetSec
 }
 
-// need makes sure that a resident has an amount of a currency: it adds the missing amount from
-// outside, with some to spare.
+// need deposits to a resident what is missing for an amount of a currency, and a little more.
 func (t *decisions) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
 	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {
 		t.addLedger(launchpad.Deposit{

@@ -6,15 +6,15 @@ import (
 	"tickhive/launchpad"
 )
 
-// Growth of the launchpad: firstTokens at once, then about one every spawnEvery steps (five
-// hours) up to maxTokens.
+// Growth of the launchpad: firstTokens at the start, then about one every spawnEvery steps (five hours), up to
+// maxTokens.
 const (
 	firstTokens = 14
 	spawnEvery  = 600
 	maxTokens   = 240
 )
 
-// grow spawns a token, or adds the first liquidity of the newest one.
+// grow spawns a token, or adds the first liquidity to the newest one.
 func (t *decisions) grow() {
 	if t.ledger.Len() > 0 {
 		if newest, _ := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.ledger.Len() - 1)); newest.Empty() {
@@ -27,8 +27,7 @@ func (t *decisions) grow() {
 	t.spawn()
 }
 
-// spawn spawns a token of a resident who can spawn now: the others would wait for their
-// cooldown.
+// spawn spawns a token for a resident whose cooldown is over.
 func (t *decisions) spawn() {
 	owner := t.resident()
 	for range 8 {
@@ -58,11 +57,11 @@ func (t *decisions) spawn() {
 	t.addLedger(cmd)
 }
 
-// fill adds the first liquidity, by the owner.
+// fill adds the first liquidity of a token, paid by its owner.
 func (t *decisions) fill(token *launchpad.Token) {
 	owner := t.at(token.Owner)
 	if owner == nil {
-		return // not a token of a resident
+		return // the owner of the token is not a resident
 	}
 	quote := launchpad.AmountOf(uint64(t.heavy(20_000)))
 	t.need(owner, token.Side.Currency(), quote)
@@ -72,7 +71,7 @@ func (t *decisions) fill(token *launchpad.Token) {
 	})
 }
 
-// at returns the resident with an address, nil when there is none.
+// at returns the resident with this address, nil when there is none.
 func (t *decisions) at(a launchpad.Address) *Resident {
 	for i := range t.opt.Residents {
 		if t.opt.Residents[i].Address == a {

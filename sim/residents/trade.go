@@ -6,7 +6,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// share returns a percentage of an amount, rounded down.
+// share returns perCent per cent of an amount, rounded down.
 func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 	v := a.Big()
 	v.Mul(v, big.NewInt(perCent)).Quo(v, big.NewInt(100))
@@ -17,7 +17,7 @@ func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 	return part
 }
 
-// trade swaps in some pool: any resident buys, a holder sells.
+// trade makes one swap: a random resident buys, or a holder sells.
 func (t *decisions) trade() {
 	token := t.remembered()
 	if token == nil || token.Empty() {
@@ -31,7 +31,7 @@ func (t *decisions) trade() {
 		}
 		return
 	}
-	// A buy moves the price by a few per cent at most.
+	// A buy of this size moves the price by a few per cent at most.
 	amount := share(token.ReserveQuote, 1)
 	amount = share(amount, t.between(10, 300))
 	if amount.IsZero() {
@@ -41,7 +41,7 @@ func (t *decisions) trade() {
 	t.addLedger(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
 }
 
-// boost boosts a token.
+// boost buys a boost for a random token.
 func (t *decisions) boost() {
 	if token := t.remembered(); token != nil {
 		tiers := []launchpad.Tier{
@@ -52,7 +52,7 @@ func (t *decisions) boost() {
 	}
 }
 
-// transfer transfers a part of a token, or adds liquidity to its pool.
+// transfer transfers a part of a resident's tokens to another one, or adds liquidity to the pool.
 func (t *decisions) transfer() {
 	token := t.remembered()
 	if token == nil {

@@ -7,7 +7,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// propose opens a proposal about a token's worker, now and then an urgent one.
+// propose opens a proposal about a token's worker; some of the proposals are urgent.
 func (t *decisions) propose() {
 	token := t.remembered()
 	if token == nil || token.Empty() {
@@ -29,11 +29,11 @@ func (t *decisions) propose() {
 	t.addHive(p)
 }
 
-// A resident votes within the first votingPart per cent of a proposal's time.
+// votingPart is the part of a proposal's duration, in per cent, within which residents vote.
 const votingPart = 85
 
-// votes casts the votes of this step. Each resident who may vote has one moment for each
-// proposal, a function of both alone: no resident votes twice.
+// votes casts the votes of this step. A resident's time of voting on a proposal is a function of the two alone,
+// so no resident votes twice.
 func (t *decisions) votes(sinceNs int64) {
 	active := hive.ProposalActive
 	list := t.hive.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active})
@@ -43,7 +43,7 @@ func (t *decisions) votes(sinceNs int64) {
 		if !ok {
 			continue
 		}
-		// Each proposal has its own popularity: most find support, some do not.
+		// Each proposal has its own popularity; most find support.
 		mood := newRNG(t.opt.Seed, uint64(p.CreatedSec)<<24^p.TokenID())
 		yes := pick(&mood, []int64{90, 80, 75, 40})
 		for j := range t.opt.Residents {

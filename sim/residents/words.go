@@ -1,15 +1,15 @@
 package residents
 
-// The hive's queens and scouts (docs/contract/hive.md#workers).
+// The numbers of the hive's queens and scouts (docs/contract/hive.md#workers).
 const (
 	queens = 3
 	scouts = 2
 )
 
-// idea is the name and description of a token.
+// idea holds the symbol, name and description of a token.
 type idea struct{ symbol, name, about string }
 
-// ideas holds the first tokens; later ones get random letters.
+// ideas holds the first tokens to spawn. Later tokens get random letters.
 var ideas = []idea{
 	{"HONEY", "Honeycomb Index", "Follows the busiest pools of the hive."},
 	{"DRONE", "Drone Logistics", "Routes small swaps in swarms."},
@@ -51,7 +51,7 @@ var ideas = []idea{
 
 var supplies = []string{"", "", "", "1000000", "21000000", "100000000", "5000000000", "10000000000"}
 
-// Texts of agents, by kind. Reason codes have at most 32 characters.
+// Texts of the agents' log entries, by kind of action. Reason codes have at most 32 characters.
 var (
 	seen = []string{
 		"pool_depth_ok", "spread_widened", "volume_spike", "holder_growth", "price_stable",

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// Series holds the data of one pair from which Compute makes the figures.
+// Series holds the data of one pair from which Compute derives the figures.
 type Series struct {
 	Code   string
-	Closes []float64 // of every minute; a minute without trades repeats the close before
-	Traded int       // minutes with trades
+	Closes []float64 // close of every minute; a minute without trades repeats the close before it
+	Traded int       // number of minutes with trades
 	// Spreads are samples of (ask - bid) / mid in basis points.
 	Spreads []float64
-	Volume  float64 // in the quote currency, of the same minutes
-	Last    float64 // last price
+	Volume  float64 // volume of these minutes, in the quote currency
+	Last    float64 // price of the last trade
 }
 
-// Figures holds the figures of one pair (24 hours of it, unless the market is younger).
+// Figures holds the figures of one pair over up to 24 hours.
 type Figures struct {
 	Code    string
-	Minutes int // examined
-	Traded  int // minutes with trades
-	Samples int // spread samples
+	Minutes int // number of minutes examined
+	Traded  int // number of minutes with trades
+	Samples int // number of samples of the spread
 
-	SpreadBp    float64 // median
-	Kurtosis    float64 // of one-minute returns; a normal distribution has 3
+	SpreadBp    float64 // median spread in basis points
+	Kurtosis    float64 // kurtosis of one-minute returns; a normal distribution has 3
 	AbsAutocorr float64 // mean autocorrelation of absolute returns at lags 1 to 10
-	Autocorr    float64 // the same of signed returns
+	Autocorr    float64 // the same mean for the returns with their signs
 	Volatility  float64 // standard deviation of one-minute returns in basis points
-	Volume      float64 // in the quote currency
+	Volume      float64 // volume in the quote currency
 	Last        float64
 }
 
@@ -61,7 +61,7 @@ func (f *Figures) TradedShare() float64 {
 	return float64(f.Traded) / float64(f.Minutes)
 }
 
-// Fault returns the first figure outside the range of a real market, "" when all are inside.
+// Fault describes the first figure that is outside the range of a real market; "" when all are inside.
 func (f *Figures) Fault() string {
 	switch {
 	case f.TradedShare() < 0.95:
@@ -129,9 +129,9 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// VolumeRatio returns the volume of the largest pair divided by the volume of the smallest, in
-// one currency: the quote currency of most pairs. It converts other volumes over a pair that
-// both currencies share. It returns NaN when no two volumes can be compared.
+// VolumeRatio returns the largest volume of a pair divided by the smallest. It compares volumes in one
+// currency, the quote currency of most pairs; it converts other volumes with the price of a pair that has both
+// currencies. It returns NaN when no two volumes can be compared.
 func VolumeRatio(all []Figures) float64 {
 	count := map[string]int{}
 	for i := range all {
@@ -157,7 +157,7 @@ func VolumeRatio(all []Figures) float64 {
 	return most / least
 }
 
-// rateTo returns the price of one unit of from in to; 0: unknown.
+// rateTo returns the price of one unit of from in units of to; 0: unknown.
 func rateTo(all []Figures, from, to string) float64 {
 	if from == to {
 		return 1

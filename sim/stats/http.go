@@ -14,12 +14,12 @@ import (
 
 // Options selects the exchange and the pairs to fetch.
 type Options struct {
-	BaseURL string        // http://127.0.0.1:8080
-	Pairs   []string      // codes; empty: all
-	Hours   int           // how many hours back, 1 to 168; 0: 24
-	Samples int           // of the spread, one per Every; 0: 20
-	Every   time.Duration // 0: 250 ms
-	Client  *http.Client  // nil: one with a timeout of 30 s
+	BaseURL string        // for example http://127.0.0.1:8080
+	Pairs   []string      // codes of the pairs; empty: all pairs
+	Hours   int           // length of the period before now in hours, 1 to 168; 0: 24
+	Samples int           // number of samples of the spread; 0: 20
+	Every   time.Duration // time between two samples; 0: 250 ms
+	Client  *http.Client  // nil: a client with a timeout of 30 s
 }
 
 const (
@@ -47,9 +47,8 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Fetch reads from the public API of a running exchange the minute candles of the newest whole
-// hours, and samples of the spread, and computes the figures of every pair. It takes Samples x
-// Every.
+// Fetch reads from a running exchange's public API the minute candles of the newest whole hours, samples the
+// spread, and returns the figures of every pair. It takes Samples x Every.
 func Fetch(ctx context.Context, o Options) ([]Figures, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (f *fetcher) get(path string, query url.Values, v any) (http.Header, error)
 	return header, nil
 }
 
-// series returns the candles of all pairs; the exchange's own clock sets the current time.
+// series returns the candles of all pairs. It uses the time of the exchange's clock.
 func (f *fetcher) series() ([]Series, error) {
 	nowMs, err := f.client.Time(f.ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func (f *fetcher) series() ([]Series, error) {
 	return out, nil
 }
 
-// candles reads the minutes from start to end; minutes without trades arrive as flat rows.
+// candles reads the minute candles from start to end. A minute without trades has a flat candle.
 func (f *fetcher) candles(code string, start, end time.Time) (Series, error) {
 	s := Series{Code: code}
 	for from := start.Format(dateSecond); from != ""; {

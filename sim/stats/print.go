@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the figures as a table with one row per pair. The row ends with the first figure
-// outside the range of a real market; the ratio of volumes is below the table.
+// Print writes the figures as a table, one pair per row. A row ends with the first figure that is outside the
+// range of a real market. The ratio of volumes follows below the table.
 func Print(w io.Writer, all []Figures) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "pair\tminutes\ttraded %\tspread bp\tkurtosis\tautocorr |r|\tautocorr r\tsd bp\tvolume\t")

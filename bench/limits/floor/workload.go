@@ -5,17 +5,17 @@ import (
 	"tickhive/bench/limits/floor/wl"
 )
 
-// Names are the workloads: churn near the touch, a deep book, pure matching.
+// Names lists the workloads: w1 changes orders near the touch, w2 has a deep book, w3 only matches.
 var Names = []string{"w1", "w2", "w3"}
 
-// Expected is what every engine must have done after a workload, preload included.
+// Expected holds the fills and the hash that every engine must produce for a workload, preload included.
 var Expected = map[string]wl.Stats{
 	"w1": {Fills: 174256, Qty: 4448973, Hash: 0x072c1f800d4ff12a},
 	"w2": {Fills: 299549, Qty: 12606795, Hash: 0x8c16c276f771bb72},
 	"w3": {Fills: 500000, Qty: 25226098, Hash: 0xfe73a5be6d5f46c3},
 }
 
-// Generate makes a workload of a million operations; nil for an unknown name.
+// Generate returns a workload of a million operations, nil for an unknown name.
 func Generate(name string) *wl.Workload {
 	const n = 1_000_000
 	var g *gen
@@ -43,7 +43,7 @@ func Generate(name string) *wl.Workload {
 	return w
 }
 
-// NewBook is the reference book for a workload.
+// NewBook returns an empty reference book for a workload.
 func NewBook(name string, w *wl.Workload) *limit.Book {
 	maxLive := 20000
 	if name == "w2" {
@@ -52,7 +52,7 @@ func NewBook(name string, w *wl.Workload) *limit.Book {
 	return limit.New(w.MinP, w.MaxP, maxLive, w.MaxID, false)
 }
 
-// Run carries out operations on the reference book.
+// Run applies operations to the reference book.
 func Run(b *limit.Book, ops []wl.Op) {
 	for i := range ops {
 		o := &ops[i]

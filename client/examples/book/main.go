@@ -29,7 +29,7 @@ func follow(ctx context.Context, base, pair string, updates int) error {
 	f.Patience = 3 * time.Second
 	for updates > 0 {
 		m, err := f.Step()
-		if errors.Is(err, client.ErrSilent) { // the connection is broken: resume from the known seq
+		if errors.Is(err, client.ErrSilent) { // the connection is broken: resume from the known seqs
 			if err := f.Reconnect(ctx, ""); err != nil {
 				return err
 			}

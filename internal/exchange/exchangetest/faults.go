@@ -9,8 +9,8 @@ import (
 	"tickhive/server/admin"
 )
 
-// Faults is the handlers' way to the loop and to the store of the accounts. While Fail is set, it
-// reaches neither and returns Fail. It calls Before ahead of each Submit.
+// Faults is between the handlers and the loop and accounts' store. While Fail is set, calls return Fail and
+// reach neither. It calls Before ahead of each Submit.
 type Faults struct {
 	admin.Exchange
 	Fail   error
@@ -36,7 +36,8 @@ func (g *Faults) AdvanceTo(ns int64) error {
 	return g.Exchange.AdvanceTo(ns)
 }
 
-// open puts the gate before the engine. The caller's hooks see it there and may put more before it.
+// open puts f between the handlers and the engine. The caller's hooks run afterwards and may add further
+// layers.
 func (r *Rig) open(h *exchange.Hooks) {
 	then := *h
 	h.Account = func(o *account.Options) {

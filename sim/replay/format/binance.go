@@ -11,11 +11,11 @@ import (
 	"tickhive/engine"
 )
 
-// maxEarly bounds the level updates that wait for the first book: an hour and three quarters
-// of a stream with one every 100 ms.
+// maxEarly bounds the level updates that are stored until the first book: 1 3/4 hours at one update every 100
+// ms.
 const maxEarly = 65_536
 
-// binanceMessage is the kind of message that a line of the stream carries.
+// binanceMessage is the kind of message in a line of the stream.
 type binanceMessage uint8
 
 const (
@@ -23,13 +23,13 @@ const (
 	binanceDepth
 	binanceTouch
 	binanceSnapshot
-	binancePartial   // the best levels alone: not used
-	binanceAggregate // trades of one order in one: not used
-	binanceOther     // says nothing about book or trades
+	binancePartial   // only the best levels; not used
+	binanceAggregate // the trades of one order as a sum; not used
+	binanceOther     // neither book nor trades
 	binanceMessages
 )
 
-// binanceStream identifies a stream by the text after the symbol: depth@100ms.
+// binanceStream returns the kind of message of a stream by the text after the symbol: depth@100ms.
 func binanceStream(name string) binanceMessage {
 	_, stream, _ := strings.Cut(name, "@")
 	kind, _, _ := strings.Cut(stream, "@")
@@ -48,12 +48,12 @@ func binanceStream(name string) binanceMessage {
 	return binanceOther
 }
 
-// binance reads a raw stream: local time and one message a line.
+// binance reads a raw stream: a local time and a message on each line.
 type binance struct {
 	stream
 	symbol  string
-	message binanceMessage // of the line last read
-	first   binanceFirst   // of a survey
+	message binanceMessage // kind of the line last read
+	first   binanceFirst   // set during the survey
 }
 
 func newBinance(files []string) (Reader, error) {
@@ -83,7 +83,7 @@ func (b *binance) Next(r *Record) error {
 	return b.first.take(b.message, b.in)
 }
 
-// oneSymbol refuses a message of another symbol than the ones before.
+// oneSymbol refuses a message of another symbol than the first message.
 func (b *binance) oneSymbol(data []byte, symbol string) error {
 	switch {
 	case symbol == "" || symbol == b.symbol:
@@ -95,7 +95,7 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	return nil
 }
 
-// ended reports the end of a survey, or what the stream lacks.
+// ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
 		return b.in.fail("give a file with lines", "no records")
@@ -107,13 +107,12 @@ func (b *binance) ended() error {
 	return io.EOF
 }
 
-// binanceFirst holds the places at which a stream first has each kind of message, and how
-// many there are.
+// binanceFirst holds, for each kind of message, the place of the first one and the number of them.
 type binanceFirst struct {
 	at    [binanceMessages]Position
 	n     [binanceMessages]int
 	start Position
-	early int // depth diffs before the first snapshot
+	early int // depth updates before the first snapshot
 }
 
 func (f *binanceFirst) take(m binanceMessage, in *lines) error {
@@ -133,7 +132,7 @@ func (f *binanceFirst) take(m binanceMessage, in *lines) error {
 	return nil
 }
 
-// check reports a stream that lacks what makes its book or its trades.
+// check returns an error when the stream lacks the messages that make its book or its trades.
 func (f *binanceFirst) check(symbol string) error {
 	if symbol == "" {
 		symbol = "SYMBOL"
@@ -166,27 +165,26 @@ type binanceLine struct {
 	Asks       []level         `json:"asks"`
 }
 
-// binanceData is the data of the three streams that are used; absent members stay nil.
+// binanceData is the data of a message of the three streams that are used. A missing member is nil.
 type binanceData struct {
 	Symbol string          `json:"s"`
 	First  *uint64         `json:"U"`
 	Last   *uint64         `json:"u"`
-	B      json.RawMessage `json:"b"` // depth: levels; touch: price
+	B      json.RawMessage `json:"b"` // depth: levels; touch: a price
 	A      json.RawMessage `json:"a"`
 	BidQty text            `json:"B"`
 	AskQty text            `json:"A"`
 	Price  text            `json:"p"`
 	Qty    text            `json:"q"`
 	Maker  *bool           `json:"m"`
-	// encoding/json falls back to a member of another case: M stands here so that it
-	// does not land in m.
+	// encoding/json also matches names of another case. Without this member, M would be decoded into m.
 	Ignore json.RawMessage `json:"M"`
 }
 
-// remedyBinance is the remedy of a line that is none of a recorded stream.
+// remedyBinance is the remedy for a line that does not belong to a recorded stream.
 const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":...,"data":...} or a depth snapshot`
 
-// parse reads `ns {json}`: a combined stream message, or a depth snapshot of REST.
+// parse reads a line `ns {json}`: a message of a combined stream, or a depth snapshot of the REST API.
 func (b *binance) parse(line []byte, r *Record) (err error) {
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
@@ -292,7 +290,7 @@ func (b *binance) readTouch(m *binanceData, r *Record) error {
 	return b.s.book(r, bids, asks)
 }
 
-// touchOf returns a side's best level; none where the price is 0 (an empty side).
+// touchOf returns the best level of a side, or no level when the price is 0 (an empty side).
 func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	var p text
 	if err := json.Unmarshal(price, &p); err != nil {

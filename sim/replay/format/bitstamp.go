@@ -11,13 +11,13 @@ import (
 	"tickhive/engine"
 )
 
-// bitstampKinds are the words of the log's lines.
+// bitstampKinds maps the second word of a line to the kind of record.
 var bitstampKinds = map[string]Kind{
 	"order_created": Place, "order_changed": Change, "order_deleted": Cancel,
 	"trade": Report, "order_book": Book,
 }
 
-// bitstamp reads an order log: local time, kind and JSON. Amounts are open amounts after the
+// bitstamp reads an order log: local time, kind and JSON on each line. Amounts are the open amounts after the
 // event.
 type bitstamp struct{ stream }
 
@@ -45,16 +45,16 @@ func (b *bitstamp) Next(r *Record) error {
 		b.s.count(r.NS)
 	case b.s.Records > 0:
 		b.s.count(r.NS)
-		b.s.StartNs = start // a replay starts from a book
+		b.s.StartNs = start // a replay can start only at a book
 	}
 	return err
 }
 
-// remedyBitstamp is the remedy of a line that is none of the log.
+// remedyBitstamp is the remedy for a line that does not belong to the log.
 const remedyBitstamp = "want lines of: time in ms, a blank, " +
 	"order_created, order_changed, order_deleted, trade or order_book, a blank, JSON"
 
-// parse reads `ms kind {json}`.
+// parse reads a line `ms kind {json}`.
 func (b *bitstamp) parse(line []byte, r *Record) (err error) {
 	ms, rest, ok := bytes.Cut(line, []byte{' '})
 	word, doc, ok2 := bytes.Cut(rest, []byte{' '})
@@ -112,7 +112,7 @@ func (b *bitstamp) parseOrder(doc []byte, r *Record) error {
 	if err != nil {
 		return locateMember(doc, "amount", err)
 	}
-	if r.Kind == Report { // binary floats, whose digits say nothing
+	if r.Kind == Report { // the numbers are binary floats, so their digits carry no information
 		if r.Price, err = b.s.Price.rounded(price, r.At); err == nil {
 			r.Amount, err = b.s.Amount.rounded(amount, r.At)
 		}

@@ -2,13 +2,13 @@ package format
 
 import "bytes"
 
-// cell is one part of a comma separated row, without blanks.
+// cell is one part of a comma-separated row, without surrounding blanks.
 type cell struct {
 	text []byte
-	at   int // byte of the row at which the text begins
+	at   int // offset of text in the row, in bytes
 }
 
-// columns splits a comma separated row into at most len(dst) parts; n counts its parts.
+// columns splits a comma-separated row into at most len(dst) parts. n is the number of parts in the row.
 func columns(line []byte, dst []cell) (n int) {
 	for at := 0; ; {
 		end := bytes.IndexByte(line[at:], ',')

@@ -12,10 +12,10 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Decimal is a recorded number. Units: 10^-18.
+// Decimal is a recorded number, in units of 10^-18.
 type Decimal struct {
-	v      fixed.I128 // digits beyond the 18th fractional one are cut
-	digits int        // fractional digits without trailing zeros
+	v      fixed.I128 // digits beyond the 18th decimal are cut off
+	digits int        // number of decimals without trailing zeros
 }
 
 var (
@@ -24,16 +24,16 @@ var (
 )
 
 const (
-	maxDigits   = 64 // of a number
-	maxExponent = 40 // of a recorded float (1e-08)
-	maxWhole    = 20 // whole digits that fixed.Parse takes; int64 has fewer
+	maxDigits   = 64 // most digits of a number
+	maxExponent = 40 // largest exponent of a recorded float (1e-08)
+	maxWhole    = 20 // most digits before the point that fixed.Parse accepts; an int64 has fewer
 )
 
-// tooLarge is a number that fits no ticks and no lots: 10^20.
+// tooLarge replaces a number of more digits. It is 10^20, above every number of ticks or lots.
 var tooLarge = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()
 
-// ParseDecimal reads [+-]digits[.digits][e[+-]digits]. A recorded binary float may have more
-// digits than fixed.Parse takes.
+// ParseDecimal reads [+-]digits[.digits][e[+-]digits]. It accepts more digits than fixed.Parse, because a
+// recorded binary float may have them.
 func ParseDecimal(s []byte) (Decimal, error) {
 	v, err := fixed.Parse(string(s))
 	if err != nil {
@@ -46,20 +46,20 @@ func ParseDecimal(s []byte) (Decimal, error) {
 	return d, nil
 }
 
-// float is a number as a recorded float may be written: whole digits, fraction, exponent.
+// float matches a number as programs print a float: whole digits, fraction, exponent.
 var float = regexp.MustCompile(`^[+-]?([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$`)
 
-// parseFloat moves the point of the number, so that fixed.Parse can read what it holds.
+// parseFloat moves the point by the exponent and cuts off digits, so that fixed.Parse can read the number.
 func parseFloat(s []byte) (Decimal, error) {
 	part := float.FindSubmatch(s)
 	if part == nil || len(part[1])+len(part[2]) == 0 || len(part[1])+len(part[2]) > maxDigits {
 		return Decimal{}, errNumber
 	}
-	exponent, _ := strconv.Atoi(string(part[3])) // none is 0
+	exponent, _ := strconv.Atoi(string(part[3])) // 0 without an exponent
 	if exponent < -maxExponent || exponent > maxExponent {
 		return Decimal{}, fmt.Errorf("exponent beyond %d", maxExponent)
 	}
-	zeros := bytes.Repeat([]byte{'0'}, maxExponent) // room to move the point either way
+	zeros := bytes.Repeat([]byte{'0'}, maxExponent) // room to move the point in both directions
 	text := slices.Concat(zeros, part[1], part[2], zeros)
 	point := len(zeros) + len(part[1]) + exponent
 	whole, fraction := bytes.TrimLeft(text[:point], "0"), bytes.TrimRight(text[point:], "0")
@@ -80,7 +80,7 @@ func parseFloat(s []byte) (Decimal, error) {
 	return d, nil
 }
 
-// Units returns the number in units of 10^-digits; another digit that is not zero is an error.
+// Units returns the number in units of 10^-digits. It returns an error when the number has more decimals.
 func (d Decimal) Units(digits int) (int64, error) {
 	if d.digits > digits {
 		return 0, fmt.Errorf("more than %d fractional digits", digits)
@@ -92,16 +92,16 @@ func (d Decimal) Units(digits int) (int64, error) {
 	return v, nil
 }
 
-// floor returns the number in units of 10^-digits; what is finer is cut.
+// floor returns the number in units of 10^-digits, with the further decimals cut off.
 func (d Decimal) floor(digits int) (int64, error) { return d.round(digits, 0) }
 
-// rounded returns the number rounded half up to 10^-digits: for values that were recorded as binary
-// floats of a decimal with that many digits.
+// rounded returns the number in units of 10^-digits, rounded half up. It serves decimals with that many digits
+// that were recorded as binary floats.
 func (d Decimal) rounded(digits int) (int64, error) {
 	return d.round(digits, fixed.Pow10[fixed.Scale-digits]/2)
 }
 
-// round adds to the magnitude before it cuts.
+// round adds add, in units of 10^-18, to the magnitude and cuts off the further decimals.
 func (d Decimal) round(digits int, add uint64) (int64, error) {
 	q, _ := d.v.Abs().Add(fixed.FromU64(add)).DivMod64(fixed.Pow10[fixed.Scale-digits])
 	if q.Hi != 0 || q.Lo >= math.MaxInt64 {
@@ -134,7 +134,7 @@ func notNegative(what string, s []byte) (Decimal, error) {
 	return d, nil
 }
 
-// quoted names the text in which err was found.
+// quoted adds to err the name and the text of the value in which it was found.
 func quoted(what string, s []byte, err error) error {
 	if err == nil {
 		return nil
@@ -142,7 +142,7 @@ func quoted(what string, s []byte, err error) error {
 	return fmt.Errorf("%s %q: %w", what, clip(s), err)
 }
 
-// clip shortens what an error message quotes.
+// clip shortens a text for an error message.
 func clip(s []byte) string {
 	const most = 40
 	if len(s) > most {

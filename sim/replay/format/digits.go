@@ -6,33 +6,33 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// learn is the use of Digits during a survey.
+// learn is the value of Digits.use during a survey.
 const learn = -1
 
-// Digits turns prices, or amounts, into ticks or lots. How many digits these have is only
-// known when all of the files were read, so a survey keeps the extremes.
+// Digits converts prices, or amounts, to ticks or lots. The number of decimals is known only when all files
+// have been read, so a survey records the extremes.
 type Digits struct {
 	what string
-	use  int // learn, or the pair's digits
+	use  int // learn, or the number of digits of the pair
 
-	most   int // the most fractional digits of a value
+	most   int // most decimals of any value
 	mostAt Position
 
-	less   int // how many digits below the most of all the largest value needs to fit
+	less   int // by how much the digits must be below fixed.Scale so that the largest value fits
 	lessAt Position
 
-	need   int // the fewest digits in which every bar has a lot for each of its trades
+	need   int // fewest digits with which every bar's volume has one lot for each of its trades
 	needAt Position
-	needOf Decimal // the volume that needs them
-	shares int64   // the trades that share it
+	needOf Decimal // the volume that requires need digits
+	shares int64   // number of trades that share that volume
 }
 
-// NewSurvey returns the survey of the first pass.
+// NewSurvey returns an empty survey for the first pass.
 func NewSurvey() *Survey {
 	return &Survey{Price: Digits{what: "price", use: learn}, Amount: Digits{what: "amount", use: learn}}
 }
 
-// units returns a value as ticks or lots; a survey learns from it and returns its sign.
+// units returns a value in ticks or lots. During a survey it records the value and returns its sign.
 func (d *Digits) units(v Decimal, at Position) (int64, error) {
 	if d.use == learn {
 		d.take(v, at)
@@ -45,8 +45,8 @@ func (d *Digits) units(v Decimal, at Position) (int64, error) {
 	return n, nil
 }
 
-// rounded returns the units of a value without meaningful digits: a decimal that was recorded as a
-// binary float.
+// rounded returns a value in ticks or lots, rounded, for a decimal that was recorded as a binary float. During
+// a survey it ignores the number of decimals.
 func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
 	if d.use == learn {
 		d.takeSize(v, at)
@@ -59,7 +59,7 @@ func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
 	return n, nil
 }
 
-// exact returns a value that is only compared: -1 where it has no such units.
+// exact returns a value that is only compared, in ticks or lots; -1 when it has too many decimals.
 func (d *Digits) exact(v Decimal) int64 {
 	n, err := v.Units(max(d.use, 0))
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Digits) exact(v Decimal) int64 {
 	return n
 }
 
-// take follows a value.
+// take records the decimals and the size of a value during a survey.
 func (d *Digits) take(v Decimal, at Position) {
 	if v.digits > d.most {
 		d.most, d.mostAt = v.digits, at
@@ -86,7 +86,7 @@ func (d *Digits) takeSize(v Decimal, at Position) {
 	}
 }
 
-// takeShared follows a volume that so many trades will share.
+// takeShared records a volume that trades trades will share.
 func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
 	for d.use == learn && d.need <= fixed.Scale {
 		lots, err := v.floor(d.need)
@@ -98,7 +98,7 @@ func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
 	}
 }
 
-// fits reports the place of a value that needs more digits.
+// fits returns an error for the first value that needs more digits, with its place.
 func (d *Digits) fits(digits int) error {
 	switch {
 	case d.most > digits:
@@ -108,15 +108,15 @@ func (d *Digits) fits(digits int) error {
 		return d.lessAt.refuse("correct the value, or give --digits P,A with fewer",
 			"a %s that is too large for %d fractional digits", d.what, digits)
 	case d.need > digits:
-		lots, _ := d.needOf.floor(digits) // it was divided by more before
+		lots, _ := d.needOf.floor(digits) // cannot fail, because takeShared computed it with more digits
 		return d.needAt.refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
 			"a volume of %d lots cannot be %d trades", lots, d.shares)
 	}
 	return nil
 }
 
-// Choose ends the survey with the digits of the pair: the ones asked for, or the files' own.
-// It refuses digits that are too few for a value.
+// Choose ends the survey and sets the digits of the pair: the given ones, or the files' own. It returns an
+// error for digits that are too few for a value.
 func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
 	if given && s.FixedDigits && (price != s.Price.most || amount != s.Amount.most) {
 		return 0, 0, fmt.Errorf("replay: digits %d,%d: files of this format have %d,%d; leave --digits out",
@@ -144,5 +144,5 @@ func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
 	return price, amount, nil
 }
 
-// Chosen returns the digits of the pair, once they are chosen.
+// Chosen returns the digits of the pair. Choose must have been called.
 func (d *Digits) Chosen() int { return d.use }

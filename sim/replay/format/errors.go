@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// LineError reports a place of a recorded file that cannot be replayed: where it is, what
-// was found there and what to do about it.
+// LineError reports a place in a recorded file that cannot be replayed: where it is, what was found and what to
+// do.
 type LineError struct {
 	File   string
-	Line   int // from 1; 0 where the file has no line
-	Column int // byte of the line, from 1
+	Line   int // from 1; 0: the error concerns no line
+	Column int // byte in the line, from 1
 	Reason string
 	Remedy string
 }
@@ -20,23 +20,23 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s; %s", e.File, e.Line, e.Column, e.Reason, e.Remedy)
 }
 
-// remedyValue is the remedy of a value that is wrong by itself.
+// remedyValue is the remedy for a value that is invalid on its own.
 const remedyValue = "correct the line or remove it"
 
-// Position is a place in a file, for a finding that is reported after the line was read.
+// Position is a place in a file. A record stores it for errors that are found after its line was read.
 type Position struct {
 	File         string
 	Line, Column int
 }
 
-// refuse returns the LineError of a finding.
+// refuse returns a LineError at this position.
 func (p Position) refuse(remedy, format string, args ...any) error {
 	return &LineError{p.File, p.Line, p.Column, fmt.Sprintf(format, args...), remedy}
 }
 
-// flaw is an error that a parser found in its text.
+// flaw is an error that a parser found in a text.
 type flaw struct {
-	at     int // byte of the text, from 0
+	at     int // offset in the text, from 0
 	reason string
 	remedy string
 }
@@ -48,8 +48,8 @@ func flawAt(at int, remedy, format string, args ...any) error {
 	return &flaw{at, fmt.Sprintf(format, args...), remedy}
 }
 
-// locate reports where in a longer text err was found: at, and the place that err itself names. A
-// LineError has its place already.
+// locate adds to err its place in a longer text: at, plus the offset that err itself has. It returns a
+// LineError unchanged.
 func locate(at int, err error) error {
 	if err == nil {
 		return nil

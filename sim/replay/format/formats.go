@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// formats are the recorded formats by name (docs/contract/configuration.md#replay).
+// formats maps each name of a format (docs/contract/configuration.md#replay) to the function that makes its
+// reader.
 var formats = map[string]func(files []string) (Reader, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
 }
@@ -15,7 +16,7 @@ var formats = map[string]func(files []string) (Reader, error){
 // Names returns the names of the formats, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// New returns the reader of a recording, nil for a name that no format has. It opens no file.
+// New returns the reader of a recording, or nil when name is unknown. It opens no file.
 func New(name string, files []string) (Reader, error) {
 	if f, ok := formats[name]; ok {
 		return f(files)
@@ -23,7 +24,8 @@ func New(name string, files []string) (Reader, error) {
 	return nil, nil
 }
 
-// Learn reads the recording once. It refuses what cannot be replayed.
+// Learn reads the recording once and returns the survey. It returns an error for a recording that cannot be
+// replayed.
 func Learn(r Reader) (*Survey, error) {
 	defer r.Close()
 	s := NewSurvey()

@@ -7,11 +7,10 @@ import (
 	"fmt"
 )
 
-// text is a JSON string or number as it was written: exchanges send prices as either.
+// text holds the text of a JSON string or number; exchanges send prices as either.
 type text []byte
 
-// UnmarshalJSON keeps the literal without its quotes; anything else than a string or a
-// number is refused.
+// UnmarshalJSON stores the value without quotes. It returns an error for anything but a string or a number.
 func (t *text) UnmarshalJSON(b []byte) error {
 	if len(b) == 0 || b[0] != '"' && b[0] != '-' && (b[0] < '0' || b[0] > '9') {
 		return fmt.Errorf("%q is neither a string nor a number", clip(b))
@@ -23,7 +22,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 // level is one [price, amount] of a recorded book.
 type level struct{ price, amount Decimal }
 
-// UnmarshalJSON reads an array of price and amount; more members are ignored.
+// UnmarshalJSON reads an array of price and amount and ignores further elements.
 func (l *level) UnmarshalJSON(b []byte) error {
 	var parts []text
 	if err := json.Unmarshal(b, &parts); err != nil {
@@ -43,7 +42,7 @@ func (l *level) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// levels appends recorded levels in ticks and lots.
+// levels appends recorded levels, converted to ticks and lots.
 func (s *Survey) levels(dst []Level, recorded []level, at Position) ([]Level, error) {
 	for i := range recorded {
 		price, err := s.Price.units(recorded[i].price, at)
@@ -90,17 +89,17 @@ func (s *Survey) prices(r *Record, p [4]Decimal, volume Decimal, volumeAt Positi
 
 func unquote(b []byte) []byte { return bytes.Trim(b, `"`) }
 
-// memberAt returns where a member of a JSON object begins, 0 when it is not there.
+// memberAt returns the offset of a member in a JSON object, 0 when it is missing.
 func memberAt(doc []byte, name string) int {
 	return max(bytes.Index(doc, []byte(`"`+name+`"`)), 0)
 }
 
-// locateMember calls locate for a member of a JSON object.
+// locateMember adds to err the offset of a member in a JSON object.
 func locateMember(doc []byte, name string, err error) error {
 	return locate(memberAt(doc, name), err)
 }
 
-// locateJSON reports where a document could not be read.
+// locateJSON returns err with its offset in the document.
 func locateJSON(err error, remedy string) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -110,7 +109,7 @@ func locateJSON(err error, remedy string) error {
 		at = syntax.Offset
 	case errors.As(err, &kind):
 		at = kind.Offset
-	default: // the JSON is one, a value in it is wrong
+	default: // the syntax is valid, a value in the document is wrong
 		remedy = remedyValue
 	}
 	return flawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)

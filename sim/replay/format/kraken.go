@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// kraken reads recorded answers of Kraken's public REST API: trades, and the candles and
-// today's values that were recorded beside them. Files may come in any order: their content
-// tells what they are. They are documents, so the survey keeps their values, and in the end those
-// candles alone that the trades hold whole.
+// kraken reads recorded answers of Kraken's public REST API: trades, and the candles and values of the day that
+// were recorded with them. Files may come in any order; their content determines which answer they are. The
+// survey keeps all values, because each file is one document, and it retains only candles whose trades are
+// complete.
 type kraken struct {
 	paths []string
 
@@ -18,9 +18,9 @@ type kraken struct {
 	candles []krakenCandle
 	ticker  *krakenTicker
 	pair    *krakenPair
-	others  int // answers about other pairs
-	books   int // answers that hold an order book, or nothing
-	at      int // of the next record: trades, then candles, then the ticker
+	others  int // number of answers about other pairs
+	books   int // number of answers with an order book, or with nothing
+	at      int // index of the next record: trades first, then candles, then the ticker
 }
 
 func newKraken(files []string) (Reader, error) {
@@ -85,7 +85,7 @@ func (k *kraken) Next(r *Record) error {
 	return io.EOF
 }
 
-// today sets the values that the ticker reported.
+// today sets v to the values of the ticker.
 func (k *kraken) today(v *Values) {
 	t := k.ticker
 	vwap := Digits{use: VWAPDigits}
@@ -96,8 +96,8 @@ func (k *kraken) today(v *Values) {
 	}
 }
 
-// takeAll adds what the files contain about the pair. An answer about many pairs may contain others
-// too; a file that contains only others would not be compared.
+// takeAll adds the files' values for the pair symbol. A file may also have values of other pairs. A file with
+// only other pairs is refused, because it would not be compared.
 func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	k.trades, k.candles, k.ticker, k.pair, k.others, k.books = nil, nil, nil, nil, 0, 0
 	mine := map[string]bool{}
@@ -120,7 +120,7 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	return nil
 }
 
-// readAll reads every answer; the trades determine which pair is replayed.
+// readAll reads all answers. The trades determine the pair to replay.
 func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 	for _, path := range k.paths {
 		name, doc, err := readDocument(path)
@@ -149,7 +149,7 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 	return all, symbol, nil
 }
 
-// take adds a file. Several trade files follow one another.
+// take adds a file. A second file of trades continues the first one.
 func (k *kraken) take(f *krakenFile) error {
 	switch {
 	case len(f.trades) > 0:
@@ -176,8 +176,8 @@ func (k *kraken) take(f *krakenFile) error {
 	return nil
 }
 
-// length returns the candles' length in seconds: the smallest distance of two starts, a minute
-// where there are none or it is no interval.
+// length returns the length of the candles in seconds: the smallest difference of two starts. Without candles,
+// or when that is no interval, it returns a minute.
 func (k *kraken) length() int64 {
 	smallest := int64(0)
 	for i := 1; i < len(k.candles); i++ {
@@ -192,9 +192,9 @@ func (k *kraken) length() int64 {
 	return smallest
 }
 
-// covered returns the candles that the trades hold whole: none after the last trade's, not the
-// last trade's own where later candles show that trades are missing, and not the newest, which
-// was not over when it was recorded, unless it knew of as many trades.
+// covered returns the candles whose trades are complete. It leaves out three kinds: candles after the last
+// trade's, the last trade's own if later candles show that trades are missing, and the newest candle. The
+// newest was still open when it was recorded; it is included if its number of trades agrees.
 func (k *kraken) covered() (out []krakenCandle) {
 	if len(k.candles) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (k *kraken) covered() (out []krakenCandle) {
 	return out
 }
 
-// tradesFrom counts the trades from startSec on.
+// tradesFrom returns the number of trades at or after startSec.
 func (k *kraken) tradesFrom(startSec int64) (n int64) {
 	for i := len(k.trades) - 1; i >= 0 && k.trades[i].ns >= startSec*secondNs; i-- {
 		n++

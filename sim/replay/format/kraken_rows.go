@@ -30,14 +30,14 @@ type krakenCandle struct {
 	at       Position
 }
 
-// krakenTicker are today's values (since 00:00 UTC) of a Ticker answer.
+// krakenTicker holds the values of the current day (since 00:00 UTC) of a Ticker answer.
 type krakenTicker struct {
 	last, volume, vwap, low, high, open Decimal
 	count                               int64
 }
 
-// krakenFile holds the rows of one pair in one recorded answer; exactly one member is set, none for an
-// answer that the replay has no use for (an order book).
+// krakenFile holds the rows of one pair in one answer. One member is set; none for an answer that the replay
+// does not use (an order book).
 type krakenFile struct {
 	name    string
 	symbol  string
@@ -47,14 +47,14 @@ type krakenFile struct {
 	pair    *krakenPair
 }
 
-// krakenPair are the pair's digits of an AssetPairs answer.
+// krakenPair holds the digits of a pair in an AssetPairs answer.
 type krakenPair struct {
 	DigitsPrice  *int `json:"pair_decimals"`
 	DigitsAmount *int `json:"lot_decimals"`
 }
 
-// parseKraken reads a recorded answer of Kraken's public REST API and recognizes by its
-// content which one it is; one element for each pair in it.
+// parseKraken reads a recorded answer of Kraken's public REST API. The content determines which answer it is.
+// It returns one element for each pair.
 func parseKraken(name string, doc []byte) ([]*krakenFile, error) {
 	p := krakenParser{name: name, doc: doc}
 	return p.parse()
@@ -63,17 +63,17 @@ func parseKraken(name string, doc []byte) ([]*krakenFile, error) {
 type krakenParser struct {
 	name string
 	doc  []byte
-	at   int64 // byte offset of what is being read
+	at   int64 // offset of the value being read, in bytes
 
-	counted  int64 // bytes whose line ends were counted
-	newlines int   // in them
+	counted  int64 // offset up to which newlines are counted
+	newlines int   // number of newlines up to counted
 }
 
-// remedyKraken is the remedy of an answer that cannot be used.
+// remedyKraken is the remedy for an answer that cannot be used.
 const remedyKraken = "give answers of Trades, OHLC, Ticker and AssetPairs as they came"
 
-// here returns the place that the parser is at. It counts lines from the last place on, since
-// a document may have a million rows.
+// here returns the current position of the parser. It counts lines from the previous position on, because a
+// document may have a million rows.
 func (p *krakenParser) here() Position {
 	at := min(max(p.at, 0), int64(len(p.doc)))
 	if at < p.counted {
@@ -84,12 +84,12 @@ func (p *krakenParser) here() Position {
 	return Position{p.name, 1 + p.newlines, int(at) - bytes.LastIndexByte(p.doc[:at], '\n')}
 }
 
-// fail names the place that the parser is at.
+// fail returns an error at the current position.
 func (p *krakenParser) fail(format string, args ...any) error {
 	return p.here().refuse(remedyKraken, format, args...)
 }
 
-// refuse calls fail for an error that may have its own remedy.
+// refuse returns err at the current position, with its own remedy if it has one.
 func (p *krakenParser) refuse(err error) error {
 	var f *flaw
 	errors.As(locate(0, err), &f)
@@ -127,8 +127,7 @@ func (p *krakenParser) parse() ([]*krakenFile, error) {
 		}
 		f := &krakenFile{name: p.name, symbol: key}
 		value := answer.Result[key]
-		// Position of the value in the document, for the lines of errors: a value is a
-		// copy of the document's own bytes.
+		// The offset of the value in the document; value is a copy of the document's bytes.
 		p.at = int64(bytes.Index(p.doc, value))
 		if err := p.value(f, value); err != nil {
 			return nil, err
@@ -159,16 +158,16 @@ func (p *krakenParser) value(f *krakenFile, value []byte) error {
 	case members["v"] != nil && members["p"] != nil:
 		return p.ticker(f, members)
 	case members["asks"] != nil:
-		return nil // an order book: one moment of one book, nothing to replay
+		return nil // an order book: a single moment, with nothing to replay
 	}
 	return p.fail("neither trades, candles, a ticker, a book nor a pair's rules")
 }
 
-// rows reads trades (price first, as text) or candles (time first, a number).
+// rows reads trades (the first column is a price, as text) or candles (the first column is a time, a number).
 func (p *krakenParser) rows(f *krakenFile, value []byte) error {
 	base := p.at
 	dec := json.NewDecoder(bytes.NewReader(value))
-	if _, err := dec.Token(); err != nil { // the opening bracket
+	if _, err := dec.Token(); err != nil { // skips the opening bracket
 		return p.failJSON(err)
 	}
 	last := int64(0)
@@ -254,7 +253,7 @@ func parseKrakenCandle(row []json.RawMessage) (c krakenCandle, err error) {
 	return c, nil
 }
 
-// ticker reads today's values: the first of each pair, and the day's open.
+// ticker reads the values of the current day: the first element of each pair of values, and the open.
 func (p *krakenParser) ticker(f *krakenFile, members map[string]json.RawMessage) error {
 	t := &krakenTicker{}
 	for _, m := range []struct {

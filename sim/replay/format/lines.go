@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// MaxLine bounds one line of a recorded file, in bytes. The longest known line is a
-	// depth snapshot of 5,000 levels a side, about 0.6 MB.
+	// MaxLine bounds one line of a recorded file, in bytes. The longest known line is a depth snapshot of 5,000
+	// levels a side, about 0.6 MB.
 	MaxLine = 4 << 20
-	// MaxDocument bounds a file that is one JSON document, in bytes after unpacking.
+	// MaxDocument bounds a file with one JSON document, in bytes after decompression.
 	MaxDocument = 64 << 20
 )
 
-// remedyRead is the remedy of a file that ends or breaks within itself.
+// remedyRead is the remedy for a file that cannot be read to its end.
 const remedyRead = "fetch or unpack the file again"
 
-// trim removes the blanks around a text and returns the number of leading ones.
+// trim removes the blanks around a text. skipped is the number of leading ones.
 func trim(s []byte) (text []byte, skipped int) {
 	end := len(s)
 	for skipped < end && isBlank(s[skipped]) {
@@ -44,10 +44,10 @@ type lines struct {
 	n      int // number of the line last read, from 1
 	buf    []byte
 
-	skipped int // blanks before the text that next returned
+	skipped int // number of blanks before the text that next returned
 }
 
-// openLines opens path; the first two bytes, not the name, identify gzip.
+// openLines opens path. The first two bytes, not the name, determine whether it is gzip.
 func openLines(path string) (*lines, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func openLines(path string) (*lines, error) {
 	}
 	l, err := newLines(filepath.Base(path), f)
 	if err != nil {
-		_ = f.Close() // opened for reading: nothing can be lost
+		_ = f.Close() // opened for reading only: no data can be lost
 		return nil, err
 	}
 	l.closer = f
@@ -74,8 +74,8 @@ func newLines(name string, in io.Reader) (*lines, error) {
 	return &lines{file: name, r: r}, nil
 }
 
-// next returns the next line without its end, valid until the following call; io.EOF after the
-// last one. Empty lines are skipped.
+// next returns the next line without its end, or io.EOF after the last one. The line is valid until the next
+// call. Empty lines are skipped.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.read()
@@ -117,10 +117,10 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// here returns a place of the line last read.
+// here returns the position of a byte of the line last read.
 func (l *lines) here(at int) Position { return Position{l.file, l.n, l.skipped + at + 1} }
 
-// refuse makes a LineError of what a parser found in the line last read; nil stays nil.
+// refuse converts an error that a parser found in the line last read to a LineError. It returns nil for nil.
 func (l *lines) refuse(err error) error {
 	if err == nil {
 		return nil
@@ -137,14 +137,14 @@ func (l *lines) fail(remedy, format string, args ...any) error {
 	return l.here(0).refuse(remedy, format, args...)
 }
 
-// close closes the file; nil is none.
+// close closes the file; l may be nil.
 func (l *lines) close() {
 	if l != nil && l.closer != nil {
-		_ = l.closer.Close() // opened for reading: nothing can be lost
+		_ = l.closer.Close() // opened for reading only: no data can be lost
 	}
 }
 
-// readDocument reads a whole file that is one JSON document.
+// readDocument reads a whole file as one JSON document.
 func readDocument(path string) (name string, doc []byte, err error) {
 	l, err := openLines(path)
 	if err != nil {

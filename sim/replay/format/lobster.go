@@ -12,16 +12,16 @@ import (
 	"tickhive/engine"
 )
 
-// lobster reads a NASDAQ day: message row k and orderbook row k belong together, the book row
-// being the state after the message. Its prices have four digits and its amounts none.
+// lobster reads the two files of a NASDAQ day. Row k of the orderbook file is the state after row k of the
+// message file. Prices have four decimals, amounts none.
 type lobster struct {
 	messages, books string // paths
 	day             int64
 
 	s         *Survey
 	msg, book *lines
-	last      int64            // ns of the message before
-	open      map[uint64]int64 // shares by order, of a survey
+	last      int64            // time of the message before, ns
+	open      map[uint64]int64 // open shares by order id, during a survey
 }
 
 func newLobster(files []string) (Reader, error) {
@@ -99,8 +99,8 @@ func (l *lobster) Next(r *Record) error {
 	return l.follow(r)
 }
 
-// follow keeps the open orders of the survey: an id that is added while it is open would
-// leave its first order in the book to the end.
+// follow tracks the open orders during a survey. It refuses an id that is added while it is open: the first
+// order of that id would stay in the book to the end.
 func (l *lobster) follow(r *Record) error {
 	switch r.Kind {
 	case Place:
@@ -119,8 +119,8 @@ func (l *lobster) follow(r *Record) error {
 	return nil
 }
 
-// lobsterKinds are the message types that change the displayed book, from 1 on. 5 (hidden
-// execution), 6 (cross) and 7 (halt) do not.
+// lobsterKinds maps message types to kinds of records. Types 5 (hidden execution), 6 (cross) and 7 (halt) are
+// missing, because they do not change the displayed book.
 var lobsterKinds = [lobsterTypes + 1]Kind{1: Place, 2: Reduce, 3: Cancel, 4: Execute}
 
 const lobsterTypes = 7
@@ -128,10 +128,10 @@ const lobsterTypes = 7
 // maxLobsterLevels bounds the levels of one orderbook row.
 const maxLobsterLevels = 1000
 
-// lobsterDummy is the price of an unused level, ask positive and bid negative.
+// lobsterDummy is the price of an unused level: positive for asks, negative for bids.
 const lobsterDummy = 9_999_999_999
 
-// parseLobsterMessage reads a message; the time is since midnight.
+// parseLobsterMessage reads a message. Its time is the time since midnight.
 func parseLobsterMessage(line []byte, m *Record) (err error) {
 	var col [6]cell
 	if n := columns(line, col[:]); n != len(col) {
@@ -150,7 +150,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 		return flawAt(col[1].at, remedyValue, "type %q is not 1 to 7", clip(col[1].text))
 	}
 	if m.Kind = lobsterKinds[kind]; m.Kind == Other {
-		return nil // nothing of it is used, and halts carry other numbers
+		return nil // the other columns are not used, and in a halt have other meanings
 	}
 	if m.ID, err = strconv.ParseUint(string(col[2].text), 10, 64); err != nil {
 		return flawAt(col[2].at, remedyValue, "order id %q is not a number", clip(col[2].text))
@@ -172,7 +172,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 	return nil
 }
 
-// positiveUnits reads a number above zero in units of 10^-digits.
+// positiveUnits reads a number above 0 in units of 10^-digits.
 func positiveUnits(what string, s []byte, digits int) (int64, error) {
 	d, err := ParseDecimal(s)
 	v := int64(0)
@@ -185,7 +185,7 @@ func positiveUnits(what string, s []byte, digits int) (int64, error) {
 	return v, quoted(what, s, err)
 }
 
-// parseLobsterRow reads the used levels of a row, best first.
+// parseLobsterRow reads the used levels of an orderbook row, best first.
 func parseLobsterRow(line []byte, r *Record) error {
 	open := [2]bool{true, true}
 	rest, at := line, 0

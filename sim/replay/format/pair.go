@@ -7,8 +7,8 @@ import (
 	"tickhive/engine"
 )
 
-// quotes are the currencies that symbols without a separator may end in, longest first,
-// so that BTCUSDT is not read as BTCUSD and a T.
+// quotes lists the quote currencies at the end of symbols without a separator. Longer ones come first, so that
+// BTCUSDT is not split into BTC, USD and a T.
 var quotes = []string{
 	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF",
 	"BTC", "ETH", "BNB",
@@ -29,8 +29,8 @@ func splitSymbol(symbol string) string {
 	return ""
 }
 
-// pairOf returns the code BASE_QUOTE, "" when it is not a valid one. A base of one letter
-// (NASDAQ has such tickers) is written twice, because codes have at least two.
+// pairOf returns the code BASE_QUOTE, or "" when it is not valid. It doubles a base of one letter (NASDAQ has
+// such symbols), because a currency code has at least two.
 func pairOf(base, quote string) string {
 	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
 	if len(base) == 1 {
@@ -46,14 +46,14 @@ func pairOf(base, quote string) string {
 var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
 	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
-// pairInName returns the pair that a file name begins with (btcusd_20161007...), "" when none.
+// pairInName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
 func pairInName(name string) string {
 	m := symbolInName.FindString(name)
 	return splitSymbol(strings.TrimRight(m, "_-. 0123456789"))
 }
 
-// krakenCode returns the pair code of Kraken's name: XBTUSDT, XBT/USDT or, with the old
-// prefixes of currencies and fiat, XXBTZUSD.
+// krakenCode returns the pair code for Kraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
+// prefixes X (currency) and Z (fiat).
 func krakenCode(symbol string) string {
 	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
 		return pairOf(symbol[1:4], symbol[5:])

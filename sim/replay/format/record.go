@@ -7,31 +7,31 @@ import (
 	"tickhive/engine"
 )
 
-// Kind is the meaning of a record.
+// Kind is the kind of a record.
 type Kind uint8
 
-// The kinds. Those from Candle on follow the last fed record; they are compared and not fed.
+// The kinds. Records from Candle on come after the last record to feed; they are only compared.
 const (
 	Other   Kind = iota // changes neither the book nor the trades
-	Place               // an order enters with Price and Amount
-	Change              // the order has this Price and open Amount now
-	Reduce              // the order loses Amount and keeps its place
-	Cancel              // the order ends; Amount is what was open, 0 when it was filled
+	Place               // a new order with Price and Amount
+	Change              // an order now has this Price and this open Amount
+	Reduce              // an order loses Amount and keeps its place
+	Cancel              // an order ends; Amount is the amount that was open, 0 when it was filled
 	Execute             // the resting order ID traded Amount with a taker
 	Trade               // a public trade
-	Report              // a trade that the orders of the recording make by themselves
-	Book                // all levels
-	Update              // the levels that changed; amount 0: gone
+	Report              // a trade that also follows from the orders of the recording
+	Book                // a complete book
+	Update              // levels that changed; amount 0: the level is gone
 	Touch               // best bid and ask after update Last
-	Bar                 // a candle to make trades of
+	Bar                 // a candle to feed as trades
 	Candle              // a candle to compare with
-	Today               // the values of the day to compare with
+	Today               // values of the day to compare with
 )
 
 // Level is one price of a book, in ticks and lots.
 type Level struct{ Price, Amount int64 }
 
-// Worse reports whether a is further from the touch than b.
+// Worse reports whether price a is farther from the touch than b.
 func Worse(side engine.Side, a, b int64) bool {
 	if side == engine.Buy {
 		return a < b
@@ -39,16 +39,16 @@ func Worse(side engine.Side, a, b int64) bool {
 	return a > b
 }
 
-// Prices are the values of a bar or a candle, in ticks and lots.
+// Prices holds the values of a bar or a candle, in ticks and lots.
 type Prices struct {
 	Open, High, Low, Close, Volume int64
 
-	Trades int64 // number of trades; below 0: not in the file
-	Set    int   // of a Candle: index in Survey.Sets
+	Trades int64 // number of trades; negative: unknown
+	Set    int   // index in Survey.Sets, for a Candle
 }
 
-// Path appends the prices of the fewest trades that make the bar: open, then the extreme that
-// is nearer to it, the other one, close; what the neighbours already say is left out.
+// Path appends the prices of the fewest trades that make the bar: open, the nearer extreme, the other extreme,
+// close. It leaves out prices that equal a neighbour.
 func (p *Prices) Path(dst []int64) []int64 {
 	near, far := p.High, p.Low
 	if p.Open-p.Low < p.High-p.Open {
@@ -57,35 +57,35 @@ func (p *Prices) Path(dst []int64) []int64 {
 	return slices.Compact(append(dst, p.Open, near, far, p.Close))
 }
 
-// Values are the values of a day as an exchange reported them; -1 never agrees.
+// Values holds the values of a day as the exchange reported them. -1 marks a value that cannot agree.
 type Values struct {
 	High, Low, Open, Last int64 // ticks
 	Volume                int64 // lots
-	VWAP                  int64 // 10^-VWAPDigits, cut
+	VWAP                  int64 // units of 10^-VWAPDigits, truncated
 	Trades                int64
 }
 
-// VWAPDigits is the number of recorded decimals of the volume-weighted price.
+// VWAPDigits is the number of decimals of the recorded volume-weighted average price.
 const VWAPDigits = 5
 
-// Record is one row of a recording. The caller owns it and gives it to Next again and again;
-// Next overwrites all of it and reuses its slices.
+// Record is one row of a recording. The caller owns it and passes it to every call of Next. Next overwrites all
+// of it and reuses its slices.
 //
-// Units: prices are ticks, amounts lots, times Unix ns. During a survey, which learns the
-// digits, a price or an amount is only told from zero: it is 0 or 1.
+// Units: prices are ticks, amounts lots, times Unix ns. During a survey, which determines the digits,
+// a price or an amount is only its sign, 0 or 1.
 type Record struct {
 	Kind  Kind
-	Side  engine.Side // of the order; of a Trade the taker's
-	Sided bool        // Trade: the file has the side
+	Side  engine.Side // the order's side; for a Trade the taker's side
+	Sided bool        // Trade: the file states the side
 	NS    int64
 	At    Position
 
-	ID            uint64 // of the order, as the file names it
+	ID            uint64 // id of the order in the file
 	Price, Amount int64
-	First, Last   uint64 // update ids of an Update; Last of a Book and a Touch
+	First, Last   uint64 // update ids of an Update; Last also for a Book and a Touch
 
-	// Levels are bids and asks, best first. Depth is how many levels a side of the file has
-	// room for; above 0 beside an order: the book after the record.
+	// Levels holds bids and asks, best first. Depth is the largest number of levels of a side in the file. Depth
+	// above 0 in an order message means that Levels is the book after it.
 	Levels [2][]Level
 	Depth  int
 
@@ -93,47 +93,46 @@ type Record struct {
 	Today Values
 }
 
-// reset empties r and keeps its slices.
+// reset clears r but retains the memory of its slices.
 func (r *Record) reset() {
 	bids, asks := r.Levels[0][:0], r.Levels[1][:0]
 	*r = Record{Levels: [2][]Level{bids, asks}}
 }
 
-// Shape describes the records of a recording as a whole: it decides how they are fed
-// and what is compared.
+// Shape describes a recording as a whole. It determines how the records are fed and what is compared.
 type Shape uint8
 
 // The shapes.
 const (
 	Trades   Shape = iota // trades or bars
-	Answers               // trades, with candles and the day's values to compare
+	Answers               // trades, then candles and values of the day to compare with
 	Messages              // order messages, each with the book after it
-	Log                   // order messages, with books now and then
-	Levels                // changed levels and trades
+	Log                   // order messages, and a book now and then
+	Levels                // changed levels, and trades
 )
 
-// ComparesTrades reports whether every public trade is compared with the record it is made of.
+// ComparesTrades reports whether each public trade is compared with the record from which it was made.
 func (s *Survey) ComparesTrades() bool { return s.Shape == Trades || s.Shape == Levels }
 
-// Set is a set of candles to compare with.
+// Set describes a set of candles to compare with.
 type Set struct{ LengthNs int64 }
 
-// Survey holds the findings of one pass over the files before anything is fed.
+// Survey holds the results of the first pass over the files, which feeds nothing.
 type Survey struct {
-	Pair            string // derived from the files; "" when they do not name it
+	Pair            string // pair code; "" when the files do not name a pair
 	Shape           Shape
 	Price, Amount   Digits
-	FixedDigits     bool // the format fixes the digits: no others can be asked for
+	FixedDigits     bool // the format determines the digits; the user cannot choose others
 	FirstNs, LastNs int64
-	StartNs         int64  // the latest time that a replay can start from
-	Records         int    // that are fed
-	Depth           int    // the most levels a side of a book
-	Sets            []Set  // of the Candle records
-	Today           bool   // a Today record follows them
-	Ignored         string // how a note counts the Other records: "%d halts"
+	StartNs         int64  // latest time at which a replay can start, Unix ns
+	Records         int    // number of records to feed
+	Depth           int    // largest number of levels on a side of a book
+	Sets            []Set  // sets of the Candle records
+	Today           bool   // a Today record follows the Candle records
+	Ignored         string // format of the note that counts the Other records: "%d halts"
 }
 
-// count takes the time of a record that is fed.
+// count counts a record to feed and records its time.
 func (s *Survey) count(ns int64) {
 	if s.Records++; s.Records == 1 {
 		s.FirstNs = ns
@@ -141,24 +140,23 @@ func (s *Survey) count(ns int64) {
 	s.LastNs, s.StartNs = ns, ns
 }
 
-// learning reports whether this is the survey's own pass.
+// learning reports whether the survey is still under way.
 func (s *Survey) learning() bool { return s.Price.use == learn }
 
-// Reader turns the text of one recording into records. It knows its format and nothing of the
-// exchange. It belongs to one goroutine.
+// Reader converts the text of one recording to records. It does not use the exchange. Owner: one goroutine.
 type Reader interface {
-	// Open starts at the first record. s is new for the first pass, which fills it; then its
-	// digits are chosen and it only reads s.
+	// Open starts at the first record. In the first pass s is empty and the reader fills it. In later passes the
+	// digits of s are chosen and the reader only reads s.
 	Open(s *Survey) error
-	// Next fills r with the next record. It returns io.EOF after the last one, and a *LineError
-	// for what cannot be replayed or would be read wrongly.
+	// Next fills r with the next record. It returns io.EOF after the last one, and a *LineError for data that
+	// cannot be replayed or would be misread.
 	Next(r *Record) error
-	// Notes report what was tolerated or left out of the files, and how often.
+	// Notes reports what was tolerated or left out of the files, and how often.
 	Notes() []string
 	Close()
 }
 
-// noted appends a sentence with a count, unless that is 0.
+// noted appends a sentence with the number n, unless n is 0.
 func noted(notes []string, n int, format string) []string {
 	if n == 0 {
 		return notes

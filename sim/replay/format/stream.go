@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxBack limits how far the time of a line may precede the time of the previous line. Several
-// receivers write one log, so that its times cross by some milliseconds.
+// maxBack limits how far the time of a line may be before the time of the previous line. Several receivers
+// write one log, so times may be out of order by some milliseconds.
 const maxBack = int64(time.Second)
 
-// stream is one file of lines that several receivers may have written. A format embeds it.
+// stream reads a file of lines that several receivers may have written. Readers of this kind embed it.
 type stream struct {
 	path  string
 	s     *Survey
@@ -25,7 +25,7 @@ func newStream(name string, files []string) (stream, error) {
 	return stream{path: files[0]}, nil
 }
 
-// open starts at the first line.
+// open opens the file at its first line.
 func (t *stream) open(s *Survey) (err error) {
 	t.Close()
 	t.s, t.order = s, lineOrder{}
@@ -44,7 +44,7 @@ func (t *stream) Notes() []string {
 	return noted(nil, t.order.back, "%d lines whose time goes back by less than a second: taken at the time before")
 }
 
-// next reads a line into r with parse.
+// next reads the next line into r with parse.
 func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error {
 	r.reset()
 	line, err := t.in.next()
@@ -58,13 +58,13 @@ func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error
 	return t.in.refuse(err)
 }
 
-// lineOrder makes the times of a log ascend.
+// lineOrder makes the times of a log ascending.
 type lineOrder struct {
-	last int64 // Unix ns
-	back int   // lines whose time went back
+	last int64 // largest time so far, Unix ns
+	back int   // number of lines whose time was earlier
 }
 
-// take returns the time that a line counts for.
+// take returns the time to use for a line with the time ns.
 func (o *lineOrder) take(ns int64) (int64, error) {
 	if ns >= o.last {
 		o.last = ns

@@ -13,16 +13,15 @@ const (
 	dayNs    = 24 * int64(time.Hour)
 )
 
-// NsText returns a Unix time for messages.
+// NsText returns a Unix time as text for messages.
 func NsText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// defaultDay is the day of files that carry a time of day and no date in their name.
+// defaultDay is the date for files with times of day and no date in their name.
 var defaultDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var dayInName = regexp.MustCompile(`(?:^|[^0-9])((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?:[^0-9]|$)`)
 
-// dayOf returns midnight UTC of the day that a file name carries (2012-06-21 or 20120621), in
-// Unix ns.
+// dayOf returns midnight UTC of the date in a file name (2012-06-21 or 20120621), in Unix ns.
 func dayOf(name string) (int64, bool) {
 	m := dayInName.FindStringSubmatch(name)
 	if m == nil {
@@ -35,23 +34,22 @@ func dayOf(name string) (int64, bool) {
 	return t.UnixNano(), true
 }
 
-// dateLayouts are the written dates that files and --from may use, UTC unless they say
-// otherwise.
+// dateLayouts lists the layouts of dates in files and in --from. Without a zone they are UTC.
 var dateLayouts = []string{
 	"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
 	"20060102 15:04:05.999999999", "20060102 15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
 }
 
-// remedyTime is the remedy of a time that cannot be read.
+// remedyTime is the remedy for a time that cannot be read.
 const remedyTime = "write a Unix time in s, ms, us or ns, or a date such as 2026-01-01T10:30:00Z"
 
-// maxTimeNs bounds recorded times: what int64 ns hold, less some room for the day's windows.
+// maxTimeNs bounds recorded times. It leaves room in an int64 for the windows of a day.
 const maxTimeNs = math.MaxInt64 / 2
 
-// minTimeNs is the earliest Unix time that a file may give as a number, 1980-01-01. An
-// earlier one is another thing: a date without dashes, a row's number, a spreadsheet's
-// day, seconds of the day, or the wrong unit.
+// minTimeNs is the earliest Unix time that a file may give as a number, 1980-01-01. A smaller number is
+// something else: a date without dashes, the number of a row, a spreadsheet's day, seconds of the day, or a
+// time in another unit.
 const minTimeNs = 315_532_800 * secondNs
 
 // timeKind is the notation of a time.
@@ -59,11 +57,11 @@ type timeKind uint8
 
 const (
 	timeNone timeKind = iota
-	timeUnix          // Unix s; the following are ms, us and ns
+	timeUnix          // Unix seconds; timeMs, timeUs and timeNs are the other units
 	timeMs
 	timeUs
 	timeNs
-	timeDayMs // ms of the day that the file's name carries
+	timeDayMs // ms since midnight of the date in the file's name
 	timeWritten
 	timeWrittenDay // a date without a time of day
 )
@@ -75,12 +73,12 @@ func (k timeKind) String() string {
 	}[k]
 }
 
-// oneUnit returns k without the parts that may differ from row to row: a written date may be midnight's.
+// oneUnit returns the kind without differences that one file may have: a date without a time of day counts as a
+// date with one.
 func (k timeKind) oneUnit() timeKind { return min(k, timeWritten) }
 
-// readTime reads a Unix time (its size decides the unit: seconds below 10^11, then ms,
-// us, ns) or a date. day is midnight of the file's day when its name carries one: whole
-// numbers below one day of milliseconds then count from it.
+// readTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then
+// ms, us, ns. With hasDay, whole numbers below the ms of a day count from midnight of the file's day.
 func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
 	n, err := ParseDecimal(s)
 	if err != nil {
@@ -128,8 +126,8 @@ func readDate(s []byte) (int64, timeKind, error) {
 	return 0, timeNone, flawAt(0, remedyTime, "%q is not a time", clip(s))
 }
 
-// undashedLayouts are dates of digits alone, and how they are written so that nothing else
-// can be meant.
+// undashedLayouts maps a number of digits to the layout of a date of that many digits and to the layout in
+// which the remedy writes it.
 var undashedLayouts = map[int][2]string{
 	len("20060102"):          {"20060102", "2006-01-02"},
 	len("200601021504"):      {"200601021504", "2006-01-02T15:04:05"},
@@ -137,8 +135,7 @@ var undashedLayouts = map[int][2]string{
 	len("20060102150405000"): {"20060102150405.000", "2006-01-02T15:04:05.000"},
 }
 
-// undashed returns the date that the digits of s write, from 1900 to 2100; "" when
-// they are none.
+// undashed returns the date from 1900 to 2100 that the digits of s form, with dashes; "" when they form none.
 func undashed(s []byte) string {
 	layouts, ok := undashedLayouts[len(s)]
 	if !ok || s[0] != '1' && s[0] != '2' {
@@ -155,13 +152,13 @@ func undashed(s []byte) string {
 	return t.Format(layouts[1])
 }
 
-// unixNs reads a Unix time whose size decides its unit.
+// unixNs reads a Unix time, whose size determines its unit.
 func unixNs(n Decimal) (int64, timeKind, error) {
 	whole, err := n.floor(0)
 	if err != nil || whole < 0 {
 		return 0, timeNone, errNumber
 	}
-	digits, kind := 9, timeUnix // digits from the number's unit to ns
+	digits, kind := 9, timeUnix // number of digits from the time's unit to ns
 	for limit := int64(100_000_000_000); whole >= limit && digits > 0; limit *= 1000 {
 		digits -= 3
 		kind++
@@ -180,7 +177,7 @@ func isTimeOfDay(s []byte) bool {
 	return len(s) > 3 && len(s) < 20 && (s[1] == ':' || s[2] == ':') && timeOfDay.Match(s)
 }
 
-// readUnix reads a Unix time of a format whose unit is known: finer parts than ns are cut.
+// readUnix reads a Unix time in a known unit. It cuts off parts finer than ns.
 func readUnix(s []byte, unit timeKind) (int64, error) {
 	ns, fits, err := readScaled(s, 9-3*int(unit-timeUnix))
 	switch {
@@ -195,7 +192,7 @@ func readUnix(s []byte, unit timeKind) (int64, error) {
 	return ns, nil
 }
 
-// readSeconds reads seconds with up to nine decimals, cutting finer ones.
+// readSeconds reads seconds with decimals. It cuts off parts finer than ns.
 func readSeconds(s []byte) (int64, error) {
 	ns, fits, err := readScaled(s, 9)
 	if err == nil && !fits {
@@ -204,7 +201,7 @@ func readSeconds(s []byte) (int64, error) {
 	return ns, err
 }
 
-// readScaled reads a number whose unit is 10^digits ns.
+// readScaled reads a number with the unit 10^digits ns. fits reports that the result is in range.
 func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
 	n, err := ParseDecimal(s)
 	if err != nil {
@@ -214,8 +211,8 @@ func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
 	return ns, err == nil && ns >= 0 && ns <= maxTimeNs, nil
 }
 
-// ParseFrom reads the value of --from: an instant as readTime takes it, or 20260101, or a time of day
-// (10:30 or 10:30:00.5) on the day, UTC, of firstNs, the file's first record.
+// ParseFrom reads the value of --from: a time as readTime reads it, a date 20260101, or a time of day (10:30 or
+// 10:30:00.5). A time of day is on the UTC day of firstNs, the time of the first record.
 func ParseFrom(s string, firstNs int64) (int64, error) {
 	for _, layout := range []string{"15:04", "15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// tradeFile is one file of a trades recording, as the survey found it.
+// tradeFile holds the results of the survey for one file.
 type tradeFile struct {
 	path   string
 	bars   bool
-	length int64 // of a bar, ns
+	length int64 // length of its bars, ns
 	first  int64
 	last   int64
 	rows   int
 
-	divisor  int64 // that all its times have in common, ns
-	empty    int   // bars without a trade
-	sideless int   // trades without a side
+	divisor  int64 // greatest common divisor of all its times, ns
+	empty    int   // number of bars without trades
+	sideless int   // number of trades without a side
 }
 
-// trades reads plain files of trades, or of bars where there are none. Coarser bars that were
-// given as well become the candles to compare with.
+// trades reads files of trades, or of bars when there are no trades. Coarser bars in further files become the
+// candles to compare with.
 type trades struct {
 	files []tradeFile
 	fed   []tradeFile
 	refs  []tradeFile
 
 	s      *Survey
-	todo   []tradeFile // the files after the one that is open
+	todo   []tradeFile // files after the open one
 	file   *tradeFile
 	in     *lines
 	rows   *tradeRows
-	set    int    // of the open file; below 0: it is fed
-	symbol string // of the files before, in a survey
+	set    int    // index in Survey.Sets of the open file; negative: the file is fed
+	symbol string // symbol of the earlier files, during a survey
 }
 
 func newTrades(files []string) (Reader, error) {
@@ -112,7 +112,7 @@ func (t *trades) openFile() (err error) {
 	return nil
 }
 
-// took counts a row of a survey, and separates the candles to compare with from the bars to feed.
+// took counts a row during a survey. Later it turns the rows of compared files into Candle records.
 func (t *trades) took(r *Record) error {
 	if t.s.learning() {
 		return t.file.take(r, t.in)
@@ -123,7 +123,7 @@ func (t *trades) took(r *Record) error {
 	return nil
 }
 
-// take counts a row.
+// take counts a row of the file.
 func (f *tradeFile) take(r *Record, in *lines) error {
 	bar := r.Kind == Bar
 	if f.rows == 0 {
@@ -143,7 +143,7 @@ func (f *tradeFile) take(r *Record, in *lines) error {
 	return nil
 }
 
-// ended ends the survey of the file.
+// ended completes the survey of the file.
 func (f *tradeFile) ended(in *lines) error {
 	if f.rows == 0 {
 		return in.fail("give a file with rows, or leave it out", "no rows")
@@ -155,7 +155,7 @@ func (f *tradeFile) ended(in *lines) error {
 	return nil
 }
 
-// ended ends the survey of all files.
+// ended completes the survey of all files.
 func (t *trades) ended() error {
 	if !t.s.learning() {
 		return io.EOF
@@ -174,8 +174,8 @@ func (t *trades) ended() error {
 	return io.EOF
 }
 
-// choose splits the files into fed and compared ones: trades are fed, or
-// without any the finest bars.
+// choose determines which files are fed and which are compared: trades are fed, or without trades the finest
+// bars.
 func (t *trades) choose() error {
 	finest := int64(0)
 	for _, f := range t.files {
@@ -211,7 +211,7 @@ func (t *trades) Notes() []string {
 	return noted(notes, empty, "%d bars without a volume at an unchanged price: nothing was traded")
 }
 
-// lengthByName maps words in file names to the length of the file's bars, ns.
+// lengthByName maps words in file names to the length of the file's bars, in ns.
 var lengthByName = []struct {
 	word string
 	ns   int64
@@ -223,8 +223,8 @@ var lengthByName = []struct {
 	{"day", dayNs},
 }
 
-// barLength returns the length of a file's bars: by its name, else by the largest
-// length that divides all their starts.
+// barLength returns the length of a file's bars by the file's name. If the name does not tell, it returns the
+// longest length that divides all starts.
 func barLength(file string, divisor int64) int64 {
 	name := strings.ToLower(filepath.Base(file))
 	for _, l := range lengthByName {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// column is the meaning of a column of a trades file, or of a member of NDJSON.
+// column is the meaning of a column of a trades file or of a member of NDJSON.
 type column int
 
 const (
@@ -26,8 +26,8 @@ const (
 	noColumn column = -1
 )
 
-// columnNames are the names that a header may give the columns. Of several names of one
-// column the first counts; the first of all is the documented one.
+// columnNames lists the names that a header may use for each column, in order of preference. The first name is
+// the documented one.
 var columnNames = [columnKinds][]string{
 	colTime: {
 		"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "dealdateutc", "start", "date", "trade_time",
@@ -49,7 +49,7 @@ var columnNames = [columnKinds][]string{
 	colBook:   {"is_snapshot", "issnapshot", "update_type", "first_update_id", "last_update_id", "bids", "asks"},
 }
 
-// maxRanks bounds the names of one column.
+// maxRanks bounds the number of names of one column.
 const maxRanks = 16
 
 const (
@@ -59,7 +59,7 @@ const (
 	remedyLayout  = "the columns, or members, are time,price,amount[,side] or time,open,high,low,close,volume"
 )
 
-// columnNamed returns what a name means, and its rank among the names of that column.
+// columnNamed returns the column with this name, and the rank of the name among the column's names.
 func columnNamed(name string) (c column, rank int) {
 	name = strings.ToLower(name)
 	for c, names := range columnNames {
@@ -75,24 +75,24 @@ func columnNamed(name string) (c column, rank int) {
 // field is one named value of a row.
 type field struct {
 	set    bool
-	name   string // as the file writes it; "" without a header
+	name   string // name in the file; "" without a header
 	rank   int
-	index  int // of the CSV column
-	nameAt int // byte of the line at which the name begins
+	index  int // index of the CSV column
+	nameAt int // offset of the name in its line, in bytes
 	text   []byte
-	at     int // byte of the line at which the text begins
+	at     int // offset of the text in its line, in bytes
 }
 
-// fields are the values of a row by their meaning. second holds another one of the same
-// meaning, and clock a time of day under a name that means nothing.
+// fields holds the values of a row by column. second holds a further value of the same column. clock holds a
+// time of day under an unknown name.
 type fields struct {
 	first, second [columnKinds]field
-	ranks         [columnKinds]uint // a bit for each rank that was there
+	ranks         [columnKinds]uint // one bit for each rank that occurred, by column
 	clock         field
 }
 
-// add takes a value; of several with one meaning the lowest rank becomes the first. Of two
-// with the same name (the case aside) the file does not say which is meant.
+// add adds a value. Of several values of a column, the one with the lowest rank becomes the first. It refuses
+// two values with the same name (ignoring case), because the file does not show which one is meant.
 func (f *fields) add(c column, v field) error {
 	bit := uint(1) << v.rank
 	if f.ranks[c]&bit != 0 {
@@ -111,7 +111,7 @@ func (f *fields) add(c column, v field) error {
 	return nil
 }
 
-// used returns the fields that are there.
+// used returns the fields that have a value.
 func (f *fields) used() (out []*field) {
 	for c := range f.first {
 		for _, v := range []*field{&f.first[c], &f.second[c]} {
@@ -128,7 +128,7 @@ func (f *fields) bars() bool {
 	return f.first[colOpen].set && f.first[colHigh].set && f.first[colLow].set && f.first[colClose].set
 }
 
-// check reports names that would be read wrongly.
+// check returns an error for names that would be misread.
 func (f *fields) check() error {
 	if book := &f.first[colBook]; book.set {
 		return flawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
@@ -157,8 +157,8 @@ func (f *fields) check() error {
 	return nil
 }
 
-// splitTime reports a time that two values share: a date and a time of day. kind is how
-// the first one was read, timeNone when it could not be.
+// splitTime returns an error when two values form the time: a date and a time of day. kind is the kind of the
+// first value, timeNone when it could not be read.
 func (f *fields) splitTime(kind timeKind) error {
 	first, other := &f.first[colTime], &f.second[colTime]
 	if !other.set {

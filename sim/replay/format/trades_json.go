@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// remedyJSON is the remedy of a line that is no JSON object.
+// remedyJSON is the remedy for a line that is no JSON object.
 const remedyJSON = "write one whole JSON object a line"
 
-// members takes the members of an NDJSON row. Those that are null say nothing.
+// members reads the members of an NDJSON row. Null counts as missing.
 func (r *tradeRows) members(line []byte) error {
 	r.fields = fields{}
 	dec := json.NewDecoder(bytes.NewReader(line))
-	if _, err := dec.Token(); err != nil { // the brace
+	if _, err := dec.Token(); err != nil { // skips the opening brace
 		return flawJSON(dec, err)
 	}
 	for dec.More() {
@@ -22,7 +22,7 @@ func (r *tradeRows) members(line []byte) error {
 		if err != nil {
 			return flawJSON(dec, err)
 		}
-		name := token.(string) // a decoder takes nothing else before a colon
+		name := token.(string) // the decoder guarantees a string before a colon
 		nameAt := bytes.LastIndexByte(line[:dec.InputOffset()-1], '"')
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
@@ -42,12 +42,12 @@ func (r *tradeRows) members(line []byte) error {
 	return r.fields.check()
 }
 
-// member takes one member; start is the first byte of its value.
+// member adds one member. start is the first byte of its value.
 func (r *tradeRows) member(v field, start byte) error {
 	c, rank := columnNamed(v.name)
 	v.rank = rank
 	switch {
-	case v.name == "s": // S is a side where s is a symbol
+	case v.name == "s": // S is the name of a side, s the name of a symbol
 		c = colSymbol
 	case c == colBook:
 	case start == '{' || start == '[' || string(v.text) == "null":
@@ -63,7 +63,7 @@ func (r *tradeRows) member(v field, start byte) error {
 	return nil
 }
 
-// flawJSON reports where a decoder stopped.
+// flawJSON returns err with the offset at which the decoder stopped.
 func flawJSON(dec *json.Decoder, err error) error {
 	at := int(dec.InputOffset())
 	var syntax *json.SyntaxError

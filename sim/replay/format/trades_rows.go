@@ -17,15 +17,15 @@ type tradeRows struct {
 	day    int64
 	hasDay bool
 
-	known  bool // the columns of a CSV file are
+	known  bool // the columns of the CSV file are known
 	json   bool // the file is NDJSON
-	width  int  // columns that every CSV row has
+	width  int  // number of columns that every CSV row must have
 	cells  [maxColumns]cell
 	fields fields
-	used   []*field // the fields of a CSV file
+	used   []*field // the fields of the CSV file's columns
 
-	units  [maxRanks]timeKind // of the time, by the rank of its name
-	symbol string             // of the rows before
+	units  [maxRanks]timeKind // kind of the times, by the rank of their name
+	symbol string             // symbol of the rows before
 	last   int64
 	rows   int
 }
@@ -36,7 +36,7 @@ func newTradeRows(in *lines, s *Survey) *tradeRows {
 	return r
 }
 
-// next reads the next row; io.EOF after the last.
+// next reads the next row into rec. It returns io.EOF after the last row.
 func (r *tradeRows) next(rec *Record) error {
 	for {
 		line, err := r.in.next()
@@ -49,7 +49,7 @@ func (r *tradeRows) next(rec *Record) error {
 	}
 }
 
-// parse reads a line; ok is false for a header.
+// parse reads a line. ok is false for a header.
 func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
 		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
@@ -71,8 +71,7 @@ func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 	return true, err
 }
 
-// header learns the columns from the first line: from their names, or from how many
-// there are.
+// header determines the columns from the first line: from its names, or from the number of its values.
 func (r *tradeRows) header(line []byte) (bool, error) {
 	r.width = columns(line, r.cells[:])
 	if r.width > maxColumns {
@@ -96,7 +95,7 @@ func (r *tradeRows) header(line []byte) (bool, error) {
 	return true, r.fields.check()
 }
 
-// looksLikeTime distinguishes the first cell of a row from a header's first cell.
+// looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
 func looksLikeTime(s []byte) bool {
 	if _, err := ParseDecimal(s); err == nil || isTimeOfDay(s) {
 		return true
@@ -105,7 +104,7 @@ func looksLikeTime(s []byte) bool {
 	return err == nil
 }
 
-// plain takes the documented columns of a file without a header.
+// plain sets the documented columns, for a file without a header.
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
 	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
@@ -125,8 +124,8 @@ func (r *tradeRows) plain(line []byte) error {
 	return r.split(line)
 }
 
-// split takes the cells of a CSV row. A row with more or fewer columns than the others is
-// cut short, or has a comma too many: its values would be taken for others.
+// split splits a CSV row into cells. It refuses a row with more or fewer columns than the others: it is cut
+// off, or has an additional comma, so values would be in the wrong columns.
 func (r *tradeRows) split(line []byte) error {
 	n := columns(line, r.cells[:])
 	for i := r.width; i < min(n, maxColumns); i++ {
@@ -147,7 +146,7 @@ func (r *tradeRows) split(line []byte) error {
 	return nil
 }
 
-// row makes a record of the row's values.
+// row fills rec from the values of the row.
 func (r *tradeRows) row(rec *Record) (err error) {
 	f := &r.fields.first
 	if rec.NS, err = r.time(); err != nil {
@@ -169,8 +168,8 @@ func (r *tradeRows) row(rec *Record) (err error) {
 	return err
 }
 
-// time reads the row's time, which must be whole, in the unit of the rows before and not
-// before theirs.
+// time reads the row's time. It must be a whole number in the unit of the earlier rows, and not before their
+// times.
 func (r *tradeRows) time() (int64, error) {
 	v := &r.fields.first[colTime]
 	ns, kind, err := readTime(v.text, r.day, r.hasDay)
@@ -197,7 +196,7 @@ func (r *tradeRows) time() (int64, error) {
 	return ns, nil
 }
 
-// noTime describes a value that is no time.
+// noTime returns the error for a value that is no time.
 func (v *field) noTime(err error) error {
 	if c, _ := columnNamed(string(v.text)); c != noColumn {
 		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",
@@ -220,7 +219,7 @@ func (r *tradeRows) findClock(day int) {
 	}
 }
 
-// oneMarket refuses rows of another symbol, and rows that are no trades.
+// oneMarket returns an error for a row of another symbol and for a row that is no trade.
 func (r *tradeRows) oneMarket() error {
 	if v := &r.fields.first[colAction]; v.set {
 		switch strings.ToLower(string(v.text)) {
@@ -240,7 +239,7 @@ func (r *tradeRows) oneMarket() error {
 	return nil
 }
 
-// trade reads a trade.
+// trade reads a row as a trade.
 func (r *tradeRows) trade(rec *Record) error {
 	f := &r.fields.first
 	rec.Kind, rec.At = Trade, r.in.here(f[colPrice].at)
@@ -290,7 +289,7 @@ func readSide(v *field) (side engine.Side, ok bool, err error) {
 		clip(v.text))
 }
 
-// readMaker reads whether the buyer was the maker.
+// readMaker reads whether the buyer was the maker and returns the taker's side.
 func readMaker(v *field) (side engine.Side, ok bool, err error) {
 	switch strings.ToLower(string(v.text)) {
 	case "":
@@ -304,7 +303,7 @@ func readMaker(v *field) (side engine.Side, ok bool, err error) {
 		clip(v.text))
 }
 
-// bar reads the prices and the volume of a bar.
+// bar reads a row as a bar.
 func (r *tradeRows) bar(rec *Record) error {
 	f := &r.fields.first
 	at := f[colOpen].at
@@ -340,7 +339,7 @@ func (r *tradeRows) bar(rec *Record) error {
 	return nil
 }
 
-// tradesOf returns how many trades Path makes of a bar whose digits are not known yet.
+// tradesOf returns the number of trades that Path makes of a bar, for a bar whose digits are not known yet.
 func tradesOf(p *[4]Decimal) int64 {
 	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
 	if open.Sub(far).Cmp(near.Sub(open)) < 0 {

@@ -1,0 +1,299 @@
+package vopr
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// setUp makes the first users, pairs, tokens and proposals. It runs in a coroutine.
+func (w clients) setUp() {
+	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_BB"} {
+		w.must("POST", internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
+		w.model.pairs = append(w.model.pairs, code)
+	}
+	for range 5 {
+		w.newUser()
+	}
+	for _, u := range w.model.users {
+		for _, c := range []string{"USDT", "AA", "BB", "NATIVE", "USBI"} {
+			w.must("POST", internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`,
+				c), nil)
+			w.model.of(c).in += 100000
+		}
+	}
+	for _, u := range w.model.users[:2] {
+		w.serial++
+		var got struct {
+			Token  struct{ Address, Symbol string }
+			Worker struct{ AgentNftID json.Number }
+		}
+		symbol := w.symbol()
+		w.must("POST", internal+"/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID,
+			symbol), &got)
+		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol}
+		w.model.tokens = append(w.model.tokens, t)
+		var pool poolAnswer
+		w.must("POST", internal+"/launchpad/tokens/"+t.NFT+"/liquidity",
+			fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":1000}`, u.ID), &pool)
+		t.pool = pool.reserves()
+		w.propose(t, func(fn func()) { fn() })
+	}
+}
+
+// must sends a request of the set-up.
+func (w clients) must(method, target, body string, into any) {
+	a := w.call(nil, method, target, body)
+	w.logf("%s %s %s -> %d %s", method, target, body, a.status, a.body)
+	if into == nil {
+		into = new(any)
+	}
+	if w.p.dead {
+		panic(killed{})
+	}
+	if err := a.into(into); err != nil {
+		w.fail("set-up: %s %s %s: %v", method, target, body, err)
+		panic(killed{})
+	}
+}
+
+// newUser makes a user with a key.
+func (w clients) newUser() {
+	u := &user{}
+	w.must("POST", internal+"/users", `{"level":25}`, u)
+	var k key
+	w.must("POST", internal+"/users/"+u.ID+"/apikeys", `{"name":"k"}`, &k)
+	u.keys = append(u.keys, k)
+	w.model.users = append(w.model.users, u)
+}
+
+func (w clients) symbol() string {
+	w.serial++
+	n, s := w.serial, []byte("AAAAA")
+	for i := range s {
+		s[i] += byte(n % 26)
+		n /= 26
+	}
+	return string(s)
+}
+
+// poolAnswer is a pool in an answer.
+type poolAnswer struct {
+	ReserveToken, ReserveQuote jsonText
+	Pool                       *poolAnswer
+}
+
+func (p *poolAnswer) reserves() string {
+	if p.Pool != nil {
+		p = p.Pool
+	}
+	return string(p.ReserveToken + " " + p.ReserveQuote)
+}
+
+// moveMoney deposits or withdraws whole units.
+func (w clients) moveMoney() {
+	u, n := pick(w, w.model.users), 1+w.rnd.Int64N(1<<40)
+	c := pick(w, []string{"USDT", "AA", "BB", "USDT", "AA", "BB", "NATIVE", "USBI"})
+	in := w.rnd.IntN(3) > 0
+	path := "/deposits"
+	if !in {
+		path, n = "/withdrawals", 1+w.rnd.Int64N(1000)
+	}
+	w.mix.Accounts++
+	m := w.model.of(c)
+	w.ask("", nil, "POST", internal+"/users/"+u.ID+path, fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, c, n),
+		func(a answer) {
+			known, maybe := &m.in, &m.maybeIn
+			if !in {
+				known, maybe = &m.out, &m.mayb
+			}
+			switch {
+			case a.unknown():
+				*maybe = append(*maybe, n)
+			case a.ok():
+				*known += n
+			}
+		})
+}
+
+// changeAccount makes or deletes a key, or changes a user.
+func (w clients) changeAccount() {
+	u := pick(w, w.model.users)
+	w.mix.Accounts++
+	class := "user " + u.ID
+	if w.busy[class] {
+		return
+	}
+	target := internal + "/users/" + u.ID
+	switch n := w.rnd.IntN(4); {
+	case n == 0 || len(u.keys) == 0:
+		w.ask(class, nil, "POST", target+"/apikeys", `{"name":"k"}`, func(a answer) {
+			var k key
+			if a.ok() && a.into(&k) == nil {
+				u.keys = append(u.keys, k)
+			}
+		})
+	case n == 1:
+		k := u.keys[0]
+		u.keys = u.keys[1:] // of unknown state until the answer
+		w.ask(class, &k, "DELETE", "/api/apikeys/"+k.PublicKey, "", func(a answer) {
+			if a.ok() {
+				u.deleted = append(u.deleted, k)
+			} else if a.refused() {
+				u.keys = append(u.keys, k)
+			}
+		})
+	default:
+		w.ask(class, nil, "PATCH", target, fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)),
+			func(answer) {})
+	}
+}
+
+// useLaunchpad swaps, adds liquidity, transfers, boosts or spawns.
+func (w clients) useLaunchpad() {
+	t, u := pick(w, w.model.tokens), pick(w, w.model.users)
+	w.mix.Launchpad++
+	target, class := internal+"/launchpad/tokens/"+t.NFT, "pool "+t.NFT
+	switch n := w.rnd.IntN(10); {
+	case n == 0:
+		w.spawn(u)
+	case n == 1:
+		w.ask("", nil, "POST", target+"/boosts", `{"tier":"short"}`, func(answer) {})
+	case n == 2:
+		w.ask("", nil, "POST", target+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":%d}`,
+			w.model.users[0].ID, u.ID, 1+w.rnd.IntN(5)), func(answer) {})
+	case w.busy[class]:
+	default:
+		body, path := fmt.Sprintf(`{"userId":%q,"side":%q,"amountIn":%d}`, u.ID, pick(w, []string{"buy", "buy",
+			"sell"}),
+			1+w.rnd.IntN(20)), "/swaps"
+		if n == 3 {
+			body, path = fmt.Sprintf(`{"userId":%q,"tokenAmount":10,"quoteAmount":10}`, w.model.users[0].ID),
+				"/liquidity"
+		}
+		w.ask(class, nil, "POST", target+path, body, func(a answer) {
+			if a.unknown() {
+				t.maybe = true
+				return
+			}
+			var pool poolAnswer
+			if a.ok() && a.into(&pool) == nil {
+				t.pool = pool.reserves()
+			}
+		})
+	}
+}
+
+func (w clients) spawn(u *user) {
+	symbol := w.symbol()
+	w.ask("spawn", nil, "POST", internal+"/launchpad/tokens",
+		fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), func(a answer) {
+			var got struct {
+				Worker struct{ AgentNftID json.Number }
+			}
+			if !a.ok() {
+				return
+			}
+			if err := a.into(&got); err != nil {
+				w.fail("spawn: %v", err)
+			}
+			w.model.tokens = append(w.model.tokens, &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol,
+				pool: "0 0"})
+		})
+}
+
+// useHive adds an action, a proposal or a vote.
+func (w clients) useHive() {
+	w.mix.Hive++
+	t := pick(w, w.model.tokens)
+	switch n := w.rnd.IntN(8); {
+	case n == 0:
+		w.propose(t, nil)
+	case n < 4 && len(w.model.proposals) > 0:
+		w.vote(pick(w, w.model.proposals))
+	default:
+		w.ask("", nil, "POST", internal+"/hive/actions", fmt.Sprintf(
+			`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":"observation",`+
+				`"reasonCode":"r","actionPayload":{"n":%d}}`,
+			pick(w, []string{"queen-1", "scout-1"}), t.NFT, w.rnd.IntN(1000)), func(a answer) {
+			var e struct {
+				EntryID       uint64
+				PrevHash      string
+				ActionPayload json.RawMessage
+				SourceAgentID string
+			}
+			if !a.ok() {
+				return
+			}
+			if err := a.into(&e); err != nil {
+				w.fail("an action: %v", err)
+			}
+			w.entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
+		})
+	}
+}
+
+// entry notes an entry of the hive's log, which no other one has the id of.
+func (w clients) entry(id uint64, text string) {
+	if had, ok := w.model.actions[id]; ok && had != text {
+		w.fail("hive entry %d twice: %s and %s", id, had, text)
+	}
+	w.model.actions[id] = text
+	w.model.lastEntry = max(w.model.lastEntry, id)
+}
+
+// propose opens a proposal. now, unless it is nil, sends it at once, from a coroutine.
+func (w clients) propose(t *token, now func(func())) {
+	body := fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p"}`, t.NFT,
+		50+w.rnd.IntN(100))
+	if now != nil {
+		var got struct{ ProposalID string }
+		w.must("POST", internal+"/hive/proposals", body, &got)
+		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{}})
+		return
+	}
+	w.ask("", nil, "POST", internal+"/hive/proposals", body, func(a answer) {
+		var got struct{ ProposalID string }
+		if !a.ok() {
+			return
+		}
+		if err := a.into(&got); err != nil {
+			w.fail("a proposal: %v", err)
+		}
+		for _, p := range w.model.proposals {
+			if p.id == got.ProposalID {
+				w.fail("proposal id %s twice", p.id)
+			}
+		}
+		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{}})
+	})
+}
+
+// vote votes with a key of a user.
+func (w clients) vote(p *proposal) {
+	u := pick(w, w.model.users)
+	class := "vote " + p.id + u.ID
+	if len(u.keys) == 0 || w.busy[class] {
+		return
+	}
+	k := pick(w, u.keys)
+	w.ask(class, &k, "POST", "/api/agents/workers/"+p.token+"/vote",
+		fmt.Sprintf(`{"proposalId":%q,"vote":%q}`, p.id, pick(w, []string{"yes", "no", "abstain"})), func(a answer) {
+			sure, voted := p.votes[u.ID]
+			switch {
+			case a.unknown():
+				p.votes[u.ID] = sure
+			case a.ok() && sure:
+				w.fail("user %s voted twice on %s", u.ID, p.id)
+			case a.ok():
+				p.votes[u.ID] = true
+			case a.code() == "ALREADY_VOTED" && !voted:
+				w.fail("user %s never voted on %s: %s", u.ID, p.id, a.body)
+			case a.code() == "ALREADY_VOTED":
+				p.votes[u.ID] = true
+			case a.code() == "PROPOSAL_NOT_FOUND":
+				w.fail("proposal %s is lost: %s", p.id, a.body)
+			}
+		})
+}

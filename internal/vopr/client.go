@@ -1,0 +1,97 @@
+package vopr
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// answer is the response to a request.
+type answer struct {
+	status int
+	body   []byte
+	seq    string // X-Seq
+}
+
+func (a answer) ok() bool { return a.status == fasthttp.StatusOK }
+
+// unknown reports whether the request may or may not have been carried out.
+func (a answer) unknown() bool { return a.status == 0 || a.status == fasthttp.StatusGatewayTimeout }
+
+// refused reports whether the answer says that nothing was changed.
+func (a answer) refused() bool { return !a.ok() && !a.unknown() }
+
+// code returns the code of an error.
+func (a answer) code() string {
+	var e struct{ Code string }
+	_ = json.Unmarshal(a.body, &e)
+	return e.Code
+}
+
+// into decodes a response that must be 200 and JSON.
+func (a answer) into(v any) error {
+	if !a.ok() {
+		return fmt.Errorf("status %d: %.300s", a.status, a.body)
+	}
+	if err := json.Unmarshal(a.body, v); err != nil {
+		return fmt.Errorf("%w: %.300s", err, a.body)
+	}
+	return nil
+}
+
+// key signs requests.
+type key struct{ PublicKey, PrivateKey string }
+
+var clientAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 40_000}
+
+// call sends a request to the internal listener, or with a key or a path outside of /internal to the
+// public one. An answer with the status 0 says that the process ended before it.
+func (w *world) call(k *key, method, target, body string) answer {
+	p, x := w.p, w.x
+	if x == nil || p.dead {
+		return answer{}
+	}
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, clientAddr, nil)
+	r := &ctx.Request
+	r.Header.SetMethod(method)
+	r.SetRequestURI(target)
+	r.Header.SetHost("localhost")
+	if body != "" {
+		r.Header.SetContentType("application/json")
+		r.SetBodyString(body)
+	}
+	handler := x.Internal().Handler()
+	if k != nil {
+		w.sign(r, k, method, target, body)
+	}
+	if k != nil || target[1] == 'a' {
+		handler = x.Public().Handler()
+	}
+	handler(&ctx)
+	if p.dead {
+		return answer{}
+	}
+	if n := x.Public().Panics(); n > 0 {
+		p.bug = fmt.Sprintf("a handler panicked: %s %s %s", method, target, body)
+	}
+	return answer{ctx.Response.StatusCode(), ctx.Response.Body(), string(ctx.Response.Header.Peek("X-Seq"))}
+}
+
+func (w *world) sign(r *fasthttp.Request, k *key, method, target, body string) {
+	w.nonce++
+	ts, nonce := strconv.FormatInt(w.clock.ns/1_000_000, 10), "n"+strconv.Itoa(w.nonce)
+	sum := sha256.Sum256([]byte(body))
+	mac := hmac.New(sha256.New, []byte(k.PrivateKey))
+	_, _ = mac.Write([]byte(ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])))
+	r.Header.Set("API-PublicKey", k.PublicKey)
+	r.Header.Set("API-Timestamp", ts)
+	r.Header.Set("API-Nonce", nonce)
+	r.Header.Set("API-Signature", hex.EncodeToString(mac.Sum(nil)))
+}

@@ -1,0 +1,27 @@
+// Package vopr simulates a whole exchange on one goroutine, with faults (after TigerBeetle's VOPR).
+//
+//	seed ──> plan: sync policy, lives, faults of each
+//	         │
+//	world    life 1 ── fault ── life 2 ── fault ── ...      a life is one process, from Open to its end
+//	         │
+//	process  steps of loop, committer, journal, stores, snapshots, hub, nonces   (step.Driver)
+//	         and requests to the handlers of both listeners, in an order that the seed chooses
+//	         │
+//	model    what the answers promised; compared with later answers after every restart
+//
+// Files are a vfs.Mem, time is a simulated clock, randomness comes from the seed, so a seed repeats byte for byte.
+//
+// Owner: one goroutine calls Run. The components and the requests are coroutines: one runs at a time, until it
+// waits.
+//
+// Invariants:
+//
+//  1. The model reads requests and answers, never a structure of the exchange.
+//  2. An answer that arrives after the end of its process counts as none: its outcome is unknown.
+//  3. The same seed gives the same transcript (TestASeedRepeats).
+//
+// Reading order: world, process, plan, client, work, market, agents, model, verify.
+//
+// It does not simulate sockets, threads or the Go scheduler: the race detector and the end-to-end tests of
+// cmd/tickhive do.
+package vopr

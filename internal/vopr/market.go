@@ -1,0 +1,291 @@
+package vopr
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const internal = "/internal/v1"
+
+func pick[T any](w clients, all []T) T { return all[w.rnd.IntN(len(all))] }
+
+// draft returns a random order and its JSON members.
+func (w clients) draft(signed bool, account string) (*order, string) {
+	o := &order{
+		pair: pick(w, w.model.pairs), side: pick(w, []string{"buy", "sell"}), account: account,
+		amount: shortest(fmt.Sprintf("%d.%04d", w.rnd.IntN(3), 301+w.rnd.IntN(9699))),
+	}
+	price := func() string { return shortest(fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100))) }
+	members := []string{fmt.Sprintf(`"currencyPairCode":%q,"side":%q,"amount":%s`, o.pair, o.side, o.amount)}
+	kind := pick(w, []string{"limit", "limit", "limit", "limit", "market", "stop_limit"})
+	if !signed {
+		members = append(members, `"type":"`+kind+`"`)
+	}
+	if o.account != "" && !signed {
+		members = append(members, `"accountId":"`+o.account+`"`)
+	}
+	if kind == "market" {
+		if signed {
+			members = append(members, `"isMarket":true`)
+		}
+	} else {
+		o.price = price()
+		members = append(members, `"price":`+o.price)
+	}
+	if o.stop = kind == "stop_limit"; o.stop {
+		members = append(members, `"stopPrice":`+price())
+	}
+	if kind == "limit" {
+		switch w.rnd.IntN(8) {
+		case 0:
+			members = append(members, `"timeInForce":"ioc"`)
+		case 1:
+			members = append(members, `"timeInForce":"fok"`)
+		case 2:
+			members = append(members, `"postOnly":true`)
+		case 3:
+			members = append(members, `"displayAmount":0.0301`)
+		case 4:
+			members = append(members, `"selfTradePrevention":"`+
+				pick(w, []string{"none", "cancel_maker", "cancel_both", "decrement"})+`"`)
+		}
+	}
+	if w.rnd.IntN(2) == 0 {
+		w.serial++
+		o.client = "c" + strconv.Itoa(w.serial)
+		members = append(members, `"clientOrderId":"`+o.client+`"`)
+	}
+	return o, "{" + strings.Join(members, ",") + "}"
+}
+
+// account returns the id of a user, or of the built-in account.
+func (w clients) account() string {
+	if w.rnd.IntN(2) == 0 || len(w.model.users) == 0 {
+		return ""
+	}
+	return pick(w, w.model.users).ID
+}
+
+// classOf returns the class of orders whose handlers lock what another one's may lock too.
+func classOf(o *order) string {
+	if o.client != "" && o.account != "" {
+		return "stripes"
+	}
+	return ""
+}
+
+// place sends an order by the internal API.
+func (w clients) place() {
+	o, body := w.draft(false, w.account())
+	class := classOf(o)
+	if w.busy[class] {
+		return
+	}
+	w.mix.Market++
+	w.ask(class, nil, "POST", internal+"/orders", body, func(a answer) { w.placed(o, a) })
+}
+
+// placed notes the answer to a new order.
+func (w clients) placed(o *order, a answer) {
+	if a.unknown() {
+		w.model.maybe = append(w.model.maybe, o)
+		return
+	}
+	if !a.ok() {
+		return
+	}
+	var got orderAnswer
+	if err := a.into(&got); err != nil {
+		w.fail("an order's answer: %v", err)
+		return
+	}
+	w.confirm(o, &got)
+}
+
+// confirm notes an accepted order.
+func (w clients) confirm(o *order, got *orderAnswer) {
+	if got.Status == "Rejected" {
+		return
+	}
+	o.id = got.OrderID
+	if string(got.Price) != o.price || string(got.Amount) != o.amount || got.ClientOrderID != o.client {
+		w.fail("the answer %+v to the order %+v", *got, *o)
+	}
+	if err := w.model.acknowledged(o); err != nil {
+		w.fail("%v", err)
+	}
+	if err := w.model.answered(got); err != nil {
+		w.fail("%v", err)
+	}
+}
+
+// batch sends several commands.
+func (w clients) batch() {
+	if w.busy["stripes"] {
+		return
+	}
+	var orders []*order
+	var parts []string
+	for range 1 + w.rnd.IntN(24) {
+		if n := len(w.model.ids); n > 0 && w.rnd.IntN(4) == 0 {
+			parts = append(parts, fmt.Sprintf(`{"cancel":{"orderId":%d}}`, w.recent()))
+			orders = append(orders, nil)
+			continue
+		}
+		o, body := w.draft(false, w.account())
+		orders = append(orders, o)
+		parts = append(parts, `{"place":`+body+`}`)
+	}
+	w.mix.Market += len(parts)
+	body := `{"commands":[` + strings.Join(parts, ",") + `]}`
+	w.ask("stripes", nil, "POST", internal+"/orders/batch", body, func(a answer) {
+		if a.unknown() || a.status == 503 && strings.Contains(string(a.body), "were applied") {
+			for _, o := range orders {
+				if o != nil {
+					w.model.maybe = append(w.model.maybe, o)
+				}
+			}
+			return
+		}
+		if !a.ok() {
+			return
+		}
+		var got struct{ Results []orderAnswer }
+		if err := a.into(&got); err != nil || len(got.Results) != len(orders) {
+			w.fail("a batch's answer: %v, %d results for %d commands", err, len(got.Results), len(orders))
+			return
+		}
+		for i, o := range orders {
+			if o != nil {
+				w.confirm(o, &got.Results[i])
+			}
+		}
+	})
+}
+
+// recent returns the id of an order, mostly a young one.
+func (w clients) recent() uint64 {
+	n := len(w.model.ids)
+	return w.model.ids[n-1-w.rnd.IntN(min(n, 60))]
+}
+
+// signed sends an order of a user.
+func (w clients) signed() {
+	u := pick(w, w.model.users)
+	if len(u.keys) == 0 {
+		return
+	}
+	o, body := w.draft(true, u.ID)
+	class := classOf(o)
+	if w.busy[class] {
+		return
+	}
+	k := pick(w, u.keys)
+	w.mix.Market++
+	w.ask(class, &k, "POST", "/api/orders", body, func(a answer) {
+		if a.unknown() {
+			w.model.maybe = append(w.model.maybe, o)
+			return
+		}
+		if !a.ok() {
+			if a.status == 401 && a.code() == "UNAUTHORIZED" && u.has(k) {
+				w.fail("the key %s of user %s does not verify: %s", k.PublicKey, u.ID, a.body)
+			}
+			return
+		}
+		id, err := strconv.ParseUint(strings.Trim(string(a.body), `"`), 10, 64)
+		if err != nil {
+			w.fail("a signed order's answer: %s", a.body)
+			return
+		}
+		o.id = id
+		if err := w.model.acknowledged(o); err != nil {
+			w.fail("%v", err)
+		}
+	})
+}
+
+// change cancels or replaces an order, or changes a pair.
+func (w clients) change() {
+	if len(w.model.ids) == 0 {
+		return
+	}
+	o := w.model.orders[w.recent()]
+	target := internal + "/orders/" + strconv.FormatUint(o.id, 10)
+	switch w.rnd.IntN(6) {
+	case 0:
+		if w.busy["stripes"] {
+			return
+		}
+		w.mix.Market++
+		price := shortest(fmt.Sprintf("%d.%02d", 95+w.rnd.IntN(10), w.rnd.IntN(100)))
+		was := o.price
+		o.price = ""
+		w.ask("stripes", nil, "PATCH", target, `{"price":`+price+`}`, func(a answer) {
+			if a.refused() {
+				o.price = was
+			}
+		})
+	case 1:
+		w.mix.Market++
+		w.ask("", nil, "DELETE", internal+"/orders?currencyPairCode="+o.pair+"&accountId="+w.accountID(), "",
+			func(answer) {})
+	case 2:
+		if w.busy["config"] {
+			return
+		}
+		w.mix.Market++
+		w.ask("config", nil, "PATCH", internal+"/pairs/"+o.pair, `{"minQuoteAmount":`+
+			pick(w, []string{"null", "0.01", "0.02"})+`}`, func(answer) {})
+	default:
+		w.mix.Market++
+		w.ask("", nil, "DELETE", target, "", func(a answer) {
+			if a.status == 404 {
+				w.fail("the acknowledged order %+v is unknown", *o)
+			}
+		})
+	}
+}
+
+func (w clients) accountID() string {
+	if id := w.account(); id != "" {
+		return id
+	}
+	return "00000000-0000-0000-0000-000000000000"
+}
+
+// look reads a public book.
+func (w clients) look() {
+	pair := pick(w, w.model.pairs)
+	w.ask("", nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "",
+		func(a answer) { w.seen(pair, a) })
+}
+
+// seen notes a book: within an epoch each seq has one, and seqs do not go back.
+func (w clients) seen(pair string, a answer) {
+	if !a.ok() {
+		return
+	}
+	seq, err := strconv.ParseUint(a.seq, 10, 64)
+	if err != nil {
+		w.fail("a book without X-Seq: %s", a.body)
+		return
+	}
+	if had := w.model.bookSeq[pair]; seq < had {
+		w.fail("the book of %s is at seq %d, and seq %d was shown in this epoch", pair, seq, had)
+	}
+	if err := note(w.model.books, pair, seq, string(a.body)); err != nil {
+		w.fail("a book changed within an epoch: %v", err)
+	}
+	w.model.bookSeq[pair] = max(w.model.bookSeq[pair], seq)
+}
+
+func (u *user) has(k key) bool {
+	for _, own := range u.keys {
+		if own == k {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,230 @@
+package vopr
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tickhive/marketdata/replica"
+)
+
+// checker compares a recovered exchange with the model.
+type checker struct{ *world }
+
+// lost notes that something acknowledged is missing.
+func (w checker) lost(format string, args ...any) {
+	if w.epochs && w.mayLose {
+		w.logf("lost, with a new epoch: "+format, args...)
+		return
+	}
+	w.fail("lost: "+format, args...)
+}
+
+// verify compares a recovered exchange with the model. It runs in a coroutine.
+func (w checker) verify() {
+	if w.model.epoch == "" {
+		w.readStatus()
+		return
+	}
+	was := w.model.epoch
+	w.readStatus()
+	h := replica.Hash(w.x.Core(), w.x.Feed())
+	w.logf("recovered to %d: %s", w.x.Loop().Position(), h.Hash)
+	if w.last != "" && w.x.Loop().Position() == w.lastPos && h.Hash != w.last {
+		w.fail("the state hash after the recovery is %s, it was %s at command %d", h.Hash, w.last, w.lastPos)
+	}
+	if w.epochs = w.model.epoch != was; w.epochs {
+		w.mix.Epochs++
+		w.model.forgetEpoch()
+	}
+	w.marketHolds()
+	w.moneyHolds()
+	w.agentsHold()
+}
+
+func (w checker) readStatus() {
+	var s struct {
+		Epoch     string
+		Incidents []json.RawMessage
+	}
+	if err := w.call(nil, "GET", "/api/status", "").into(&s); err != nil {
+		w.fail("status: %v", err)
+	}
+	w.mix.Incidents += max(len(s.Incidents)-len(w.model.incidents), 0)
+	w.model.epoch, w.model.incidents = s.Epoch, nil
+	for _, in := range s.Incidents {
+		w.model.incidents = append(w.model.incidents, string(in))
+	}
+}
+
+// marketHolds verifies books and orders.
+func (w checker) marketHolds() {
+	for _, pair := range w.model.pairs {
+		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
+		if !a.ok() {
+			w.lost("pair %s: %d %s", pair, a.status, a.body)
+			return
+		}
+		clients{w.world}.seen(pair, a)
+		w.resting(pair)
+	}
+	// Of the orders of unknown outcome only a stop that waits may still come into a book.
+	w.model.maybe = slices.DeleteFunc(w.model.maybe, func(o *order) bool { return !o.stop })
+	if w.epochs { // its ids may be given out again
+		all := w.model.ids
+		w.model.ids = nil
+		for _, id := range all {
+			if w.orderHolds(w.model.orders[id]) {
+				w.model.ids = append(w.model.ids, id)
+			} else {
+				delete(w.model.orders, id)
+			}
+		}
+		return
+	}
+	n := len(w.model.ids)
+	for i := range min(n, 60) {
+		at := n - 1 - i
+		if i >= 30 {
+			at = w.rnd.IntN(n)
+		}
+		w.orderHolds(w.model.orders[w.model.ids[at]])
+	}
+}
+
+// orderHolds verifies that an acknowledged order is there.
+func (w checker) orderHolds(o *order) bool {
+	var got orderAnswer
+	if err := w.call(nil, "GET", internal+"/orders/"+strconv.FormatUint(o.id, 10), "").into(&got); err != nil {
+		w.lost("order %+v: %v", *o, err)
+		return false
+	}
+	if got.Side != o.side || got.CurrencyPairCode != o.pair || got.ClientOrderID != o.client && !o.found ||
+		o.price != "" && string(got.Price) != o.price {
+		w.fail("order %+v is %+v", *o, got)
+	}
+	return true
+}
+
+// resting verifies that each order of a book was acknowledged or has an unknown outcome.
+func (w checker) resting(pair string) {
+	type level struct {
+		Price  jsonText
+		Orders []struct {
+			OrderID   uint64
+			AccountID string
+		}
+	}
+	var book struct {
+		Seq        uint64
+		Bids, Asks []level
+	}
+	if err := w.call(nil, "GET", internal+"/book/"+pair+"?depth=0", "").into(&book); err != nil {
+		w.fail("the book of %s: %v", pair, err)
+		return
+	}
+	if shown := max(w.model.shown[pair], w.model.bookSeq[pair]); book.Seq < shown {
+		w.fail("%s is at seq %d, and seq %d was shown in this epoch", pair, book.Seq, shown)
+	}
+	for i, side := range [][]level{book.Bids, book.Asks} {
+		for _, l := range side {
+			for _, r := range l.Orders {
+				account := r.AccountID
+				if account == "00000000-0000-0000-0000-000000000000" {
+					account = ""
+				}
+				o := &order{id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account,
+					found: true}
+				if w.model.orders[o.id] != nil {
+					continue
+				}
+				if !w.model.expects(o) {
+					w.fail("order %d rests at %s in %s, and no request of account %q was acknowledged for it",
+						o.id, l.Price,
+						pair, account)
+					return
+				}
+				w.model.orders[o.id] = o
+				w.model.ids = append(w.model.ids, o.id)
+			}
+		}
+	}
+}
+
+// moneyHolds verifies the totals.
+func (w checker) moneyHolds() {
+	var totals []struct {
+		CurrencyCode                           string
+		Free, Held, Fees, Deposited, Withdrawn json.Number
+	}
+	if err := w.call(nil, "GET", internal+"/totals", "").into(&totals); err != nil {
+		w.fail("totals: %v", err)
+		return
+	}
+	for _, t := range totals {
+		m := w.model.of(t.CurrencyCode)
+		for _, c := range []struct {
+			what  string
+			known *int64
+			maybe *[]int64
+			text  json.Number
+		}{{"deposited", &m.in, &m.maybeIn, t.Deposited}, {"withdrawn", &m.out, &m.mayb, t.Withdrawn}} {
+			had := fmt.Sprintf("%d and maybe %v", *c.known, *c.maybe)
+			total, err := strconv.ParseInt(shortest(c.text.String()), 10, 64)
+			if err != nil || !sums(c.known, c.maybe, total) {
+				w.lost("%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had, err)
+			}
+		}
+	}
+	if err := w.x.Accounts().View().Check(); err != nil {
+		w.fail("the accounts do not add up: %v", err)
+	}
+}
+
+// agentsHold verifies launchpad and hive. It runs in a coroutine.
+func (w checker) agentsHold() {
+	for _, t := range w.model.tokens {
+		var pool poolAnswer
+		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")
+		if err := a.into(&pool); err != nil {
+			w.lost("token %s %s: %v", t.NFT, t.symbol, err)
+			continue
+		}
+		if got := pool.reserves(); got != t.pool {
+			if !t.maybe {
+				w.lost("the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
+			}
+			t.pool = got
+		}
+		t.maybe = false
+	}
+	for _, p := range w.model.proposals {
+		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
+		if !a.ok() {
+			w.lost("proposal %s: %d %s", p.id, a.status, a.body)
+		}
+	}
+	var list struct {
+		Items []struct {
+			EntryID       uint64
+			SourceAgentID string
+			ActionPayload json.RawMessage
+		}
+	}
+	a := w.call(nil, "GET", "/api/agents/action-logs?actionType=observation&pageSize=100", "")
+	if err := a.into(&list); err != nil {
+		w.fail("the action log: %v", err)
+		return
+	}
+	seen := map[uint64]bool{}
+	for _, e := range list.Items {
+		seen[e.EntryID] = true
+		clients{w.world}.entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
+	}
+	for id := range w.model.actions {
+		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {
+			w.lost("entry %d of the hive's log", id)
+		}
+	}
+}

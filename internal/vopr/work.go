@@ -1,0 +1,91 @@
+package vopr
+
+import (
+	"slices"
+)
+
+// request is a request under way. done receives its answer, or the zero answer when the process ended
+// before.
+type request struct {
+	class string // at most one request of a class is under way
+	done  func(a answer)
+}
+
+// ask sends a request in a coroutine.
+func (w *world) ask(class string, k *key, method, target, body string, done func(a answer)) {
+	r := &request{class, done}
+	w.inflight = append(w.inflight, r)
+	if class != "" {
+		w.busy[class] = true
+	}
+	w.mix.Requests++
+	w.p.begin(method+" "+target, func() {
+		a := w.call(k, method, target, body)
+		if w.p.dead {
+			return // die ends it
+		}
+		w.inflight = slices.DeleteFunc(w.inflight, func(other *request) bool { return other == r })
+		delete(w.busy, class)
+		text := a.body
+		if !a.ok() { // its request id is random
+			text = []byte(a.code())
+		}
+		w.logf("%s %s %s -> %d %s", method, target, body, a.status, text)
+		switch {
+		case a.ok():
+			w.mix.Acknowledged++
+		case a.unknown():
+			w.mix.Unknown++
+		default:
+			w.mix.Refused++
+		}
+		if a.status == 500 && a.code() != "SPAWNER_FAILED" {
+			w.fail("%s %s %s: %d %s", method, target, body, a.status, a.body)
+		}
+		done(a)
+	})
+}
+
+// maxInFlight bounds the requests under way.
+const maxInFlight = 6
+
+// work sends requests until there were n commands more.
+func (w *world) work(n int) {
+	limit := w.mix.Commands() + n
+	w.run(func() bool {
+		if w.mix.Commands() >= limit {
+			return true
+		}
+		if len(w.inflight) < maxInFlight && w.rnd.IntN(6) == 0 {
+			clients{w}.next()
+		}
+		return false
+	})
+}
+
+// clients send the requests of a world.
+type clients struct{ *world }
+
+// next sends a request that the seed chooses.
+func (w clients) next() {
+	switch n := w.rnd.IntN(100); {
+	case n < 20:
+		w.batch()
+	case n < 40:
+		w.place()
+	case n < 52:
+		w.signed()
+	case n < 62:
+		w.change()
+	case n < 67:
+		w.look()
+	case n < 77:
+		w.moveMoney()
+	case n < 82:
+		w.changeAccount()
+	case n < 91:
+		w.useLaunchpad()
+	default:
+		w.useHive()
+	}
+}

@@ -1,0 +1,262 @@
+package vopr
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/hive"
+	"tickhive/internal/exchange"
+	"tickhive/internal/vfs"
+	"tickhive/launchpad"
+)
+
+// startNs is 2026-01-01T00:00:00Z, the beginning of every simulation.
+const startNs = int64(1_767_225_600_000_000_000)
+
+// simClock is the machine's clock, which the scheduler moves.
+type simClock struct{ ns int64 }
+
+// NowNs implements clock.Clock.
+func (c *simClock) NowNs() int64 { return c.ns }
+
+// Virtual implements clock.Clock: the exchange takes it for the machine's.
+func (*simClock) Virtual() bool { return false }
+
+// Failure is an outcome that breaks a promise.
+type Failure struct {
+	Seed uint64
+	What string
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("seed %d: %s", f.Seed, f.What) }
+
+// Result describes a run of one seed.
+type Result struct {
+	Mix        Mix
+	Transcript string // hash of everything that happened
+}
+
+// Mix counts what a seed did.
+type Mix struct {
+	Requests, Acknowledged, Refused, Unknown int
+	Market, Accounts, Launchpad, Hive        int // commands
+	Lives, Refusals, Epochs, Incidents       int
+	Ends                                     [ends]int
+	Faults                                   [vfs.Classes]int
+}
+
+// Add adds the counts of another run.
+func (m *Mix) Add(o *Mix) {
+	m.Requests += o.Requests
+	m.Acknowledged += o.Acknowledged
+	m.Refused += o.Refused
+	m.Unknown += o.Unknown
+	m.Market += o.Market
+	m.Accounts += o.Accounts
+	m.Launchpad += o.Launchpad
+	m.Hive += o.Hive
+	m.Lives += o.Lives
+	m.Refusals += o.Refusals
+	m.Epochs += o.Epochs
+	m.Incidents += o.Incidents
+	for i := range m.Ends {
+		m.Ends[i] += o.Ends[i]
+	}
+	for i := range m.Faults {
+		m.Faults[i] += o.Faults[i]
+	}
+}
+
+// Commands returns the number of commands over all logs.
+func (m *Mix) Commands() int { return m.Market + m.Accounts + m.Launchpad + m.Hive }
+
+// world is one run: the machine, the exchange on it, and the model.
+type world struct {
+	seed  uint64
+	rnd   *rand.Rand
+	plan  plan
+	disk  *vfs.Mem
+	clock simClock
+	boot  int
+
+	p  *process
+	x  *exchange.Running // nil: no client is admitted
+	up error             // the outcome of the start
+
+	model    *model
+	mix      Mix
+	nonce    int
+	serial   int // of client order ids and symbols
+	inflight []*request
+	busy     map[string]bool
+
+	armed   []vfs.Injection // faults of the present life
+	backup  *vfs.Mem        // the disk without faults that explain a refusal; nil: there is no such fault
+	mayLose bool            // the end of the last life permits the loss of acknowledged changes
+	epochs  bool            // the present life has begun a new epoch
+
+	last      string // state hash of the last life, empty: unknown
+	lastPos   uint64
+	failure   error
+	sum       hash.Hash
+	trace     io.Writer // nil: no trace
+	scheduled int
+}
+
+// Run simulates a seed. It writes the transcript to trace unless it is nil. The error is a Failure.
+func Run(seed uint64, trace io.Writer) (Result, error) {
+	w := &world{
+		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfs.NewMem(), clock: simClock{startNs},
+		model: newModel(), busy: map[string]bool{}, sum: sha256.New(), trace: trace,
+	}
+	w.plan = newPlan(w.rnd)
+	w.disk.KeepVersions(4)
+	w.logf("plan %+v", w.plan)
+	for i := range w.plan.lives {
+		if w.live(&w.plan.lives[i], i == len(w.plan.lives)-1); w.failure != nil {
+			break
+		}
+	}
+	for c := range w.mix.Faults {
+		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
+	}
+	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
+	if w.failure != nil {
+		return r, &Failure{seed, w.failure.Error()}
+	}
+	return r, nil
+}
+
+func (w *world) logf(format string, args ...any) {
+	line := fmt.Appendf(nil, "%d "+format+"\n", append([]any{w.clock.ns - startNs}, args...)...)
+	_, _ = w.sum.Write(line)
+	if w.trace != nil {
+		_, _ = w.trace.Write(line)
+	}
+}
+
+// fail notes the first broken promise.
+func (w *world) fail(format string, args ...any) {
+	if w.failure == nil {
+		w.failure = fmt.Errorf(format, args...)
+		w.logf("FAILURE %v", w.failure)
+	}
+}
+
+func (w *world) options() exchange.Options {
+	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
+	return exchange.Options{
+		Log: slog.New(logs{w}), Dir: "d",
+		Public: exchange.PublicOptions{Rate: exchange.RateOptions{
+			Allow: []string{"192.0.2.0/24"}, VotesPerMinute: 10_000,
+		}},
+		Journal: exchange.JournalOptions{
+			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot, KeepAll: w.plan.keepAll,
+		},
+		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+		Machine: exchange.Machine{
+			FS: w.disk, Clock: &w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
+		},
+	}
+}
+
+// begin starts a process, which admits clients once it has recovered.
+func (w *world) begin() {
+	w.p = &process{rnd: w.rnd}
+	w.x, w.up = nil, nil
+	w.mix.Lives++
+	w.p.begin("main", func() {
+		opened, err := exchange.Open(w.options())
+		if err != nil {
+			w.up = err
+			return
+		}
+		recovered, err := opened.Recover(context.Background())
+		if err != nil {
+			opened.Stop(context.Background())
+			w.up = err
+			return
+		}
+		running, err := recovered.Start(context.Background())
+		if err != nil {
+			recovered.Stop(context.Background())
+			w.up = err
+			return
+		}
+		running.Admit()
+		w.x = running
+	})
+}
+
+// run schedules until done returns true or the process ends. It reports whether done did.
+func (w *world) run(done func() bool) bool {
+	for n := 0; !w.p.dead && w.failure == nil; n++ {
+		if done() {
+			return true
+		}
+		if n > 2_000_000 {
+			w.fail("the process hangs: %s", w.p.names())
+			return false
+		}
+		w.scheduled++
+		w.p.turn()
+		if w.p.bug != "" {
+			w.fail("%s", w.p.bug)
+			return false
+		}
+		if w.rnd.IntN(8) == 0 {
+			w.clock.ns += w.rnd.Int64N(int64(2 * time.Millisecond))
+		}
+	}
+	return false
+}
+
+func (p *process) names() (all []string) {
+	for _, t := range p.tasks {
+		all = append(all, t.name)
+	}
+	return all
+}
+
+// await runs a request alone, between those under way, and returns when it has ended.
+func (w *world) await(name string, fn func()) bool {
+	ended := false
+	w.p.begin(name, func() { fn(); ended = true })
+	return w.run(func() bool { return ended })
+}
+
+// logs is the slog.Handler: errors and incidents belong to the transcript.
+type logs struct{ *world }
+
+// Enabled implements slog.Handler.
+func (w logs) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+// Handle implements slog.Handler.
+func (w logs) Handle(_ context.Context, r slog.Record) error {
+	if w.p.dead { // its coroutines unwind
+		return nil
+	}
+	var b bytes.Buffer
+	r.Attrs(func(a slog.Attr) bool {
+		fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
+		return true
+	})
+	w.logf("log %s%s", r.Message, b.String())
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (w logs) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup implements slog.Handler.
+func (w logs) WithGroup(string) slog.Handler { return w }
