@@ -157,7 +157,9 @@ var (
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
-		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\n" +
+		"X-Content-Type-Options: nosniff\r\nCross-Origin-Opener-Policy: same-origin\r\n" +
+		"Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: " +
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
