@@ -26,6 +26,10 @@ type Config struct {
 		Host   string `toml:"host" help:"serve the aggregator namespace only to requests with this Host"`
 		Listen string `toml:"listen" help:"serve the aggregator namespace on a separate address"`
 	} `toml:"aggregator"`
+	TLS struct {
+		Cert string `toml:"cert" help:"PEM certificate chain of the public listeners; SIGHUP reads it again"`
+		Key  string `toml:"key" help:"PEM key of tls.cert"`
+	} `toml:"tls"`
 	Internal struct {
 		Listen    string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener, or unix:PATH; port 0 picks a free port"`
 		Token     string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`

@@ -202,6 +202,9 @@ func (c *Config) validateListeners() error {
 			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}
 	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		errs = append(errs, errors.New("tls.cert and tls.key need each other; set both or neither"))
+	}
 	return errors.Join(append(errs, c.validateInternal())...)
 }
 

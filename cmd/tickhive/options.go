@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/fixed"
 	"tickhive/launchpad"
+	"tickhive/server/edge"
 )
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
@@ -33,6 +34,11 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
 		Accounts: c.accountOptions(),
 		Hive:     hive.DefaultOptions(),
+	}
+	if c.TLS.Cert != "" {
+		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
+			return exchange.Options{}, usageError{Err: err}
+		}
 	}
 	if isTerminal(p.out) {
 		o.DemoKey = p.showDemoKey

@@ -128,7 +128,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		},
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(),
+		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
 		Resources: []edge.Resource{
 			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},

@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
+	"tickhive/server/edge"
 	"tickhive/sim"
 )
 
@@ -94,6 +95,8 @@ type PublicOptions struct {
 	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For is trusted
 	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
 	Connections      int      // 0: 16,384; lowered if Files is too small
+
+	Certificate *edge.Certificate // nil: plain text
 
 	ReadTimeout  time.Duration // whole request; 0: 10 s
 	WriteTimeout time.Duration // whole response; 0: 30 s
