@@ -275,19 +275,6 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	return d.nonces, notBeforeMs, err
 }
 
-// NoncesFailed returns the error of a failed sync of the nonces, after which none is kept until a restart; nil: none.
-func (d *Dir) NoncesFailed() error {
-	if d.nonces == nil {
-		return nil
-	}
-	d.nonces.mu.Lock()
-	defer d.nonces.mu.Unlock()
-	if d.nonces.broken == nil {
-		return nil
-	}
-	return nonceError(d.nonces.broken)
-}
-
 // SetLimits stores the limits of this process. It refuses limits that differ from the ones with which the
 // journal was written. With other limits a replay would refuse commands that were acknowledged, or accept
 // commands that were refused.

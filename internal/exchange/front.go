@@ -279,10 +279,10 @@ func (f *front) status() public.StatusInfo {
 
 // noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
 func (f *front) noncesFailed() error {
-	if f.stage.Load().accounts == nil {
-		return nil // the nonces are not open yet
+	if a := f.stage.Load().accounts; a != nil {
+		return a.nonces.Failed()
 	}
-	return f.data.NoncesFailed()
+	return nil // they are not open yet
 }
 
 // storesFailed returns the reason why a store accepts no changes at present, nil while all do.
