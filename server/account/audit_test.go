@@ -21,7 +21,8 @@ func TestSecurityEventsAreLogged(t *testing.T) {
 	for _, want := range []string{
 		`event="key created" by=` + a.Public + " from=192.0.2.1 requestId=",
 		"key=" + k.Public, `event="key deleted" by=` + a.Public, `event="key created" by=operator`,
-		"event=deposit by=operator", "currency=USDT amount=1.5", `event="pair changed" by=operator`, "makerFee1e8=50000",
+		"event=deposit by=operator",
+		"currency=USDT amount=1.5", `event="pair changed" by=operator`, "makerFee1e8=50000",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q", want)

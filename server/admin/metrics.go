@@ -93,7 +93,8 @@ var (
 // Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRequests, descLatency, descConnections, descEvicted, descAccepts, descAuthFailures, descPanics, descCommands, descRejects,
+		descRequests, descLatency, descConnections, descEvicted, descAccepts,
+		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 	} {
