@@ -35,7 +35,7 @@ func newBalances() *balances {
 // totals holds the sums of one currency over all accounts. Fees and withdrawals have no
 // limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
 // with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
-// each sum, and fixed.I192 has room for 2^64 terms.
+// each sum, and fixed.I192 has room for 2^64 terms (docs/internals/bounds.md#accounts).
 type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 
 // row is one balance. free and held depend on records and events alone. pending is the part
