@@ -99,6 +99,9 @@ func (w *world) refused() {
 	w.logf("refused: %v", w.up)
 	w.mix.Refusals++
 	w.mayLose = w.cutLoses
+	if w.limit == vfs.StaleFile.String() {
+		w.limit = ""
+	}
 	w.again(w.backup)
 	if w.up != nil {
 		w.fail("the start from a copy was refused: %v", w.up)
@@ -109,6 +112,23 @@ func (w *world) refused() {
 // acknowledged data.
 func refusable(c vfs.Class) bool {
 	return c.OfRest() || c == vfs.TornSector || c == vfs.GarbageSector
+}
+
+// undetectable names a fault that no start can notice, empty for none. A log that was not closed is what its
+// files say: an earlier content of its last file is an earlier log. After a sync that lied, a power cut takes
+// the records together with the slot that says how far they were synced.
+func undetectable(l *life) string {
+	for _, in := range l.ending {
+		if in.Class == vfs.StaleFile && l.end != stop {
+			return in.Class.String()
+		}
+	}
+	for _, in := range l.working {
+		if in.Class == vfs.LyingSync && l.end.power() {
+			return in.Class.String()
+		}
+	}
+	return ""
 }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
@@ -183,6 +203,7 @@ func (w *world) finish(l *life) {
 	w.cutLoses = has(l.working, vfs.LyingSync) && l.end.power() ||
 		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
+	w.limit = undetectable(l)
 	switch l.end {
 	case kill, powerCut:
 		w.die(w.end(l), l.end.power())

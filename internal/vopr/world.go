@@ -61,6 +61,7 @@ type Mix struct {
 	Requests, Acknowledged, Refused, Unknown  int
 	Market, Accounts, Launchpad, Hive         int // commands
 	Lives, Refusals, Epochs, Incidents, Steps int
+	Limits                                    int // runs that ended with a loss that no start can notice
 	Ends                                      [ends]int
 	Faults                                    [vfs.Classes]int
 }
@@ -80,6 +81,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Epochs += o.Epochs
 	m.Incidents += o.Incidents
 	m.Steps += o.Steps
+	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
 	}
@@ -117,6 +119,7 @@ type world struct {
 	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
 	cutLoses bool     // mayLose of the backup
 	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
+	limit    string   // the undetectable fault of the last life
 	stepped  bool     // the clock of the machine was set: a signed request may be too old
 	epochs   bool     // the present life has begun a new epoch
 
@@ -142,7 +145,7 @@ func Run(seed uint64, trace io.Writer) (Result, error) {
 		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
 	}
 	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
-	if w.failure != nil {
+	if _, known := w.failure.(limit); w.failure != nil && !known {
 		return r, &Failure{seed, w.failure.Error()}
 	}
 	return r, nil
@@ -175,8 +178,19 @@ func (w *world) logf(format string, args ...any) {
 	}
 }
 
+// limit is a fault that no start can notice, see undetectable. A loss after it ends the seed without a failure.
+type limit struct{ what string }
+
+func (l limit) Error() string { return l.what }
+
 // fail notes the first broken promise.
 func (w *world) fail(format string, args ...any) {
+	if w.limit != "" && w.failure == nil {
+		w.mix.Limits++
+		w.failure = limit{fmt.Sprintf(w.limit+": "+format, args...)}
+		w.logf("known limit: %v", w.failure)
+		return
+	}
 	if w.failure == nil {
 		w.failure = fmt.Errorf(format, args...)
 		w.logf("FAILURE %v", w.failure)
