@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -18,11 +19,22 @@ const RecordVersion = 1
 //	0  the program before rules had versions
 //	1  an accrual is paid only as far as the receiver's balance has room for it
 //	2  a key stores canManageKeys and the key that made it, and is deleted with that key
-const RulesVersion = 2
+//	3  a key has a scheme: a private key for HMAC, or an Ed25519 public key
+const RulesVersion = 3
 
-// rulesKeyTree is the first version whose keys have CanManageKeys and CreatedBy. Keys of older records may
-// manage keys, and have no key that made them.
-const rulesKeyTree = 2
+// The first versions whose keys have CanManageKeys and CreatedBy (older keys may manage keys, and
+// no key made them), and a scheme (older keys have HMAC). Snapshots of the version after have
+// keys of the same form.
+const (
+	rulesKeyTree   = 2
+	rulesKeyScheme = 3
+)
+
+// The schemes of keys.
+const (
+	schemeHMAC uint8 = iota
+	schemeEd25519
+)
 
 // rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
@@ -95,11 +107,10 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-// key encodes or decodes a key. tree says whether the encoding has the members of rulesKeyTree.
-func (w walker) key(k *auth.KeyRecord, tree bool) {
-	private := k.Secret.Reveal()
+// key encodes or decodes a key in the form of a version of the rules.
+func (w walker) key(k *auth.KeyRecord, rules uint8) {
 	w.text(&k.PublicKey)
-	w.text(&private)
+	w.scheme(k, rules)
 	w.text(&k.Name)
 	w.Bool(&k.CanTrade)
 	w.Bool(&k.CanWithdraw)
@@ -115,14 +126,32 @@ func (w walker) key(k *auth.KeyRecord, tree bool) {
 	}
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
-	if tree {
+	if rules >= rulesKeyTree {
 		w.Bool(&k.CanManageKeys)
 		w.text(&k.CreatedBy)
 	} else {
 		k.CanManageKeys = true
 	}
-	if w.Reading() {
-		k.Secret = auth.NewSecret(private)
+}
+
+// scheme encodes or decodes what verifies the signatures of a key.
+func (w walker) scheme(k *auth.KeyRecord, rules uint8) {
+	scheme, text := schemeHMAC, k.Secret.Reveal()
+	if k.Ed25519 != nil {
+		scheme, text = schemeEd25519, string(k.Ed25519)
+	}
+	if rules >= rulesKeyScheme {
+		w.U8(&scheme, schemeEd25519)
+	}
+	w.text(&text)
+	switch {
+	case !w.Reading():
+	case scheme == schemeHMAC:
+		k.Secret = auth.NewSecret(text)
+	case len(text) != ed25519.PublicKeySize:
+		w.Fail("an Ed25519 public key of %d bytes", len(text))
+	default:
+		k.Ed25519 = []byte(text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -24,6 +25,10 @@ func sampleRecords() []Record {
 		{Kind: PatchUser, TimeNs: t0, User: 2, Profile: Profile{AvatarID: "x"}},
 		{Kind: CreateKey, User: 3, Key: k},
 		{Kind: CreateKey, Rules: RulesVersion, User: 3, Key: auth.KeyRecord{PublicKey: "child", CreatedBy: "pub"}},
+		{
+			Kind: CreateKey, Rules: RulesVersion, User: 3,
+			Key: auth.KeyRecord{PublicKey: "ed", Ed25519: bytes.Repeat([]byte{7}, 32)},
+		},
 		{Kind: DeleteKey, User: 3, PublicKey: "pub"},
 		{Kind: Deposit, User: 4, Currency: "BTC", Amount: dec("1.5")},
 		{Kind: Withdraw, User: 4, EnginePos: 1 << 60, Currency: "BTC", Amount: dec("1.5"), Commission: dec("0.1")},
@@ -123,12 +128,15 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 			total := &s.balances.totals[0]
 			total.withdrawn = total.withdrawn.Plus(fixed.FromI64(1))
 		},
-		"pair seq":    func(s *State) { s.holds.pairs[0].seq++ },
-		"nickname":    func(s *State) { s.dir.users[1].profile.Nickname += "x" },
-		"inviter":     func(s *State) { s.dir.users[12].inviter = 12 },
-		"link":        func(s *State) { s.dir.users[1].links[0].rate++ },
-		"key":         func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
-		"key maker":   func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) },
+		"pair seq":  func(s *State) { s.holds.pairs[0].seq++ },
+		"nickname":  func(s *State) { s.dir.users[1].profile.Nickname += "x" },
+		"inviter":   func(s *State) { s.dir.users[12].inviter = 12 },
+		"link":      func(s *State) { s.dir.users[1].links[0].rate++ },
+		"key":       func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
+		"key maker": func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) },
+		"key scheme": func(s *State) {
+			changeKey(s, func(k *auth.KeyRecord) { k.Secret, k.Ed25519 = auth.Secret{}, make([]byte, 32) })
+		},
 		"key manages": func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CanManageKeys = true }) },
 		"level": func(s *State) {
 			s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges,

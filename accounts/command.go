@@ -55,7 +55,7 @@ var kinds = [...]kindRow{
 	},
 	CreateKey: {
 		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
-		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules >= rulesKeyTree) },
+		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules) },
 	},
 	DeleteKey: {
 		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,

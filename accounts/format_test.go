@@ -40,36 +40,42 @@ func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 	}
 }
 
-// snapshot-v2.hex was written by the program before keys had canManageKeys: one user with 1000
-// USDT, an order that holds 100, and the keys "trade" and "read".
-func TestAnOlderSnapshotIsRead(t *testing.T) {
-	text, err := os.ReadFile("testdata/snapshot-v2.hex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := DecodeSnapshot(old, testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := s.View().Keys(1, t0)
-	if len(keys) != 2 || len(s.holds.orders) != 1 || s.View().Check() != nil {
-		t.Fatalf("%d keys, %d orders", len(keys), len(s.holds.orders))
-	}
-	for _, k := range keys {
-		if !k.CanManageKeys || k.CreatedBy != "" || k.CanTrade != (k.Name == "trade") ||
-			(k.ExpiresNs == t0+1) != (k.Name == "read") || len(k.IPWhitelist) != map[string]int{"trade": 1}[k.Name] {
-			t.Errorf("%+v", k)
+// The fixtures were written by the programs of these versions: one user with 1000 USDT, an order that
+// holds 100, and the keys "trade" and "read". In the later one "trade" has made "read".
+func TestOlderSnapshotsAreRead(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		version byte
+		tree    bool
+	}{{"testdata/snapshot-v2.hex", 2, false}, {"testdata/snapshot-v3.hex", 3, true}} {
+		text, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	again, err := DecodeSnapshot(s.AppendSnapshot(nil), testOptions())
-	if err != nil || string(again.AppendSnapshot(nil)) != string(s.AppendSnapshot(nil)) {
-		t.Fatal("the snapshot of this version differs after a restart", err)
-	}
-	if old[0] != 2 || s.AppendSnapshot(nil)[0] != SnapshotVersion {
-		t.Fatal("versions")
+		old, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || old[0] != c.version {
+			t.Fatal(c.file, err)
+		}
+		s, err := DecodeSnapshot(old, testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := s.View().Keys(1, t0)
+		if len(keys) != 2 || len(s.holds.orders) != 1 || s.View().Check() != nil {
+			t.Fatalf("%d keys, %d orders", len(keys), len(s.holds.orders))
+		}
+		for _, k := range keys {
+			trades := k.Name == "trade"
+			if k.CanTrade != trades || k.Ed25519 != nil || (k.ExpiresNs == t0+1) == trades ||
+				k.CanManageKeys != (trades || !c.tree) || (k.CreatedBy != "") != (c.tree && !trades) ||
+				s.keys.Find(k.PublicKey).Record().Secret.Empty() {
+				t.Errorf("%s: %+v", c.file, k)
+			}
+		}
+		again, err := DecodeSnapshot(s.AppendSnapshot(nil), testOptions())
+		if err != nil || string(again.AppendSnapshot(nil)) != string(s.AppendSnapshot(nil)) ||
+			s.AppendSnapshot(nil)[0] != SnapshotVersion {
+			t.Fatal("the snapshot of this version differs after a restart", err)
+		}
 	}
 }

@@ -44,6 +44,9 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 			return reject
 		}
 	}
+	if req.Ed25519 != nil && s.keys.UsesEd25519(req.Ed25519) {
+		return conflict("ed25519PublicKey", "There is an API key with this ed25519PublicKey; make a new key pair.")
+	}
 	public, private, err := auth.Generate(s.opts.Random)
 	if err != nil {
 		return refuse.New(refuse.Unavailable, "", "No random bytes for a new key.")
@@ -51,8 +54,11 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	if s.keys.Find(public) != nil {
 		return conflict("", "The new key exists already; try again.")
 	}
+	if req.Ed25519 != nil {
+		private = auth.Secret{}
+	}
 	rec.Key = auth.KeyRecord{
-		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
+		PublicKey: public, Secret: private, Ed25519: slices.Clone(req.Ed25519), Name: req.Name, CanTrade: req.CanTrade,
 		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs,
 		ExpiresNs: req.ExpiresNs, CanManageKeys: req.CanManageKeys, CreatedBy: cmd.SignedBy,
 	}
@@ -110,6 +116,7 @@ type APIKeyView struct {
 	CanWithdraw   bool
 	CanManageKeys bool
 	CreatedBy     string   // "": null, the operator
+	Ed25519       []byte   // nil: null, an HMAC key
 	IPWhitelist   []string // never nil
 	CreatedNs     int64    // dateCreated
 	ExpiresNs     int64    // expiresAt; 0: null
@@ -122,6 +129,7 @@ func keyView(k *auth.Key, nowNs int64) APIKeyView {
 	return APIKeyView{
 		PublicKey: rec.PublicKey, Name: rec.Name, CanTrade: rec.CanTrade, CanWithdraw: rec.CanWithdraw,
 		CanManageKeys: rec.CanManageKeys, CreatedBy: rec.CreatedBy,
+		Ed25519:     slices.Clone(rec.Ed25519),
 		IPWhitelist: append([]string{}, rec.IPWhitelist...), CreatedNs: rec.CreatedNs, ExpiresNs: rec.ExpiresNs,
 		LastUsedNs: k.LastUsedNs(), IsActive: k.Active(nowNs),
 	}

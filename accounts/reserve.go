@@ -254,10 +254,10 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	return r, engine.NotRejected
 }
 
-// ReserveReplace reserves the amount that a replace needs beyond the order's hold. For an order
-// without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces is
-// false. The engine must then refuse the replace if the order belongs to a user after all, because
-// no money is reserved for it. While one replace of an order is on its way, another is refused.
+// ReserveReplace reserves the amount that a replace needs beyond the order's hold. An order without a hold
+// (closed, unknown, or of the built-in account) gets no reservation, and Replaces is false. If the engine has
+// an open order of a user under this id, it must refuse the replace, because no money is reserved. While one
+// replace of an order is on its way to the engine, another is refused.
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

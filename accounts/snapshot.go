@@ -13,7 +13,7 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
-const SnapshotVersion = 3
+const SnapshotVersion = 4
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
 // sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has no
@@ -25,7 +25,7 @@ const SnapshotVersion = 3
 //
 // Version 1 encodes sums (balances, totals, archive) as money in 16 bytes; version 2 encodes them in
 // 24 bytes, the least significant word first, and adds the earn limit at the end of an open hold.
-// Version 3 adds canManageKeys and the key that made it at the end of a key.
+// Version 3 adds canManageKeys and the key that made it at the end of a key, version 4 its scheme.
 type snapshot struct {
 	walker
 	s       *State
@@ -272,7 +272,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec, w.version >= 3); w.Reading() && w.Err() == nil {
+		if w.key(&rec, w.version-1); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}

@@ -1,6 +1,9 @@
 package client
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // The vectors of docs/contract/streams.md#checksum.
 func TestChecksumVectors(t *testing.T) {
@@ -13,6 +16,45 @@ func TestChecksumVectors(t *testing.T) {
 	}
 	if got := (&Book{}).Checksum(); got != 2343686810 {
 		t.Errorf("empty checksum %d, want 2343686810", got)
+	}
+}
+
+// The vectors of docs/contract/signing.md#ed25519-keys.
+func TestSignEd25519Vectors(t *testing.T) {
+	const file = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n" +
+		"-----END PRIVATE KEY-----\n"
+	key, err := ParseEd25519(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ts = "1767225600000"
+	for _, v := range [][2]string{
+		{
+			SignEd25519(key, ts, "n-1", "GET", "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T", nil),
+			"8e29a52d8f7aa321c61e61a7b0dc3c3fe7c5653a21ff59c7b5c2bb22b4568aa1" +
+				"9d042af1998d9ee9e94ff925a137a187f9a1a4ddbc1c814dc37fee85daebd801",
+		},
+		{
+			SignEd25519(key, ts, "n-2", "POST", "/api/launchpad/spawn", []byte(`{"name":"My Token","symbol":"ALPHA"}`)),
+			"677edfb52f1122f56714b9ab1f692687ae23b29fe5e995344ab01b63f3d91816" +
+				"6b982762339870b927e846b2db53b4ff8142765a4ecbb88f8f22212bc682f400",
+		},
+	} {
+		if v[0] != v[1] {
+			t.Errorf("signature %s, want %s", v[0], v[1])
+		}
+	}
+	now := time.UnixMilli(1767225600000)
+	cr, err := credentials("pub", file, now, "GET", "/", nil)
+	if want := SignEd25519(key, ts, cr.Nonce, "GET", "/", nil); err != nil || cr.Signature != want {
+		t.Errorf("credentials %+v, want the signature %s: %v", cr, want, err)
+	}
+	const other = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VuBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n" +
+		"-----END PRIVATE KEY-----\n" // X25519
+	for _, bad := range []string{"-----BEGIN PRIVATE KEY-----", other} {
+		if cr, err := credentials("pub", bad, now, "GET", "/", nil); err == nil || cr.Signature != "" {
+			t.Errorf("a broken private key signs: %+v %v", cr, err)
+		}
 	}
 }
 

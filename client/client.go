@@ -61,19 +61,25 @@ func (c *Client) Do(ctx context.Context, method, target string, body, out any) (
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	c.authorize(req, method, target, raw)
+	if err := c.authorize(req, method, target, raw); err != nil {
+		return nil, err
+	}
 	return c.send(req, out)
 }
 
-func (c *Client) authorize(req *http.Request, method, target string, body []byte) {
+func (c *Client) authorize(req *http.Request, method, target string, body []byte) error {
 	if c.PublicKey == "" {
-		return
+		return nil
 	}
-	cr := credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+	cr, err := credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+	if err != nil {
+		return err
+	}
 	req.Header["API-PublicKey"] = []string{cr.PublicKey}
 	req.Header["API-Timestamp"] = []string{cr.Timestamp}
 	req.Header["API-Nonce"] = []string{cr.Nonce}
 	req.Header["API-Signature"] = []string{cr.Signature}
+	return nil
 }
 
 func (c *Client) send(req *http.Request, out any) (http.Header, error) {

@@ -5,18 +5,30 @@
 #   client/sign.sh GET /api/wallets/balances
 #   client/sign.sh POST /api/orders '{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"100"}'
 #
-# Needs curl, openssl and GNU date. The private key stands on openssl's command line for a
-# moment: use a program of your own on a machine that others share.
+# For an Ed25519 key PRIVATE_FILE names the file of the private key in place of PRIVATE:
+#
+#   openssl genpkey -algorithm ed25519 -out key.pem
+#   openssl pkey -in key.pem -pubout -outform DER | tail -c 32 | base64    # ed25519PublicKey
+#
+# Needs curl, openssl and GNU date. A PRIVATE is on openssl's command line for a moment: use an
+# Ed25519 key, or a program of your own, on a machine that others share.
 set -eu
 method=$1 target=$2 body=${3-}
 timestamp=$(date +%s%3N)
 nonce=$(openssl rand -hex 16)
 hash=$(printf %s "$body" | openssl dgst -sha256 -hex | sed 's/^.* //')
-signature=$(printf '%s\n%s\n%s\n%s\n%s' "$timestamp" "$nonce" "$method" "$target" "$hash" |
-	openssl dgst -sha256 -hmac "$PRIVATE" -hex | sed 's/^.* //')
+text=$(printf '%s\n%s\n%s\n%s\n%s' "$timestamp" "$nonce" "$method" "$target" "$hash")
+if [ -n "${PRIVATE_FILE-}" ]; then
+	file=$(mktemp)
+	trap 'rm -f "$file"' EXIT
+	printf %s "$text" >"$file" # openssl signs with Ed25519 from a file only
+	signature=$(openssl pkeyutl -sign -inkey "$PRIVATE_FILE" -rawin -in "$file" | od -An -v -tx1 | tr -d ' \n')
+else
+	signature=$(printf %s "$text" | openssl dgst -sha256 -hmac "$PRIVATE" -hex | sed 's/^.* //')
+fi
 set -- -sS --fail-with-body -X "$method" -H "API-PublicKey: $PUBLIC" -H "API-Timestamp: $timestamp" \
 	-H "API-Nonce: $nonce" -H "API-Signature: $signature"
 if [ -n "$body" ]; then
 	set -- "$@" -H 'Content-Type: application/json' -d "$body"
 fi
-exec curl "$@" "${BASE:-http://127.0.0.1:8080}$target"
+curl "$@" "${BASE:-http://127.0.0.1:8080}$target"

@@ -102,9 +102,12 @@ func (s *Stream) Send(r Request) error {
 	return nil
 }
 
-// Authenticate authenticates the connection with a key pair, for private channels.
+// Authenticate authenticates the stream with a key pair; an Ed25519 private key is in PEM.
 func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
-	cr := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
+	cr, err := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
+	if err != nil {
+		return err
+	}
 	return s.Send(Request{
 		Op: "auth", PublicKey: cr.PublicKey, Timestamp: cr.Timestamp, Nonce: cr.Nonce, Signature: cr.Signature,
 	})

@@ -16,8 +16,14 @@ type viewGroup [groupViews]*View
 // reader that has loaded a root sees one instant of the whole market and may retain the root for
 // any time.
 type Board struct {
-	root atomic.Pointer[Root]
+	root   atomic.Pointer[Root]
+	sealed atomic.Int64
 }
+
+// SealedNs returns the time up to which the market is published for good: every later change has
+// this time or a later one, and a candle that has ended by then is closed. A root that is loaded
+// afterwards holds everything before it.
+func (b *Board) SealedNs() int64 { return b.sealed.Load() }
 
 // Load returns the newest root. Before the first publish it returns an empty root, never nil.
 func (b *Board) Load() *Root { return b.root.Load() }

@@ -10,8 +10,16 @@ import (
 
 // Publish makes the folded events visible with one atomic store. It makes a new view for each pair that has
 // changed, or whose window loses a trade by the second of nowNs. The owner calls it between commands, at the
-// end of a batch and at NextNs. When nothing changed, it stores nothing.
+// end of a batch and at NextNs. When nothing changed, it stores no root. No event that is folded later may
+// have a time before nowNs, which becomes the board's SealedNs.
 func (f *Feed) Publish(nowNs int64) {
+	f.publish(nowNs)
+	if nowNs > f.board.sealed.Load() { // never back: a test may publish behind the time of its trades
+		f.board.sealed.Store(nowNs)
+	}
+}
+
+func (f *Feed) publish(nowNs int64) {
 	f.history.endCommand()
 	sec := floorSec(nowNs)
 	for _, p := range f.changed {

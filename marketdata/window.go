@@ -20,11 +20,10 @@ type extreme struct{ sec, price int64 }
 // grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB for a pair that trades in every second of a
 // day, 10 KB for a pair with a trade in 100 of them.
 //
-// The window can move back, and buckets that it had left count again. Two cases: a batch with its own
-// times is published at the time of its last command, and a clock that was ahead is set back. slide
-// therefore never drops a bucket; only a trade a day later does. The figures are thus a function of the
-// trades and the current second, and the buckets, which snapshots and hashes contain, are a function
-// of the trades alone.
+// The window can move back, and buckets that it had left count again: a trade behind the last publication
+// moves it. slide therefore never drops a bucket; only a trade a day later does. The figures are thus a
+// function of the trades and the current second, and the buckets, which snapshots and hashes contain, are a
+// function of the trades alone.
 //
 // Owner: the feed's goroutine.
 type window struct {

@@ -15,7 +15,8 @@ type KeyRequest struct {
 	CanWithdraw   bool
 	CanManageKeys bool
 	IPWhitelist   []string
-	ExpiresNs     int64 // Unix ns; 0: never
+	ExpiresNs     int64  // Unix ns; 0: never
+	Ed25519       []byte // the public key of an Ed25519 key (ParseEd25519); nil: make an HMAC key pair
 }
 
 // The widest networks that may be on the whitelist of a key with canWithdraw, as prefix lengths: 2^24 addresses

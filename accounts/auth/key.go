@@ -17,7 +17,8 @@ const (
 // KeyRecord is an API key as a log and a snapshot store it.
 type KeyRecord struct {
 	PublicKey   string
-	Secret      Secret
+	Secret      Secret // empty for an Ed25519 key
+	Ed25519     []byte // the public key in place of a secret; nil for an HMAC key
 	Name        string
 	CanTrade    bool
 	CanWithdraw bool
@@ -39,7 +40,7 @@ type Key struct {
 	number   uint64    // number of the key in this process; selects the shard of the nonce table
 	nonces   *nonceSet // a pointer, so that the nonce table does not retain the private key of a deleted key
 	allowed  []netip.Prefix
-	mac      *macStates
+	mac      *macStates   // nil for an Ed25519 key
 	lastUsed atomic.Int64 // Unix ns, 0: not used since the start; not stored
 }
 

@@ -14,13 +14,16 @@ import (
 type Keys struct {
 	shards [keyShards]atomic.Pointer[map[string]*Key]
 	next   uint64
+	// ed25519 counts the keys of each Ed25519 public key. The text that is signed does not name the
+	// API key, so a request of one could be sent again with another of the same public key.
+	ed25519 map[string]int
 }
 
 const keyShards = 4096 // number of shards; a change copies one of them
 
 // NewKeys returns an index without keys.
 func NewKeys() *Keys {
-	x := &Keys{}
+	x := &Keys{ed25519: map[string]int{}}
 	empty := map[string]*Key{}
 	for i := range x.shards {
 		x.shards[i].Store(&empty)
@@ -46,10 +49,31 @@ func (x *Keys) Find(publicKey string) *Key {
 }
 
 // Add adds a key, so that requests signed with it verify.
-func (x *Keys) Add(k *Key) { x.change(k.rec.PublicKey, k) }
+func (x *Keys) Add(k *Key) {
+	x.change(k.rec.PublicKey, k)
+	x.count(k)
+}
+
+func (x *Keys) count(k *Key) {
+	if k.rec.Ed25519 != nil {
+		x.ed25519[string(k.rec.Ed25519)]++
+	}
+}
 
 // Remove removes a key. From the moment that it returns, no request with that key verifies.
-func (x *Keys) Remove(publicKey string) { x.change(publicKey, nil) }
+func (x *Keys) Remove(publicKey string) {
+	k := x.Find(publicKey)
+	x.change(publicKey, nil)
+	if k == nil || k.rec.Ed25519 == nil {
+		return
+	}
+	if x.ed25519[string(k.rec.Ed25519)]--; x.ed25519[string(k.rec.Ed25519)] <= 0 {
+		delete(x.ed25519, string(k.rec.Ed25519))
+	}
+}
+
+// UsesEd25519 reports whether a key has this Ed25519 public key. The owner's goroutine.
+func (x *Keys) UsesEd25519(public []byte) bool { return x.ed25519[string(public)] > 0 }
 
 func (x *Keys) change(publicKey string, k *Key) {
 	shard := &x.shards[shardOf(publicKey)]
@@ -75,6 +99,7 @@ func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 			shards[i] = map[string]*Key{}
 		}
 		shards[i][k.rec.PublicKey] = k
+		x.count(k)
 	}
 	for i, shard := range shards {
 		x.shards[i].Store(&shard)

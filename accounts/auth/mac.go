@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding"
 	"encoding/hex"
 	"hash"
@@ -12,6 +13,9 @@ import (
 type macStates struct{ inner, outer []byte }
 
 func newMACStates(private string) *macStates {
+	if private == "" {
+		return nil // an Ed25519 key: an empty text would be a private key that everybody knows
+	}
 	key := []byte(private)
 	if len(key) > sha256.BlockSize {
 		sum := sha256.Sum256(key)
@@ -40,6 +44,13 @@ type macScratch struct {
 	msg    []byte
 	sum    [sha256.Size]byte
 	hex    [2 * sha256.Size]byte
+}
+
+func newScratch() *macScratch { return &macScratch{digest: sha256.New()} }
+
+// equal reports, in constant time, whether signature is the MAC of the three parts.
+func (m *macScratch) equal(k *macStates, signature, a, b, c []byte) bool {
+	return subtle.ConstantTimeCompare(m.mac(k, a, b, c), signature) == 1
 }
 
 // mac returns the lower-case hex HMAC-SHA256 of the three parts, valid until the next call.

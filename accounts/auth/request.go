@@ -34,7 +34,7 @@ type Request struct {
 	Cancel bool
 
 	Remote  netip.Addr // address of the client
-	FullURL []byte     // for the legacy scheme only: auth.public_url, or http:// and the host, followed by the target
+	FullURL []byte     // for the legacy scheme only: auth.public_url, followed by the target
 }
 
 func badSignature() *refuse.Refusal {
@@ -68,8 +68,9 @@ func checkPublicKey(r *Request) *refuse.Refusal {
 }
 
 func checkSignature(r *Request) *refuse.Refusal {
-	if len(r.Signature) != 64 || !lowerHex(r.Signature) {
-		return unauthorized("API-Signature", "API-Signature must be 64 lower-case hex digits.")
+	if n := len(r.Signature); n != hmacHex && n != ed25519Hex || !lowerHex(r.Signature) {
+		return unauthorized("API-Signature", "API-Signature must be %d lower-case hex digits, %d for an Ed25519 key.",
+			hmacHex, ed25519Hex)
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ const redacted = "[redacted]"
 // NewSecret wraps a private key.
 func NewSecret(text string) Secret { return Secret{&text} }
 
+// Empty reports whether there is no private key: the key has another scheme.
+func (s Secret) Empty() bool { return s.Reveal() == "" }
+
 // Reveal returns the private key's text, for the one answer that shows a new key, the log's
 // record, the snapshot and the HMAC states.
 func (s Secret) Reveal() string {

@@ -162,7 +162,7 @@ func TestLegacyScheme(t *testing.T) {
 		for _, on := range []bool{true, false} {
 			s := newSigner(Options{Legacy: on})
 			r := &Request{
-				Method: "POST", PublicKey: []byte(row[1]), FullURL: []byte(row[2]), Body: []byte(row[3]),
+				Method: "GET", PublicKey: []byte(row[1]), FullURL: []byte(row[2]), Body: []byte(row[3]),
 				Signature: []byte(row[4]),
 			}
 			if _, reject := s.v.Verify(t0, r); (reject == nil) != on {
@@ -180,9 +180,11 @@ func TestLegacyScheme(t *testing.T) {
 				_, reject := s.v.Verify(t0, r)
 				wantReject(t, reject, refuse.Unauthorized, "API-Signature")
 			}
-			r.Body, r.Method = []byte(row[3]), "DELETE"
-			_, reject := s.v.Verify(t0, r)
-			wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
+			for _, r.Method = range []string{"DELETE", "POST", "PATCH", "PUT"} {
+				r.Body = []byte(row[3])
+				_, reject := s.v.Verify(t0, r)
+				wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
+			}
 		}
 	}
 	s := newSigner(Options{Legacy: true})

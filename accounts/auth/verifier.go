@@ -2,8 +2,6 @@ package auth
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"iter"
 	"math"
@@ -65,8 +63,8 @@ type Verifier struct {
 func NewVerifier(keys *Keys, opts Options) *Verifier {
 	v := &Verifier{
 		keys: keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
-		unknown: &Key{mac: newMACStates(alphanumerics)},
-		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
+		unknown: &Key{mac: newMACStates(alphanumerics), rec: KeyRecord{Ed25519: unknownEd25519()}},
+		scratch: sync.Pool{New: func() any { return newScratch() }},
 	}
 	if opts.Used == nil {
 		return v
@@ -103,11 +101,13 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	}
 	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
-	mac := m.mac(key.mac, m.canonical(r), nil, nil)
-	equal := subtle.ConstantTimeCompare(mac, r.Signature) == 1
+	equal := v.matches(key, m, r)
 	v.scratch.Put(m)
 	if !equal || !known {
 		return Principal{}, badSignature()
+	}
+	if reject := key.checkAge(r); reject != nil {
+		return Principal{}, reject
 	}
 	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
 		return Principal{}, reject
@@ -116,6 +116,15 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 		return Principal{}, reject
 	}
 	return key.admit(nowNs, r)
+}
+
+// checkAge refuses a timestamp from before an Ed25519 key was created. The same public key may have
+// been created and deleted before; the nonces of that key are forgotten.
+func (k *Key) checkAge(r *Request) *refuse.Refusal {
+	if created := k.rec.CreatedNs / msNs; k.rec.Ed25519 != nil && parseDigits(r.Timestamp) < created {
+		return unauthorized("API-Timestamp", "API-Timestamp is from before the API key was created, at %d.", created)
+	}
+	return nil
 }
 
 // storeNonce stores a nonce for a later process. A read whose nonce cannot be stored is still

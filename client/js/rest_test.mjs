@@ -20,6 +20,22 @@ function candles(dates, now) {
 const minutes = (from, n) => Array.from({ length: n }, (_, i) => from + i * 60000);
 const t0 = Date.UTC(2026, 0, 1);
 
+// The vectors of docs/contract/signing.md.
+test('sign covers the documented text with HMAC and with Ed25519', async () => {
+  const pem = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n';
+  for (const [secret, get, post] of [
+    ['privKEY456', '7c72f27d874d374164db11a4998dd423cdae47c857517918e62f06eb69370f37', '1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e'],
+    [pem, '8e29a52d8f7aa321c61e61a7b0dc3c3fe7c5653a21ff59c7b5c2bb22b4568aa19d042af1998d9ee9e94ff925a137a187f9a1a4ddbc1c814dc37fee85daebd801',
+      '677edfb52f1122f56714b9ab1f692687ae23b29fe5e995344ab01b63f3d918166b982762339870b927e846b2db53b4ff8142765a4ecbb88f8f22212bc682f400'],
+  ]) {
+    const x = new TickHive({ apiKey: 'pub', secret });
+    const signature = async (...request) => (await x.sign(...request))['API-Signature'];
+    assert.equal(await signature('GET', '/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T', '', '1767225600000', 'n-1'), get);
+    assert.equal(await signature('POST', '/api/launchpad/spawn', '{"name":"My Token","symbol":"ALPHA"}', '1767225600000', 'n-2'), post);
+  }
+  await assert.rejects(new TickHive({ apiKey: 'pub', secret: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----' }).sign('GET', '/'));
+});
+
 test('fetchOHLCV without since answers the newest candles, oldest first', async () => {
   const x = new TickHive();
   const all = minutes(t0, 12000), now = all.at(-1) + 30500;

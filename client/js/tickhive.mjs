@@ -115,11 +115,15 @@ export class TickHive {
 
   async sign(method, target, body = '', timestamp = String(Date.now()), nonce = hex(crypto.getRandomValues(new Uint8Array(16)))) {
     const digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
-    const key = await crypto.subtle.importKey('raw', utf8(this.secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    // A secret in PEM (PKCS #8) is an Ed25519 key.
+    const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)/.exec(this.secret);
+    const algorithm = pem ? { name: 'Ed25519' } : { name: 'HMAC', hash: 'SHA-256' };
+    const bytes = pem ? Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0)) : utf8(this.secret);
+    const key = await crypto.subtle.importKey(pem ? 'pkcs8' : 'raw', bytes, algorithm, false, ['sign']);
     const text = [timestamp, nonce, method, target, digest].join('\n');
     return {
       'API-PublicKey': this.apiKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
-      'API-Signature': hex(await crypto.subtle.sign('HMAC', key, utf8(text))),
+      'API-Signature': hex(await crypto.subtle.sign(algorithm.name, key, utf8(text))),
     };
   }
 

@@ -112,6 +112,7 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 		{"[[pairs]]\ncode = \"aa_bb\"\n", "is not of the form"},
 		{"[[pairs]]\ncode = \"AA_BB\"\nmaker_fee = \"1.5\"\n", "rate"},
 		{"[clock]\nstart = \"yesterday\"\n", "clock.start"},
+		{"[auth]\nlegacy = true\n", "set auth.public_url"},
 	} {
 		_, err := loadConfig(writeConfig(t, c.text), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -131,6 +131,10 @@ func (c *Config) validateEffect() error {
 			errors.New("clock.start: a real clock shows the machine's time; add --clock virtual or remove "+
 				"--clock-start"))
 	}
+	if c.Auth.Legacy && c.Auth.PublicURL == "" {
+		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
+			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
+	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))

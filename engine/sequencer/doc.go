@@ -15,7 +15,8 @@
 //  2. A command is journaled before it is applied. A batch that the journal refuses changes
 //     nothing.
 //  3. Every accepted batch is answered before Run returns or Step returns Stopped.
-//  4. Sinks receive events in sequence, each once, with the journal position of their command.
+//  4. The time that a sink publishes at is sealed: no command before it is folded later.
+//  5. Sinks receive events in sequence, each once, with the journal position of their command.
 //
 // Reading order: batch, gate, intake, journal, loop, group, sequence, fold, durable, time,
 // wal_journal, stats.

@@ -128,6 +128,7 @@ func (c *Committer) release() bool {
 			// The journal has stopped for good, so this group will never be durable. The core
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
+			l.folds.folded = g.pos
 			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 		} else {
 			c.foldGroup(&g)

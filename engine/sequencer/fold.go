@@ -12,6 +12,7 @@ type folds struct {
 	// sources that receive events immediately
 	observers []Observer
 	folded    uint64 // position of the last folded command
+	foldedNs  int64  // its time
 	dirty     bool   // events were folded since the last publication
 	quiet     bool   // no reader exists: publish only at the end of AdvanceQuietly
 	tally     tally
@@ -25,6 +26,9 @@ func (r *folds) fold(events []engine.Event) {
 		s.Fold(events, r.folded)
 	}
 	r.dirty = true
+	if len(events) > 0 {
+		r.foldedNs = events[0].TimeNs
+	}
 }
 
 // observe hands the events of the command that was just applied to every observer.
@@ -36,6 +40,17 @@ func (r *folds) observe(events []engine.Event) {
 
 // unpublished reports whether folded events are not visible to readers yet.
 func (r *folds) unpublished() bool { return r.dirty && !r.quiet }
+
+// sealed returns the time before which no command can be folded any more, at the time ns of the
+// clock: ns, unless commands up to pos are stamped that are not folded yet. What a sink publishes at
+// that time is final up to it, so that a candle which has ended by then is closed for good. The
+// loop stamps no later command before a time that it has published.
+func (r *folds) sealed(pos uint64, ns int64) int64 {
+	if r.folded < pos {
+		return r.foldedNs
+	}
+	return ns
+}
 
 // publish makes every sink publish at nowNs.
 func (r *folds) publish(nowNs int64) {

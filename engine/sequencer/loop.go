@@ -71,7 +71,7 @@ type Loop struct {
 	stop       chan struct{}
 	stopped    chan struct{}
 
-	lastNs         int64
+	lastNs         int64 // no later command has an earlier time: of the last command, or published since
 	pos            uint64
 	events         []engine.Event
 	refs           []*engine.Command

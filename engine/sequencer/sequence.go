@@ -102,7 +102,9 @@ func (l *Loop) applyBatch(b *Batch) {
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
-		l.folds.publish(max(l.clk.NowNs(), l.lastNs))
+		at := l.folds.sealed(l.pos, max(l.clk.NowNs(), l.lastNs))
+		l.lastNs = max(l.lastNs, at)
+		l.folds.publish(at)
 	}
 }
 

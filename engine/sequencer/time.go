@@ -37,7 +37,7 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 		l.folds.quiet = false
 		if quiet {
 			l.publish()
-			l.folds.publishDue(l.manual.NowNs())
+			l.publishDue(l.manual.NowNs())
 		}
 	}
 	if qerr := l.Query(move); qerr != nil {
@@ -62,7 +62,18 @@ func (l *Loop) runDue() bool {
 		}
 	}
 	acted := l.runSources(now)
-	return l.folds.publishDue(now) || acted
+	return l.publishDue(now) || acted
+}
+
+// publishDue publishes the changes that time alone made up to ns. It reports whether there were
+// any.
+func (l *Loop) publishDue(ns int64) bool {
+	ns = l.folds.sealed(l.pos, ns)
+	if !l.folds.publishDue(ns) {
+		return false
+	}
+	l.lastNs = max(l.lastNs, ns)
+	return true
 }
 
 // runSources runs every source action that is due at or before ns, in order of time, each
@@ -85,7 +96,7 @@ func (l *Loop) runSources(ns int64) (acted bool) {
 				return acted
 			}
 		} else if due > l.manual.NowNs() {
-			l.folds.publishDue(due)
+			l.publishDue(due)
 			l.manual.Set(due)
 		}
 		l.runSource(src, due)
@@ -126,7 +137,7 @@ func (l *Loop) advance(ns int64) error {
 	if l.sourceErr != nil {
 		return l.sourceErr
 	}
-	l.folds.publishDue(ns)
+	l.publishDue(ns)
 	l.manual.Set(ns)
 	return nil
 }
@@ -140,6 +151,9 @@ func (l *Loop) nextNs() int64 {
 	}
 	for _, s := range l.sources {
 		next = min(next, s.NextNs())
+	}
+	if l.folds.folded < l.pos {
+		return next // the sinks publish once the disk has what waits for it
 	}
 	return min(next, l.folds.nextNs())
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock tells the process's time. Implementations are safe for concurrent use.
+// Clock returns the process's time. Any goroutine may call it.
 type Clock interface {
 	// NowNs is the Unix time in nanoseconds.
 	NowNs() int64
@@ -13,7 +13,7 @@ type Clock interface {
 	Virtual() bool
 }
 
-// Real is the machine's time, MachineNs, as a Clock. The market of a program runs on a Steady.
+// Real is a Clock that shows MachineNs. The market uses a Steady instead.
 type Real struct{}
 
 // NowNs returns MachineNs.
@@ -38,7 +38,7 @@ func (m *Manual) NowNs() int64 { return m.ns.Load() }
 // Virtual returns true.
 func (m *Manual) Virtual() bool { return true }
 
-// Set moves the clock; the caller sees to it that it never goes back.
+// Set sets the clock. The caller must not set it back.
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
 
 // processStart is the wall clock at the start of the process.

@@ -11,37 +11,38 @@ const (
 	// It covers a leap second and the first correction of a time service after a start; a wall
 	// clock that is further ahead is more likely wrong than late.
 	FollowedStep = 5 * time.Second
-	// slowdown is the part of its speed that a Steady loses while it is ahead of the wall clock:
-	// one half. The exchange and its clients agree again after twice the step.
+	// slowdown divides the speed of a Steady while it is ahead of the wall clock. At half speed, it agrees with
+	// the wall clock again after twice the length of the step.
 	slowdown = 2
-	// stepTolerance is the difference between two clocks that is not a step yet.
+	// stepTolerance is the largest difference between two clocks that does not count as a step.
 	stepTolerance = int64(time.Millisecond)
-	// The readings of a judgement: it ends with the first in which both clocks were read within
-	// closeReading, because a thread may lose its processor between two clocks.
+	// Limits of a judgement. It reads both clocks up to readings times, until the two reads are within
+	// closeReading: a thread may lose its processor between them.
 	readings     = 8
 	closeReading = int64(50 * time.Microsecond)
 )
 
-// Steady is the machine's clock without the steps of its wall clock: it advances with the time
-// since the machine started, suspensions included, from the wall clock at its creation. It
-// follows a forward step of the wall clock of at most FollowedStep. A larger one it holds: it
-// goes on without it until Accept, or until the wall clock has come back. After a step back it
-// runs at half its speed until the wall clock has caught up. It never goes back.
+// Steady is the machine's clock without the steps of its wall clock. It starts at the wall clock and advances
+// with the time since the machine started, suspensions included. It follows a forward step of the wall clock of
+// at most FollowedStep. It ignores a larger step until Accept, or until the wall clock is set back. After a
+// backward step it runs at half its speed until the wall clock has caught up. It never goes back.
 //
-// The fast path compares the wall clock with the steady one and finds their difference unchanged.
-// Only a changed difference is judged, with CLOCK_BOOTTIME, which tells a suspension from a step.
+// Usually the difference between the wall clock and the steady clock is unchanged, and a reading needs
+// nothing else. If the difference has changed, CLOCK_BOOTTIME shows whether the machine was suspended
+// or the wall clock was set.
 type Steady struct {
 	src  Source
 	base atomic.Pointer[timeBase]
-	mu   sync.Mutex // one judgement at a time
+	mu   sync.Mutex // held while the clock is judged
 }
 
-// timeBase is one judgement: the way from the steady clock to this one. Immutable.
+// timeBase is the result of a judgement: how to compute this clock's time from the steady clock. Immutable.
 type timeBase struct {
 	suspendedNs int64 // CLOCK_BOOTTIME - steady clock
 	offsetNs    int64 // this clock - CLOCK_BOOTTIME, before the slowdown
 	wallNs      int64 // wall clock - steady clock
-	// From slowFrom of the steady clock on, this clock is to lose slowNs; 0: it runs at full speed.
+	// From slowFrom of the steady clock on, this clock runs at half its speed until it has lost slowNs; 0: it
+	// runs at full speed.
 	slowFrom, slowNs int64
 }
 
@@ -80,8 +81,8 @@ func (c *Steady) NowNs() int64 {
 // Virtual returns false.
 func (c *Steady) Virtual() bool { return false }
 
-// Ahead returns how far the wall clock is ahead of this one: more than FollowedStep while this
-// clock holds a step, negative while it runs slower.
+// Ahead returns how far the wall clock is ahead of this one: more than FollowedStep while this clock ignores a
+// step, negative while it runs slower.
 func (c *Steady) Ahead() time.Duration {
 	c.NowNs()
 	wall, monotonic := c.src.Read()
@@ -92,17 +93,18 @@ func (c *Steady) Ahead() time.Duration {
 	return time.Duration(d)
 }
 
-// Accept sets the clock to the wall clock if that is ahead, however far.
+// Accept sets this clock to the wall clock if the wall clock is ahead, however far.
 func (c *Steady) Accept() { c.judge(true) }
 
-// judge makes a new base after the wall clock has left the old one, and returns it with the
-// reading of the steady clock that it is for. With accept it follows every forward step.
+// judge makes a new base after the difference to the wall clock has changed. It returns the base and the
+// reading of the steady clock to which it belongs. With accept it follows every forward step.
 func (c *Steady) judge(accept bool) (b *timeBase, monotonicNs int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, r := c.base.Load(), c.read()
 	if d := r.wallNs - r.monotonicNs - old.wallNs; !accept && d <= stepTolerance && d >= -stepTolerance {
-		return old, r.monotonicNs // another goroutine was first, or the clocks were read far apart
+		// another goroutine has judged already, or the clocks could not be read close together
+		return old, r.monotonicNs
 	}
 	b = &timeBase{suspendedNs: old.suspendedNs, wallNs: r.wallNs - r.monotonicNs}
 	if d := r.bootNs - r.monotonicNs - old.suspendedNs; d > stepTolerance {
@@ -110,7 +112,7 @@ func (c *Steady) judge(accept bool) (b *timeBase, monotonicNs int64) {
 	}
 	now := old.at(r.monotonicNs) + b.suspendedNs - old.suspendedNs
 	switch ahead := r.wallNs - now; {
-	case ahead > int64(FollowedStep) && !accept: // held
+	case ahead > int64(FollowedStep) && !accept: // ignore the step
 	case ahead > 0:
 		now = r.wallNs
 	default:
@@ -121,7 +123,7 @@ func (c *Steady) judge(accept bool) (b *timeBase, monotonicNs int64) {
 	return b, r.monotonicNs
 }
 
-// reading is one look at all clocks of a machine.
+// reading holds one reading of all clocks of a machine.
 type reading struct{ wallNs, monotonicNs, bootNs int64 }
 
 // read reads the clocks as close together as it can.

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// stale is the age of a book or a trade above which a poller takes the market for dead.
+// stale is the age of a book or a trade above which a listing site considers the market dead.
 const stale = 15 * time.Minute
 
-// book holds what checkBook found.
+// book holds the results of checkBook.
 type book struct {
 	levels    [2]int // bids, asks
 	best      [2]*big.Rat
@@ -85,7 +85,7 @@ func level(v any) (price *big.Rat, err error) {
 	return price, nil
 }
 
-// checkDepth checks that depth bounds the levels, half of it for each side.
+// checkDepth checks that the parameter depth limits the levels, half of it for each side.
 func (r *run) checkDepth(name, path string, full book) {
 	const depth = 10
 	v := r.get(name+" with depth 10", path+"depth=10")

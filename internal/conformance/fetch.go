@@ -14,10 +14,10 @@ import (
 	"tickhive/internal/clock"
 )
 
-// maxBody bounds an answer, before and after decompression.
+// maxBody limits the bytes of an answer, before and after decompression.
 const maxBody = 64 << 20
 
-// slow is the response time above which a poller that asks once a minute for each pair suffers.
+// slow is the response time above which a poller that sends a request a minute for each pair has a problem.
 const slow = time.Second
 
 // answer is the response to a request.
@@ -65,8 +65,8 @@ func readAll(from io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// get fetches a document and checks what holds for every route: status, media type, JSON, gzip
-// and response time. It returns nil when there is nothing to check further.
+// get requests a document and checks what must hold on every route: status, media type, JSON, gzip and response
+// time. It returns nil when the document cannot be checked further.
 func (r *run) get(name, path string) any {
 	a, err := r.fetch(path)
 	reachable := r.report.check(name+": answers", a.url, Error)

@@ -2,7 +2,7 @@ package conformance
 
 import "fmt"
 
-// Severity says what a result means for a listing.
+// Severity is the importance of a result for a listing.
 type Severity string
 
 // The severities.
@@ -30,7 +30,7 @@ type Report struct {
 	Warnings int      `json:"warnings"` // failed checks of severity warning
 }
 
-// check is one property of a route while its answers are read. The first failure is the evidence.
+// check collects the failures of one property of a route. The first failure is its evidence.
 type check struct {
 	report *Report
 	result Result

@@ -22,18 +22,18 @@ const (
 type Options struct {
 	// Target is the prefix of the routes: Target + "/pairs" or Target + "/summary" must answer.
 	Target string
-	// Standard is CoinGecko or CoinMarketCap. Empty: those whose first route answers.
+	// Standard is CoinGecko or CoinMarketCap. Empty: every standard whose first route answers.
 	Standard string
-	// Pairs bounds the number of pairs whose books and trades are checked, those of the largest base
-	// volume first. 0: all.
+	// Pairs limits the number of pairs whose books and trades are checked; pairs with the largest base volume
+	// come first. 0: all.
 	Pairs int
 	// Timeout bounds each request. 0: 10 s.
 	Timeout time.Duration
-	// Now returns the time that answers are compared with. Nil: the machine's.
+	// Now returns the time with which answers are compared. Nil: the machine's clock.
 	Now func() time.Time
 }
 
-// run is the state of a check of one standard.
+// run holds the state of the check of one standard.
 type run struct {
 	Options
 	ctx    context.Context
@@ -102,7 +102,7 @@ func (o Options) detect(ctx context.Context) (standards []string) {
 	return standards
 }
 
-// first returns the first Options.Pairs of them.
+// first returns at most Options.Pairs of the pairs, from the first on.
 func (r *run) first(pairs []string) []string {
 	if r.Pairs > 0 && len(pairs) > r.Pairs {
 		return pairs[:r.Pairs]

@@ -10,7 +10,7 @@ type tradeForm struct {
 	quoteVolume, time string
 }
 
-// trades sums up the trades of an answer.
+// trades holds the sums over the trades of an answer.
 type trades struct {
 	count  int
 	oldest time.Time
@@ -101,8 +101,8 @@ func (c *tradeChecks) done(t *trades) {
 	c.order.done("newest first")
 }
 
-// compare checks that the volume of the last 24 h agrees with the sum of the trades, where the
-// trades reach back that far.
+// compare checks that the volume of the last 24 h agrees with the sum of the trades, if the trades reach back
+// that far.
 func (r *run) compare(name, url string, t *trades, ticker *big.Rat) {
 	c := r.report.check(name+": agrees with the ticker's volume", url, Error)
 	const allowed = 20 // per mille: the market moves between two requests

@@ -91,7 +91,7 @@ func of(o object, name string) *big.Rat {
 	return d
 }
 
-// shown returns a value for an evidence.
+// shown returns a value as text for a Result's evidence.
 func shown(v any) string {
 	if v == nil {
 		return "missing"
@@ -103,7 +103,7 @@ func shown(v any) string {
 	return string(b)
 }
 
-// agree reports whether two values differ by at most a share of the larger one, in per mille.
+// agree reports whether two values differ by at most perMille thousandths of the larger one.
 func agree(a, b *big.Rat, perMille int64) bool {
 	diff := new(big.Rat).Sub(a, b)
 	larger := a

@@ -18,7 +18,7 @@ type clockFile struct {
 	mu   sync.Mutex
 	fsys vfs.FS
 	name string
-	f    vfs.File // nil: the next time replaces the file, which has no checksum
+	f    vfs.File // nil: an old file without a checksum, which the next write replaces
 	ns   int64
 	err  error // error of a failed sync: what the disk holds is unknown
 }

@@ -38,7 +38,10 @@ type Options struct {
 	Files    uint64 // file descriptors that the process may have; 0: unknown
 
 	// Dir is the data directory; empty: nothing outlives the process.
-	Dir     string
+	Dir string
+	// AcceptDataLoss lets a start go on without records that logs are known to have had.
+	AcceptDataLoss bool
+
 	Journal JournalOptions
 	Clock   ClockOptions
 
@@ -99,7 +102,7 @@ type PublicOptions struct {
 	Rate RateOptions
 
 	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures cover
+	PublicURL string // scheme and host that legacy signatures cover; Legacy needs it
 }
 
 // RateOptions limits the requests of one client.
@@ -169,6 +172,9 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
+	if o.Public.Legacy && o.Public.PublicURL == "" {
+		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
+	}
 	ask("accounts", o.Accounts.Validate())
 	ask("referral", o.Referral.Validate())
 	ask("launchpad", o.Launchpad.Validate())

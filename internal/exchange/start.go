@@ -91,7 +91,7 @@ func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances.
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
-		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,
+		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Driver: r.o.Machine.Driver,
 	}
 	if r.journal != nil {

@@ -7,15 +7,15 @@ import (
 	"tickhive/internal/step"
 )
 
-// watchEvery is the time between two looks at the stores and the clock.
+// watchEvery is the time between two checks of the stores and the clock.
 const watchEvery = 200 * time.Millisecond
 
-// watch reports incidents of a running exchange: a store that accepts no changes, a machine clock
-// that was set. It has a goroutine or a driver.
+// watch reports incidents of a running exchange: a store that accepts no changes, or a machine clock that was
+// set. A goroutine or a driver runs it.
 type watch struct {
 	x       *Running
 	failing bool   // a store accepts no changes
-	clock   string // what the clock does instead of following the machine's: holdsClock, slowsClock, or empty
+	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -35,7 +35,7 @@ func (x *Running) keepWatch() {
 	go x.watch.run()
 }
 
-// run steps every watchEvery until end.
+// run calls Step every watchEvery until end.
 func (w *watch) run() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -47,7 +47,7 @@ func (w *watch) run() {
 	}
 }
 
-// Step looks at the stores and the clock. It stops after end was called.
+// Step checks the stores and the clock. It returns Stopped after end was called.
 func (w *watch) Step() step.Progress {
 	select {
 	case <-w.done:
@@ -83,8 +83,8 @@ func (w *watch) checkStores() {
 	w.failing = err != nil
 }
 
-// checkClock reports an incident when the exchange's clock no longer follows the machine's, or
-// follows it again. Steps of at most clock.FollowedStep are none.
+// checkClock reports an incident when the exchange's clock stops following the machine's clock, and when it
+// follows again. A step of at most clock.FollowedStep is no incident.
 func (w *watch) checkClock() {
 	x := w.x
 	c, ok := x.clock.(*clock.Steady)
@@ -98,7 +98,7 @@ func (w *watch) checkClock() {
 	case ahead < -clock.FollowedStep:
 		does = slowsClock
 	case ahead < 0 && w.clock == slowsClock:
-		return // the rest of a step that is reported
+		return // this is the rest of a step that was reported already
 	}
 	switch {
 	case does == w.clock:

@@ -117,8 +117,8 @@ func (c *cut) pieces(n *memNode, size int) (all []piece) {
 	return all
 }
 
-// piece writes into b what the disk holds of a piece after the cut: the written content if fresh, otherwise the
-// content that b has, changed by the aimed faults.
+// piece computes what the disk holds of one piece after the cut, and writes it into b, which has the older content.
+// If fresh, that is the written content, otherwise the older one. The aimed faults may change it.
 func (c *cut) piece(b []byte, n *memNode, p piece, fresh bool) {
 	on := b[p.lo:p.hi]
 	written := slices.Clone(on)

@@ -15,12 +15,12 @@ type FS interface {
 	Open(name string) (File, error)
 	// OpenRW opens an existing file for reading and writing.
 	OpenRW(name string) (File, error)
-	// Rename gives a file a new name, replacing what had it.
+	// Rename gives a file a new name. It replaces the file that had that name.
 	Rename(from, to string) error
 	// Remove deletes a file.
 	Remove(name string) error
-	// List is the names (without directory) of the files in dir, sorted. A directory
-	// that does not exist is fs.ErrNotExist.
+	// List returns the names (without the directory) of the files in dir, sorted. For a directory that does not
+	// exist it returns fs.ErrNotExist.
 	List(dir string) ([]string, error)
 	// MkdirAll makes dir and its parents, 0700.
 	MkdirAll(dir string) error

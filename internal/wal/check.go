@@ -25,7 +25,7 @@ type Checked struct {
 // damage. decode gets the body of each snapshot after its checksum was verified. Check changes nothing. It
 // returns an error only when a file cannot be read, or as a *VersionError.
 func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) ([]Checked, error) {
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
 		return nil, err
 	}
 	// list snapshots first: a running process writes a snapshot only after its log
@@ -34,29 +34,36 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 		return nil, err
 	}
 	slices.Reverse(seqs)
-	chain, err := loadChain(fsys, dir, opts)
-	var missing *CorruptError
-	if errors.As(err, &missing) {
-		return []Checked{{File: missing.File, Err: missing}}, nil
-	}
+	segs, err := loadSegments(fsys, dir, &opts)
 	if err != nil {
 		return nil, err
 	}
+	end := endOf(segs, &opts)
 	var files []Checked
-	for at := 0; at < len(chain); {
-		checked, err := checkFrom(fsys, chain[at:])
+	for at := 0; at < len(segs); {
+		checked, err := checkFrom(fsys, segs[at:], end.must)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, checked...)
 		at += len(checked)
 	}
+	for i := range files {
+		if off := segs[i].slots.damaged; off != 0 && files[i].Err == nil {
+			files[i].Err = &CorruptError{
+				File: segs[i].path, Offset: off, Reason: "one of the two slots that say where the log ends is damaged",
+			}
+		}
+	}
+	if n := len(files); n > 0 && end.damage != nil && files[n-1].Err == nil {
+		files[n-1].Err = end.damage
+	}
 	last, whole := uint64(0), true
 	for _, f := range files {
 		last, whole = f.Last, whole && f.Err == nil
 	}
 	for _, seq := range seqs {
-		f, err := checkSnapshot(fsys, dir, opts, seq, decode)
+		f, err := checkSnapshot(fsys, dir, &opts, segs, seq, decode)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a running process has replaced it by a newer one
 		}
@@ -73,14 +80,14 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 }
 
 // checkFrom reads segments up to the first damaged one, and returns those that it has read.
-func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
-	r, err := newReader(fsys, chain, 0, math.MaxUint64)
+func checkFrom(fsys vfs.FS, segs []segment, must uint64) ([]Checked, error) {
+	r, err := newReader(fsys, segs, 0, math.MaxUint64, must)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	files := make([]Checked, len(chain))
-	for i, seg := range chain {
+	files := make([]Checked, len(segs))
+	for i, seg := range segs {
 		files[i] = Checked{File: seg.path, First: seg.first, Last: max(seg.first, 1) - 1}
 	}
 	for {
@@ -94,8 +101,8 @@ func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
 			return files, nil
 		case errors.As(err, &damaged):
 			at := r.i
-			if at+1 < len(chain) && damaged.File == chain[at+1].path {
-				at++ // the end of the file's header
+			if at+1 < len(segs) && damaged.File == segs[at+1].path {
+				at++ // its header
 			}
 			files[at].Err = damaged
 			return files[:at+1], nil
@@ -106,10 +113,12 @@ func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
 }
 
 // checkSnapshot reads one snapshot.
-func checkSnapshot(fsys vfs.FS, dir string, opts Options, seq uint64, decode func(io.Reader) error) (Checked, error) {
+func checkSnapshot(
+	fsys vfs.FS, dir string, opts *Options, segs []segment, seq uint64, decode func(io.Reader) error,
+) (Checked, error) {
 	f := Checked{File: path.Join(dir, SnapshotName(seq)), Last: seq}
 	load := func(_ SnapshotMeta, r io.Reader) error { return decode(r) }
-	_, err := loadSnapshotFile(fsys, f.File, seq, opts, load, false)
+	_, err := loadSnapshotFile(fsys, f.File, seq, opts, onChain(fsys, segs, f.File, load), false)
 	var version *VersionError
 	if errors.As(err, &version) || errors.Is(err, fs.ErrNotExist) {
 		return f, err

@@ -51,11 +51,7 @@ func deletesOwnKey(c *edge.Ctx) bool {
 
 // fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
 func (d *Service) fullURL(h *fasthttp.RequestHeader) []byte {
-	url := []byte(d.opt.PublicURL)
-	if len(url) == 0 {
-		url = append(append(url, "http://"...), h.Host()...)
-	}
-	return append(url, h.RequestURI()...)
+	return append([]byte(d.opt.PublicURL), h.RequestURI()...)
 }
 
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws

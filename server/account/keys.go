@@ -1,6 +1,8 @@
 package account
 
 import (
+	"encoding/base64"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
@@ -71,6 +73,8 @@ func keyForm(byDefault auth.KeyRequest) *body.Form[auth.KeyRequest] {
 		}).As(edge.Field{Default: false}),
 		body.Flag("canManageKeys", func(k *auth.KeyRequest, v bool) { k.CanManageKeys = v }).
 			As(edge.Field{Default: byDefault.CanManageKeys}),
+		body.Value("ed25519PublicKey", edge.KindText, ed25519Key, func(k *auth.KeyRequest, v []byte) { k.Ed25519 = v }).
+			As(edge.Field{Nullable: true}),
 		body.Value("ipWhitelist", edge.KindArray, addresses,
 			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
 			As(edge.Field{Range: []int64{0, accounts.MaxWhitelist}, Element: &edge.Field{}}),
@@ -89,6 +93,18 @@ func dateTime(r *body.Reader) (ns int64, given bool) {
 		r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
 	}
 	return ns, true
+}
+
+func ed25519Key(r *body.Reader) (key []byte, given bool) {
+	if r.Null() {
+		return nil, false
+	}
+	// The empty text is not taken for a missing member: the client expects no private key.
+	key, ok := auth.ParseEd25519(string(r.Text(maxAddressText)))
+	if !ok {
+		r.Bad("must be the base64 of the 32 bytes of an Ed25519 public key.")
+	}
+	return key, true
 }
 
 func addresses(r *body.Reader) (list []string, given bool) {
@@ -119,7 +135,8 @@ func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 	})
 }
 
-// createKey creates a key and sends it with its private key, which no other answer shows.
+// createKey creates a key and sends it. No other answer shows the private key. There is none when the
+// client has the private key of an Ed25519 key.
 func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
 	if err := form.Decode(c.PostBody(), &cmd.Key); err != nil {
 		return err
@@ -129,7 +146,9 @@ func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd a
 		return err
 	}
 	b := appendKeyMembers([]byte{'{'}, &res.Key)
-	b = encode.AppendString(append(b, `,"privateKey":`...), res.Secret.Reveal())
+	if !res.Secret.Empty() {
+		b = encode.AppendString(append(b, `,"privateKey":`...), res.Secret.Reveal())
+	}
 	c.Private(append(b, '}'))
 	return nil
 }
@@ -156,6 +175,12 @@ func appendKeyMembers(b []byte, k *accounts.APIKeyView) []byte {
 		b = append(b, "null"...)
 	} else {
 		b = encode.AppendString(b, k.CreatedBy)
+	}
+	b = append(b, `,"ed25519PublicKey":`...)
+	if k.Ed25519 == nil {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendString(b, base64.StdEncoding.EncodeToString(k.Ed25519))
 	}
 	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte {
 		return encode.AppendString(b, *s)

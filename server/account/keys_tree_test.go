@@ -1,6 +1,8 @@
 package account_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"testing"
 
 	"tickhive/server/servertest"
@@ -88,4 +90,41 @@ func TestKeysEndWithTheKeyThatMadeThem(t *testing.T) {
 	if len(left) != 1 || left[0]["publicKey"] != a.Public || left[0]["createdBy"] != nil {
 		t.Errorf("left: %v", left)
 	}
+}
+
+func TestEd25519KeysSignForTheirUser(t *testing.T) {
+	h, a, b := servertest.NewTradedExchange(t)
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := base64.StdEncoding.EncodeToString(public)
+	made := servertest.ParseObject(t, a.OK("POST", "/api/apikeys",
+		`{"name":"ed","canTrade":true,"ed25519PublicKey":"`+text+`"}`).Body)
+	if _, shown := made["privateKey"]; shown || made["ed25519PublicKey"] != text {
+		t.Errorf("the answer: %v", made)
+	}
+	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), Ed25519: private}
+	k.OK("GET", "/api/wallets/balances", "")
+	k.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`)
+	if got := a.Balance("USDT"); got != "989.98 10.02" {
+		t.Errorf("after the order: %s", got)
+	}
+	for body, field := range map[string]string{
+		`{"name":"x","ed25519PublicKey":""}`:                                             "ed25519PublicKey",
+		`{"name":"x","ed25519PublicKey":5}`:                                              "ed25519PublicKey",
+		`{"name":"x","ed25519PublicKey":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`: "ed25519PublicKey",
+	} {
+		h.CheckRefusal(body, a.Call("POST", "/api/apikeys", body), 400, "INVALID_PARAM", field)
+	}
+	again := `{"name":"x","ed25519PublicKey":"` + text + `"}`
+	h.CheckRefusal("in use", b.Call("POST", "/api/apikeys", again), 409, "CONFLICT", "ed25519PublicKey")
+	captured := k.Sign("GET", "/api/apikeys", "")
+	a.OK("DELETE", "/api/apikeys/"+k.Public, "")
+	h.CheckRefusal("a deleted key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
+	h.Clock.Set(h.Clock.NowNs() + 1_000_000)
+	next := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", again).Body)
+	captured["API-PublicKey"] = []string{next["publicKey"].(string)}
+	h.CheckRefusal("a request for the key before", h.Send(h.Public, "GET", "/api/apikeys", "", captured), 401,
+		"UNAUTHORIZED", "API-Timestamp")
 }

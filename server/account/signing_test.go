@@ -194,7 +194,9 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 	h, a, _ := servertest.NewTradedExchange(t)
 	h.CheckRefusal("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
-	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy = true })
+	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) {
+		o.Public.Legacy, o.Public.PublicURL = true, "http://test"
+	})
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
 			t.Fatal(got.Body)
@@ -202,11 +204,9 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 	const body = "{\"side\": \"buy\",\n \"currencyPairCode\":\"BTC_USDT\", \"amount\":1, \"price\": 10}"
 	const tight = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
-	if got := legacy(a, "POST", "http://test", "/api/orders", body, tight); got.Status != 200 {
-		t.Error(got.Body)
-	}
-	if got := legacy(a, "POST", "http://test", "/api/orders", body, body); got.Status != 200 {
-		t.Error(got.Body)
+	for _, signed := range []string{tight, body} {
+		h.CheckRefusal("POST", legacy(a, "POST", "http://test", "/api/orders", body, signed), 401,
+			"UNAUTHORIZED", "API-Timestamp")
 	}
 	h.CheckRefusal("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401,
 		"UNAUTHORIZED", "API-Signature")

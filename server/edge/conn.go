@@ -28,7 +28,7 @@ type ConnLimits struct {
 	Total      int
 	PerAddress int // IPv6 by /64
 	PerNetwork int // by /24 and /48; loopback is exempt
-	// Exempt addresses have no limit but Total, and their connections are not closed for others.
+	// Connections from Exempt addresses have no limit but Total, and are not closed to make room for others.
 	Exempt []netip.Prefix
 }
 
@@ -44,8 +44,10 @@ type ConnTable struct {
 	open    int
 	evicted uint64
 
-	unserved list.List // of *CountedConn, in the order of their accepts; some were served since
-	victims  []victim  // the connections that waited longest at the last look, the longest last
+	// connections without a complete request, as *CountedConn in the order of their accepts; some may have had
+	// one since
+	unserved list.List
+	victims  []victim // the connections that had waited longest when they were last sorted, longest last
 	nextLook time.Time
 }
 
@@ -57,8 +59,8 @@ func NewConnTable(limits ConnLimits) *ConnTable {
 	}
 }
 
-// enter counts a connection and wraps it, or returns the answer that refuses it. A full table
-// closes its least useful connection first.
+// enter counts a connection and wraps it, or returns the answer that refuses it. When the table is full, it
+// first closes the least useful connection.
 func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal []byte) {
 	exempt := contains(t.limits.Exempt, ip)
 	t.mu.Lock()
@@ -76,7 +78,7 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 		}
 		t.evicted++
 		t.mu.Unlock()
-		_ = v.Close() // its requests fail either way
+		_ = v.Close() // the requests of that connection fail in any case
 		t.mu.Lock()
 	}
 	t.open++
@@ -92,13 +94,14 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 
 func reached(n, limit int) bool { return limit > 0 && n >= limit }
 
-// untrack removes a connection from those that part touches; it counts until uncount.
+// untrack removes a connection from the ones that setShutdownDeadlines changes. The connection counts until
+// uncount.
 func (t *ConnTable) untrack(c *CountedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
 	if c.place != nil {
-		t.unserved.Remove(c.place) // without effect on one that the list has lost
+		t.unserved.Remove(c.place) // no effect when the list no longer has the connection
 	}
 }
 
@@ -123,7 +126,7 @@ func (t *ConnTable) setShutdownDeadlines() {
 	defer t.mu.Unlock()
 	until := time.Now().Add(shutdownReadTime)
 	for c := range t.conns {
-		_ = c.Conn.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
+		_ = c.Conn.SetReadDeadline(until) // the error does not matter: a closed connection has no reader
 	}
 }
 
@@ -154,7 +157,9 @@ var (
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
-		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\n" +
+		"X-Content-Type-Options: nosniff\r\nCross-Origin-Opener-Policy: same-origin\r\n" +
+		"Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: " +
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
@@ -165,9 +170,9 @@ type CountedConn struct {
 	table  *ConnTable
 	ip     netip.Addr
 	exempt bool
-	place  *list.Element // in table.unserved; table.mu guards it
+	place  *list.Element // its element in table.unserved; guarded by table.mu
 	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn_full.go
-	served bool          // a request was complete; owner: the connection's goroutine
+	served bool          // a request has been complete; owner: the connection's goroutine
 	linger atomic.Bool
 	closed atomic.Bool
 }

@@ -11,15 +11,15 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of an answer that is written in pieces (docs/contract/limits.md#http): without them a few
-// hundred clients that hardly read would hold a gigabyte of the kernel's memory for hours.
+// Limits of answers that are written in pieces (docs/contract/limits.md#http). Without them, a few hundred
+// clients that hardly read could hold a gigabyte of kernel memory for hours.
 const (
-	maxPieceAnswers = 2         // of one address at a time
-	minPieceRate    = 64 << 10  // bytes a second that the client must read
-	sendBufferBytes = 256 << 10 // of the kernel's memory for what is sent and not read
+	maxPieceAnswers = 2         // answers in progress per address
+	minPieceRate    = 64 << 10  // bytes a second that a client must read
+	sendBufferBytes = 256 << 10 // bytes that the kernel holds for a client because they are sent but not read
 )
 
-// pieceTable counts the answers in pieces that are under way, per address. Any goroutine may use it.
+// pieceTable counts the answers in progress that are written in pieces, per address. Any goroutine may use it.
 type pieceTable struct {
 	exempt []netip.Prefix
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ func newPieceTable(exempt []netip.Prefix) *pieceTable {
 	return &pieceTable{exempt: exempt, count: make(map[netip.Addr]int)}
 }
 
-// enter counts an answer to ip. It returns false when the address has its share already.
+// enter counts an answer to ip. ok is false when the address has as many answers in progress as it may.
 func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
 	if contains(t.exempt, ip) {
 		return func() {}, true
@@ -49,8 +49,8 @@ func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
 	}, true
 }
 
-// SendPieces makes r the body of the answer, of size bytes or -1. The client must read
-// minPieceRate on the average of each write timeout.
+// SendPieces makes r the body of the answer; size is its length or -1. Within each write timeout the client
+// must read at minPieceRate on average.
 func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 	leave, ok := c.edge.pieces.enter(c.ClientAddr())
 	if !ok {
@@ -66,22 +66,23 @@ func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 	return nil
 }
 
-// boundSendBuffer limits what the kernel holds for the client. Linux doubles the value, for its
-// own overhead.
+// boundSendBuffer limits the bytes that the kernel holds for the client. Linux doubles the value that is set,
+// for its own overhead.
 func (c *CountedConn) boundSendBuffer() {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBufferBytes / 2) // of a closed socket: the write fails as well
+		// an error means that the socket is closed, and then the write fails too
+		_ = tcp.SetWriteBuffer(sendBufferBytes / 2)
 	}
 }
 
-// pieceReader is a body of pieces. It extends the write deadline by a window when the client has
-// taken the quota of the last window.
+// pieceReader is the body of an answer in pieces. When the client has read the quota of the current window, it
+// extends the write deadline by another window.
 type pieceReader struct {
 	r      io.Reader
 	conn   net.Conn
 	window time.Duration
-	quota  int // bytes of a window
-	left   int // bytes until the next window begins
+	quota  int // bytes that the client must read in a window
+	left   int // bytes to read until the next window begins
 	leave  func()
 }
 

@@ -191,9 +191,9 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	return v.Cache(marketdata.DocAggTrades100, d)
 }
 
-// The forms of answers with trades, which their tags tell apart.
+// The forms of answers with trades. The form is an input of an answer's ETag.
 const (
-	splitTrades = iota + 1 // historical_trades: by the taker's side
+	splitTrades = iota + 1 // historical_trades: one list for each side of the taker
 	capTape                // CoinMarketCap's: one list
 )
 

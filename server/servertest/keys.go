@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ type Keys struct {
 	Exchange        *Exchange
 	ID              string
 	Public, Private string
+	Ed25519         ed25519.PrivateKey // in place of Private
 }
 
 // Call signs and sends a request and returns the answer.
@@ -43,7 +45,7 @@ func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
 	nonce := "n-" + strconv.FormatInt(k.Exchange.nonce.Add(1), 10)
 	h := http.Header{
 		"API-PublicKey": {k.Public}, "API-Timestamp": {ts}, "API-Nonce": {nonce},
-		"API-Signature": {Signature(k.Private, ts, nonce, method, target, body)},
+		"API-Signature": {k.Signature(ts, nonce, method, target, body)},
 	}
 	if body != "" {
 		h["Content-Type"] = []string{"application/json"}
@@ -54,13 +56,25 @@ func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
 	return h
 }
 
-// Signature returns the signature of a request. It is a second implementation, so that the tests
+// Signature returns the key's signature of a request.
+func (k *Keys) Signature(ts, nonce, method, target, body string) string {
+	if k.Ed25519 == nil {
+		return Signature(k.Private, ts, nonce, method, target, body)
+	}
+	return hex.EncodeToString(ed25519.Sign(k.Ed25519, []byte(signedText(ts, nonce, method, target, body))))
+}
+
+// Signature returns the HMAC signature of a request. It is a second implementation, so that the tests
 // do not check the program against itself.
 func Signature(private, ts, nonce, method, target, body string) string {
-	sum := sha256.Sum256([]byte(body))
 	mac := hmac.New(sha256.New, []byte(private))
-	_, _ = mac.Write([]byte(ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])))
+	_, _ = mac.Write([]byte(signedText(ts, nonce, method, target, body)))
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func signedText(ts, nonce, method, target, body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])
 }
 
 // OK signs and sends a request that must succeed.
@@ -105,7 +119,7 @@ func (h *Exchange) User(body string) *Keys {
 	u := h.MustInternal("POST", "/users", "{"+body+"}")
 	id := u["id"].(string)
 	k := h.MustInternal("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
-	return &Keys{h, id, k["publicKey"].(string), k["privateKey"].(string)}
+	return &Keys{Exchange: h, ID: id, Public: k["publicKey"].(string), Private: k["privateKey"].(string)}
 }
 
 // Deposit credits an amount to a user.

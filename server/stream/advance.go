@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"time"
-
 	"tickhive/engine"
 	"tickhive/marketdata"
 )
@@ -50,10 +48,9 @@ func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
 // open candle when it changed. A candle also ends when no trade occurs.
 func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 	series := &v.Candles[s.key.interval]
-	nowSec := h.opts.Clock.NowNs() / int64(time.Second)
 	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
 		c := series.At(i)
-		closed := i < series.Len()-1 || nowSec >= s.key.interval.Next(c.Start)
+		closed := i < series.Len()-1 || h.board.closed(s.key.interval, &c)
 		if c == s.candle && closed == s.closed {
 			continue
 		}
@@ -161,8 +158,12 @@ func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
 }
 
 // openStream creates a stream that starts at the currently published view.
-func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Root) *stream {
-	now := h.opts.machineMs()
+func (h *Hub) openStream(key streamKey) *stream {
+	root, now := h.board.load(), h.opts.machineMs()
+	var v *marketdata.View
+	if key.paired() {
+		v = root.View(key.pair)
+	}
 	s := &stream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:
@@ -175,7 +176,7 @@ func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Roo
 		s.seq = uint64(v.TradesSeq)
 		if n := v.Candles[key.interval].Len(); n > 0 {
 			s.candle = v.Candles[key.interval].At(n - 1)
-			s.closed = h.opts.Clock.NowNs()/int64(time.Second) >= key.interval.Next(s.candle.Start)
+			s.closed = h.board.closed(key.interval, &s.candle)
 		}
 	case chStatus:
 		s.seq = root.SeqSum

@@ -64,6 +64,7 @@ type Hub struct {
 	tickNs    int64  // machine time of the next tick
 	ended     bool
 
+	board       boardReader
 	writers     *writers
 	conns       map[*conn]struct{}
 	streams     map[streamKey]*stream
@@ -92,12 +93,16 @@ func NewHub(o Options) *Hub {
 		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
 		unconflated: make(map[streamKey]*stream),
 	}
+	h.board.Board = o.Board
 	h.private.hub, h.tickNs = h, o.MachineNs()+int64(tickEvery)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
 	return h
 }
+
+// SetEpoch replaces the epoch of a hub that does not run yet.
+func SetEpoch(h *Hub, epoch string) { h.opts.Epoch = epoch }
 
 // Fold implements sequencer.Sink: only private streams use events, public streams use views.
 func (h *Hub) Fold(events []engine.Event, _ uint64) {
@@ -166,10 +171,27 @@ func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run
 // drained notifies the hub that the backlog of c fell below lowMarkBytes and has room for snapshots.
 func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
+// boardReader reads roots for the hub.
+type boardReader struct {
+	*marketdata.Board
+	sealedNs int64 // the last root holds everything up to this time
+}
+
+func (b *boardReader) load() *marketdata.Root {
+	b.sealedNs = b.SealedNs()
+	return b.Load()
+}
+
+// closed reports whether no trade after the last root can belong to a candle. The hub's clock does
+// not tell: a trade that was stamped before the end may still be on its way to the board.
+func (b *boardReader) closed(i marketdata.Interval, c *marketdata.Candle) bool {
+	return b.sealedNs/int64(time.Second) >= i.Next(c.Start)
+}
+
 // advanceUnconflated sends the changes since the last publication on streams without an interval: trades, and
 // books with interval 0.
 func (h *Hub) advanceUnconflated() {
-	root := h.opts.Board.Load()
+	root := h.board.load()
 	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
@@ -180,7 +202,7 @@ func (h *Hub) advanceUnconflated() {
 func (h *Hub) tick() {
 	h.ticks++
 	slow := h.ticks%ticksPerSecond == 0
-	root := h.opts.Board.Load()
+	root := h.board.load()
 	for key, s := range h.streams {
 		if key.every == 1000 || key.channel == chStatus {
 			if !slow {

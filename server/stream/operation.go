@@ -91,7 +91,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 		o.refuse("", refuse.InvalidParam, "The channel "+o.req.channel+" needs pairs.")
 		return
 	}
-	root := o.hub.opts.Board.Load()
+	root := o.hub.board.load()
 	for _, pair := range o.req.pairs {
 		if o.conn.hub.detached { // the connection was closed, because it did not read the answers for earlier pairs
 			return
@@ -161,10 +161,10 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	}
 	s := o.hub.streams[key]
 	if s == nil {
-		s = o.hub.openStream(key, v, o.hub.opts.Board.Load())
+		s = o.hub.openStream(key)
 	} else if len(s.subs) == 0 && !key.private() {
 		// without subscribers the stream is not current, so it is opened again
-		s = o.hub.openStream(key, v, o.hub.opts.Board.Load())
+		s = o.hub.openStream(key)
 	} else if len(s.subs) == 0 {
 		s.lastMs = o.hub.opts.machineMs() // no subscriber was waiting for a heartbeat
 	}

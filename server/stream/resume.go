@@ -110,7 +110,7 @@ func appendLevelDiff(dst, old, now []marketdata.Level, better func(a, b marketda
 // not live yet, so it does not receive an update that it already has.
 func (h *Hub) advanceToResume(sub *subscription) {
 	if sub.hasFromSeq && sub.fromSeq > sub.stream.seq {
-		h.advance(sub.stream, h.opts.Board.Load())
+		h.advance(sub.stream, h.board.load())
 		h.deliver()
 	}
 }

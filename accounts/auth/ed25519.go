@@ -1,0 +1,88 @@
+package auth
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"math/big"
+	"slices"
+)
+
+// The lengths of signatures in hex digits, by which Verify chooses the scheme.
+const (
+	hmacHex    = 64
+	ed25519Hex = 2 * ed25519.SignatureSize
+)
+
+// edwards is the curve of Ed25519: -x^2 + y^2 = 1 + d x^2 y^2 over the integers modulo p.
+var edwards = func() (c struct{ p, d *big.Int }) {
+	c.p = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	c.d = new(big.Int).ModInverse(big.NewInt(121666), c.p)
+	c.d.Mul(c.d, big.NewInt(-121665)).Mod(c.d, c.p)
+	return c
+}()
+
+// smallOrder holds the y coordinates, in hex as a key has them, of the points whose order divides
+// 8. With one of them as a public key anybody can make signatures for some messages.
+var smallOrder = []string{
+	"0100000000000000000000000000000000000000000000000000000000000000",
+	"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	"0000000000000000000000000000000000000000000000000000000000000000",
+	"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+	"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+}
+
+// unknownEd25519 returns a public key that serves requests of unknown keys.
+func unknownEd25519() ed25519.PublicKey {
+	return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+}
+
+// ParseEd25519 parses the base64 of a public key. It refuses texts that are no point of the curve in
+// its one encoding, and the points of small order.
+func ParseEd25519(text string) (key []byte, ok bool) {
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) != ed25519.PublicKeySize || len(text) != base64.StdEncoding.EncodedLen(len(raw)) {
+		return nil, false
+	}
+	return raw, soundPoint(raw)
+}
+
+// soundPoint reports whether a public key is a point of the curve, in canonical form and not of
+// small order. It serves creation alone, so it may be slow.
+func soundPoint(key []byte) bool {
+	raw := slices.Clone(key)
+	raw[31] &= 0x7f // the sign of x
+	if slices.Contains(smallOrder, hex.EncodeToString(raw)) {
+		return false
+	}
+	slices.Reverse(raw)
+	y := new(big.Int).SetBytes(raw)
+	if y.Cmp(edwards.p) >= 0 {
+		return false
+	}
+	y.Mul(y, y)
+	u := new(big.Int).Sub(y, big.NewInt(1))
+	v := new(big.Int).Mul(edwards.d, y)
+	v.Add(v, big.NewInt(1)).ModInverse(v, edwards.p)
+	return u.Mul(u, v).Mod(u, edwards.p).ModSqrt(u, edwards.p) != nil // x^2 = (y^2-1) / (dy^2+1)
+}
+
+// matches reports whether the request's signature is by the key. A key of one scheme never matches
+// a signature of the other. The cost depends on the signature's length alone: the unknown key replaces
+// a key without a part for the scheme.
+func (v *Verifier) matches(key *Key, m *macScratch, r *Request) bool {
+	if len(r.Signature) == hmacHex {
+		states := key.mac
+		if states == nil {
+			states = v.unknown.mac
+		}
+		return m.equal(states, r.Signature, m.canonical(r), nil, nil) && key.mac != nil
+	}
+	public := ed25519.PublicKey(key.rec.Ed25519)
+	if public == nil {
+		public = v.unknown.rec.Ed25519
+	}
+	var signature [ed25519.SignatureSize]byte
+	_, err := hex.Decode(signature[:], r.Signature)
+	return err == nil && ed25519.Verify(public, m.canonical(r), signature[:]) && key.rec.Ed25519 != nil
+}

@@ -1,0 +1,111 @@
+package sequencer_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/engine/enginetest"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/step"
+)
+
+// sealer is a sink that fails when a command is folded whose time was published before. It asks to
+// publish once a second, as the market data do at the ends of candles.
+type sealer struct {
+	t              *testing.T
+	clk            *steppedClock
+	sealedNs       int64
+	folded, behind int // commands; publications behind the clock
+}
+
+func (s *sealer) Fold(events []engine.Event, _ uint64) {
+	s.folded++
+	if at := events[0].TimeNs; at < s.sealedNs {
+		s.t.Fatalf("command %d is %d ns before a time that was published", s.folded, s.sealedNs-at)
+	}
+}
+
+func (s *sealer) Publish(nowNs int64) {
+	if nowNs < s.sealedNs {
+		s.t.Fatalf("the time of publications went back by %d ns", s.sealedNs-nowNs)
+	}
+	if s.sealedNs = nowNs; nowNs < s.clk.NowNs() {
+		s.behind++
+	}
+}
+
+func (s *sealer) NextNs() int64 { return (s.sealedNs/int64(time.Second) + 1) * int64(time.Second) }
+
+// No command is folded whose time is before a publication: not when it waits for a slow disk while
+// time passes, not in a long batch, not from a source that is late, and not when the clock goes
+// back. Once nothing waits, a publication is at the time of the clock.
+func TestAPublishedTimeIsSealed(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, slow := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(seed, 1))
+		clk, j := &steppedClock{}, &stuckJournal{wake: make(chan struct{}, 1)}
+		clk.ns.Store(enginetest.DayNs)
+		s, src := &sealer{t: t, clk: clk}, &metronome{due: enginetest.DayNs + int64(300*time.Millisecond)}
+		o := sequencer.LoopOptions{
+			Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s},
+			Sources: []sequencer.Source{src}, StartNs: enginetest.DayNs,
+		}
+		if slow {
+			o.Journal = j
+		}
+		l := sequencer.NewLoop(o)
+		steppers := []step.Stepper{l, l.Committer()}
+		offered := 0
+		offer := func(cmds ...engine.Command) {
+			if err := l.Offer(&sequencer.Batch{Commands: cmds}); err == nil {
+				offered += len(cmds)
+			}
+		}
+		offer(addPairCommand())
+		for range 20_000 {
+			switch r.IntN(8) {
+			case 0, 1:
+				steppers[r.IntN(2)].Step()
+			case 2:
+				clk.ns.Add(r.Int64N(int64(400 * time.Millisecond)))
+			case 3:
+				if r.IntN(3) == 0 {
+					clk.ns.Add(-r.Int64N(int64(600 * time.Millisecond)))
+				}
+			case 4:
+				offer(limitOrder(engine.Side(r.IntN(2)), 100, 1))
+			case 5:
+				if r.IntN(20) == 0 {
+					batch := make([]engine.Command, r.IntN(600))
+					for i := range batch {
+						batch[i] = limitOrder(engine.Side(r.IntN(2)), 100, 1)
+					}
+					offer(batch...)
+				}
+			default:
+				j.mu.Lock()
+				j.durable += uint64(r.Int64N(int64(j.pos - j.durable + 1)))
+				j.mu.Unlock()
+			}
+		}
+		j.durable = j.pos
+		for range 100 {
+			l.Step()
+			l.Committer().Step()
+			j.durable = j.pos
+		}
+		if slow == (s.behind == 0) || s.folded < offered || offered < 5000 {
+			t.Errorf("slow disk %t: %d of %d commands folded, %d publications behind the clock", slow, s.folded,
+				offered, s.behind)
+		}
+		src.due = step.Never
+		clk.ns.Add(int64(time.Minute))
+		l.Step()
+		if s.sealedNs != clk.NowNs() {
+			t.Errorf("slow disk %t: an idle loop published at %d ns before its clock", slow, clk.NowNs()-s.sealedNs)
+		}
+	}
+}
