@@ -311,6 +311,10 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
+// MayLose makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
+// journal's last commands may be missing.
+func (d *Dir) MayLose() error { return d.change(func(m *Meta) { m.Boot, m.Synced = "", false }) }
+
 // AddIncident stores an incident. Without a directory it remembers it.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }
 

@@ -58,6 +58,9 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
+	// Ready reports whether no recovery needs the snapshot at older any more, which the next one replaces.
+	// Step takes none before. nil: always.
+	Ready func(older uint64) bool
 	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
 	Taken  func()
 	Failed func(error)
@@ -84,7 +87,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 		o.Clock = clock.Real{}
 	}
 	o.Market.Yields = true
-	k := &Keeper{o: o}
+	k := &Keeper{o: o, older: o.Covered}
 	k.covered.Store(o.Covered)
 	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
 	k.takenNs.Store(o.Clock.NowNs())
@@ -125,6 +128,9 @@ type pendingSnapshot struct {
 // the follower, or writes the snapshot. It reports the outcome of a snapshot to Taken or Failed. Any goroutine
 // may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
+	if !k.ready() {
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}
+	}
 	p, taken, err := k.step()
 	switch {
 	case err != nil && k.o.Failed != nil:
@@ -133,6 +139,14 @@ func (k *Keeper) Step() step.Progress {
 		k.o.Taken()
 	}
 	return p
+}
+
+// ready reports whether a snapshot is under way, is not due, or may be taken.
+func (k *Keeper) ready() bool {
+	k.mu.Lock()
+	under, older := k.pending != nil, k.older
+	k.mu.Unlock()
+	return under || k.o.Ready == nil || !k.Due() || k.o.Ready(older)
 }
 
 func (k *Keeper) step() (p step.Progress, taken bool, err error) {
