@@ -38,8 +38,7 @@ func (s *serveCmd) Run(p *program) error {
 
 // serve opens, starts, runs and stops the exchange.
 func serve(p *program, o exchange.Options, signals processSignals) error {
-	r := reloads{log: o.Log}
-	defer r.follow(signals)()
+	defer newReloads(&o).follow(signals)()
 	s, x, err := p.start(o, signals.stop)
 	if x == nil {
 		return err

@@ -19,6 +19,10 @@ func (r *restored) logOptions(name string, o wal.Options) (wal.Options, error) {
 	o, err := r.data.LogOptions(name, o)
 	o.AcceptLoss = r.o.AcceptDataLoss
 	o.Lost = func(l wal.Loss) error { return r.acceptLoss(name, l) }
+	o.MissingSnapshot = func(seq uint64) {
+		r.reportRecovery("the newest snapshot of the log %s, of record %d, is missing; the start replays more of it",
+			name, seq)
+	}
 	return o, err
 }
 

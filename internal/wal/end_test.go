@@ -334,3 +334,34 @@ func TestASlotReplacesItsWholeSector(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot whose file is gone is reported once; one that was set aside is not missing.
+func TestAMissingSnapshotIsReported(t *testing.T) {
+	fsys := vfs.NewMem()
+	reported := []uint64{}
+	opts := Options{PreallocBytes: -1, MissingSnapshot: func(seq uint64) { reported = append(reported, seq) }}
+	l := mustOpen(t, fsys, opts)
+	for range 4 {
+		appendN(t, l, 1)
+		must(t, l.Sync())
+	}
+	for _, seq := range []uint64{2, 4} {
+		must(t, l.WriteSnapshot(SnapshotMeta{Seq: seq}, func(io.Writer) error { return nil }))
+	}
+	must(t, l.Close())
+	newest := path.Join(testDir, SnapshotName(4))
+	aside := fsys.Kill()
+	must(t, aside.Rename(newest, newest+damagedExt))
+	must(t, mustOpen(t, aside, opts).Close())
+	must(t, mustOpen(t, fsys, opts).Close())
+	if len(reported) > 0 {
+		t.Fatalf("%v is there", reported)
+	}
+	fsys.Lose(newest)
+	for range 2 {
+		must(t, mustOpen(t, fsys, opts).Close())
+	}
+	if len(reported) != 1 || reported[0] != 4 {
+		t.Errorf("reported %v", reported)
+	}
+}

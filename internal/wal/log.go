@@ -82,7 +82,6 @@ type OpenInfo struct {
 	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
 	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
 	Lost     uint64 // last record that the log once reached and that is cut, 0: none is missing
-	Snapshot uint64 // newest snapshot that was ever written, 0 for none
 	TornTail int64  // bytes cut
 	TornFile string // path and
 	TornAt   int64  // offset of the cut

@@ -80,7 +80,7 @@ func (l *opening) run() (err error) {
 		return err
 	}
 	l.end = endOf(l.segs, &l.opts)
-	l.Log.end.gen, l.Log.end.snapshot, l.info.Snapshot = l.end.gen, l.end.snapshot, l.end.snapshot
+	l.Log.end.gen = l.end.gen
 	if err := l.read(); err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ type Options struct {
 	// Lost receives a loss before Open cuts it off. It makes the loss known durably: afterwards the
 	// log has no trace of it. An error refuses the start. nil: no receiver.
 	Lost func(Loss) error
+	// MissingSnapshot receives the record of the newest snapshot that was written, if its file is gone. The
+	// log may still reach back far enough. nil: no receiver.
+	MissingSnapshot func(seq uint64)
 	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
 	// without an error. nil: no receiver.
 	Ended func(Position)

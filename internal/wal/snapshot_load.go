@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
+	"slices"
+	"strings"
 
 	"tickhive/internal/vfs"
 )
@@ -98,6 +100,9 @@ func (l *opening) readSnapshots() error {
 	if err != nil {
 		return err
 	}
+	if err := l.missSnapshot(seqs); err != nil {
+		return err
+	}
 	for _, seq := range seqs {
 		name := path.Join(l.dir, SnapshotName(seq))
 		meta, err := loadSnapshotFile(l.fsys, name, seq, &l.opts, nil, true)
@@ -120,6 +125,25 @@ func (l *opening) readSnapshots() error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// missSnapshot reports the newest snapshot that was written, unless its file is there or was set aside, and
+// notes the newest one that is there.
+func (l *opening) missSnapshot(seqs []uint64) error {
+	names, err := l.fsys.List(l.dir)
+	if err != nil {
+		return fmt.Errorf("wal: list %s: %w", l.dir, err)
+	}
+	was := SnapshotName(l.end.snapshot)
+	there := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, was) })
+	if l.end.snapshot != 0 && !there && l.opts.MissingSnapshot != nil {
+		l.opts.MissingSnapshot(l.end.snapshot)
+	}
+	l.Log.end.snapshot = 0
+	if len(seqs) > 0 {
+		l.Log.end.snapshot = seqs[0]
 	}
 	return nil
 }
