@@ -145,7 +145,28 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	}
 }
 
-// end renames damaged snapshots, so that they do not count as retained ones.
+// finish carries out what is left of the commands that the journal ends in the middle of, before
+// anything sees the market.
+func (r *replay) finish() error {
+	pairs := r.market.Core.AppendUnfinished(nil)
+	if len(pairs) == 0 {
+		return nil
+	}
+	err := r.market.Finish(func(cmd *engine.Command) error {
+		_, err := r.writer.Append([]*engine.Command{cmd})
+		return err
+	})
+	if err == nil {
+		err = r.writer.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("the journal ends in the middle of a command, and the rest cannot be written: "+
+			"free some space and start again: %w", err)
+	}
+	return nil
+}
+
+// end sets damaged snapshots aside, so that they are not counted as retained ones.
 func (r *replay) end() error {
 	r.covered = r.found.Meta.Seq
 	return r.found.SetAside(r.dir.FS, r.dir.Dir)

@@ -151,6 +151,9 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if err := market.replayTo(ctx, r.journal.log.LastSeq()); err != nil {
 		return r.logPoison(err)
 	}
+	if err := market.finish(); err != nil {
+		return err
+	}
 	if err := market.end(); err != nil {
 		return err
 	}

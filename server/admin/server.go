@@ -206,9 +206,9 @@ func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("interna
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
 
-// query runs fn on the loop's goroutine, which may read core and history.
-func (s *Server) query(fn func()) *refuse.Refusal {
-	if err := s.opt.Exchange.Query(fn); err != nil {
+// queryPair runs fn on the goroutine that may read core and history, when the pair has no unfinished command.
+func (s *Server) queryPair(p engine.PairID, fn func()) *refuse.Refusal {
+	if err := s.opt.Exchange.QueryPair(p, fn); err != nil {
 		return entry.NotApplied(err)
 	}
 	return nil

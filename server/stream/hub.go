@@ -111,6 +111,13 @@ func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	}
 }
 
+// Hold implements sequencer.Holder.
+func (h *Hub) Hold(pairs []engine.PairID) {
+	if h.opts.Private != nil {
+		h.opts.Private.Hold(pairs)
+	}
+}
+
 // Publish implements sequencer.Sink: it wakes the hub and never waits.
 func (h *Hub) Publish(int64) {
 	if h.opts.Private != nil {
