@@ -91,7 +91,7 @@ func Open(o Options) (*Dir, error) {
 	if !d.Stored() {
 		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
 		var err error
-		d.meta.Epoch, err = d.newEpoch()
+		d.meta.Epoch, err = newEpoch(d.random)
 		return d, err
 	}
 	if err := d.fsys.MkdirAll(d.path); err != nil {
@@ -175,7 +175,7 @@ func (d *Dir) begin(o Options) error {
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
 	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot && !d.meta.Synced {
-		if d.meta.Epoch, err = d.newEpoch(); err != nil {
+		if d.meta.Epoch, err = newEpoch(d.random); err != nil {
 			return err
 		}
 	}

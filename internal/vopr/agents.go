@@ -23,7 +23,8 @@ func (w clients) setUp() {
 			Worker struct{ AgentNftID json.Number }
 		}
 		symbol := w.symbol()
-		w.must("POST", internal+"/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), &got)
+		w.must("POST", internal+"/launchpad/tokens",
+			fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), &got)
 		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol}
 		var pool poolAnswer
 		w.must("POST", internal+"/launchpad/tokens/"+t.NFT+"/liquidity",

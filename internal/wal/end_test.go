@@ -330,7 +330,8 @@ func TestASlotReplacesItsWholeSector(t *testing.T) {
 		appendN(t, l, 1)
 		last := l.LastSeq()
 		if again, loss, damage := e.start(disk.Kill(), opts); again != last || loss != nil || damage != nil {
-			t.Errorf("slot %d was garbage after a power cut, then a kill: %d of %d, %+v, %v", i, again, last, loss, damage)
+			t.Errorf("slot %d was garbage after a power cut, then a kill: %d of %d, %+v, %v", i, again, last, loss,
+				damage)
 		}
 	}
 }
