@@ -19,16 +19,24 @@ type TotalView struct {
 	Free, Held, Fees, Deposited, Withdrawn fixed.I192
 }
 
+// view returns a balance without the money that is not durable yet.
 func (b *balances) view(u *user, currency uint32) BalanceView {
+	return b.viewWithout(u, currency, b.arriving[balanceKey{u.n, currency}])
+}
+
+// viewWithout returns a balance without some of its money. The answer to a record, which waits until the record
+// is durable, leaves nothing out.
+func (b *balances) viewWithout(u *user, currency uint32, hidden fixed.I192) BalanceView {
 	out := BalanceView{CurrencyCode: b.currencies[currency]}
 	if r := u.find(currency); r != nil {
 		// The rounding of a fee may have used some 10^-18 of a reservation, so show the smaller amount.
-		pending := r.pending
+		free, pending := r.free.Sub(hidden), r.pending
 		if !u.profile.Unlimited {
-			pending = least(pending, positive(r.free))
+			free = positive(free)
+			pending = least(pending, free)
 		}
-		out.Free, out.Held = r.free.Sub(pending), r.held.Add(pending)
-		out.Total = r.total()
+		out.Free, out.Held = free.Sub(pending), r.held.Add(pending)
+		out.Total = free.Add(r.held)
 	}
 	return out
 }
@@ -69,6 +77,12 @@ func (v *View) Totals() []TotalView {
 	defer v.s.mu.RUnlock()
 	out := make([]TotalView, 0, len(v.s.balances.totals))
 	for i, t := range v.s.balances.totals {
+		for _, k := range v.s.balances.arrived {
+			if k.currency == uint32(i) {
+				hidden := v.s.balances.arriving[k]
+				t.free, t.deposited = t.free.Sub(hidden), t.deposited.Sub(hidden)
+			}
+		}
 		out = append(out, TotalView{
 			CurrencyCode: v.s.balances.currencies[i], Free: t.free.Sub(t.pending), Held: t.held.Add(t.pending),
 			Fees: t.fees, Deposited: t.deposited, Withdrawn: t.withdrawn,

@@ -19,6 +19,12 @@ type balances struct {
 	totals     []totals              // by currency number
 	coming     map[balanceKey]coming // amounts that open orders and reservations may still bring
 
+	// arriving holds the money from outside whose records are not durable yet, by balance; nil: nothing is held
+	// back (no store runs). free contains it, because the fold must find the same balances as a recovery, which
+	// knows no syncs. No view shows it, and no order and no withdrawal may use it.
+	arriving map[balanceKey]fixed.I192
+	arrived  []balanceKey // its keys, in order
+
 	onBalance func(account uint32, currencyCode string) // nil: no listener
 }
 
@@ -29,7 +35,7 @@ func newBalances() *balances {
 // totals holds the sums of one currency over all accounts. Fees and withdrawals have no
 // limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
 // with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
-// each sum, and fixed.I192 has room for 2^64 terms.
+// each sum, and fixed.I192 has room for 2^64 terms (docs/internals/bounds.md#accounts).
 type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 
 // row is one balance. free and held depend on records and events alone. pending is the part
@@ -43,7 +49,9 @@ type row struct {
 
 // available returns the amount that a new order or withdrawal may use. The clamp is harmless:
 // callers compare the result with at most 2 x 10^20.
-func (r *row) available() fixed.I128 { return r.free.Sub(r.pending).Clamp() }
+func (b *balances) available(u *user, r *row) fixed.I128 {
+	return r.free.Sub(r.pending).Sub(b.arriving[balanceKey{u.n, r.currency}]).Clamp()
+}
 
 // total returns free + held.
 func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
@@ -124,9 +132,25 @@ func (b *balances) spendHeld(u *user, currency uint32, amount fixed.I128) {
 
 // deposit credits money that enters the exchange.
 func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
+	if b.arriving != nil {
+		k := balanceKey{u.n, currency}
+		if _, more := b.arriving[k]; !more {
+			b.arrived = append(b.arrived, k)
+		}
+		b.arriving[k] = b.arriving[k].Plus(amount)
+	}
 	b.credit(u, currency, amount.Wide())
 	t := &b.totals[currency]
 	t.deposited = t.deposited.Plus(amount)
+}
+
+// arrive lets the money count that the records so far have brought.
+func (b *balances) arrive(dir *directory) {
+	clear(b.arriving)
+	for _, k := range b.arrived {
+		b.changed(dir.mustFind(k.account), k.currency)
+	}
+	b.arrived = b.arrived[:0]
 }
 
 // sumUp fills the totals from the balances.

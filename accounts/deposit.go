@@ -43,7 +43,7 @@ func (s *State) applyDeposit(rec *Record, res *Result) {
 	}
 	n := s.balances.currency(rec.Currency)
 	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
-	res.Balance = s.balances.view(s.dir.mustFind(rec.User), n)
+	res.Balance = s.balances.viewWithout(s.dir.mustFind(rec.User), n, fixed.I192{})
 }
 
 func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
@@ -62,7 +62,7 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	var available fixed.I128
 	if n, known := s.balances.currencyNo[cmd.Currency]; known {
 		if r := u.find(n); r != nil {
-			available = r.available()
+			available = s.balances.available(u, r)
 		}
 	}
 	if available.Cmp(least) < 0 {
@@ -83,5 +83,5 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 		typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
 		rules: rec.Rules,
 	}, nil)
-	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
+	res.Balance, res.Commission = s.balances.viewWithout(u, n, fixed.I192{}), rec.Commission
 }

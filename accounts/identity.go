@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
+
+	"tickhive/internal/invite"
 )
 
 // All ids, addresses and codes of a user or link are functions of its number, so that runs are
@@ -46,57 +47,9 @@ func addressText(n uint32) string {
 	return "0x" + hex.EncodeToString(a[:])
 }
 
-// codeAlphabet leaves out I, O, 0 and 1, which readers confuse.
-const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+// codeLink is set for links: users and links share one space of codes.
+const codeLink = 1 << 39
 
-const (
-	codeLength = 8
-	codeLink   = 1 << 39 // set for links: users and links share one space of codes
-	halfMask   = 1<<20 - 1
-)
+func inviteCode(n uint32) string { return invite.Code(uint64(n)) }
 
-var codeKeys = [4]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
-
-// codeOf converts a number below 2^40 to an invite code. It is a Feistel permutation, so codes
-// are unique, look random and can be inverted (numberOf).
-func codeOf(v uint64) string {
-	l, r := v>>20, v&halfMask
-	for _, k := range codeKeys {
-		l, r = r, l^mix(r, k)
-	}
-	v = l<<20 | r
-	var b [codeLength]byte
-	for i := range b {
-		b[i] = codeAlphabet[v>>(5*(codeLength-1-i))&31]
-	}
-	return string(b[:])
-}
-
-// numberOf returns the number of which codeOf makes the code; ok is false for a text that is not
-// a code.
-func numberOf(code string) (v uint64, ok bool) {
-	if len(code) != codeLength {
-		return 0, false
-	}
-	for i := range codeLength {
-		d := strings.IndexByte(codeAlphabet, code[i])
-		if d < 0 {
-			return 0, false
-		}
-		v = v<<5 | uint64(d)
-	}
-	l, r := v>>20, v&halfMask
-	for i := len(codeKeys) - 1; i >= 0; i-- {
-		l, r = r^mix(l, codeKeys[i]), l
-	}
-	return l<<20 | r, true
-}
-
-func mix(half, key uint64) uint64 {
-	x := (half + key) * 0xff51afd7ed558ccd
-	return (x ^ x>>29) >> 11 & halfMask
-}
-
-func inviteCode(n uint32) string { return codeOf(uint64(n)) }
-
-func linkCode(m uint64) string { return codeOf(codeLink | m) }
+func linkCode(m uint64) string { return invite.Code(codeLink | m) }

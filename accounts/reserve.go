@@ -127,7 +127,7 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 		if p.Type == engine.StopMarket {
 			return Reservation{}, engine.InsufficientFunds // its cost is unknown until it triggers
 		}
-		available := positive(u.row(pair.quote).available())
+		available := positive(s.balances.available(u, u.row(pair.quote)))
 		r.Funded, r.SpendLimit = true, spendLimit(available, pair, p.Rates)
 		if r.SpendLimit.IsZero() {
 			return Reservation{}, engine.InsufficientFunds
@@ -187,7 +187,7 @@ func (h *holds) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if has.Plus(brings).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
-	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
+	if r := u.find(out); u.profile.Unlimited && r != nil && h.balances.available(u, r).Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	builtin := h.dir.mustFind(0)
@@ -231,7 +231,7 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 		return Reservation{}, engine.TooManyOrders
 	}
 	row, t := u.row(currency), &h.balances.totals[currency]
-	left := row.available()
+	left := h.balances.available(u, row)
 	if u.profile.Unlimited {
 		if left.Cmp(need.Sub(MaxMoney)) < 0 {
 			return Reservation{}, engine.TotalOutOfRange

@@ -141,8 +141,16 @@ func (s *State) NextNs() int64 { return 0 }
 // Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
 
-// Publish does nothing, because a View reads the State itself.
-func (s *State) Publish() {}
+// Publish lets the money of deposits and profits count. Only the store's goroutine may call it, when all records
+// applied so far are durable. A View reads the State itself, so everything else of a record is visible before.
+func (s *State) Publish() {
+	if len(s.balances.arrived) == 0 { // changed by this goroutine alone
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.balances.arrive(s.dir)
+}
 
 // LastNs returns the time of the last applied record.
 func (s *State) LastNs() int64 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tickhive/internal/durable"
+	"tickhive/internal/fixed"
 )
 
 // The parts of a running exchange use a State in this way:
@@ -96,6 +97,12 @@ func (r *Recovery) findAhead() error {
 			s.lastAhead = seq
 		}
 	})
+}
+
+// Begin starts the store. From then on money from outside counts once its record is durable.
+func (r *Recovery) Begin() (*Store, error) {
+	r.State().balances.arriving = map[balanceKey]fixed.I192{}
+	return r.Recovery.Begin()
 }
 
 // State returns the state after the records that were applied.

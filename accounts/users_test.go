@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tickhive/internal/invite"
 	"tickhive/internal/refuse"
 )
 
@@ -41,8 +42,8 @@ func TestInviteCodesAreUniqueAndTurnBack(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range uint64(50_000) {
 		for _, v := range []uint64{n, n | codeLink} {
-			c := codeOf(v)
-			if back, ok := numberOf(c); !ok || back != v || seen[c] || len(c) != 8 {
+			c := invite.Code(v)
+			if back, ok := invite.Number(c); !ok || back != v || seen[c] || len(c) != 8 {
 				t.Fatalf("code %s of %d: back %d, seen %v", c, v, back, seen[c])
 			}
 			if strings.ContainsAny(c, "IO01") {

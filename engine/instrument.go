@@ -19,7 +19,7 @@ const RateOne = 100_000_000
 const MaxBandUp = 1_000_000 * RateOne
 
 // MaxTotal bounds price x amount of one order, in product units: 2^96. Two billion
-// trades of the largest size still sum below 2^127.
+// trades of the largest size still sum below 2^127 (docs/internals/bounds.md#engine).
 var MaxTotal = fixed.U128{Hi: 1 << 32}
 
 // MaxSettled is the largest price x amount of an order that moves money: MaxTotal, or 10^20 whole units of the

@@ -25,7 +25,8 @@ func parseVote(name string) (VoteKind, bool) {
 	return 0, false
 }
 
-// Tally holds the sum of the weights for each choice, in hundredths.
+// Tally holds the sum of the weights for each choice, in hundredths. Its bound:
+// docs/internals/bounds.md#launchpad-and-hive.
 type Tally [votes]int64
 
 // quorum reports whether the sum of all weights, abstentions included, reaches cents.

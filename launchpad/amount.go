@@ -9,7 +9,8 @@ import (
 )
 
 // Amount is a non-negative number of units of 10^-18 of a currency, in 256 bits. 128 bits would be too few: a
-// supply of 10^30 tokens is 10^48 units. The zero value is 0.
+// supply of 10^30 tokens is 10^48 units. No sum of amounts passes 2^208
+// (docs/internals/bounds.md#launchpad-and-hive). The zero value is 0.
 type Amount struct{ w [4]uint64 } // least significant word first
 
 // One is one whole token, NATIVE or USBI.

@@ -12,6 +12,11 @@ type tick struct {
 	trades                 int64 // 0: no trade in this second yet
 }
 
+// full reports whether another trade could overflow the tick's sums: one of two int64 is below
+// 2^126. On a virtual clock a second has any number of trades. The candles and the window take any
+// sum.
+func (t *tick) full() bool { return t.quote.Hi>>63 != 0 }
+
 func (t *tick) add(sec, price, amount int64) {
 	quote := fixed.Mul64(uint64(price), uint64(amount))
 	if t.trades == 0 {

@@ -1,10 +1,13 @@
 package marketdata
 
 import (
+	"bytes"
+	"math"
 	"testing"
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 func TestCandlesOfAllIntervalsEqualANaiveFold(t *testing.T) {
@@ -119,5 +122,49 @@ func TestIntervalFloorAndNextFollowTheCalendar(t *testing.T) {
 	}
 	if _, ok := ParseInterval("Hour4"); ok {
 		t.Fatal("names of intervals are lower case")
+	}
+}
+
+// Trades of any sum within one second are folded: on a virtual clock a second has any number of
+// them. The state does not depend on the publications in between, and a candle's sum ends at the
+// largest number.
+func TestTradesOfAnySumInASecondAreFolded(t *testing.T) {
+	most := fixed.U128{Hi: math.MaxUint64, Lo: math.MaxUint64}
+	often, once := newRig(Options{}, 1), newRig(Options{}, 1)
+	often.publish()
+	once.publish()
+	for i := range engine.TradeID(40) {
+		for _, r := range []*rig{often, once} {
+			p := r.feed.pairs[0]
+			e := engine.Event{
+				Kind: engine.EventTrade, TimeNs: r.now, Trade: i + 1, Seq: p.seq + 1,
+				Price: math.MaxInt64, Amount: math.MaxInt64 - int64(i),
+			}
+			p.foldTrade(&e, &r.feed.opts)
+		}
+		often.feed.pairs[0].merge(&often.feed.opts)
+	}
+	once.feed.pairs[0].merge(&once.feed.opts)
+	if a, b := often.feed.AppendPairState(nil, 0), once.feed.AppendPairState(nil, 0); !bytes.Equal(a, b) {
+		t.Error("the state depends on the publications")
+	}
+	for i := range Interval(Intervals) {
+		c := once.feed.pairs[0].candles.series[i].view.open
+		volume := fixed.Mul64(40, math.MaxInt64).Sub(fixed.FromU64(39 * 40 / 2))
+		if c.QuoteVolume != most || c.Trades != 40 || c.Volume != volume {
+			t.Errorf("%s: %+v", i, c)
+		}
+	}
+	// The window's sum is exact again when they have left, and a snapshot restores it.
+	next := newRig(Options{}, 0)
+	if err := next.feed.DecodePairState(once.feed.AppendPairState(nil, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*Feed{once.feed, next.feed} {
+		w := &f.pairs[0].window
+		w.slide(floorSec(once.now) + secondsOfDay)
+		if w.volume != (fixed.U128{}) || w.quote != (fixed.U128{}) {
+			t.Errorf("%v and %v are left in an empty window", w.volume, w.quote)
+		}
 	}
 }

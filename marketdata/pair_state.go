@@ -79,7 +79,7 @@ func (p *pairState) noteTouch() {
 
 func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	sec := floorSec(e.TimeNs)
-	if p.tick.trades != 0 && p.tick.sec != sec {
+	if p.tick.trades != 0 && p.tick.sec != sec || p.tick.full() {
 		p.merge(opts)
 	}
 	p.tick.add(sec, e.Price, e.Amount)

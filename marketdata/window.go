@@ -73,7 +73,7 @@ func (w *window) add(t *tick) {
 	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.sec {
 		b := w.buckets.at(n - 1)
 		b.high, b.low, b.close = max(b.high, t.high), min(b.low, t.low), t.close
-		b.volume, b.quote = b.volume.Add(t.volume), b.quote.Add(t.quote)
+		b.volume, b.quote = b.volume.AddWrap(t.volume), b.quote.AddWrap(t.quote)
 	} else {
 		w.buckets.pushBack(bucket{t.sec, t.high, t.low, t.close, t.volume, t.quote})
 	}

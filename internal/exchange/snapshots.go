@@ -31,7 +31,8 @@ func (x *Running) keepSnapshots() {
 		Loop:   x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
-		Taken: x.checkpoint,
+		Events: func() uint64 { return x.loop.Stats().Events.Load() },
+		Began:  x.checkpoint,
 		Ready: func(older uint64) bool {
 			if older < x.accounts.store.RetainFrom() {
 				return true

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
@@ -75,5 +76,62 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	next.Stop()
 	if said := next.Log.Trouble(); len(said) > 0 {
 		t.Errorf("the next start said:\n%s", said)
+	}
+}
+
+// renames is a file system that calls fn after the first rename to a name with that end.
+type renames struct {
+	vfs.FS
+	end  string
+	once *sync.Once
+	fn   func()
+}
+
+func (r renames) Rename(from, to string) error {
+	err := r.FS.Rename(from, to)
+	if err == nil && strings.HasSuffix(to, r.end) {
+		r.once.Do(r.fn)
+	}
+	return err
+}
+
+// A start uses the market's newest snapshot even when the process ended right after it was written:
+// the accounts, which still need the events behind their own snapshot, take theirs before.
+func TestAStartUsesASnapshotThatWasJustWritten(t *testing.T) {
+	const limit = 10 * time.Second // of a program that takes the accounts' snapshot later
+	own, market, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	o := exchangetest.Options(t.TempDir())
+	o.Journal.SnapshotBytes = 4096
+	o.Machine.FS = renames{vfs.OS{}, ".snap", new(sync.Once), func() { close(own) }}
+	o.Journal.FS = renames{vfs.OS{}, ".snap", new(sync.Once), func() {
+		select {
+		case <-own:
+		case <-time.After(limit):
+		}
+		close(market)
+		<-release
+	}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	x := exchangetest.Start(t, o)
+	var b sequencer.Batch
+	for i := range int64(200) {
+		b.Commands = append(b.Commands, engine.Command{Kind: engine.Place, Price: 1_000_000 - i, Amount: 1000})
+	}
+	if err := x.Submit(&b); err != nil {
+		t.Fatal(err)
+	}
+	<-market
+	dir := x.Kill()
+	close(release)
+	x.Stop()
+
+	o.Dir, o.Machine.FS, o.Journal.FS = dir, nil, nil
+	next := exchangetest.Start(t, o)
+	defer next.Stop()
+	if n := next.Covered(); n < 200 {
+		t.Errorf("the start began with the snapshot of record %d", n)
+	}
+	if n := next.Core().OpenOrders(0); n != 200 {
+		t.Errorf("%d open orders", n)
 	}
 }

@@ -15,7 +15,7 @@ func Mul64(a, b uint64) U128 {
 }
 
 // Add returns a + b. It panics on a carry out of 128 bits: the limits of single terms keep every sum in the
-// program far below 2^128.
+// program far below 2^128 (docs/internals/bounds.md).
 func (a U128) Add(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, c := bits.Add64(a.Hi, b.Hi, c)

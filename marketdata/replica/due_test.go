@@ -101,3 +101,29 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 	pass(10 * every)
 	due(false, "nothing happened since")
 }
+
+// Commands of many events take little of the log and long to replay: a snapshot is due by the
+// events since the last one, too.
+func TestASnapshotIsDueByEvents(t *testing.T) {
+	x := open(t, vfs.NewMem(), 13)
+	defer x.stop()
+	x.trade(5)
+	events := uint64(0)
+	k := replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1 << 40,
+		Events: func() uint64 { return events },
+	})
+	for range 3 {
+		events += replica.SnapshotEvents - 1
+		if k.Due() {
+			t.Error("due by too few events")
+		}
+		if events++; !k.Due() {
+			t.Error("not due by events")
+		}
+		if err := k.Snapshot(); err != nil || k.Due() {
+			t.Errorf("due after a snapshot: %v", err)
+		}
+		x.trade(1)
+	}
+}

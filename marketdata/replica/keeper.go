@@ -18,6 +18,10 @@ const (
 	// DefaultSnapshotBytes is the number of log bytes after which a snapshot is taken: about a
 	// million commands of 46 bytes, one second of replay.
 	DefaultSnapshotBytes = 48 << 20
+	// SnapshotEvents is the number of events after which a snapshot is taken, whatever their
+	// commands take in the log: about a second and a half of replay. A command that sweeps a book
+	// makes a thousand events.
+	SnapshotEvents = 4_000_000
 	// TimedCommands is the smallest number of new commands for which time alone makes a snapshot due: their
 	// replay takes 0.1 s. A snapshot of a market of 35 MB costs 0.5 s.
 	TimedCommands = 100_000
@@ -65,6 +69,12 @@ type KeeperOptions struct {
 	// Ready reports whether no recovery needs the snapshot at older any more, which the next one replaces.
 	// Step takes none before. nil: always.
 	Ready func(older uint64) bool
+	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
+	Events func() uint64
+	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
+	// the market reflects that position by then: its own snapshot, taken now, lets a start use the
+	// market's as soon as that is written.
+	Began func()
 	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
 	Taken  func()
 	Failed func(error)
@@ -77,15 +87,19 @@ type Keeper struct {
 	mu      sync.Mutex       // held by the goroutine that uses a follower
 	pending *pendingSnapshot // the snapshot that Step has begun; guarded by mu
 	covered atomic.Uint64
-	older   uint64       // position of the older of the two retained snapshots; guarded by mu
-	bytes   atomic.Int64 // log bytes written when the newest snapshot was taken
-	takenNs atomic.Int64 // time at which the newest snapshot was taken
+	older   uint64        // position of the older of the two retained snapshots; guarded by mu
+	bytes   atomic.Int64  // log bytes written when the newest snapshot was taken
+	events  atomic.Uint64 // events of the loop at that time
+	takenNs atomic.Int64  // time at which the newest snapshot was taken
 }
 
 // NewKeeper returns a keeper for a running loop.
 func NewKeeper(o KeeperOptions) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
+	}
+	if o.Events == nil {
+		o.Events = func() uint64 { return 0 }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
@@ -109,7 +123,8 @@ func (k *Keeper) Due() bool {
 	switch {
 	case commands == 0:
 		return false
-	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes:
+	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes,
+		k.o.Events()-k.events.Load() >= SnapshotEvents:
 		return true
 	}
 	now, taken := k.o.Clock.NowNs(), k.takenNs.Load()
@@ -127,6 +142,7 @@ type pendingSnapshot struct {
 	extras map[string][]byte // states of the live extras at the snapshot's position
 	ns     int64             // time at which it began
 	bytes  int64             // log bytes written at that time
+	events uint64            // events of the loop at that time
 }
 
 // Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into
@@ -136,12 +152,12 @@ func (k *Keeper) Step() step.Progress {
 	if !k.ready() {
 		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}
 	}
-	p, taken, err := k.step()
-	switch {
-	case err != nil && k.o.Failed != nil:
+	p, then, err := k.step()
+	if err != nil && k.o.Failed != nil {
 		k.o.Failed(err)
-	case taken && k.o.Taken != nil:
-		k.o.Taken()
+	}
+	if then != nil {
+		then()
 	}
 	return p
 }
@@ -154,23 +170,28 @@ func (k *Keeper) ready() bool {
 	return under || k.o.Ready == nil || !k.Due() || k.o.Ready(older)
 }
 
-func (k *Keeper) step() (p step.Progress, taken bool, err error) {
+// step returns the receiver that the caller calls without the lock.
+func (k *Keeper) step() (p step.Progress, then func(), err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	taken := false
 	switch {
 	case k.pending != nil:
-		taken, err = k.continueSnapshot(k.pending)
+		if taken, err = k.continueSnapshot(k.pending); taken {
+			then = k.o.Taken
+		}
 	case k.Due():
 		if k.pending, err = k.startSnapshot(); k.pending == nil && err == nil {
-			return step.Idle(), false, nil
+			return step.Idle(), nil, nil
 		}
+		then = k.o.Began
 	default:
-		return step.Progress{NextNs: k.nextNs()}, false, nil
+		return step.Progress{NextNs: k.nextNs()}, nil, nil
 	}
 	if err != nil {
-		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, false, err
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil, err
 	}
-	return step.Worked(), taken, nil
+	return step.Worked(), then, nil
 }
 
 // lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it.
@@ -206,7 +227,7 @@ func (k *Keeper) Snapshot() error {
 // the last snapshot.
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read the counters before the position: bytes written in between then count twice rather than never.
-	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten()}
+	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Events()}
 	pos, extras, live, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
@@ -243,6 +264,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	}
 	k.older = k.covered.Swap(m.to)
 	k.bytes.Store(m.bytes)
+	k.events.Store(m.events)
 	k.takenNs.Store(m.ns)
 	if k.o.KeepAll {
 		return true, nil
