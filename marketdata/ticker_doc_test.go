@@ -1,0 +1,30 @@
+package marketdata_test
+
+import (
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/markettest"
+	"tickhive/marketdata"
+)
+
+// A touch that changes and comes back between two publications leaves the figures of the ticker, and
+// moves its seq: the document with the old X-Seq is not handed on.
+func TestATickerDocumentHasTheSeqOfItsView(t *testing.T) {
+	m := markettest.New(marketdata.Options{})
+	m.AddPair(markettest.Instrument("AA_BB", 2, 4))
+	m.Limit(0, engine.Buy, 100, 1)
+	m.Publish()
+	old := m.View(0)
+	old.Cache(marketdata.DocTicker, &marketdata.Doc{Seq: uint64(old.TickerSeq)})
+	m.Limit(0, engine.Buy, 101, 1)
+	m.Do(engine.Command{Kind: engine.Cancel, Order: m.Core.LastOrderID(0)})
+	m.Publish()
+	v := m.View(0)
+	if v.TickerVersion != old.TickerVersion || v.TickerSeq <= old.TickerSeq {
+		t.Fatalf("version %d to %d, seq %d to %d", old.TickerVersion, v.TickerVersion, old.TickerSeq, v.TickerSeq)
+	}
+	if d := v.Doc(marketdata.DocTicker); d != nil {
+		t.Errorf("the document of seq %d is shown at seq %d", d.Seq, v.TickerSeq)
+	}
+}
