@@ -42,9 +42,55 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 	if err != nil {
 		return nil, err
 	}
+	return checkAll(fsys, dir, opts, chain, math.MaxUint64, seqs, decode)
+}
+
+// Check is the function Check for an open log, up to the records that were written before the call: they have to
+// be there whole. It reads through fsys, which may be slower than the log's own. Any goroutine may call it. The
+// error is fs.ErrNotExist if the log dropped a segment meanwhile.
+func (l *Log) Check(fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error) {
+	seqs, err := snapshotSeqs(fsys, l.dir) // first, as in the function Check
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(seqs)
+	r, err := l.Reader(0)
+	if err != nil {
+		return nil, err
+	}
+	chain, last := r.chain, r.limit
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	for i := range chain {
+		first := chain[i].first
+		if err := chain[i].load(fsys, l.opts); err != nil {
+			return nil, err
+		}
+		if chain[i].reason == "" && chain[i].first != first {
+			chain[i].reason = fmt.Sprintf("header says that it begins at %d, not %d", chain[i].first, first)
+		}
+		chain[i].first = first
+	}
+	files, err := checkAll(fsys, l.dir, l.opts, chain, last, seqs, decode)
+	if err != nil || len(files) == 0 {
+		return files, err
+	}
+	end := &files[len(chain)-1]
+	if end.Err == nil && end.Last < last {
+		reason := fmt.Sprintf("records %d to %d cannot be read", end.Last+1, last)
+		end.Err = &CorruptError{File: end.File, Seq: end.Last + 1, Reason: reason}
+	}
+	return files, nil
+}
+
+// checkAll checks the segments of a chain up to record limit and the snapshots of seqs.
+func checkAll(
+	fsys vfs.FS, dir string, opts Options, chain []segment, limit uint64, seqs []uint64, decode func(io.Reader) error,
+) ([]Checked, error) {
 	var files []Checked
 	for at := 0; at < len(chain); {
-		checked, err := checkFrom(fsys, chain[at:])
+		checked, err := checkFrom(fsys, chain[at:], limit)
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +119,8 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 }
 
 // checkFrom reads segments up to the first damaged one, and returns those that it has read.
-func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
-	r, err := newReader(fsys, chain, 0, math.MaxUint64)
+func checkFrom(fsys vfs.FS, chain []segment, limit uint64) ([]Checked, error) {
+	r, err := newReader(fsys, chain, 0, limit)
 	if err != nil {
 		return nil, err
 	}
