@@ -124,9 +124,6 @@ func (l *Loop) Committer() *Committer { return &l.committer }
 // Position returns the position of the last command. Call it inside Query or after Run returned.
 func (l *Loop) Position() uint64 { return l.pos }
 
-// Events returns the number of events of the commands that were published. Any goroutine may call it.
-func (l *Loop) Events() uint64 { return l.stats.Events.Load() }
-
 // Submit hands b to the loop and waits for its outcome. The error is one of this
 // package's Err values (ErrRecord: the record of a command could not be decoded again; the
 // loop sequenced nothing); refusals of single commands are events, not errors.

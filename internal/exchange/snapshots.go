@@ -29,6 +29,7 @@ func (x *Running) keepSnapshots() {
 		Loop:   x.loop, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
+		Events: func() uint64 { return x.loop.Stats().Events.Load() },
 		Began: func() {
 			if err := x.accounts.checkpoint(); err != nil {
 				x.log.Error("snapshot of the accounts failed", "error", err)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
@@ -103,30 +102,23 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 	due(false, "nothing happened since")
 }
 
-// counted is a loop with a number of events that the test sets.
-type counted struct {
-	*sequencer.Loop
-	events uint64
-}
-
-func (c *counted) Events() uint64 { return c.events }
-
 // Commands of many events take little of the log and long to replay: a snapshot is due by the
 // events since the last one, too.
 func TestASnapshotIsDueByEvents(t *testing.T) {
 	x := open(t, vfs.NewMem(), 13)
 	defer x.stop()
 	x.trade(5)
-	loop := &counted{x.loop, 0}
+	events := uint64(0)
 	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1 << 40,
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1 << 40,
+		Events: func() uint64 { return events },
 	})
 	for range 3 {
-		loop.events += replica.SnapshotEvents - 1
+		events += replica.SnapshotEvents - 1
 		if k.Due() {
 			t.Error("due by too few events")
 		}
-		if loop.events++; !k.Due() {
+		if events++; !k.Due() {
 			t.Error("not due by events")
 		}
 		if err := k.Snapshot(); err != nil || k.Due() {

@@ -41,8 +41,6 @@ type Loop interface {
 	// Position returns the position of the last journaled command. The loop's goroutine calls
 	// it.
 	Position() uint64
-	// Events returns the number of events since the start. Any goroutine may call it.
-	Events() uint64
 }
 
 // KeeperOptions configures a Keeper. Market must have no extras: the keeper reads the states of the live ones.
@@ -64,6 +62,8 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
+	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
+	Events func() uint64
 	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
 	// the market reflects that position by then: its own snapshot, taken now, lets a start use the
 	// market's as soon as that is written.
@@ -91,6 +91,9 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
 	}
+	if o.Events == nil {
+		o.Events = func() uint64 { return 0 }
+	}
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
@@ -114,7 +117,7 @@ func (k *Keeper) Due() bool {
 	case commands == 0:
 		return false
 	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes,
-		k.o.Loop.Events()-k.events.Load() >= SnapshotEvents:
+		k.o.Events()-k.events.Load() >= SnapshotEvents:
 		return true
 	}
 	now, taken := k.o.Clock.NowNs(), k.takenNs.Load()
@@ -205,7 +208,7 @@ func (k *Keeper) Snapshot() error {
 // the last snapshot.
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read the counters before the position: bytes written in between then count twice rather than never.
-	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Loop.Events()}
+	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Events()}
 	pos, extras, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
