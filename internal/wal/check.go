@@ -76,12 +76,20 @@ func (l *Log) Check(fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error
 	if err != nil || len(files) == 0 {
 		return files, err
 	}
-	end := &files[len(chain)-1]
-	if end.Err == nil && end.Last < last {
-		reason := fmt.Sprintf("records %d to %d cannot be read", end.Last+1, last)
-		end.Err = &CorruptError{File: end.File, Seq: end.Last + 1, Reason: reason}
+	// For a start, a torn tail. Here every record was written whole.
+	for i := range files[:len(chain)] {
+		f := &files[i]
+		if end := i+1 == len(chain); f.Err == nil && (f.Torn > 0 || end && f.Last < last && whole(files[:i])) {
+			reason := fmt.Sprintf("records from %d on cannot be read", f.Last+1)
+			f.Err = &CorruptError{File: f.File, Seq: f.Last + 1, Reason: reason}
+		}
 	}
 	return files, nil
+}
+
+// whole reports whether no file is damaged.
+func whole(files []Checked) bool {
+	return !slices.ContainsFunc(files, func(f Checked) bool { return f.Err != nil })
 }
 
 // checkAll checks the segments of a chain up to record limit and the snapshots of seqs.
