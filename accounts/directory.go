@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // directory finds users by number, id, nickname, address and code, and holds the tree of inviters.
@@ -14,7 +15,8 @@ type directory struct {
 	users     []*user // by number; 0 is the built-in unlimited account
 	byID      map[[16]byte]uint32
 	byName    map[string]uint32
-	linkOwner []linkRef // by link number - 1
+	byFolded  map[string]int // number of users with each folded nickname; above 1 only since older programs
+	linkOwner []linkRef      // by link number - 1
 }
 
 type linkRef struct {
@@ -23,7 +25,7 @@ type linkRef struct {
 }
 
 func newDirectory() *directory {
-	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}}
+	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byFolded: map[string]int{}}
 	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
 	d.users = append(d.users, &user{profile: builtin})
 	return d
@@ -51,14 +53,39 @@ func (d *directory) register(u *user) {
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
+	d.byFolded[folded(u.profile.Nickname)]++
 }
+
+// rename changes the nickname under which the directory finds a user.
+func (d *directory) rename(u *user, nickname string) {
+	delete(d.byName, u.profile.Nickname)
+	d.byName[nickname] = u.n
+	old := folded(u.profile.Nickname)
+	if d.byFolded[old]--; d.byFolded[old] == 0 {
+		delete(d.byFolded, old)
+	}
+	d.byFolded[folded(nickname)]++
+}
+
+// taken reports whether a user other than self has a nickname that differs from this one in case only. A nil
+// self is a new user.
+func (d *directory) taken(nickname string, self *user) bool {
+	others := d.byFolded[folded(nickname)]
+	if self != nil && folded(self.profile.Nickname) == folded(nickname) {
+		others--
+	}
+	return others > 0
+}
+
+// folded returns the same text for all texts that differ in case only.
+func folded(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
 // freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken.
 func (d *directory) freeNickname(n uint32) string {
 	base := "user-" + strconv.FormatUint(uint64(n), 10)
 	name := base
 	for i := 2; ; i++ {
-		if _, taken := d.byName[name]; !taken {
+		if !d.taken(name, nil) {
 			return name
 		}
 		name = base + "-" + strconv.Itoa(i)

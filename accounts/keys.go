@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,20 +16,8 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	if !plainText(req.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
 	}
-	if len(req.IPWhitelist) > MaxWhitelist {
-		return invalid("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
-	}
-	for i, text := range req.IPWhitelist {
-		if _, ok := auth.ParseNetwork(text); !ok {
-			field := fmt.Sprintf("ipWhitelist[%d]", i)
-			return invalid(field, "%s must be an IP address or a CIDR.", field)
-		}
-	}
-	if reject := req.CheckWithdraw(); reject != nil {
+	if reject := req.Check(rec.TimeNs); reject != nil {
 		return reject
-	}
-	if req.ExpiresNs != 0 && req.ExpiresNs <= rec.TimeNs {
-		return invalid("expiresAt", "expiresAt must be in the future.")
 	}
 	if len(s.dir.mustFind(cmd.User).keys) >= MaxKeysPerUser {
 		return conflict("", "A user may have at most %d API keys.", MaxKeysPerUser)

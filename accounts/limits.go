@@ -6,8 +6,6 @@ const (
 	MaxUsers = 1_000_000
 	// MaxKeysPerUser bounds the API keys of a user (docs/contract/accounts.md#api-keys).
 	MaxKeysPerUser = 30
-	// MaxWhitelist bounds the IPs and CIDRs of one key (docs/contract/accounts.md#api-keys).
-	MaxWhitelist = 20
 	// MaxKeyName is the longest name of a key, in code points.
 	MaxKeyName = 64
 	// MaxLinksPerUser bounds the ambassador links of one user.

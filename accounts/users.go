@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 	if patch.Unlimited != nil {
 		rec.Profile.Unlimited = *patch.Unlimited
 	}
-	if _, taken := s.dir.byName[rec.Profile.Nickname]; taken {
+	if s.dir.taken(rec.Profile.Nickname, nil) {
 		return conflict("nickname", "The nickname is taken.")
 	}
 	return nil
@@ -93,7 +94,7 @@ func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
 		return reject
 	}
-	if owner, taken := s.dir.byName[rec.Profile.Nickname]; taken && owner != u.n {
+	if rec.Profile.Nickname != u.profile.Nickname && s.dir.taken(rec.Profile.Nickname, u) {
 		return conflict("nickname", "The nickname is taken.")
 	}
 	if rec.Profile.Staking != u.profile.Staking && len(u.levelChanges) >= MaxLevelChanges {
@@ -184,7 +185,7 @@ func patchDiscount(to *uint32, v *fixed.I128, field string) *refuse.Refusal {
 }
 
 // plainText reports whether s is valid text of least to most code points without
-// control characters.
+// control and format characters and without spaces at its ends: those make names that look alike.
 func plainText(s string, least, most int) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -193,11 +194,11 @@ func plainText(s string, least, most int) bool {
 		return false
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return false
 		}
 	}
-	return true
+	return strings.TrimSpace(s) == s
 }
 
 func (s *State) applyCreateUser(rec *Record, res *Result) {
@@ -212,8 +213,7 @@ func (s *State) applyCreateUser(rec *Record, res *Result) {
 func (s *State) applyPatchUser(rec *Record, res *Result) {
 	u := s.dir.mustFind(rec.User)
 	if u.profile.Nickname != rec.Profile.Nickname {
-		delete(s.dir.byName, u.profile.Nickname)
-		s.dir.byName[rec.Profile.Nickname] = u.n
+		s.dir.rename(u, rec.Profile.Nickname)
 	}
 	if u.profile.Staking != rec.Profile.Staking {
 		u.levelChanges = append(u.levelChanges, levelChange{rec.TimeNs, u.profile.Staking, rec.Profile.Staking})

@@ -203,3 +203,26 @@ func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 		t.Fatal("the built-in account is found")
 	}
 }
+
+func TestNamesThatLookAlikeAreRefused(t *testing.T) {
+	r := newRig(t)
+	r.user(ProfilePatch{Nickname: ptr("demo-1")})
+	second := r.user(ProfilePatch{Nickname: ptr("Émile")})
+	for _, name := range []string{"DEMO-1", "Demo-1", "éMILE"} {
+		r.refused(Command{Kind: CreateUser, Profile: ProfilePatch{Nickname: ptr(name)}}, "CONFLICT", "nickname")
+	}
+	rename := func(name string) Command {
+		return Command{Kind: PatchUser, User: second, Profile: ProfilePatch{Nickname: &name}}
+	}
+	r.refused(rename("dEMO-1"), "CONFLICT", "nickname")
+	for _, name := range []string{"demo-1 ", " demo-1", "demo\u200b-1", "\u202edemo", "demo\u2028", "de\u00admo"} {
+		r.refused(Command{Kind: CreateUser, Profile: ProfilePatch{Nickname: &name}}, "INVALID_PARAM", "nickname")
+		r.refused(rename(name), "INVALID_PARAM", "nickname")
+	}
+	// The own name in another case is free, and a name that its user gave up.
+	r.do(rename("ÉMILE"))
+	r.do(rename("other"))
+	r.restart()
+	r.user(ProfilePatch{Nickname: ptr("émile")})
+	r.refused(Command{Kind: CreateUser, Profile: ProfilePatch{Nickname: ptr("OTHER")}}, "CONFLICT", "nickname")
+}

@@ -86,7 +86,8 @@ func newTrader(i, pairs, size int) *trader {
 	t := &trader{pair: engine.PairID(i % pairs), rnd: uint64(i)*0x9E3779B97F4A7C15 + 1}
 	t.batch.Commands = make([]engine.Command, size)
 	t.batch.Collect = func(_ int, cmd *engine.Command, events []engine.Event) {
-		if cmd.Kind == engine.Place && events[0].Kind == engine.EventAccepted && len(t.live) < cap(t.live) {
+		if len(events) > 0 && cmd.Kind == engine.Place && events[0].Kind == engine.EventAccepted &&
+			len(t.live) < cap(t.live) {
 			t.live = append(t.live, events[0].Order)
 		}
 	}

@@ -72,8 +72,14 @@ func BenchmarkE4(b *testing.B) {
 }
 
 func (r *coreRun) apply(cmd engine.Command) {
+	cmd.Rules, cmd.First = engine.RulesVersion, true
 	r.events = r.core.Apply(&cmd, r.events[:0])
 	r.Read()
+	next := engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}
+	for r.core.Unfinished(0) {
+		r.events = r.core.Apply(&next, r.events[:0])
+		r.Read()
+	}
 }
 
 func sweepOne(r *coreRun, _ engine.AccountID, _ int) { r.apply(place(engine.Sell, 1000, 1)) }
@@ -85,14 +91,5 @@ func cancelOne(r *coreRun, account engine.AccountID, i int) {
 }
 
 func massCancel(r *coreRun, account engine.AccountID) {
-	bound := r.core.LastOrderID(0)
-	for n := engine.CancelAllPart; n == engine.CancelAllPart; {
-		r.apply(engine.Command{Kind: engine.CancelAll, Account: account, Order: bound})
-		n = 0
-		for i := range r.events {
-			if r.events[i].Kind == engine.EventCanceled {
-				n++
-			}
-		}
-	}
+	r.apply(engine.Command{Kind: engine.CancelAll, Account: account, Order: r.core.LastOrderID(0)})
 }

@@ -1,7 +1,9 @@
 package engine
 
-// lookup returns the open order that a Cancel or Replace names, or the reason of the refusal. Another account's
-// order gets the same reason as an id that does not exist.
+import "math"
+
+// lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
+// Another account's order is as unknown as an id that was never issued.
 func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	n := cmd.Order.N()
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
@@ -51,77 +53,79 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
 	b.forget(s, o)
 }
 
-// cancelAll carries out one part of a mass cancel: it cancels at most the CancelAllPart oldest orders. It finds
-// the orders of an account in the owner's list. For the built-in account and for all accounts it walks the
-// index, from the number at which the part before stopped, so that all parts together pass each order once.
+// cancelAll carries out a mass cancel, the oldest order first. Before PartRules it canceled at most
+// CancelAllPart orders, and the built-in account's search began where the last one had ended.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
 		b.tape.refuse(cmd, PairHalted)
 		return
 	}
-	bound := b.lastN
-	if cmd.Order != 0 {
-		switch p := cmd.Order.Pair(); {
-		case p < b.id:
-			bound = 0
-		case p == b.id:
-			bound = min(bound, cmd.Order.N())
+	m, limit := continuation{cmd: cmd}, math.MaxInt
+	if cmd.Rules < PartRules {
+		limit = CancelAllPart
+		if cmd.ofBuiltin() {
+			m.from = b.builtinFrom
 		}
 	}
-	before := b.orders.count
-	switch {
-	case cmd.Flags&FlagAllAccount != 0:
-		b.cancelEvery(bound)
-	case cmd.Account == 0:
-		b.cancelBuiltin(bound)
-	default:
-		b.cancelOwned(cmd.Account, bound)
-	}
-	if b.orders.count == before {
-		b.tape.emit(EventNothing).Account = cmd.Account
-	}
+	b.cancelOn(&m, limit)
 }
 
-func (b *book) cancelEvery(bound uint64) {
-	n := uint64(0)
-	for range CancelAllPart {
-		at, s, ok := b.orders.ids.Next(n)
-		if !ok || at > bound {
+// cancelOn cancels up to limit of the orders that m selects. When the part ends before, a later one
+// goes on.
+func (b *book) cancelOn(m *continuation, limit int) {
+	builtin := m.cmd.ofBuiltin()
+	bound := b.cancelBound(m.cmd)
+	for limit > 0 {
+		if b.tape.spent() {
+			c := b.pause()
+			c.cmd, c.from, c.canceled = m.cmd.clone(), m.from, m.canceled
 			return
 		}
-		b.cancelOpen(s, b.orders.at(s), CauseRequest)
-		n = at + 1
-	}
-}
-
-func (b *book) cancelBuiltin(bound uint64) {
-	for left := CancelAllPart; left > 0; {
-		at, s, ok := b.orders.ids.Next(b.builtinFrom)
-		if !ok || at > bound {
-			return
-		}
-		if o := b.orders.at(s); o.owner == builtinOwner {
-			b.cancelOpen(s, o, CauseRequest)
-			left--
-		}
-		b.builtinFrom = at + 1
-	}
-}
-
-func (b *book) cancelOwned(account AccountID, bound uint64) {
-	ws := b.orders.owners.find(account)
-	if ws == 0 {
-		return
-	}
-	for range CancelAllPart {
-		s := b.orders.owners.slots.at(ws).head
-		if s == 0 {
-			return
+		s := b.nextToCancel(m)
+		if s == 0 || b.orders.at(s).n > bound {
+			break
 		}
 		o := b.orders.at(s)
-		if o.n > bound {
-			return
+		if m.from = o.n + 1; builtin && o.owner != builtinOwner {
+			b.tape.visit()
+			continue
 		}
 		b.cancelOpen(s, o, CauseRequest)
+		m.canceled = true
+		limit--
 	}
+	if builtin {
+		b.builtinFrom = max(b.builtinFrom, m.from)
+	}
+	if !m.canceled {
+		b.tape.emit(EventNothing).Account = m.cmd.Account
+	}
+}
+
+// ofBuiltin reports whether a mass cancel is of the built-in account's orders alone.
+func (cmd *Command) ofBuiltin() bool { return cmd.Account == 0 && cmd.Flags&FlagAllAccount == 0 }
+
+// cancelBound returns the number of the newest order that a mass cancel may cancel.
+func (b *book) cancelBound(cmd *Command) uint64 {
+	switch p := cmd.Order.Pair(); {
+	case cmd.Order == 0 || p > b.id:
+		return b.lastN
+	case p < b.id:
+		return 0
+	}
+	return min(b.lastN, cmd.Order.N())
+}
+
+// nextToCancel returns the slot of the oldest open order that a mass cancel has not passed, 0: none.
+// It finds an account's orders in the owner's list. For the built-in account, which has no list,
+// and for all accounts it walks the index.
+func (b *book) nextToCancel(m *continuation) int32 {
+	if m.cmd.Account == 0 || m.cmd.Flags&FlagAllAccount != 0 {
+		_, s, _ := b.orders.ids.Next(m.from)
+		return s
+	}
+	if ws := b.orders.owners.find(m.cmd.Account); ws != 0 {
+		return b.orders.owners.slots.at(ws).head
+	}
+	return 0
 }

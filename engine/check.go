@@ -32,6 +32,9 @@ func (b *book) check() error {
 	if b.sides.crossed() {
 		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, b.sides[Sell].touch)
 	}
+	if err := w.unfinished(); err != nil {
+		return err
+	}
 	if w.orders != b.orders.count || w.orders != b.orders.hot.live() || w.levels != b.orders.levels.live() ||
 		w.parked != b.stops.parked.live() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
@@ -96,25 +99,63 @@ func (w *walk) stops(side Side) (err error) {
 	b.stops.sides[side].down(func(ls int32) bool {
 		lv := b.orders.levels.at(ls)
 		w.levels++
-		if b.stops.sides[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 || through(b.last, side, lv.price) {
+		if b.stops.sides[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 ||
+			through(b.last, side, lv.price) && b.unfinished == nil {
 			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
 			return false
 		}
 		err = w.queue(ls, lv, true)
 		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
-			w.parked++
-			w.waits[b.orders.at(s).owner]++
-			if b.stops.parked.at(b.orders.cold.at(s).stop).typ == StopLimit {
-				lots += b.orders.at(s).shown
-				w.slices += b.stops.parked.at(b.orders.cold.at(s).stop).slices(b.orders.at(s).shown)
-			}
+			lots += w.stop(s, b.orders.at(s))
 		}
 		return err == nil
 	})
+	for i := range b.stops.queue {
+		s := b.stops.queue[i].slot
+		if o := b.orders.at(s); o.side == side && err == nil {
+			lots += w.stop(s, o)
+			err = w.order(s, o)
+		}
+	}
 	if err == nil && lots != b.stops.lots[side] {
 		err = fmt.Errorf("%d lots wait, counted %d", lots, b.stops.lots[side])
 	}
 	return err
+}
+
+// stop counts a waiting stop and returns its lots.
+func (w *walk) stop(s int32, o *order) int64 {
+	st := w.b.stops.parked.at(w.b.orders.cold.at(s).stop)
+	w.parked++
+	w.waits[o.owner]++
+	if st.typ != StopLimit {
+		return 0
+	}
+	w.slices += st.slices(o.shown)
+	return o.shown
+}
+
+// unfinished checks what is left of an unfinished command; its stops are checked with the others.
+func (w *walk) unfinished() error {
+	b := w.b
+	if b.unfinished == nil {
+		if len(b.stops.queue) > 0 || b.stops.wave != 0 || b.scan.need != 0 {
+			return fmt.Errorf("no command is unfinished, but %d stops are queued", len(b.stops.queue))
+		}
+		return nil
+	}
+	if t := b.unfinished.taker; t != nil {
+		o := b.orders.at(t.slot)
+		if o.level != 0 || o.n != t.n || t.left < 1 || t.ended {
+			return fmt.Errorf("order %d is the taker under way and waits elsewhere", o.n)
+		}
+		w.orders++
+		w.owned[o.owner]++
+		if o.marks&markClient != 0 {
+			w.named++
+		}
+	}
+	return nil
 }
 
 // queue checks one level against its orders.

@@ -11,7 +11,7 @@ const (
 	Place CommandKind = iota
 	Cancel
 	Replace
-	CancelAll // one part of a mass cancel: at most CancelAllPart orders of one pair
+	CancelAll // cancels the orders of one account, or of all, in one pair
 	AddPair
 	SetPair
 	SetAsset    // control stream: adds or changes an asset
@@ -19,11 +19,12 @@ const (
 	// Skip is not a command but a journal record: it marks the record at Order as never
 	// carried out. A replay learns of it before that record (marketdata/replica).
 	Skip
+	// Continue goes on with the unfinished command of a pair (parts.go).
+	Continue
 )
 
-// CancelAllPart limits the orders that one CancelAll command cancels, so that other commands
-// run between the parts of a mass cancel (docs/internals/performance.md#e4). The events of a
-// part of 64 stay in the L1 cache: with 256, a mass cancel cost 10 % more than single cancels.
+// CancelAllPart limits the orders that one CancelAll command of rules before PartRules cancels:
+// the sender repeated it.
 const CancelAllPart = 64
 
 // RulesVersion is the version of the rules that the loop stamps into each command. A journal
@@ -33,7 +34,9 @@ const CancelAllPart = 64
 //	0  the program before rules had versions
 //	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are enforced
 //	2  an Instrument may have MaxQuote, BandUp and BandDown
-const RulesVersion = 2
+//	3  the work of a command is bounded: it goes on in Continue commands (parts.go); a CancelAll
+//	   cancels all orders that it selects
+const RulesVersion = 3
 
 // Flags of a Command.
 const (
@@ -71,8 +74,8 @@ type ClientID struct {
 //	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit,
 //	            EarnLimit, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
-//	            bound). It cancels the oldest CancelAllPart at most: send it again with the
-//	            same bound until a part emits fewer EventCanceled than CancelAllPart.
+//	            bound)
+//	Continue    Pair
 //	AddPair     Instrument (the core sets ID and CreatedNs); Pair = the requested number,
 //	            used when it is free, else the next one (ControlPair: next)
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
@@ -91,6 +94,7 @@ type Command struct {
 	Flags   uint8
 	Refuse  Reason // Place, Replace: a reason found before the core; unless NotRejected, the core refuses with it
 	Rules   uint8  // version of the rules that the core applies, stamped like TimeNs
+	First   bool   // the first record of a write to the journal: a slice begins (parts.go)
 	Pair    PairID
 	Account AccountID
 

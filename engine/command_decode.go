@@ -121,6 +121,7 @@ func DecodeCommand(record []byte, c *Command) error {
 		}
 	case Skip:
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
+	case Continue: // no members
 	}
 	if r.bad || len(r.b) != 0 {
 		if c.Rules > RulesVersion {
@@ -135,8 +136,9 @@ func DecodeCommand(record []byte, c *Command) error {
 // kind decodes the first byte. A rules version of a later program is an error.
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
-	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift
-	if c.Kind > Skip || c.Rules > RulesVersion {
+	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift&rulesMask
+	c.First = b&firstBit != 0
+	if c.Kind > Continue || c.Rules > RulesVersion || c.Rules < PartRules && (c.First || c.Kind == Continue) {
 		r.fault()
 	}
 }

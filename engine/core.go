@@ -8,6 +8,7 @@ type Core struct {
 	books  []*book // by PairID; nil: not a pair of this core
 	byCode map[string]PairID
 	count  int
+	slice  slice
 
 	control control
 }
@@ -22,9 +23,19 @@ func NewCore(o Options) *Core {
 	return c
 }
 
-// Apply carries out one sequenced command and appends its events, at least one, to dst. It
+// Apply carries out one sequenced command, or its first part, and appends the events to dst. It
 // retains neither cmd nor dst; the objects that cmd points to must not change afterwards.
+//
+// A command has at least one event in all its parts. A void command (Void) has none and changes
+// nothing.
 func (c *Core) Apply(cmd *Command, dst []Event) []Event {
+	if cmd.Rules >= PartRules {
+		if cmd.First {
+			c.slice = slice{}
+		} else if c.slice.over {
+			return dst
+		}
+	}
 	if int(cmd.Kind) > int(CancelAll) {
 		return c.applyControl(cmd, dst)
 	}
@@ -32,7 +43,14 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	b := c.books[cmd.Pair]
+	from := len(dst)
+	if b.unfinished != nil {
+		dst = b.finish(cmd, dst)
+	}
 	b.tape.startCommand(cmd, dst)
+	if cmd.Rules >= PartRules {
+		b.tape.bound(c.opts.PartEvents)
+	}
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)
@@ -44,6 +62,10 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		b.cancelAll(cmd)
 	default:
 		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
+	}
+	work := b.tape.work(from)
+	if cmd.Rules >= PartRules && c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {
+		c.slice.over = true
 	}
 	return b.tape.endCommand()
 }
@@ -58,6 +80,8 @@ func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
 		return c.control.setAsset(cmd, &c.opts, dst)
 	case OpenAccount:
 		return c.control.openAccount(cmd, &c.opts, dst)
+	case Continue:
+		return c.applyContinue(cmd, dst)
 	default:
 		panic("BUG: engine: command of unknown kind")
 	}

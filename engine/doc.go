@@ -19,15 +19,16 @@
 //
 //  1. A book is never crossed after a command.
 //  2. Each pair's events carry seq 1, 2, 3 ... without a gap; every command emits at
-//     least one event; a refusal is an event.
+//     least one event in all its parts; a refusal is an event.
 //  3. A fill's price is the maker's; makers are taken best price first, then by arrival.
 //  4. A level's amount is the sum of the shown parts of its orders; a level event carries
 //     a changed amount, never the previous one.
 //  5. Order ids and trade ids are dense per pair and never reused.
-//  6. No waiting stop is at or through the last trade after a command.
+//  6. No waiting stop is at or through the last trade after a command, its last part.
 //  7. The lots that rest or wait on one side of a pair stay within int64, each product
 //     within MaxTotal: the core refuses an order beyond these bounds; nothing overflows.
-//  8. A pair's events depend only on that pair's commands, never on other pairs of the core.
+//  8. A part of a command is bounded work (parts.go).
+//  9. A pair's events depend only on that pair's commands, never on other pairs of the core.
 //
 // Choices where the rules leave the behavior open:
 //
@@ -55,8 +56,8 @@
 //
 // Reading order: ids, instrument, asset, command, event, reject, options; order, slab, keys,
 // ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
-// stops, cancel, replace; pairs, control; registers, bookview; command_codec, command_decode,
-// state, state_pair, state_control; check.
+// stops, cancel, replace, parts; pairs, control; registers, bookview; command_codec, command_decode,
+// state, state_pair, state_parts, state_control; check.
 //
 // The package does not know funds: an account is a number; the trade event repeats the fee
 // rates that were stamped into the command. It starts no goroutine, reads no clock and does

@@ -1,56 +1,102 @@
 package engine
 
-// fillable reports whether a fill-or-kill taker would be filled completely. It changes nothing. It counts
-// hidden lots; it does not count lots that self-trade prevention or the taker's earn limit would exclude. It
-// adds whole levels by their sums, and reads single orders only when the taker's account has other orders.
-func (b *book) fillable(t *taker) bool {
+import "tickhive/internal/fixed"
+
+// scan is the check of a fill-or-kill taker between two parts.
+type scan struct {
+	need  int64      // lots still to be found; 0: no check is unfinished
+	earn  fixed.U128 // left of the taker's earn limit
+	price int64      // of the level to go on with
+	n     uint64     // of the order to go on with at this level, 0: its first
+	// The lots of other accounts at this level before order n: shown, and with reserves.
+	shown, whole int64
+}
+
+// fillable reports whether a fill-or-kill taker would be filled completely; it changes
+// nothing. It counts hidden lots, but no lots that self-trade prevention or the taker's earn
+// limit would keep from trading. It counts whole levels by their sums and reads single orders
+// only when the account has other orders. The answer is not known yet when the part ends before.
+func (b *book) fillable(t *taker) (fills, known bool) {
 	opp := &b.sides[t.side.Opposite()]
-	need, left := t.left, *t
+	at, left := b.scan, *t
+	if at.need == 0 {
+		at.need = t.left
+	} else {
+		left.earn = at.earn
+	}
 	own := t.stp != SelfTradeNone && b.ownsOther(t)
-	ok := false
-	opp.down(func(ls int32) bool {
+	known = true
+	opp.downFrom(at.price, func(ls int32) bool {
 		lv := b.orders.levels.at(ls)
 		if !t.reaches(lv.price) {
 			return false
 		}
+		if known = !b.tape.spent(); !known {
+			at.price = lv.price
+			return false
+		}
+		b.tape.visit()
 		lots, blocked := lv.shown+lv.hidden, false
 		if own {
-			lots, blocked = b.othersAt(t, lv)
+			if blocked, known = b.othersAt(t, lv, &at); !known {
+				at.price = lv.price
+				return false
+			}
+			lots = at.whole
+			if blocked {
+				lots = at.shown
+			}
+			at.n, at.shown, at.whole = 0, 0, 0
 		}
-		lots = min(lots, need)
+		lots = min(lots, at.need)
 		if left.bounded {
 			if left.earnable(lv.price, lots) < lots {
 				return false
 			}
 			left.earned(lv.price, lots)
 		}
-		if need -= lots; need == 0 {
-			ok = true
+		if at.need -= lots; at.need == 0 {
+			fills = true
 			return false
 		}
 		return !blocked
 	})
-	return ok
+	if known {
+		b.scan = scan{}
+	} else {
+		at.earn = left.earn
+		b.scan = at
+	}
+	return fills, known
 }
 
 // ownsOther reports whether the taker's account may have orders besides the taker.
 func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.at(t.owner).open > 1 }
 
-// othersAt returns the lots that a taker can get from other accounts at a level. An order of the taker's own
-// account ends the taker there (blocked), unless the mode cancels the maker. The taker then reaches neither the
-// orders behind that order nor the reserves that would queue behind it.
-func (b *book) othersAt(t *taker, lv *level) (lots int64, blocked bool) {
-	var shown, whole int64
-	for s := lv.head; s != 0; {
+// othersAt counts the lots of other accounts that a taker gets at a level. Unless its mode cancels
+// the maker, an order of the same account ends the taker there (blocked): the taker cannot reach
+// the orders behind it, nor the reserves that would queue behind it. The answer is not known yet
+// when the part ends before.
+func (b *book) othersAt(t *taker, lv *level, at *scan) (blocked, known bool) {
+	s := lv.head
+	if at.n != 0 {
+		s = b.orders.ids.get(at.n)
+	}
+	for s != 0 {
 		o := b.orders.at(s)
+		if b.tape.spent() {
+			at.n = o.n
+			return false, false
+		}
+		b.tape.visit()
 		switch {
 		case o.owner != t.owner:
-			shown += o.shown
-			whole += o.shown + b.orders.hidden(s, o)
+			at.shown += o.shown
+			at.whole += o.shown + b.orders.hidden(s, o)
 		case t.stp != CancelMaker:
-			return shown, true
+			return true, true
 		}
 		s = o.next
 	}
-	return whole, false
+	return false, true
 }

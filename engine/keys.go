@@ -51,7 +51,12 @@ func (k keys) down(visit func(s int32) bool) {
 	k.tree.Reverse(func(_ int64, s int32) bool { return s != 0 && visit(s) })
 }
 
-// up calls visit for the slots from the lowest key on, until visit returns false.
+// downFrom visits the slots from the highest key at or below key on until visit says no.
+func (k keys) downFrom(key int64, visit func(s int32) bool) {
+	k.tree.Descend(key, func(_ int64, s int32) bool { return s != 0 && visit(s) })
+}
+
+// up visits the slots from the lowest key on until visit says no.
 func (k keys) up(visit func(s int32) bool) {
 	k.tree.Scan(func(_ int64, s int32) bool { return s == 0 || visit(s) })
 }

@@ -180,6 +180,21 @@ func (l *ladder) down(visit func(slot int32) bool) {
 	l.tree.down(visit)
 }
 
+// downFrom visits the levels from price on, best first, until visit says no; 0: from the best.
+func (l *ladder) downFrom(price int64, visit func(slot int32) bool) {
+	if price == 0 {
+		l.down(visit)
+		return
+	}
+	key := l.key(price)
+	for i := l.n - 1; i >= 0; i-- {
+		if l.top[i].key <= key && !visit(l.top[i].slot) {
+			return
+		}
+	}
+	l.tree.downFrom(key, visit)
+}
+
 // worst returns the slot of the level farthest from the touch, 0: side is empty.
 func (l *ladder) worst() int32 {
 	if s := l.tree.min(); s != 0 {

@@ -31,8 +31,13 @@ func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
 func (m *market) do(cmd engine.Command) []engine.Event {
 	m.t.Helper()
 	m.now++
-	cmd.TimeNs = m.now
+	cmd.TimeNs, cmd.First = m.now, cmd.Rules >= engine.PartRules
 	m.buf = m.core.Apply(&cmd, m.buf[:0])
+	for m.core.Unfinished(cmd.Pair) {
+		m.buf = m.core.Apply(&engine.Command{
+			TimeNs: m.now, Kind: engine.Continue, Rules: engine.RulesVersion, First: true, Pair: cmd.Pair,
+		}, m.buf)
+	}
 	for i := range m.buf {
 		if m.buf[i].TimeNs != m.now {
 			m.t.Fatalf("event %d has time %d, the command %d", m.buf[i].Seq, m.buf[i].TimeNs, m.now)

@@ -1,29 +1,39 @@
 package engine
 
-// match trades the taker against the other side, best price first, then by arrival. It stops when the taker is
-// filled or ended, when the taker's limit is reached, or when the side is empty.
-func (b *book) match(t *taker) {
+// match takes from the other side, best price first, then by arrival, until the taker is
+// filled, ended, at its limit, or the side is empty. It returns false when the part ends before.
+func (b *book) match(t *taker) (done bool) {
 	opp := &b.sides[t.side.Opposite()]
 	for t.left > 0 && !t.ended && opp.best != 0 {
 		if !t.reaches(opp.touch) {
-			return
+			return true
 		}
 		ls := opp.best
 		lv := b.orders.levels.at(ls)
 		shown := lv.shown
-		b.sweep(t, opp, lv)
-		if lv.shown != shown { // refills of icebergs may have replaced what was traded
+		if t.found != 0 {
+			shown, t.found = t.found, 0
+		}
+		if !b.sweep(t, opp, lv) {
+			t.found = shown
+			return false
+		}
+		if lv.shown != shown { // refills may have made up for what was taken
 			b.tape.level(lv)
 		}
 		if lv.count == 0 {
 			opp.remove(&b.orders.levels, ls)
 		}
 	}
+	return true
 }
 
-// sweep trades the taker against the orders of one level.
-func (b *book) sweep(t *taker, opp *ladder, lv *level) {
+// sweep takes from one level. It returns false when the part ends before.
+func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
+		if b.tape.spent() {
+			return false
+		}
 		s := lv.head
 		o := b.orders.at(s)
 		if t.stp != SelfTradeNone && o.owner == t.owner {
@@ -32,13 +42,13 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 		}
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
-			t.ended = true // the remaining money buys no further lot
-			return
+			t.ended = true // the money ends below one lot
+			return true
 		}
 		if t.bounded {
 			if q = t.earnable(lv.price, q); q == 0 {
 				t.stopAtLimit()
-				return
+				return true
 			}
 			t.earned(lv.price, q)
 		}
@@ -51,6 +61,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 			b.makerEmptied(s, o, lv)
 		}
 	}
+	return true
 }
 
 // fill updates the taker after a fill.
@@ -116,10 +127,14 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	b.forget(s, o)
 }
 
-// enter lets a taker enter the book: it matches; then its remainder rests or is canceled. The caller has
-// already refused a taker that may not enter.
-func (b *book) enter(t *taker) {
-	b.match(t)
+// enter lets a taker into the book: it matches, then rests, ends or is canceled. The caller
+// has already refused a taker that may not enter. It returns false when the part ends before: the
+// book then keeps the taker.
+func (b *book) enter(t *taker) (done bool) {
+	if !b.match(t) {
+		b.pauseTaker(t)
+		return false
+	}
 	switch {
 	case t.left == 0 && !t.ended: // filled
 		b.release(t)
@@ -131,6 +146,7 @@ func (b *book) enter(t *taker) {
 	default:
 		b.rest(t)
 	}
+	return true
 }
 
 // rest puts the remainder of a gtc limit order into the book.

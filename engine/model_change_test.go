@@ -58,7 +58,11 @@ func (m *model) cancelAll(c engine.Command) {
 		}
 	}
 	slices.SortFunc(victims, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
-	for _, o := range victims[:min(len(victims), engine.CancelAllPart)] {
+	most := len(victims)
+	if c.Rules < engine.PartRules {
+		most = min(most, engine.CancelAllPart)
+	}
+	for _, o := range victims[:most] {
 		m.remove(o, engine.CauseRequest)
 	}
 	if len(victims) == 0 {

@@ -26,6 +26,8 @@ type Options struct {
 	PairSlices int64
 	// Pairs, Assets and Accounts bound the registers of the control stream.
 	Pairs, Assets, Accounts int
+	// PartEvents limits the events of one part of a command (parts.go).
+	PartEvents int
 }
 
 // The defaults. 8 Mi orders of a pair take 1 GiB. docs/contract/matching.md#client-order-ids promises 1,000,000
@@ -43,6 +45,7 @@ const (
 	DefaultPairs            = 10_000
 	DefaultAssets           = 10_000
 	DefaultAccounts         = 16 << 20
+	DefaultPartEvents       = 1000
 )
 
 // limitSlots is the largest limit for which slot numbers fit into int32.
@@ -63,6 +66,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Pairs, DefaultPairs)
 	set(&o.Assets, DefaultAssets)
 	set(&o.Accounts, DefaultAccounts)
+	set(&o.PartEvents, DefaultPartEvents)
 	if o.IcebergSlices == 0 {
 		o.IcebergSlices = DefaultIcebergSlices
 	}
@@ -92,10 +96,15 @@ func (o Options) Validate() error {
 		{"Pairs", o.Pairs, MaxPairs},
 		{"Assets", o.Assets, limitSlots},
 		{"Accounts", o.Accounts, limitSlots},
+		{"PartEvents", o.PartEvents, limitSlots},
 	} {
 		if m.v < 0 || m.v > m.max {
 			return fmt.Errorf("engine: option %s is %d, not 0 (default) to %d", m.name, m.v, m.max)
 		}
+	}
+	if o.PartEvents != 0 && o.PartEvents < MinPartEvents {
+		return fmt.Errorf("engine: option PartEvents is %d, not 0 (default) or at least %d", o.PartEvents,
+			MinPartEvents)
 	}
 	return nil
 }

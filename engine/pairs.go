@@ -34,6 +34,9 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	b := c.books[cmd.Pair]
+	if b.unfinished != nil {
+		dst = b.finish(cmd, dst)
+	}
 	inst := *b.inst
 	set := cmd.Instrument
 	inst.State, inst.MinQuote, inst.HasMinQuote = set.State, set.MinQuote, set.HasMinQuote

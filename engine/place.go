@@ -28,26 +28,42 @@ func (b *book) place(cmd *Command) {
 		b.placeResting(cmd)
 		return
 	}
+	b.admit(cmd)
+}
+
+// admit carries out the place of an order that may match. While the check of a fill-or-kill order
+// is unfinished, the order has no id, and a later part calls admit again.
+func (b *book) admit(cmd *Command) {
 	var t taker
 	b.makeTaker(&t, cmd)
-	if r := b.checkBook(cmd, &t); r != NotRejected {
+	r, known := b.checkBook(cmd, &t)
+	if !known || r != NotRejected {
 		b.orders.owners.dropOrder(t.owner)
+	}
+	if !known {
+		b.pause().cmd = cmd.clone()
+		return
+	}
+	if r != NotRejected {
 		b.tape.refuse(cmd, r)
 		return
 	}
 	t.n, t.client = b.accept(cmd, t.owner, t.tif)
 	t.id = MakeOrderID(b.id, t.n)
+	entered := false
 	if cmd.Type >= StopLimit {
 		if !through(b.last, cmd.Side, cmd.Stop) {
 			b.park(&t, cmd)
 			return
 		}
 		b.tape.triggered(&t, cmd.Type, cmd.Stop, cmd.Price)
-		b.enterTriggered(&t)
+		entered = b.enterTriggered(&t)
 	} else {
-		b.enter(&t)
+		entered = b.enter(&t)
 	}
-	b.cascade()
+	if entered {
+		b.cascade()
+	}
 }
 
 func (t OrderType) market() bool { return t == Market || t == StopMarket }
@@ -140,32 +156,34 @@ func (b *book) stopFits(id AccountID) bool {
 	return id == 0 || s == 0 || int(b.orders.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
-// checkBook checks whether the book allows the order's type, time in force and post-only flag. For a stop the
-// check runs when the stop is triggered.
-func (b *book) checkBook(cmd *Command, t *taker) Reason {
+// checkBook checks the order's conditions (its type, time in force, post-only) against the
+// book. For a stop this check runs when it is triggered instead.
+func (b *book) checkBook(cmd *Command, t *taker) (r Reason, known bool) {
 	if cmd.Type >= StopLimit {
-		return NotRejected
+		return NotRejected, true
 	}
 	return b.mayEnter(t)
 }
 
-// mayEnter checks whether a taker may enter the book at this point.
-func (b *book) mayEnter(t *taker) Reason {
+// mayEnter checks whether a taker may enter the book at this point. The answer is not known yet
+// when the part ends before the check of a fill-or-kill taker does.
+func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 	switch {
 	case t.market:
 		if b.sides[t.side.Opposite()].best == 0 {
-			return NoLiquidity
+			return NoLiquidity, true
 		}
 	case t.flags&FlagPostOnly != 0:
 		if b.sides.crosses(t.side, t.limit) {
-			return WouldCross
+			return WouldCross, true
 		}
 	case t.tif == FOK:
-		if !b.fillable(t) {
-			return FOKUnfilled
+		fills, known := b.fillable(t)
+		if !fills {
+			return FOKUnfilled, known
 		}
 	}
-	return NotRejected
+	return NotRejected, true
 }
 
 // makeTaker sets the taker from the command and counts one more open order of its owner.

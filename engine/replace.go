@@ -34,8 +34,9 @@ func (b *book) replace(cmd *Command) {
 		b.replaceInPlace(s, o, lv, amount, amount-filled, limit)
 		return
 	}
-	b.reenter(s, o, price, amount, filled, limit)
-	b.cascade()
+	if b.reenter(s, o, price, amount, filled, limit) {
+		b.cascade()
+	}
 }
 
 // checkReplace makes the checks that do not depend on the new price and total.
@@ -145,7 +146,8 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, 
 }
 
 // reenter removes the order and enters it as a new arrival with the same slot, id and rates.
-func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fixed.U128) {
+// It returns false when the part ends before.
+func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fixed.U128) (done bool) {
 	b.emitReplaced(o, price, amount, amount-filled, limit)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
@@ -166,5 +168,5 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fix
 		t.was = lv.shown
 	}
 	b.detach(s, o, same)
-	b.enter(&t)
+	return b.enter(&t)
 }

@@ -10,9 +10,13 @@ import (
 	"tickhive/internal/wire"
 )
 
-// StateFormat is the version of the encoding that EncodePair and EncodeControl write. A
-// snapshot of another format is refused.
-const StateFormat = 1
+// StateFormat is the version of the encoding that EncodePair and EncodeControl write. A pair with an
+// unfinished command has partStateFormat, so that the hashes of all others stay. A snapshot of
+// another format is refused.
+const (
+	StateFormat     = 1
+	partStateFormat = 2
+)
 
 // maxStateText bounds the texts of a state.
 const maxStateText = 1 << 16
@@ -27,6 +31,7 @@ const maxStateText = 1 << 16
 //	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
 //	         amount, display, quote, type, tif, flags, rates, [earn limit]
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
+//	part     partStateFormat only, before the bids: see state_parts.go
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
@@ -34,10 +39,14 @@ type walker struct{ *wire.Coder }
 
 // format encodes the format's version, or decodes it and fails for another version.
 func (w walker) format(what string) error {
-	v := uint64(StateFormat)
-	if w.U64(&v); v != StateFormat && w.Err() == nil {
-		return fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, v,
-			StateFormat)
+	return w.formatUpTo(what, new(uint64(StateFormat)), StateFormat)
+}
+
+// formatUpTo codes a format, and reports one beyond newest.
+func (w walker) formatUpTo(what string, v *uint64, newest uint64) error {
+	if w.U64(v); (*v < StateFormat || *v > newest) && w.Err() == nil {
+		return fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, *v,
+			newest)
 	}
 	return nil
 }

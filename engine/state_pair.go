@@ -11,7 +11,8 @@ import (
 // pairState encodes the state of a pair or decodes it.
 type pairState struct {
 	walker
-	b *book
+	b    *book
+	part *partState // nil: no command is unfinished
 }
 
 // EncodePair appends the whole state of a pair; DecodePair restores it. Equal pairs have equal bytes. It
@@ -21,7 +22,7 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 	if b == nil {
 		return dst
 	}
-	s := pairState{walker{wire.Writer(dst)}, b}
+	s := pairState{walker{wire.Writer(dst)}, b, b.partState()}
 	s.write()
 	return s.Bytes()
 }
@@ -33,7 +34,7 @@ func (c *Core) HashPair(p PairID) (sum [32]byte) {
 		return sum
 	}
 	h := sha256.New()
-	s := pairState{walker{wire.Stream(h)}, b}
+	s := pairState{walker{wire.Stream(h)}, b, b.partState()}
 	s.write()
 	_ = s.End() // a hash accepts every write
 	h.Sum(sum[:0])
@@ -41,7 +42,11 @@ func (c *Core) HashPair(p PairID) (sum [32]byte) {
 }
 
 func (s pairState) write() {
-	_ = s.format("a pair") // an error is possible only when decoding
+	format := uint64(StateFormat)
+	if s.part != nil {
+		format = partStateFormat
+	}
+	_ = s.formatUpTo("a pair", &format, partStateFormat) // fails in reading alone
 	s.instrument(s.b.inst)
 	s.walk()
 }
@@ -50,7 +55,8 @@ func (s pairState) write() {
 // is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
-	if err := w.format("a pair"); err != nil {
+	format := uint64(0)
+	if err := w.formatUpTo("a pair", &format, partStateFormat); err != nil {
 		return 0, err
 	}
 	inst := &Instrument{}
@@ -60,7 +66,11 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 		if err := inst.Validate(); err != nil {
 			w.Fail("%w", err)
 		} else {
-			pairState{w, b}.walk()
+			s := pairState{walker: w, b: b}
+			if format == partStateFormat {
+				s.part = &partState{}
+			}
+			s.walk()
 		}
 	}
 	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
@@ -85,6 +95,9 @@ func (s pairState) walk() {
 	if s.Reading() {
 		b.orders.ids.span(oldest, b.lastN)
 	}
+	if s.part != nil {
+		s.codePart()
+	}
 	for side := range b.sides {
 		s.side(Side(side))
 	}
@@ -98,6 +111,9 @@ func (s pairState) walk() {
 			s.writeStops(Side(side))
 		}
 	}
+	if s.Reading() && s.part != nil && s.Err() == nil {
+		s.restorePart()
+	}
 	if s.Reading() {
 		s.relink(oldest)
 	}
@@ -106,6 +122,9 @@ func (s pairState) walk() {
 	}
 	if s.Reading() {
 		s.readClients()
+		if s.part != nil && s.Err() == nil {
+			s.linkTaker()
+		}
 	} else {
 		s.writeClients()
 	}
@@ -220,36 +239,47 @@ func (s pairState) readStops(side Side) {
 	for range s.Len(0) {
 		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
 		s.stop(&o, &st, &account)
-		o.total = o.shown
 		key := stopKey(side, st.stop)
-		if key > first || key == first && o.n < before || through(b.last, side, st.stop) {
+		if key > first || key == first && o.n < before || through(b.last, side, st.stop) && s.part == nil {
 			s.Fail("stop %d is out of order or already through", o.n)
 		}
 		first, before = key, o.n
-		limit := st.typ == StopLimit
-		if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
-			o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
-			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
-				!b.roomFor(side, o.shown)) {
-			s.Fail("stop %d does not add up", o.n)
+		if i := s.restoreStop(&o, &st, account); i != 0 {
+			b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
 		}
 		if s.Err() != nil {
 			return
 		}
-		if limit {
-			b.stops.lots[side] += o.shown
-			b.slices += st.slices(o.shown)
-		}
-		ps := b.stops.parked.alloc()
-		*b.stops.parked.at(ps) = st
-		i := b.orders.restore(o, coldOrder{stop: ps}, account)
-		b.orders.owners.slots.at(b.orders.at(i).owner).stops++
-		b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
 	}
 }
 
-// writeClients encodes the client ids of the window, oldest first, then the ids outside the window whose orders
-// are open.
+// restoreStop restores a stop that was read, and returns its slot, 0 after an error. The caller
+// queues it.
+func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
+	b, side, limit := s.b, o.side, st.typ == StopLimit
+	o.total = o.shown
+	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
+		o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
+		limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
+			!b.roomFor(side, o.shown)) {
+		s.Fail("stop %d does not add up", o.n)
+	}
+	if s.Err() != nil {
+		return 0
+	}
+	if limit {
+		b.stops.lots[side] += o.shown
+		b.slices += st.slices(o.shown)
+	}
+	ps := b.stops.parked.alloc()
+	*b.stops.parked.at(ps) = *st
+	i := b.orders.restore(*o, coldOrder{stop: ps}, account)
+	b.orders.owners.slots.at(b.orders.at(i).owner).stops++
+	return i
+}
+
+// writeClients writes the window from the oldest on, then the ids of open orders that
+// have left it.
 func (s pairState) writeClients() {
 	c := &s.b.clients
 	inside := 0

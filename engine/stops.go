@@ -1,20 +1,27 @@
 package engine
 
-import (
-	"cmp"
-	"slices"
-)
-
 // stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
 	sides  [2]keys // maps stopKey to a stop level, by side of the order
 	parked slab[stopOrder]
-	lots   [2]int64 // lots of the waiting stop_limit orders, by side
-	queue  []int32  // stops that this command has triggered, in order
+	lots   [2]int64 // of the waiting stop_limit orders of a side
+	// queue holds the stops that the command under way has reached: a heap by wave and number.
+	// wave counts the stops that the command has triggered: what it reaches later queues behind.
+	queue []reached
+	wave  uint32
 }
 
-// through reports whether the last trade has reached a stop price: it is at or above a buy stop, or at or below
-// a sell stop. It is false before the first trade.
+// reached is a stop that is off its level and will be triggered.
+type reached struct {
+	n    uint64 // of the order
+	slot int32
+	wave uint32
+}
+
+func (r *reached) before(x *reached) bool { return r.wave < x.wave || r.wave == x.wave && r.n < x.n }
+
+// through reports whether the last trade has reached a stop price: a buy stop at or
+// above it, a sell stop at or below it. Before the first trade it reports false.
 func through(last int64, side Side, stop int64) bool {
 	if last == 0 {
 		return false
@@ -91,35 +98,69 @@ func (w *stops) remove(q *openOrders, o *order) {
 	}
 }
 
-// collect queues the stops whose price the last trade has reached, by acceptance.
-func (w *stops) collect(q *openOrders, last int64) {
-	from := len(w.queue)
+// collect queues the stops that the last trade is at or through. It returns false when the part
+// ends before.
+func (b *book) collect() (done bool) {
+	w, q := &b.stops, &b.orders
 	for side := range w.sides {
 		for w.sides[side].count() > 0 {
-			_, ls := w.sides[side].max()
-			if !through(last, Side(side), q.levels.at(ls).price) {
+			key, ls := w.sides[side].max()
+			lv := q.levels.at(ls)
+			if !through(b.last, Side(side), lv.price) {
 				break
 			}
-			w.queueLevel(q, ls)
+			for lv.head != 0 {
+				if b.tape.spent() {
+					return false
+				}
+				b.tape.visit()
+				s := lv.head
+				o := q.at(s)
+				q.dequeue(o, lv)
+				w.push(reached{n: o.n, slot: s, wave: w.wave})
+			}
+			w.sides[side].del(key)
+			q.levels.release(ls)
 		}
 	}
-	if len(w.queue)-from > 1 {
-		slices.SortFunc(w.queue[from:], func(x, y int32) int {
-			return cmp.Compare(q.at(x).n, q.at(y).n)
-		})
+	return true
+}
+
+// push adds a stop to the queue.
+func (w *stops) push(r reached) {
+	w.queue = append(w.queue, r)
+	h := w.queue
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(&h[up]) {
+			return
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
 	}
 }
 
-func (w *stops) queueLevel(q *openOrders, ls int32) {
-	lv := q.levels.at(ls)
-	for s := lv.head; s != 0; {
-		o := q.at(s)
-		o.level = 0
-		w.queue = append(w.queue, s)
-		s = o.next
+// pop removes and returns the slot of the stop to be triggered next. There must be one.
+func (w *stops) pop() int32 {
+	h := w.queue
+	slot, last := h[0].slot, len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	w.queue = h
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= last {
+			return slot
+		}
+		if c+1 < last && h[c+1].before(&h[c]) {
+			c++
+		}
+		if !h[c].before(&h[i]) {
+			return slot
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
 	}
-	w.sides[lv.side].del(stopKey(lv.side, lv.price))
-	q.levels.release(ls)
 }
 
 // unpark ends the wait of a stop that has been removed from its queue.
@@ -137,22 +178,33 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	return st
 }
 
-// cascade triggers the queued stops one by one, in order of acceptance. Stops that their trades reach are
-// queued behind them (docs/contract/matching.md#stops).
+// cascade triggers the stops that the last trade has reached, one by one in order of
+// acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
+// When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
 	if b.stops.parked.live() == 0 {
 		return
 	}
-	b.stops.collect(&b.orders, b.last)
-	for i := 0; i < len(b.stops.queue); i++ {
-		b.trigger(b.stops.queue[i])
-		b.stops.collect(&b.orders, b.last)
+	for {
+		collected := b.collect()
+		if collected && len(b.stops.queue) == 0 {
+			b.stops.wave = 0
+			return
+		}
+		if !collected || b.tape.spent() {
+			b.pause()
+			return
+		}
+		b.stops.wave++
+		if !b.trigger(b.stops.pop()) {
+			return
+		}
 	}
-	b.stops.queue = b.stops.queue[:0]
 }
 
-// trigger makes a stop that has left its queue a taker and lets it enter the book.
-func (b *book) trigger(s int32) {
+// trigger turns a stop that is off its queue into a taker and lets it enter. It returns false when
+// the part ends before.
+func (b *book) trigger(s int32) (done bool) {
 	o := b.orders.at(s)
 	client := b.orders.clientOf(s, o)
 	st := b.unpark(s, o)
@@ -170,16 +222,22 @@ func (b *book) trigger(s int32) {
 	}
 	t.setEarn(st.earn)
 	b.tape.triggered(&t, st.typ, st.stop, st.price)
-	b.enterTriggered(&t)
+	return b.enterTriggered(&t)
 }
 
-// enterTriggered lets a triggered stop enter the book. Its order was accepted when it was placed, so a failed
-// check cancels the order instead of refusing it.
-func (b *book) enterTriggered(t *taker) {
-	if b.mayEnter(t) != NotRejected {
+// enterTriggered lets a triggered stop enter. The order was accepted before the book's checks
+// ran, so a failed check cancels it instead of refusing it. It returns false when the part ends
+// before.
+func (b *book) enterTriggered(t *taker) (done bool) {
+	r, known := b.mayEnter(t)
+	if !known {
+		b.pauseTaker(t)
+		return false
+	}
+	if r != NotRejected {
 		t.cause = CauseUnfillable
 		b.cancelTaker(t)
-		return
+		return true
 	}
-	b.enter(t)
+	return b.enter(t)
 }

@@ -26,7 +26,8 @@ type taker struct {
 	left    int64 // open lots; by quote: unlimited
 	filled  int64 // lots, earlier fills included
 	display int64
-	was     int64 // for a replaced order: shown lots of its level before the replace removed it
+	was     int64 // what the level it comes back to showed before a replace took it out
+	found   int64 // what the level showed at which an earlier part paused, before it took; 0: none
 
 	capped bool       // money limits what it may spend
 	money  fixed.U128 // left to spend when capped

@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // tape is the event stream of one pair: it numbers the events and appends them to the slice of
 // the command under way.
@@ -10,14 +13,34 @@ type tape struct {
 	nowNs int64
 	rules uint8 // rules version of the current command
 	seq   Seq
+
+	stop   int // length of out from which on the command pauses
+	visits int // in the part under way, see visit
 }
 
 // startCommand directs the following events to dst.
 func (t *tape) startCommand(cmd *Command, dst []Event) {
 	t.out, t.nowNs, t.rules = dst, cmd.TimeNs, cmd.Rules
+	t.stop, t.visits = math.MaxInt, 0
 }
 
-// endCommand returns the slice with the events since startCommand.
+// bound makes the part under way pause before it has made more than events events.
+func (t *tape) bound(events int) { t.stop = len(t.out) + events - partReserve }
+
+// spent reports whether the part under way has done its work: the command must pause.
+func (t *tape) spent() bool { return len(t.out) >= t.stop }
+
+// visit counts an order or level that the command looked at without an event.
+func (t *tape) visit() {
+	if t.visits++; t.visits%visitsPerEvent == 0 {
+		t.stop--
+	}
+}
+
+// work returns the work of the part that began at from, in events.
+func (t *tape) work(from int) int { return len(t.out) - from + t.visits/visitsPerEvent }
+
+// endCommand returns the slice with the events since begin.
 func (t *tape) endCommand() (dst []Event) {
 	dst, t.out = t.out, nil
 	return dst

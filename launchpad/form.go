@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -77,15 +78,17 @@ func (s *Spawn) check() *refuse.Refusal {
 }
 
 func nameWrong() *refuse.Refusal {
-	return refuse.Param("name", "name is required: a string of 1 to 50 characters without control characters.")
+	return refuse.Param("name", "name is required: a string of 1 to 50 characters without control and "+
+		"format characters, and without spaces at its ends.")
 }
 
 func checkName(name string) *refuse.Refusal {
-	if n := utf8.RuneCountInString(name); n < 1 || n > 50 || !utf8.ValidString(name) {
+	n := utf8.RuneCountInString(name)
+	if n < 1 || n > 50 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
 		return nameWrong()
 	}
 	for _, r := range name {
-		if unicode.IsControl(r) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return nameWrong()
 		}
 	}

@@ -16,7 +16,8 @@ type Feed struct {
 	board   Board
 	history *History
 	pairs   []*pairState
-	changed []*pairState // pairs that changed since the last publish
+	changed []*pairState // changed since the last publish
+	held    []*pairState // changed perhaps, and not to be shown
 	due     due
 	cache   textCache
 	sweepAt sweepPlace
@@ -48,8 +49,9 @@ func (f *Feed) Board() *Board { return &f.board }
 // History returns the order history, which belongs to the feed's goroutine.
 func (f *Feed) History() *History { return f.history }
 
-// Fold folds the events of whole commands, in seq order per pair, each exactly once. It panics
-// on a gap. It does not retain the events.
+// Fold folds the events of whole commands, or of one part of a command, in seq order per pair, each
+// exactly once. It panics on a gap. It does not retain the events. A part begins like a command:
+// history and touch are then the same whether or not the feed was restored between two parts.
 func (f *Feed) Fold(events []engine.Event) {
 	orders := !f.opts.NoOrders
 	if orders {
@@ -65,7 +67,7 @@ func (f *Feed) Fold(events []engine.Event) {
 		if p == nil || p.id != e.Pair {
 			p = f.pair(e)
 		}
-		if startsCommand(e) {
+		if i == 0 || startsCommand(e) {
 			p.noteTouch()
 			p.changes.startCommand()
 			f.history.endCommand()
@@ -93,9 +95,22 @@ func (f *Feed) Fold(events []engine.Event) {
 	}
 }
 
-// startsCommand reports whether e is the first event of a command. At a command boundary the feed compares the
-// touch with the touch at the boundary before, so that a change which one command makes and undoes does not
-// count.
+// Hold sets the pairs that Publish does not show, because their command is unfinished.
+func (f *Feed) Hold(pairs []engine.PairID) {
+	for _, p := range f.held {
+		p.held = false
+	}
+	f.held = f.held[:0]
+	for _, id := range pairs {
+		if int(id) < len(f.pairs) && f.pairs[id] != nil {
+			f.pairs[id].held = true
+			f.held = append(f.held, f.pairs[id])
+		}
+	}
+}
+
+// startsCommand reports whether e is the first event of a command. A change of the touch that
+// one command makes and undoes again does not count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
 	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:

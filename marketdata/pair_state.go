@@ -26,8 +26,9 @@ type pairState struct {
 
 	view         *View
 	candlesView  *[Intervals]Candles
-	candlesMoved bool // a candle has changed since candlesView was made
-	changed      bool // the pair is in the feed's list of changed pairs
+	candlesMoved bool // since candlesView was made
+	changed      bool // is in the feed's list of changed pairs
+	held         bool // is not shown: its command is unfinished
 
 	dueSec int64 // the second by which the pair is sorted in Feed.due
 	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap

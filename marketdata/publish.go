@@ -8,10 +8,10 @@ import (
 	"tickhive/engine"
 )
 
-// Publish makes the folded events visible with one atomic store. It makes a new view for each pair that has
-// changed, or whose window loses a trade by the second of nowNs. The owner calls it between commands, at the
-// end of a batch and at NextNs. When nothing changed, it stores no root. No event that is folded later may
-// have a time before nowNs, which becomes the board's SealedNs.
+// Publish makes the folded events visible with one store: a new view for each pair that changed
+// or whose window has moved up to the second of nowNs, unless it is held (Hold). The owner calls it
+// between commands, at the end of a batch and at NextNs. When nothing changed, it stores no root. No
+// event that is folded later may have a time before nowNs, which becomes the board's SealedNs.
 func (f *Feed) Publish(nowNs int64) {
 	f.publish(nowNs)
 	if nowNs > f.board.sealed.Load() { // never back: a test may publish behind the time of its trades
@@ -36,7 +36,13 @@ func (f *Feed) publish(nowNs int64) {
 	}
 	f.makeRoomForText()
 	old := f.board.Load()
-	if len(f.changed) == 0 && f.controlSeq == old.ControlSeq {
+	shown := len(f.changed)
+	for _, p := range f.held {
+		if p.changed {
+			shown--
+		}
+	}
+	if shown == 0 && f.controlSeq == old.ControlSeq {
 		return
 	}
 	root := *old
@@ -54,7 +60,12 @@ func (f *Feed) publishViews(root *Root) {
 	old := copy(copied, root.groups)
 	before := root.groups
 	root.groups = copied
+	later := f.changed[:0]
 	for _, p := range f.changed {
+		if p.held {
+			later = append(later, p)
+			continue
+		}
 		g := int(p.id) / groupViews
 		if copied[g] == nil {
 			copied[g] = new(viewGroup)
@@ -68,8 +79,8 @@ func (f *Feed) publishViews(root *Root) {
 		copied[g][p.id%groupViews] = v
 		p.view, p.changed = v, false
 	}
-	clear(f.changed)
-	f.changed = f.changed[:0]
+	clear(f.changed[len(later):])
+	f.changed = later
 	root.PairsVersion = f.pairsNew
 }
 

@@ -26,9 +26,31 @@ const (
 	minWithdrawBits6 = 16
 )
 
-// CheckWithdraw refuses canWithdraw for a key whose whitelist does not limit the addresses that may use it. The
-// caller has checked that the whitelist's entries parse.
-func (q *KeyRequest) CheckWithdraw() *refuse.Refusal {
+// MaxWhitelist bounds the IPs and CIDRs of one key (docs/contract/accounts.md#api-keys).
+const MaxWhitelist = 20
+
+// Check refuses a request whose networks or expiry are wrong, by any maker. It does not check the name.
+func (q *KeyRequest) Check(nowNs int64) *refuse.Refusal {
+	if len(q.IPWhitelist) > MaxWhitelist {
+		return refuse.Param("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
+	}
+	for i, text := range q.IPWhitelist {
+		if _, ok := ParseNetwork(text); !ok {
+			field := fmt.Sprintf("ipWhitelist[%d]", i)
+			return refuse.Param(field, "%s must be an IP address or a CIDR.", field)
+		}
+	}
+	if reject := q.checkWithdraw(); reject != nil {
+		return reject
+	}
+	if q.ExpiresNs != 0 && q.ExpiresNs <= nowNs {
+		return refuse.Param("expiresAt", "expiresAt must be in the future.")
+	}
+	return nil
+}
+
+// checkWithdraw refuses canWithdraw where nothing bounds the addresses that may use the key.
+func (q *KeyRequest) checkWithdraw() *refuse.Refusal {
 	if !q.CanWithdraw {
 		return nil
 	}

@@ -69,12 +69,12 @@ func TestWithdrawingNeedsNarrowNetworks(t *testing.T) {
 		{[]string{"::ffff:0.0.0.0/96"}, "ipWhitelist[0]"},
 	} {
 		q := KeyRequest{CanWithdraw: true, IPWhitelist: c.list}
-		if reject := q.CheckWithdraw(); c.field == "" && reject != nil {
+		if reject := q.Check(t0); c.field == "" && reject != nil {
 			t.Errorf("%v: %v", c.list, reject)
 		} else if c.field != "" {
 			wantReject(t, reject, refuse.InvalidParam, c.field)
 		}
-		if q.CanWithdraw = false; q.CheckWithdraw() != nil {
+		if q.CanWithdraw = false; q.Check(t0) != nil {
 			t.Errorf("%v is refused without canWithdraw", c.list)
 		}
 	}

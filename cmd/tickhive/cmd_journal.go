@@ -279,11 +279,15 @@ var commandNames = map[engine.CommandKind]string{
 	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
 	engine.OpenAccount: "open_account",
 	engine.Skip:        "skip",
+	engine.Continue:    "continue",
 }
 
 // dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
 func dumpCommand(c *engine.Command) map[string]any {
 	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
+	if c.First {
+		m["first"] = true
+	}
 	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {
 		m["pair"] = c.Pair
 	}

@@ -2,13 +2,16 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"tickhive/accounts"
 	"tickhive/hive"
+	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -55,7 +58,19 @@ var storeLogs = []struct {
 func checkFiles(dir string) ([]wal.Checked, error) {
 	var all []wal.Checked
 	base, alone := filepath.Split(filepath.Clean(dir))
+	meta, err := datadir.ReadMeta(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	for _, log := range storeLogs {
+		log.options.Boot = datadir.MachineBoot()
+		if err == nil {
+			o, err := meta.LogOptions(log.name, log.options)
+			if err != nil {
+				return nil, err
+			}
+			log.options = o
+		}
 		path := filepath.Join(dir, log.name)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			if alone != log.name {

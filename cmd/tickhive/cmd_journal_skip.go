@@ -46,18 +46,23 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if err := c.covered(dir, d.Sub("accounts")); err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}
+	if dir.Options, err = d.LogOptions("engine", dir.Options); err != nil {
+		return 0, err
+	}
+	dir.Options.Lost = func(wal.Loss) error {
+		return errors.New("the end of the journal was lost in a power cut: start the program once first")
+	}
+	record, last, err := c.record(dir) // before Open, which writes to the log
+	if err != nil {
+		return 0, exchange.ExplainDamage(err)
+	}
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return 0, exchange.ExplainDamage(err)
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	last := log.LastSeq()
-	record, err := c.record(log)
-	if err != nil {
-		return 0, exchange.ExplainDamage(err)
-	}
-	// Clients may have seen events of the record. Without the record later seqs mean other events, so the next
-	// start must make a new epoch.
+	defer func() { err = errors.Join(err, log.Close(), d.KeepEnds()) }()
+	// Streams may have shown events of the record. Without it the seqs belong to another
+	// history, so the next start makes a new epoch.
 	if err := d.ForgetEpoch(); err != nil {
 		return 0, err
 	}
@@ -93,40 +98,45 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	return err
 }
 
-// record returns the Skip record to append. It refuses a position outside the journal, a Skip record, and a
-// record that is already skipped.
-func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
-	if first := log.Recovered().FirstSeq; c.At < first || c.At > log.LastSeq() {
-		return nil, fmt.Errorf("--at: the journal has records %d to %d, not %d", first, log.LastSeq(), c.At)
-	}
-	rd, err := log.Reader(c.At)
+// record returns the skip to append and the last record of the journal. It refuses a position outside
+// the journal, a skip, and a record that is already skipped.
+func (c *journalSkipCmd) record(dir replica.LogDir) (payload []byte, last uint64, err error) {
+	rd, err := wal.OpenReader(dir.FS, dir.Dir, dir.Options, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = rd.Close() }()
 	skip := engine.Command{
 		Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
 		Order: engine.OrderID(c.At),
 	}
+	first := rd.NextSeq()
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {
-			return engine.AppendCommand(nil, &skip), nil
+			last = rd.NextSeq() - 1
+			if c.At < first || c.At > last {
+				return nil, 0, fmt.Errorf("--at: the journal has records %d to %d, not %d", first, last, c.At)
+			}
+			return engine.AppendCommand(nil, &skip), last, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		if rec.Seq < c.At {
+			continue
 		}
 		var cmd engine.Command
 		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil && rec.Seq != c.At {
-			return nil, fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)
+			return nil, 0, fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)
 		}
 		skip.TimeNs = max(skip.TimeNs, cmd.TimeNs)
 		switch {
 		case cmd.Kind != engine.Skip:
 		case rec.Seq == c.At:
-			return nil, fmt.Errorf("--at: record %d is itself the skip of record %d", c.At, cmd.Order)
+			return nil, 0, fmt.Errorf("--at: record %d is itself the skip of record %d", c.At, cmd.Order)
 		case uint64(cmd.Order) == c.At:
-			return nil, fmt.Errorf("--at: record %d is already skipped by record %d", c.At, rec.Seq)
+			return nil, 0, fmt.Errorf("--at: record %d is already skipped by record %d", c.At, rec.Seq)
 		}
 	}
 }

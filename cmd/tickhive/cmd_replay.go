@@ -57,8 +57,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	if err != nil {
 		return err
 	}
-	reload := reloads{log: o.Log}
-	defer reload.follow(signals)()
+	defer newReloads(&o).follow(signals)()
 	s, x, err := p.start(o, signals.stop)
 	if x == nil {
 		return err

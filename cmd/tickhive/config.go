@@ -26,10 +26,15 @@ type Config struct {
 		Host   string `toml:"host" help:"serve the aggregator namespace only to requests with this Host"`
 		Listen string `toml:"listen" help:"serve the aggregator namespace on a separate address"`
 	} `toml:"aggregator"`
+	TLS struct {
+		Cert string `toml:"cert" help:"PEM certificate chain of the public listeners; SIGHUP reads it again"`
+		Key  string `toml:"key" help:"PEM key of tls.cert"`
+	} `toml:"tls"`
 	Internal struct {
-		Listen string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener; port 0 picks a free port"`
-		Token  string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`
-		Hosts  []string `toml:"hosts" help:"additional host names and IPs (besides loopback) that requests without a token may address"`
+		Listen    string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener, or unix:PATH; port 0 picks a free port"`
+		Token     string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`
+		TokenFile string   `toml:"token_file" help:"file with the token, relative to the data directory; created with a random token if absent"`
+		Hosts     []string `toml:"hosts" help:"additional host names and IPs (besides loopback) that requests without a token may address"`
 	} `toml:"internal"`
 	Rate struct {
 		PerMinute      int      `toml:"per_minute" default:"60" range:"1 10000" help:"requests of one client in any 60 s, launchpad and hive routes"`

@@ -14,6 +14,7 @@ import (
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/exchange"
 	"tickhive/marketdata"
 	"tickhive/server/admin"
 )
@@ -195,11 +196,17 @@ func (c *Config) validateListeners() error {
 		if l.at == "" && l.name == "aggregator.listen" {
 			continue // no separate listener
 		}
+		if l.name == "internal.listen" && strings.HasPrefix(l.at, exchange.UnixPrefix) {
+			continue // a path
+		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT", l.name, l.at))
 		} else if _, err := net.LookupPort("tcp", port); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		errs = append(errs, errors.New("tls.cert and tls.key need each other; set both or neither"))
 	}
 	return errors.Join(append(errs, c.validateInternal())...)
 }
@@ -211,14 +218,27 @@ func (c *Config) validateInternal() error {
 			return fmt.Errorf("internal.hosts: %w", err)
 		}
 	}
+	if c.Internal.Token != "" && c.Internal.TokenFile != "" {
+		return errors.New("internal.token and internal.token_file are both set; keep one")
+	}
+	if path, ok := strings.CutPrefix(c.Internal.Listen, exchange.UnixPrefix); ok {
+		switch {
+		case path == "":
+			return errors.New("internal.listen: unix: needs a path, for example unix:/run/tickhive/internal")
+		case c.Internal.Token != "" || c.Internal.TokenFile != "" || len(c.Internal.Hosts) > 0:
+			return errors.New("internal.listen: a unix socket asks for no token and no host; " +
+				"leave out internal.token, internal.token_file and internal.hosts")
+		}
+		return nil
+	}
 	host, _, err := net.SplitHostPort(c.Internal.Listen)
 	if err != nil {
 		return nil // validateListeners reports it
 	}
 	ip := net.ParseIP(host)
-	if c.Internal.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token",
-			c.Internal.Listen)
+	if c.Internal.Token == "" && c.Internal.TokenFile == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token-file "+
+			"or --internal-token", c.Internal.Listen)
 	}
 	return nil
 }

@@ -570,7 +570,7 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 9`), 1),
+	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 2`), []byte(`"format": 9`), 1),
 		0o600); err != nil {
 		t.Fatal(err)
 	}

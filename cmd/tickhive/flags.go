@@ -5,22 +5,23 @@ import "reflect"
 // serveFlags holds the flags of serve, which replay has too. Each flag sets the key in its tag and overrides
 // file, environment and --set. An empty text means that the flag is not given.
 type serveFlags struct {
-	ConfigFile     string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
-	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
-	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
-	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081); port 0 picks a free port."`
-	InternalToken  string   `key:"internal.token" placeholder:"TOKEN" help:"Bearer token of the internal API."`
-	InternalHosts  string   `key:"internal.hosts" placeholder:"HOST,..." help:"Additional host names and IPs (besides loopback) that requests to the internal API may address when no token is set."`
-	DataDir        string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: a temporary directory)."`
-	Sim            string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`
-	Seed           string   `key:"sim.seed" placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
-	Backfill       string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulate this much history before the start, e.g. 7d (0); for an empty data directory only."`
-	Clock          string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the clock it was created with."`
-	ClockStart     string   `key:"clock.start" placeholder:"RFC3339" help:"Start time of a virtual clock (now; in an existing data directory: its last time)."`
-	JournalSync    string   `key:"journal.sync" placeholder:"MODE" help:"Journal sync policy: always, interval or off (interval)."`
-	Pairs          string   `key:"market.pairs" placeholder:"builtin|none" help:"none starts without the built-in pairs and assets (builtin)."`
-	LogLevel       string   `key:"log.level" placeholder:"LEVEL" help:"Log level: debug, info, warn or error (info)."`
-	Quiet          bool     `help:"Suppress progress output."`
+	ConfigFile        string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
+	Set               []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
+	Listen            string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
+	InternalListen    string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
+	InternalToken     string   `key:"internal.token" placeholder:"TOKEN" help:"Bearer token of the internal API. Other users can see it until the start; prefer --internal-token-file."`
+	InternalTokenFile string   `key:"internal.token_file" placeholder:"FILE" help:"File with the bearer token of the internal API, relative to the data directory; created if absent."`
+	InternalHosts     string   `key:"internal.hosts" placeholder:"HOST,..." help:"Additional host names and IPs (besides loopback) that requests to the internal API may address when no token is set."`
+	DataDir           string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: a temporary directory)."`
+	Sim               string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`
+	Seed              string   `key:"sim.seed" placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
+	Backfill          string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulate this much history before the start, e.g. 7d (0); for an empty data directory only."`
+	Clock             string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the clock it was created with."`
+	ClockStart        string   `key:"clock.start" placeholder:"RFC3339" help:"Start time of a virtual clock (now; in an existing data directory: its last time)."`
+	JournalSync       string   `key:"journal.sync" placeholder:"MODE" help:"Journal sync policy: always, interval or off (interval)."`
+	Pairs             string   `key:"market.pairs" placeholder:"builtin|none" help:"none starts without the built-in pairs and assets (builtin)."`
+	LogLevel          string   `key:"log.level" placeholder:"LEVEL" help:"Log level: debug, info, warn or error (info)."`
+	Quiet             bool     `help:"Suppress progress output."`
 }
 
 // config loads the configuration with the flags.

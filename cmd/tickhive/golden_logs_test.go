@@ -62,8 +62,8 @@ func (g *golden) logs() {
 				g.t.Fatal(err)
 			}
 			kind, rules := rec.Payload[0], byte(0)
-			if log.rules { // the rules' version is above the kind
-				kind, rules = kind&0x0f, kind>>4
+			if log.rules { // the rules' version is above the kind, and above it the mark of a write's first record
+				kind, rules = kind&0x0f, kind>>4&7
 			}
 			name, ok := kinds[kind]
 			if !ok {
@@ -75,7 +75,7 @@ func (g *golden) logs() {
 		if err := rd.Close(); err != nil {
 			g.t.Error(err)
 		}
-		if log.dir == "engine" { // only replay writes OpenAccount, and only journal skip writes Skip
+		if log.dir == "engine" { // only replay, journal skip and a command in parts write these kinds
 			raw := engine.AppendCommand(nil,
 				&engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
 			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
@@ -84,6 +84,8 @@ func (g *golden) logs() {
 				Pair: engine.ControlPair, Order: 300,
 			})
 			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
+			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, Pair: 7})
+			fmt.Fprintf(g.text(), "- Continue %d bytes\n%s", len(raw), hexLines(raw, 256))
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {
 			if !strings.Contains(g.text().String(), " "+name+" ") {

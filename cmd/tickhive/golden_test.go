@@ -230,8 +230,27 @@ func contractHeaders(h http.Header) []string {
 	if h.Get("Content-Type") == "" {
 		lines = append(lines, "Content-Type: (none)")
 	}
+	for name, value := range protection(h) { // the files name only what differs from the rule
+		if h.Get(name) == value {
+			lines = slices.DeleteFunc(lines, func(s string) bool { return s == name+": "+value })
+		} else {
+			lines = append(lines, name+": want "+value)
+		}
+	}
 	slices.Sort(lines)
 	return slices.DeleteFunc(lines, func(s string) bool { return s == "X-Request-Id: *" })
+}
+
+// protection returns the headers that every response has for browsers.
+func protection(h http.Header) map[string]string {
+	corp := "same-origin"
+	if h.Get("Access-Control-Allow-Origin") != "" {
+		corp = "cross-origin"
+	}
+	return map[string]string{
+		"X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
+		"Cross-Origin-Resource-Policy": corp,
+	}
 }
 
 // Parts of a body that the golden files leave out: wording, and values that depend on the

@@ -19,7 +19,7 @@ import (
 // anywhere is reported with its file and an exit code, also where no start would read it.
 func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 	t.Parallel()
-	dir := exchangetest.OldDirectory(t)
+	dir := exchangetest.ConvertedDirectory(t, exchangetest.Rules0)
 	verify := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		args = append([]string{"journal", "verify", "--quiet"}, args...)
@@ -54,7 +54,7 @@ func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 				}
 				for _, args := range [][]string{{dir}, {"--json", dir}, {filepath.Dir(name)}} {
 					code, said := verify(args...)
-					if code != 1 || !strings.Contains(said, "damaged") || !strings.Contains(said, short) {
+					if code != 3 || !strings.Contains(said, "damaged") || !strings.Contains(said, short) {
 						t.Errorf("%s, byte %d, %q: exit %d: %s", short, at, args, code, said)
 					}
 				}
@@ -75,7 +75,7 @@ func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 // A verification replays from the oldest snapshot and compares the state with the newer one.
 func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 	t.Parallel()
-	dir := exchangetest.OldDirectory(t)
+	dir := exchangetest.ConvertedDirectory(t, exchangetest.Rules0)
 	meta, err := datadir.ReadMeta(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 	}
 	var out bytes.Buffer
 	code := run([]string{"journal", "verify", "--quiet", dir}, &program{out: &out, err: &out})
-	if code != 1 || !strings.Contains(out.String(), "the replay of the records before it gives") ||
+	if code != 3 || !strings.Contains(out.String(), "the replay of the records before it gives") ||
 		!strings.Contains(out.String(), wal.SnapshotName(newest.Pos)) {
 		t.Errorf("exit %d: %s", code, out.String())
 	}

@@ -48,11 +48,12 @@ func main() {
 
 // process runs the program and returns the exit code. main and the tests that start the binary call it.
 func process() int {
+	args := hideToken(os.Args)
 	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, cmdline.HeapFloor)}
 	defer runtime.KeepAlive(p)
 	return cmdline.Profiled("tickhive", p.err, func(profile *cmdline.Profile) int {
 		p.profile = profile
-		return run(os.Args[1:], p)
+		return run(args[1:], p)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/fixed"
 	"tickhive/launchpad"
+	"tickhive/server/edge"
 )
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
@@ -26,10 +27,18 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Log: log.Logger, LogLevel: &log.level, Files: cmdline.FileLimit(), Dir: c.Data.Dir,
 		Progress: func(name string) exchange.Progress { return newProgress(p.err, name, quiet) },
 		Public:   c.publicOptions(),
-		Internal: exchange.InternalOptions{Listen: c.Internal.Listen, Token: c.Internal.Token, Hosts: c.Internal.Hosts},
-		Engine:   c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
+		Internal: exchange.InternalOptions{
+			Listen: c.Internal.Listen, Hosts: c.Internal.Hosts,
+			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
+		},
+		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
 		Accounts: c.accountOptions(),
 		Hive:     hive.DefaultOptions(),
+	}
+	if c.TLS.Cert != "" {
+		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
+			return exchange.Options{}, usageError{Err: err}
+		}
 	}
 	if isTerminal(p.out) {
 		o.DemoKey = p.showDemoKey

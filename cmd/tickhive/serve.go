@@ -15,6 +15,7 @@ import (
 // serveCmd runs the exchange until a signal stops it.
 type serveCmd struct {
 	serveFlags
+	AcceptDataLoss bool `help:"Start although records that the logs once had are missing; a new epoch begins."`
 }
 
 // shutdownTime is the time that accepted requests have after SIGTERM.
@@ -31,13 +32,13 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	o.AcceptDataLoss = s.AcceptDataLoss
 	return serve(p, o, signals)
 }
 
 // serve opens, starts, runs and stops the exchange.
 func serve(p *program, o exchange.Options, signals processSignals) error {
-	r := reloads{log: o.Log}
-	defer r.follow(signals)()
+	defer newReloads(&o).follow(signals)()
 	s, x, err := p.start(o, signals.stop)
 	if x == nil {
 		return err

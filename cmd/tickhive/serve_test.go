@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,6 +102,76 @@ func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 	}
 	if strings.Contains(in.stderr.String(), "sesame") {
 		t.Error("the token is in the log")
+	}
+}
+
+// The token of a file is made once and asked for over restarts; it is nowhere but in the file.
+func TestTheTokenFileOfTheInternalListener(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"--internal-token-file", "token", "--data-dir", dir}
+	var token string
+	for range 2 {
+		in := startEmpty(t, args...)
+		text, err := os.ReadFile(filepath.Join(dir, "token"))
+		if err != nil || len(text) != 65 || token != "" && token != string(text) {
+			t.Fatalf("the token is %q, before %q: %v", text, token, err)
+		}
+		token = string(text)
+		if a := in.do("GET", in.internal+"/totals", ""); a.status != 401 {
+			t.Errorf("without the token: %d", a.status)
+		}
+		in.token = strings.TrimSpace(token)
+		a := in.do("GET", in.internal+"/totals", "", "Host", "ops.example", "Sec-Fetch-Site", "cross-site")
+		if a.status != 200 {
+			t.Errorf("with the token: %d %s", a.status, a.body)
+		}
+		if a := in.do("GET", in.root+"/debug/pprof/cmdline", ""); strings.Contains(a.body, in.token) ||
+			strings.Contains(in.stderr.String(), in.token) {
+			t.Errorf("the token is shown: %s", a.body)
+		}
+		in.signal(syscall.SIGTERM)
+		in.wait()
+	}
+}
+
+// A token in the arguments is overwritten there, and works.
+func TestATokenIsHiddenFromTheArguments(t *testing.T) {
+	in := startEmpty(t, "--internal-token", "open sesame")
+	in.token = "open sesame"
+	if a := in.do("GET", in.root+"/debug/pprof/cmdline", ""); a.status != 200 || strings.Contains(a.body, "sesame") ||
+		!strings.Contains(a.body, "--internal-token\x00***********") {
+		t.Errorf("%d %q", a.status, a.body)
+	}
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", in.cmd.Process.Pid)); err == nil &&
+		strings.Contains(string(line), "sesame") {
+		t.Errorf("the system shows %q", line)
+	}
+}
+
+// On a unix socket the internal API asks for nothing; the socket is its user's alone.
+func TestTheInternalListenerOnAUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "internal")
+	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "unix:"+path, "--sim", "off")
+	if line := in.waitLine("ready "); !strings.HasSuffix(line, " internal=unix:"+path) {
+		t.Errorf("it prints %q", line)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	res, err := c.Get("http://any.name/internal/v1/totals")
+	if err != nil || res.StatusCode != 200 {
+		t.Fatalf("%v %v", res, err)
+	}
+	_ = res.Body.Close()
+	in.signal(syscall.SIGTERM)
+	if code := in.wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("the socket is left")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tickhive/internal/exchange"
 )
 
 // processSignals holds the signals of a serving process. Of the signals that a process can catch, only repeated
@@ -45,6 +47,15 @@ type reloader struct {
 type reloads struct {
 	log  *slog.Logger
 	list []reloader
+}
+
+// newReloads returns the files that an exchange with these options reloads.
+func newReloads(o *exchange.Options) *reloads {
+	r := &reloads{log: o.Log}
+	if c := o.Public.Certificate; c != nil {
+		r.list = append(r.list, reloader{"tls.cert and tls.key", c.Reload})
+	}
+	return r
 }
 
 // follow starts a goroutine that reloads the files at every reload signal. end stops it.

@@ -68,8 +68,11 @@ func (f *Flow) Next() engine.Command {
 		f.deep = !f.deep
 	}
 	c := f.command()
-	if c.Rules = engine.RulesVersion * uint8(f.R.IntN(2)); c.Rules == 0 && c.Kind == engine.Replace {
-		c.EarnLimit = fixed.U128{} // its record has none
+	switch {
+	case f.R.IntN(2) > 0:
+		c.Rules = engine.RulesVersion
+	case c.Kind == engine.Replace:
+		c.EarnLimit = fixed.U128{} // the record of rules 0 has none
 	}
 	return c
 }

@@ -25,23 +25,31 @@ var (
 	ErrTimeBack = errors.New("engine: time goes back")
 )
 
-// Batch holds the commands of one request. The loop applies them in order and contiguously. A
-// batch belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
+// Batch holds the commands of one request. The loop applies them in order, at most BatchCommands at
+// once: commands of other batches may come in between, unless the batch is Stamped. A batch
+// belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool
-	// Collect is called on the loop's goroutine for each command, after every sink has folded the command's
-	// events. The events are valid only during the call. Collect may read what the loop's goroutine owns (order
-	// history). It must be quick and must not block.
+	// Collect is called on the loop's goroutine for each part of each command, after its events
+	// are folded into every sink. A part of a command that has several may have no event. The
+	// events are valid only during the call. It may read what the loop's goroutine owns (order
+	// history), must be quick and must not block.
 	Collect func(i int, cmd *engine.Command, events []engine.Event)
 
 	err  error
 	done chan struct{} // nil: no submitter waits
-	ends []int         // event offset after each command, in the loop's buffer
-	next *Batch        // the next batch in the intake; later the next one to be woken (answer)
+	next *Batch        // the next in the intake; later the next to be woken, see answer
+
+	begun int // commands that are applied, the newest perhaps in part
+	to    int // end of the commands in the slice under way
 }
+
+// Begun returns the number of commands that are applied, after an error of Submit: the others are
+// not. The newest of them may have been unfinished.
+func (b *Batch) Begun() int { return b.begun }
 
 // Outcome returns the outcome of a batch that was offered, once: answered is false before the
 // loop has answered it, and after Outcome has returned the answer.
@@ -74,7 +82,9 @@ func answer(batches []*Batch, err error) {
 	for len(batches) > 0 {
 		n := min(wakeRun, len(batches))
 		for i, b := range batches[:n] {
-			b.err = err
+			if b.err == nil {
+				b.err = err
+			}
 			if i > 0 {
 				batches[i-1].next = b
 			}

@@ -12,13 +12,12 @@
 // Invariants:
 //
 //  1. Time is read once for each group and never goes back.
-//  2. A command is journaled before it is applied. A batch that the journal refuses changes
-//     nothing.
+//  2. A command is journaled before it is applied. What the journal refuses changes nothing.
 //  3. Every accepted batch is answered before Run returns or Step returns Stopped.
 //  4. The time that a sink publishes at is sealed: no command before it is folded later.
 //  5. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, gate, intake, journal, loop, group, sequence, fold, durable, time,
+// Reading order: batch, gate, intake, journal, loop, group, work, sequence, fold, durable, time,
 // wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money

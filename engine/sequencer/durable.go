@@ -1,8 +1,6 @@
 package sequencer
 
 import (
-	"fmt"
-
 	"tickhive/engine"
 	"tickhive/internal/step"
 )
@@ -15,13 +13,25 @@ const (
 	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
 	spareGroups = 4
 	spareEvents = 16 * BatchCommands
+	// pendingEvents bounds their events: 15 MB.
+	pendingEvents = 1 << 16
 )
 
-// group is a run of batches that were journaled together and wait for the disk.
+// group is a slice that was journaled at once and waits for the disk.
 type group struct {
-	pos     uint64
-	events  []engine.Event
-	batches []*Batch
+	first, pos uint64 // positions before its first and of its last record
+	events     []engine.Event
+	outcomes   []outcome
+	ended      []*Batch // the batches that end with it
+}
+
+// outcome is one applied command, or one part of a command.
+type outcome struct {
+	batch      *Batch // nil: no submitter waits for it
+	index      int    // in batch
+	pair       engine.PairID
+	end        int // of its events in the group's
+	unfinished bool
 }
 
 // Committer holds the groups that are applied and wait for the disk, oldest first. Owner: the loop's goroutine.
@@ -29,7 +39,9 @@ type group struct {
 type Committer struct {
 	loop     *Loop
 	waiting  []group
-	commands int     // number of commands in wait
+	commands int     // in waiting
+	events   int     // in waiting
+	joining  *group  // receives the outcomes of the slice under way
 	spare    []group // answered groups, for reuse of their buffers
 }
 
@@ -49,27 +61,23 @@ func (c *Committer) Step() step.Progress {
 
 func (c *Committer) empty() bool { return len(c.waiting) == 0 }
 
-// full reports whether too many commands wait for the disk, so that no group may be added.
-func (c *Committer) full() bool { return c.commands > pendingCommands }
+// full reports whether no group may join: too much waits for the disk.
+func (c *Committer) full() bool { return c.commands > pendingCommands || c.events > pendingEvents }
 
 // durableFirst reports whether events and answers wait for the disk (sync always).
 func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
 
-// add applies the batches of a new group and keeps its events until the group is durable.
-func (c *Committer) add(batches []*Batch) {
+// add applies a new slice of n records, and holds its events back until it is durable.
+func (c *Committer) add(batches []*Batch, n int) {
 	l := c.loop
 	g := c.spareGroup()
-	g.pos, g.batches = l.pos, append(g.batches, batches...)
-	for _, b := range batches {
-		b.ends = b.ends[:0]
-		for i := range b.Commands {
-			before := len(g.events)
-			g.events = l.core.Apply(&b.Commands[i], g.events)
-			l.folds.observe(g.events[before:])
-			b.ends = append(b.ends, len(g.events))
-		}
-		c.commands += len(b.Commands)
-	}
+	g.first, g.pos = l.pos-uint64(n), l.pos
+	c.joining = &g
+	g.ended = append(g.ended, l.applySlice(batches)...)
+	clear(l.ended)
+	c.joining = nil
+	c.commands += len(g.outcomes)
+	c.events += len(g.events)
 	l.folds.count(g.events)
 	l.folds.addToStats()
 	c.waiting = append(c.waiting, g)
@@ -88,14 +96,15 @@ func (c *Committer) recycle(g group) {
 	if len(c.spare) == spareGroups || cap(g.events) > spareEvents {
 		return
 	}
-	clear(g.batches)
-	c.spare = append(c.spare, group{events: g.events[:0], batches: g.batches[:0]})
+	clear(g.outcomes)
+	clear(g.ended)
+	c.spare = append(c.spare, group{events: g.events[:0], outcomes: g.outcomes[:0], ended: g.ended[:0]})
 }
 
 // await waits until at most most commands are not durable, or the journal has failed. Only a virtual clock
 // needs it: the clock must not pass the time of a command whose effect is not visible yet.
 func (c *Committer) await(most int) {
-	for c.commands > most {
+	for c.commands > most || c.events > pendingEvents {
 		c.loop.journal.Flush()
 		<-c.loop.journal.Wake()
 		c.release()
@@ -115,27 +124,30 @@ func (c *Committer) release() bool {
 			break
 		}
 		done++
-		known += submitters(g.batches)
+		known += submitters(g.ended)
 	}
 	if done == 0 {
 		return false
 	}
 	l.contention.startSync()
 	l.contention.note(known, l.QueueLen())
-	for _, g := range c.waiting[:done] {
-		c.commands -= commands(g.batches) // counted before the answer, after which the submitters own the batches
+	for i := range c.waiting[:done] {
+		g := &c.waiting[i]
 		if g.pos > durable {
 			// The journal has stopped for good, so this group will never be durable. The core
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
-			l.folds.folded = g.pos
-			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
-		} else {
-			c.foldGroup(&g)
-			l.publish()
-			answer(g.batches, nil)
+			c.waiting = c.waiting[i:]
+			l.folds.folded = l.pos
+			l.abandon(err)
+			return true
 		}
-		c.recycle(g)
+		c.commands -= len(g.outcomes)
+		c.events -= len(g.events)
+		c.foldGroup(g)
+		l.publish()
+		answer(g.ended, nil)
+		c.recycle(*g)
 	}
 	rest := copy(c.waiting, c.waiting[done:])
 	clear(c.waiting[rest:])
@@ -146,15 +158,15 @@ func (c *Committer) release() bool {
 func (c *Committer) foldGroup(g *group) {
 	r := &c.loop.folds
 	start := 0
-	r.folded = g.pos - uint64(commands(g.batches))
-	for _, b := range g.batches {
-		for i, end := range b.ends {
-			events := g.events[start:end]
-			r.fold(events)
-			if b.Collect != nil {
-				b.Collect(i, &b.Commands[i], events)
-			}
-			start = end
+	r.folded = g.first
+	for i := range g.outcomes {
+		o := &g.outcomes[i]
+		events := g.events[start:o.end]
+		r.fold(events)
+		if r.hold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
+			o.batch.Collect(o.index, &o.batch.Commands[o.index], events)
 		}
+		start = o.end
 	}
+	r.folded = g.pos // void records too
 }

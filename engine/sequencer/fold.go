@@ -1,6 +1,8 @@
 package sequencer
 
 import (
+	"slices"
+
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
@@ -11,12 +13,17 @@ type folds struct {
 	sinks []Sink
 	// sources that receive events immediately
 	observers []Observer
-	folded    uint64 // position of the last folded command
-	foldedNs  int64  // its time
-	dirty     bool   // events were folded since the last publication
-	quiet     bool   // no reader exists: publish only at the end of AdvanceQuietly
-	tally     tally
-	stats     *LoopStats
+	// holders are the sinks that show pairs one by one.
+	holders  []Holder
+	held     []engine.PairID // pairs with an unfinished command whose first part is folded
+	heldNs   int64           // nothing later is published while a pair is held
+	shownNs  int64           // the newest published time
+	folded   uint64          // position of the last folded command
+	foldedNs int64           // its time
+	dirty    bool            // folded since the last publication
+	quiet    bool            // no reader: publish only at the end of the advance
+	tally    tally
+	stats    *LoopStats
 }
 
 // fold hands the events of the next command to every sink.
@@ -28,6 +35,28 @@ func (r *folds) fold(events []engine.Event) {
 	r.dirty = true
 	if len(events) > 0 {
 		r.foldedNs = events[0].TimeNs
+	}
+}
+
+// hold keeps the sinks from showing a pair while its command is unfinished.
+func (r *folds) hold(p engine.PairID, unfinished bool) {
+	if !unfinished && len(r.held) == 0 {
+		return
+	}
+	i := slices.Index(r.held, p)
+	switch {
+	case unfinished == (i >= 0):
+		return
+	case unfinished:
+		if len(r.held) == 0 {
+			r.heldNs = max(r.foldedNs, r.shownNs)
+		}
+		r.held = append(r.held, p)
+	default:
+		r.held = slices.Delete(r.held, i, i+1)
+	}
+	for _, h := range r.holders {
+		h.Hold(r.held)
 	}
 }
 
@@ -46,6 +75,9 @@ func (r *folds) unpublished() bool { return r.dirty && !r.quiet }
 // that time is final up to it, so that a candle which has ended by then is closed for good. The
 // loop stamps no later command before a time that it has published.
 func (r *folds) sealed(pos uint64, ns int64) int64 {
+	if len(r.held) > 0 { // what is folded of the pair is not shown
+		return min(ns, r.heldNs)
+	}
 	if r.folded < pos {
 		return r.foldedNs
 	}
@@ -54,7 +86,7 @@ func (r *folds) sealed(pos uint64, ns int64) int64 {
 
 // publish makes every sink publish at nowNs.
 func (r *folds) publish(nowNs int64) {
-	r.dirty = false
+	r.dirty, r.shownNs = false, max(r.shownNs, nowNs)
 	for _, s := range r.sinks {
 		s.Publish(nowNs)
 	}
@@ -69,6 +101,7 @@ func (r *folds) publishDue(ns int64) bool {
 	if r.quiet || r.nextNs() > ns {
 		return false
 	}
+	r.shownNs = max(r.shownNs, ns)
 	for _, s := range r.sinks {
 		s.Publish(ns)
 	}

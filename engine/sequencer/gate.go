@@ -1,6 +1,10 @@
 package sequencer
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"tickhive/engine"
+)
 
 // Gate is a reference to the running loop. Handlers have it before a loop exists and after the loop has ended.
 // Any goroutine may call its methods. The zero Gate has no loop.
@@ -17,7 +21,15 @@ func (g *Gate) Submit(b *Batch) error {
 	return ErrUnavailable
 }
 
-// Query calls Loop.Query. Without a loop it returns ErrUnavailable.
+// QueryPair is Loop.QueryPair. A closed gate returns ErrUnavailable.
+func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
+	if l := g.loop.Load(); l != nil {
+		return l.QueryPair(p, fn)
+	}
+	return ErrUnavailable
+}
+
+// Query is Loop.Query. A closed gate returns ErrUnavailable.
 func (g *Gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Query(fn)

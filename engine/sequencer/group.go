@@ -63,35 +63,52 @@ func (l *Loop) sharesSync() bool {
 func (l *Loop) runGroup() bool {
 	c := &l.contention
 	if !l.sharesSync() {
-		if !l.acceptsGroup() || l.intake.empty() {
+		if !l.acceptsGroup() || l.intake.empty() && !l.work.pending() {
 			return false
 		}
 		c.startSync()
 	}
-	l.fillGroup(BatchCommands-c.commands, c.expected-c.batches)
-	if len(l.group) == 0 {
+	l.group = l.group[:0]
+	if l.work.pending() {
+		l.group = l.work.take(l.group, l.work.limit, false)
+	}
+	parts := len(l.work.parts) > 0
+	if len(l.group) == 0 && !parts || !l.intake.empty() {
+		l.fillGroup(min(BatchCommands-c.commands, l.work.limit), c.expected-c.batches)
+	}
+	if len(l.group) == 0 && !parts {
 		c.startSync()
 		return false
 	}
-	if l.durableFirst() {
+	if l.durableFirst() && !parts {
 		c.commands += commands(l.group)
 		c.batches += len(l.group)
+	} else {
+		c.startSync()
 	}
 	l.sequenceGroup(l.group)
 	clear(l.group)
-	return true
+	return !l.work.refused
 }
 
-// fillGroup collects a group of the waiting batches: at most limit commands and one batch more. The submitters
-// of the last group were just woken. fillGroup yields the processor to them as long as this brings more
-// batches, so that one write and one publication serve them all. (Without yielding, 256 waiting submitters make
-// groups of 2 commands; see BenchmarkLoop.) It does not yield for a single submitter: a computing goroutine,
-// for example one that makes a snapshot, would take the processor for milliseconds. It does not yield beyond
-// groupEnough either: the loop can process the group while another processor runs the submitters of the group
-// before. Under sync always it yields until all known submitters have submitted again, because a late one would
-// have to wait for one more sync.
+// commands counts the commands of a slice.
+func commands(batches []*Batch) (n int) {
+	for _, b := range batches {
+		n += b.to - b.begun
+	}
+	return n
+}
+
+// fillGroup adds waiting batches to the group: at most limit commands and one batch more. A batch
+// whose first command must wait for its pair is held.
+// The submitters of the last group were just woken. fillGroup yields to them while this brings
+// more batches, so that one write and one publication serve them all (256 waiting submitters:
+// 2 commands a group without yielding, see BenchmarkLoop). It does not yield for a lone
+// submitter: the processor would go to a goroutine that computes, for milliseconds when it
+// makes a snapshot. Nor does it yield beyond groupEnough: the loop can serve that group
+// while another processor runs the submitters of the group before. Under sync always it yields
+// until all known submitters are back: a late one would wait for one more sync.
 func (l *Loop) fillGroup(limit, known int) {
-	l.group = l.group[:0]
 	yields, enough := groupYields, groupEnough
 	switch {
 	case l.contention.groupsLeft == 0:
@@ -111,8 +128,15 @@ func (l *Loop) fillGroup(limit, known int) {
 			runtime.Gosched()
 			continue
 		}
-		idle = 0
+		idle, b.begun = 0, 0
+		if !l.work.slice(b) {
+			if err := l.work.hold(b); err != nil {
+				l.stats.Busy.Add(1)
+				b.answer(err)
+			}
+			continue
+		}
 		l.group = append(l.group, b)
-		n += len(b.Commands)
+		n += b.to
 	}
 }

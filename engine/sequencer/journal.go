@@ -26,14 +26,21 @@ type Journal interface {
 // Sink is a fold over the events: market data, balances, streams. All calls come from
 // the loop's goroutine.
 type Sink interface {
-	// Fold applies events in seq order, each exactly once, with the journal position of
-	// the last command among them.
+	// Fold applies the events of one part of a command, which may be none, in seq order, each
+	// exactly once, with the journal position of the part.
 	Fold(events []engine.Event, pos uint64)
 	// Publish publishes the folded state. The loop calls it at command boundaries only.
 	Publish(nowNs int64)
 	// NextNs returns the time at which time alone next changes the published state;
 	// math.MaxInt64: never.
 	NextNs() int64
+}
+
+// Holder is a Sink that shows pairs one by one. It must not show what a pair has folded while the
+// pair's command is unfinished.
+type Holder interface {
+	// Hold sets the pairs with an unfinished command; they are valid during the call only.
+	Hold(pairs []engine.PairID)
 }
 
 // Source makes commands by the clock: the simulated market. All calls come from the

@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +27,8 @@ import (
 //	    fillGroup    the waiting batches become one group                              group.go
 //	    sequenceGroup:                                                                 sequence.go
 //	      stamp      each command gets its time; a batch whose times go back is refused
-//	      append     one write to the journal for the whole group
+//	      append     one write to the journal for the slice: the next part of an unfinished
+//	                 command and the group                                                work.go
 //	      apply      Core.Apply for each command, in order
 //	      -- under sync always the group now waits in the committer --
 //	      fold       each sink receives the events, then the batch's Collect           fold.go
@@ -76,6 +78,11 @@ type Loop struct {
 	events         []engine.Event
 	refs           []*engine.Command
 	group          []*Batch
+	drained, ended []*Batch // scratch of drain and applySlice
+	sourceLast     *Batch   // the newest batch of a source
+	waiting        []*query // wait until their pair is no longer busy
+	work           work
+	cont           engine.Command   // the Continue of the slice under way
 	sourceCommands []engine.Command // scratch of runSource
 	sourceBatch    Batch            // scratch of runSource
 	sourceErr      error            // first refusal of a source's commands since runSources began
@@ -90,6 +97,7 @@ type Loop struct {
 type query struct {
 	fn   func()
 	done chan struct{}
+	pair engine.PairID // ControlPair: any
 }
 
 // NewLoop returns a loop; Run or Step runs it.
@@ -98,7 +106,7 @@ func NewLoop(o LoopOptions) *Loop {
 		core: o.Core, clk: o.Clock, driver: o.Driver, journal: o.Journal, sources: o.Sources,
 		intake: intake{bell: make(chan struct{}, 1)}, queries: make(chan *query),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		lastNs: o.StartNs, pos: o.StartPos,
+		lastNs: o.StartNs, pos: o.StartPos, work: work{limit: BatchCommands},
 	}
 	l.manual, _ = o.Clock.(*clock.Manual)
 	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
@@ -106,6 +114,15 @@ func NewLoop(o LoopOptions) *Loop {
 		if ob, ok := s.(Observer); ok {
 			l.folds.observers = append(l.folds.observers, ob)
 		}
+	}
+	for _, s := range o.Sinks {
+		if h, ok := s.(Holder); ok {
+			l.folds.holders = append(l.folds.holders, h)
+		}
+	}
+	for _, p := range o.Core.AppendUnfinished(nil) {
+		l.work.parts = append(l.work.parts, part{pair: p})
+		l.folds.hold(p, true)
 	}
 	l.committer.loop = l
 	return l
@@ -161,15 +178,21 @@ func (l *Loop) Offer(b *Batch) error {
 // Query runs fn on the loop's goroutine between two commands and waits for it. fn may read
 // the state that this goroutine owns. fn must be quick. The goroutine that calls Step reads
 // this state between two steps and needs no Query.
-func (l *Loop) Query(fn func()) error {
+func (l *Loop) Query(fn func()) error { return l.QueryPair(engine.ControlPair, fn) }
+
+// QueryPair does the same as Query, but runs fn when the pair has no unfinished command: fn sees what
+// whole commands have left.
+func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
 	if l.driver != nil { // the driver calls no other step meanwhile
 		if l.finished {
 			return ErrStopping
 		}
-		fn()
+		if q := (&query{fn, make(chan struct{}), p}); !l.serve(q) {
+			step.Wait(l.driver, q.done)
+		}
 		return nil
 	}
-	q := &query{fn, make(chan struct{})}
+	q := &query{fn, make(chan struct{}), p}
 	select {
 	case l.queries <- q:
 		<-q.done
@@ -243,6 +266,9 @@ func (l *Loop) Step() step.Progress {
 		worked = l.runQuery() || worked
 	}
 	worked = l.runGroup() || worked
+	if len(l.waiting) > 0 {
+		l.serveWaiting()
+	}
 	switch {
 	case worked:
 		return step.Worked()
@@ -256,18 +282,44 @@ func (l *Loop) Step() step.Progress {
 func (l *Loop) runQuery() bool {
 	select {
 	case q := <-l.queries:
-		q.run()
-		return true
+		return l.serve(q)
 	default:
 		return false
 	}
 }
 
+// serve runs a query, or makes it wait for its pair, and reports whether it has run.
+func (l *Loop) serve(q *query) bool {
+	if l.busy(q.pair) {
+		l.waiting = append(l.waiting, q)
+		return false
+	}
+	q.run()
+	return true
+}
+
+// busy reports whether a pair has an unfinished command, applied or folded.
+func (l *Loop) busy(p engine.PairID) bool {
+	return l.work.busy(p) || slices.Contains(l.folds.held, p) && !l.failed()
+}
+
+// serveWaiting runs the queries whose pair is no longer busy.
+func (l *Loop) serveWaiting() {
+	waiting := l.waiting
+	l.waiting = nil
+	for _, q := range waiting {
+		l.serve(q)
+	}
+}
+
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
-	l.intakeClosed = l.intakeClosed || l.intake.close()
-	if !l.intakeClosed || !l.committer.empty() {
+	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
+	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
 		return false
+	}
+	for _, q := range l.waiting {
+		q.run()
 	}
 	l.finished = true
 	close(l.stopped)
@@ -284,14 +336,16 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 		return
 	}
 	wait := time.Hour
-	if p.NextNs != step.Never { // reading the clock costs 40 ns
+	if l.work.refused {
+		wait = retryWork
+	} else if p.NextNs != step.Never { // reading the clock costs 40 ns
 		wait = p.Wait(l.clk.NowNs())
 	}
 	timer.Reset(wait)
 	select {
 	case <-l.intake.bell:
 	case q := <-queries:
-		q.run()
+		l.serve(q)
 	case <-timer.C:
 	case <-l.journalWake():
 	case <-stop:

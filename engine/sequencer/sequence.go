@@ -3,71 +3,172 @@ package sequencer
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
 )
 
-// What happens to one group: stamp, append, apply, and unless the disk comes first, fold,
+// What happens to one slice: stamp, append, apply, and unless the disk comes first, fold,
 // publish and answer.
 
-const (
-	// BatchCommands limits the commands that are applied between two publications
-	// (docs/internals/performance.md#publication-6).
-	BatchCommands = 256
-	// maxReusedEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
-	maxReusedEvents = 1 << 16
-)
+// BatchCommands limits the commands of one batch that are applied between two publications
+// (docs/internals/performance.md#publication-6).
+const BatchCommands = 256
 
-// sequenceGroup runs one group through journal, core, sinks, publication and answers.
+// sequenceGroup runs one slice, with the next commands of a group, through journal, core, sinks,
+// publication and answers.
 func (l *Loop) sequenceGroup(batches []*Batch) {
 	batches = l.stamp(batches)
-	if l.manual != nil && len(l.sources) > 0 {
-		l.sequenceStamped(batches)
-		return
-	}
-	if len(batches) > 0 {
+	if l.manual != nil {
+		l.sequenceVirtual(batches)
+	} else {
 		l.sequence(batches)
 	}
 }
 
-// sequenceStamped lets the sources of a virtual market act before each command that
-// moves the clock.
-func (l *Loop) sequenceStamped(batches []*Batch) {
-	for _, b := range batches {
-		if b.Stamped {
-			l.runSources(b.Commands[0].TimeNs)
-			if l.sourceErr != nil { // the virtual clock could not reach the time of this batch
-				b.answer(l.sourceErr)
-				continue
-			}
+// sequenceVirtual carries out each stamped batch as a whole, because it moves the clock: nothing
+// may be unfinished at the old time. Sources act before it.
+func (l *Loop) sequenceVirtual(batches []*Batch) {
+	from := 0
+	for i, b := range batches {
+		if !b.Stamped {
+			continue
+		}
+		l.sequence(batches[from:i])
+		l.drain()
+		from = i + 1
+		l.runSources(b.Commands[0].TimeNs)
+		if l.sourceErr != nil { // the time it is stamped with was not reached
+			b.answer(l.sourceErr)
+			continue
 		}
 		l.sequence([]*Batch{b})
+		l.drain()
 	}
+	l.sequence(batches[from:])
 }
 
-// sequence journals, applies, folds, publishes and answers stamped batches.
+// sequence journals, applies, folds, publishes and answers one slice: the next part of an unfinished
+// command, and the chosen commands of stamped batches.
 func (l *Loop) sequence(batches []*Batch) {
-	if err := l.writeJournal(batches); err != nil {
-		l.refuse(batches, err)
+	if len(batches) == 0 && len(l.work.parts) == 0 {
 		return
 	}
-	l.advanceClock(batches)
+	n, err := l.writeJournal(batches)
+	if err != nil {
+		l.refuseSlice(batches, err)
+		return
+	}
 	if l.stats.OldestNs.Load() == 0 {
 		l.stats.OldestNs.Store(clock.MachineNs())
 	}
 	if l.durableFirst() {
-		l.committer.add(batches)
+		l.committer.add(batches, n)
+		l.advanceClock()
 		return
 	}
-	l.folds.folded = l.pos - uint64(commands(batches))
-	for _, b := range batches {
-		l.applyBatch(b)
-	}
+	l.folds.folded = l.pos - uint64(n)
+	ended := l.applySlice(batches)
+	l.folds.folded = l.pos // void records too
+	l.advanceClock()
 	l.publish()
 	l.folds.addToStats()
-	l.contention.note(submitters(batches), l.QueueLen())
-	answer(batches, nil)
+	l.contention.note(submitters(ended), l.QueueLen())
+	answer(ended, nil)
+	clear(ended)
+}
+
+// applySlice applies what writeJournal has written, and returns the batches that have ended. When the
+// slice ends early, the batches behind run in the next slices.
+func (l *Loop) applySlice(batches []*Batch) []*Batch {
+	ended := l.ended[:0]
+	if len(l.work.parts) > 0 {
+		p := *l.work.next()
+		l.apply(&l.cont, p.batch, p.index)
+		last := !l.core.Unfinished(p.pair)
+		if l.work.advance(last); last && p.batch != nil {
+			ended = l.settle(p.batch, ended)
+		}
+	}
+	applied, over := 0, false
+	for i, b := range batches {
+		for b.begun < b.to && !over {
+			at := b.begun
+			b.begun++
+			l.apply(&b.Commands[at], b, at)
+			applied++
+			over = l.core.SliceOver()
+		}
+		if over && l.core.Unfinished(b.Commands[b.begun-1].Pair) {
+			l.work.parts = append(l.work.parts, part{b.Commands[b.begun-1].Pair, b, b.begun - 1})
+		} else {
+			ended = l.settle(b, ended)
+		}
+		if over {
+			l.work.putBack(batches[i+1:])
+			break
+		}
+	}
+	if over || l.work.limit < BatchCommands {
+		l.work.adapt(applied, over)
+	}
+	l.ended = ended
+	return ended
+}
+
+// settle adds a batch to ended, or makes its next commands wait.
+func (l *Loop) settle(b *Batch, ended []*Batch) []*Batch {
+	if b.begun < len(b.Commands) {
+		l.work.held = append(l.work.held, b)
+		return ended
+	}
+	return append(ended, b)
+}
+
+// apply applies one command, or a part of one, and folds its events. Under sync always the events
+// wait in the newest group.
+func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
+	l.lastNs = max(l.lastNs, cmd.TimeNs)
+	if g := l.committer.joining; g != nil {
+		before := len(g.events)
+		g.events = l.core.Apply(cmd, g.events)
+		l.folds.observe(g.events[before:])
+		g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
+		return
+	}
+	l.events = l.core.Apply(cmd, l.events[:0])
+	l.folds.observe(l.events)
+	l.folds.count(l.events)
+	l.folds.fold(l.events)
+	if l.folds.hold(cmd.Pair, l.unfinished(cmd)); b != nil && b.Collect != nil {
+		b.Collect(i, &b.Commands[i], l.events)
+	}
+}
+
+// unfinished reports whether the command that was just applied goes on.
+func (l *Loop) unfinished(cmd *engine.Command) bool {
+	return (l.core.SliceOver() || cmd.Kind == engine.Continue) && l.core.Unfinished(cmd.Pair)
+}
+
+// refuseSlice answers batches whose commands the journal has refused. An unfinished command waits
+// until the journal takes its next part, unless the journal has stopped for good.
+func (l *Loop) refuseSlice(batches []*Batch, err error) {
+	if n := len(l.committer.waiting); n > 0 { // which may hold the events of a batch that has begun
+		g := &l.committer.waiting[n-1]
+		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
+			if b.begun > 0 {
+				b.err = err
+				g.ended = append(g.ended, b)
+			}
+			return b.begun > 0
+		})
+	}
+	l.refuse(batches, err)
+	l.work.refused = len(l.work.parts) > 0
+	if l.work.pending() && (l.failed() || l.draining) {
+		l.abandon(err)
+	}
 }
 
 // refuse answers batches with err. It records a source's error in lost for the caller that
@@ -79,26 +180,6 @@ func (l *Loop) refuse(batches []*Batch, err error) {
 	answer(batches, err)
 }
 
-// applyBatch applies and folds a batch, publishing every BatchCommands commands of it.
-func (l *Loop) applyBatch(b *Batch) {
-	for i := range b.Commands {
-		cmd := &b.Commands[i]
-		l.events = l.core.Apply(cmd, l.events[:0])
-		l.folds.observe(l.events)
-		l.folds.count(l.events)
-		l.folds.fold(l.events)
-		if b.Collect != nil {
-			b.Collect(i, cmd, l.events)
-		}
-		if (i+1)%BatchCommands == 0 {
-			l.publish()
-		}
-	}
-	if cap(l.events) > maxReusedEvents { // a command that swept a large book made the buffer large
-		l.events = nil
-	}
-}
-
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
@@ -108,33 +189,25 @@ func (l *Loop) publish() {
 	}
 }
 
-// commands counts the commands of batches.
-func commands(batches []*Batch) (n int) {
-	for _, b := range batches {
-		n += len(b.Commands)
-	}
-	return n
-}
-
-// stamp gives every command its time. A stamped batch whose times go back is refused
+// stamp gives every command of the slice its time. A stamped batch whose times go back is refused
 // whole; the others go on.
 func (l *Loop) stamp(batches []*Batch) []*Batch {
 	kept := batches[:0]
-	last, now := l.lastNs, l.clk.NowNs() // one reading for the group: it costs 40 ns
+	last, now := l.lastNs, l.clk.NowNs() // one reading for the slice: it costs 40 ns
 	for _, b := range batches {
 		if len(b.Commands) == 0 {
 			b.answer(nil)
 			continue
 		}
 		if b.Stamped {
-			if !l.acceptStamps(b, last) {
+			if b.begun == 0 && !l.acceptStamps(b, last) {
 				b.answer(ErrTimeBack)
 				continue
 			}
-			last = b.Commands[len(b.Commands)-1].TimeNs
+			last = b.Commands[b.to-1].TimeNs
 		} else {
 			last = max(last, now)
-			for i := range b.Commands {
+			for i := b.begun; i < b.to; i++ {
 				b.Commands[i].TimeNs = last
 			}
 		}
@@ -156,42 +229,52 @@ func (l *Loop) acceptStamps(b *Batch, last int64) bool {
 	return true
 }
 
-// advanceClock sets lastNs to the time of the group's last command, so that time never goes back.
-func (l *Loop) advanceClock(batches []*Batch) {
-	cmds := batches[len(batches)-1].Commands
-	l.lastNs = max(l.lastNs, cmds[len(cmds)-1].TimeNs)
+// advanceClock moves a virtual clock to the time of the newest command, so that time never goes back.
+func (l *Loop) advanceClock() {
 	if l.manual != nil && l.lastNs > l.manual.NowNs() {
 		l.manual.Set(l.lastNs)
 	}
 }
 
-// writeJournal journals the group in one write.
-func (l *Loop) writeJournal(batches []*Batch) error {
+// writeJournal journals the slice in one write and returns the number of its records.
+func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	l.refs = l.refs[:0]
+	if len(l.work.parts) > 0 {
+		l.cont = engine.Command{Kind: engine.Continue, Pair: l.work.next().pair, TimeNs: l.lastNs}
+		if l.manual == nil {
+			l.cont.TimeNs = max(l.lastNs, l.clk.NowNs())
+			if len(batches) > 0 { // one reading for the slice
+				l.cont.TimeNs = batches[0].Commands[batches[0].begun].TimeNs
+			}
+		}
+		l.refs = append(l.refs, &l.cont)
+	}
 	for _, b := range batches {
-		for i := range b.Commands {
-			c := &b.Commands[i]
-			c.Rules = engine.RulesVersion
-			l.refs = append(l.refs, c)
+		for i := b.begun; i < b.to; i++ {
+			l.refs = append(l.refs, &b.Commands[i])
 		}
 	}
-	n := uint64(len(l.refs))
+	for i, c := range l.refs {
+		c.Rules, c.First = engine.RulesVersion, i == 0
+	}
+	n = len(l.refs)
 	if l.journal == nil {
-		l.pos += n
+		l.pos += uint64(n)
 	} else {
 		if err := l.journal.Err(); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		pos, err := l.journal.Append(l.refs)
 		if err != nil {
 			if errors.Is(err, ErrOutcomeUnknown) {
-				return err
+				return 0, err
 			}
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		l.pos = pos
 	}
-	l.stats.Commands.Add(n)
+	l.work.refused = false
+	l.stats.Commands.Add(uint64(n))
 	clear(l.refs)
-	return nil
+	return n, nil
 }

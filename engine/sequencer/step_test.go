@@ -47,7 +47,14 @@ type market struct {
 
 func newMarket(t *testing.T, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source) *market {
 	t.Helper()
-	m := &market{t: t, fs: vfs.NewMem(), core: engine.NewCore(engine.Options{})}
+	return newMarketOf(t, engine.Options{}, policy, clk, sources...)
+}
+
+func newMarketOf(
+	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source,
+) *market {
+	t.Helper()
+	m := &market{t: t, fs: vfs.NewMem(), core: engine.NewCore(o)}
 	m.feed = marketdata.NewFeed(marketdata.Options{})
 	m.dir = replica.LogDir{FS: m.fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
 	var err error
@@ -62,9 +69,19 @@ func newMarket(t *testing.T, policy sequencer.SyncPolicy, clk clock.Clock, sourc
 	return m
 }
 
-// records closes the journal and returns its records. The bytes around them tell how far the log
+// records returns rawRecords without Command.First, which depends on the order of the steps.
+func (m *market) records() [][]byte {
+	m.t.Helper()
+	all := m.rawRecords()
+	for _, record := range all {
+		record[0] &^= 1 << 7
+	}
+	return all
+}
+
+// rawRecords closes the journal and returns its records. The bytes around them tell how far the log
 // was durable when each was written, which depends on the order of the steps.
-func (m *market) records() (all [][]byte) {
+func (m *market) rawRecords() (all [][]byte) {
 	m.t.Helper()
 	if err := m.j.Close(); err != nil {
 		m.t.Fatal(err)

@@ -92,7 +92,7 @@ func (l *Loop) runSources(ns int64) (acted bool) {
 			return acted
 		}
 		if l.manual == nil {
-			if l.committer.full() {
+			if l.committer.full() || l.sourcesWait() {
 				return acted
 			}
 		} else if due > l.manual.NowNs() {
@@ -102,6 +102,7 @@ func (l *Loop) runSources(ns int64) (acted bool) {
 		l.runSource(src, due)
 		acted = true
 		if l.manual != nil {
+			l.drain()
 			if l.committer.await(pendingCommands); l.sourceErr != nil {
 				return acted
 			}
@@ -124,6 +125,9 @@ func (l *Loop) runSource(src Source, due int64) {
 	} else {
 		b.Commands = l.sourceCommands
 	}
+	b.begun, b.err = 0, nil
+	l.work.slice(b)
+	l.sourceLast = b
 	l.sequence([]*Batch{b})
 }
 
@@ -131,6 +135,10 @@ func (l *Loop) runSource(src Source, due int64) {
 func (l *Loop) advance(ns int64) error {
 	if ns < l.manual.NowNs() {
 		return ErrTimeBack
+	}
+	l.drain()
+	if l.work.refused {
+		return ErrUnavailable
 	}
 	l.runSources(ns)
 	l.committer.await(0) // fold everything before ns before the new time is published

@@ -5,7 +5,7 @@
 //
 // Invariants:
 //
-//  1. A usage error exits 2, any other failure exits 1. Both print one line that names the
+//  1. A usage error exits 2, damaged data 3, any other failure 1. Both print one line that names the
 //     program.
 //  2. A process that records a CPU profile leaves a complete file.
 //

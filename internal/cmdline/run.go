@@ -15,6 +15,21 @@ type ExitError int
 // Error returns the code as text.
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// ExitDamaged is the exit code of a program that refuses damaged or incomplete data.
+const ExitDamaged = 3
+
+// DamageError means that stored data are damaged or incomplete; the program exits 3.
+type DamageError struct{ Err error }
+
+// Error returns the text of Err.
+func (e DamageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e DamageError) Unwrap() error { return e.Err }
+
+// ExitCode returns the code with which the program ends.
+func (DamageError) ExitCode() int { return ExitDamaged }
+
 // UsageError means that a command line, a configuration and a data directory contradict each
 // other. Nothing was changed; the program exits 2.
 type UsageError struct{ Err error }
@@ -35,8 +50,8 @@ type Line struct {
 }
 
 // Run parses args, runs the selected command and returns the exit code: 0, the code of an
-// ExitError, 2 for a UsageError or a command line that cannot be parsed, 1 for any other
-// error.
+// ExitError, 2 for a UsageError or a command line that cannot be parsed, 3 for damaged data, 1
+// for any other error.
 func Run(l Line, args []string) int {
 	code, err := run(l, args)
 	if err != nil {
@@ -62,6 +77,7 @@ func run(l Line, args []string) (int, error) {
 	}
 	err = ctx.Run()
 	var code ExitError
+	var coded interface{ ExitCode() int }
 	switch {
 	case err == nil:
 		return 0, nil
@@ -69,6 +85,8 @@ func run(l Line, args []string) (int, error) {
 		return int(code), nil
 	case errors.As(err, new(UsageError)):
 		return 2, err
+	case errors.As(err, &coded):
+		return coded.ExitCode(), err
 	}
 	return 1, err
 }

@@ -57,6 +57,7 @@ type Dir struct {
 	path string
 	fsys vfs.FS
 	lock io.Closer
+	boot string // empty: the machine's
 
 	synced    bool          // Options.Synced
 	syncEvery time.Duration // Options.SyncEvery
@@ -80,7 +81,7 @@ type Dir struct {
 // directory must have an origin that agrees with o; its own Seed applies, and it gets no Backfill.
 func Open(o Options) (*Dir, error) {
 	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
-	d.random, d.driver, d.process = o.Random, o.Driver, o.Clock
+	d.random, d.driver, d.process, d.boot = o.Random, o.Driver, o.Clock, o.Boot
 	if d.fsys == nil {
 		d.fsys = vfs.OS{}
 	}
@@ -121,7 +122,11 @@ func Repair(path string) (*Dir, error) {
 	if err := d.takeLock(); err != nil {
 		return nil, fmt.Errorf("the directory is in use, stop its program first: %w", err)
 	}
-	if err := d.load(); err != nil {
+	err := d.load()
+	if err == nil {
+		err = d.meta.converted(d.path)
+	}
+	if err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
 	return d, nil
@@ -147,8 +152,12 @@ func (d *Dir) begin(o Options) error {
 	if err != nil {
 		return err
 	}
-	if d.empty = d.fresh || !used; d.empty {
+	if d.fresh && used {
+		return &DamagedError{d.Sub("meta.json"), "it is missing, and the directory has logs"}
+	}
+	if d.empty = !used; d.empty {
 		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
+		d.meta.Format, d.meta.Logs, d.meta.Converting = format, nil, ""
 	}
 	if d.meta.Clock == clockVirtual {
 		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs)
@@ -170,6 +179,14 @@ func (d *Dir) mark(o Options) (err error) {
 			return err
 		}
 	}
+	if d.meta.Format == oldFormat {
+		if err := (conversion{d}).begin(); err != nil {
+			return err
+		}
+	}
+	if err := d.meta.identify(d.random); err != nil {
+		return err
+	}
 	d.clean = d.fresh || d.meta.Clean
 	d.meta.Clean, d.meta.Boot, d.meta.Synced = false, boot, o.Synced
 	return d.save()
@@ -177,6 +194,7 @@ func (d *Dir) mark(o Options) (err error) {
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
+	d.meta.Logs, d.meta.Converting = nil, ""
 	for _, name := range storeDirs {
 		if err := d.removeFiles(d.Sub(name), nil); err != nil {
 			return err
@@ -221,7 +239,11 @@ func (d *Dir) Empty() bool { return d.empty }
 func (d *Dir) WasClean() bool { return d.clean }
 
 // Epoch returns the identity of the history of seqs: 16 hex digits.
-func (d *Dir) Epoch() string { return d.meta.Epoch }
+func (d *Dir) Epoch() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.meta.Epoch
+}
 
 // Seed returns the seed that applies.
 func (d *Dir) Seed() uint64 { return d.meta.Seed }
@@ -289,12 +311,12 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// AddIncident stores an incident. Without a path it keeps the incident in memory.
-func (d *Dir) AddIncident(in Incident) error {
-	return d.change(func(m *Meta) {
-		list := append([]Incident{in}, m.Incidents...)
-		m.Incidents = list[:min(len(list), maxIncidents)]
-	})
+// AddIncident stores an incident. Without a directory it remembers it.
+func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }
+
+func (m *Meta) add(in Incident) {
+	list := append([]Incident{in}, m.Incidents...)
+	m.Incidents = list[:min(len(list), maxIncidents)]
 }
 
 // Incidents returns the incidents, newest first.

@@ -6,6 +6,7 @@
 //	NONCES      used nonces that timestamps alone would not refuse (nonces.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
+//	before-1/   the files of a directory that had format 1
 //
 // Owner: the exchange opens and closes a Dir. In between any goroutine may call its methods.
 //
@@ -18,8 +19,9 @@
 //  4. meta.json is replaced whole, with fsync and rename (files.go).
 //  5. Every file has checksums. One that is not what the program wrote is refused before anything
 //     is changed (DamagedError), but for the end of NONCES, which a power cut may tear.
+//  6. meta.json knows the place that each log has reached, at the latest start or clean stop.
 //
-// Reading order: datadir.go, meta.go, origin.go, files.go, clock.go, nonces.go,
+// Reading order: datadir.go, meta.go, origin.go, logs.go, convert.go, files.go, clock.go, nonces.go,
 // nonces_shrink.go, writer.go.
 //
 // It does not read or write the stores.

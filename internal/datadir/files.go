@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 
+	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 )
 
@@ -23,6 +24,9 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("data directory: %s is damaged: %s: restore the directory from a copy, "+
 		"or start with another --data-dir", e.File, e.Reason)
 }
+
+// ExitCode returns the code with which the program ends.
+func (*DamagedError) ExitCode() int { return cmdline.ExitDamaged }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

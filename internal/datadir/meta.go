@@ -14,16 +14,24 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 )
 
 // format is the version of the directory's layout (doc.go).
-const format = 1
+const format = 2
+
+// oldFormat is the version that a start converts.
+const oldFormat = 1
 
 // Meta is the content of meta.json: the facts that a start needs before it reads a log.
 type Meta struct {
 	Format int    `json:"format"`
 	Writer string `json:"writer"` // program and version that created the directory
+	// History identifies the exchange: a copy and a replica have it too. Directory identifies this
+	// directory: its logs verify nowhere else.
+	History   wal.ID `json:"history,omitzero"`
+	Directory wal.ID `json:"directory,omitzero"`
 	origin
 	Epoch string `json:"epoch"` // 16 hex digits; identifies the history of seqs that streams have shown
 	// Clean is false while a process runs. After a power cut the end of the journal may be
@@ -33,10 +41,15 @@ type Meta struct {
 	Boot string `json:"boot"`
 	// Synced means that clients were shown only durable events (journal.sync = always).
 	Synced bool `json:"synced"`
-	// Filling means that the backfill and the demo data are incomplete. A start that finds it set begins the
-	// directory again.
-	Filling   bool       `json:"filling"`
-	Incidents []Incident `json:"incidents"` // newest first
+	// Filling means that the backfill and the demo data are not complete. A start that
+	// finds it set begins the directory over.
+	Filling bool `json:"filling"`
+	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
+	// at the start. A log that does not reach its place has lost records.
+	Logs map[string]LogEnd `json:"logs,omitempty"`
+	// Converting is the step of a conversion from the old format that is under way.
+	Converting string     `json:"converting,omitempty"`
+	Incidents  []Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits of the last process. The stored state depends on
 	// them, so an offline verification needs them.
 	Engine engine.Options     `json:"engine"`
@@ -58,8 +71,12 @@ const maxIncidents = 50
 func ReadMeta(path string) (Meta, error) {
 	d := Dir{path: path, fsys: vfs.OS{}}
 	err := d.load()
-	if err == nil && d.fresh {
+	switch {
+	case err != nil:
+	case d.fresh:
 		err = fmt.Errorf("data directory: %s: %w", d.Sub("meta.json"), fs.ErrNotExist)
+	default:
+		err = d.meta.converted(path)
 	}
 	return d.meta, err
 }
@@ -78,13 +95,14 @@ func (d *Dir) load() error {
 	if err := json.Unmarshal(raw, &d.meta); err != nil {
 		return &DamagedError{name, err.Error()}
 	}
-	if d.meta.Format != format {
+	if d.meta.Format != format && d.meta.Format != oldFormat {
 		return fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
 			"use that program, or another --data-dir", name, d.meta.Format, d.meta.Writer, format)
 	}
 	if err := checkMeta(raw); err != nil {
 		return &DamagedError{name, err.Error()}
 	}
+	d.clean = d.meta.Clean
 	if d.meta.Clock == "" {
 		d.meta.Clock, err = d.clockKind()
 	}

@@ -44,9 +44,12 @@ func newOrigin(o Options) origin {
 // storeDirs names the directories of the stores.
 var storeDirs = []string{"engine", "accounts", "launchpad", "hive"}
 
-// used reports whether the directory holds a market. A start that fails because its port is in
-// use creates no store.
+// used reports whether the directory holds a market, or once did. A start that fails because its port
+// is in use creates no store.
 func (d *Dir) used() (bool, error) {
+	if len(d.meta.Logs) > 0 || d.meta.Converting != "" {
+		return true, nil
+	}
 	for _, name := range storeDirs {
 		names, err := d.fsys.List(d.Sub(name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

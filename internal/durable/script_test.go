@@ -79,6 +79,9 @@ func (s *script) step(f []string) string {
 	case "cut":
 		name := s.file(f[1])
 		s.fsys.Cut(name, int64(len(s.fsys.Content(name)))-s.number(f[2]))
+	case "garbage":
+		name := s.file(f[1])
+		s.fsys.Put(name, append(s.fsys.Content(name), strings.Repeat("x", int(s.number(f[2])))...))
 	case "flip":
 		name := s.file(f[1])
 		s.fsys.Flip(name, int64(len(s.fsys.Content(name)))-s.number(f[2]), 0)

@@ -64,7 +64,9 @@ func TestStoreWithoutFilesKeepsNothingAndWorks(t *testing.T) {
 
 func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 	fsys := vfs.NewMem()
-	s := mustStore(t, toyOpts(fsys))
+	opts := toyOpts(fsys)
+	opts.Log.SegmentBytes = 1 << 20 // a new segment needs syncs of its own
+	s := mustStore(t, opts)
 	const callers, each = 64, 40
 	hold, entered := make(chan struct{}), make(chan struct{})
 	var first sync.Once

@@ -14,12 +14,25 @@ type Answer struct {
 	Order      engine.OrderID
 	Seq        engine.Seq // seq of the refusal
 	TimeNs     int64
-	Place      *Place             // the order of a PlaceOrder command
-	Instrument *engine.Instrument // instrument of the pair; nil: unknown pair
+	Place      *Place             // the order of a PlaceOrder
+	Instrument *engine.Instrument // nil: unknown pair
+
+	begun bool // a part of the command had events
 }
 
-// collect fills a from the events of its command.
+// collect fills a from the events of its command, or of one part of it.
 func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *engine.Command, events []engine.Event) {
+	if len(events) == 0 {
+		return
+	}
+	if a.begun {
+		a.Seq = events[len(events)-1].Seq
+		if r, ok := h.Order(a.Order); ok && a.Found {
+			a.Record = r
+		}
+		return
+	}
+	a.begun = true
 	first := &events[0]
 	a.Order, a.TimeNs, a.Seq = cmd.Order, first.TimeNs, events[len(events)-1].Seq
 	a.Found, a.Reason = false, engine.NotRejected

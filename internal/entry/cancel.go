@@ -15,8 +15,8 @@ type MassCancel struct {
 }
 
 // CancelAll cancels the selected orders that are open when it is sequenced, and returns their
-// number. It reads the newest order ids at one instant, then cancels in parts, so that the
-// sequencer serves other requests in between. It does not cancel newer orders.
+// number. It reads the newest order ids at one instant, and does not cancel newer orders. The
+// sequencer serves other pairs while it cancels the orders of one.
 func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) {
 	var bounds []engine.OrderID
 	err := e.opt.Exchange.Query(func() {
@@ -43,44 +43,37 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 	return canceled, nil
 }
 
-// cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair is a
-// refusal if the request named it; otherwise cancelPair skips it.
+// cancelPair cancels the orders of one pair up to the bound. A halted pair is a refusal if the
+// request named it; otherwise cancelPair skips it.
 func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (canceled int, refusal *refuse.Refusal) {
-	for {
-		part, reason := 0, engine.NotRejected
-		cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.Account, Order: bound}
-		if m.Caller != 0 {
-			cmd.Account = m.Caller
-		} else if m.Everyone {
-			cmd.Flags = engine.FlagAllAccount
-		}
-		b := sequencer.Batch{
-			Commands: []engine.Command{cmd},
-			Collect: func(_ int, _ *engine.Command, events []engine.Event) {
-				for i := range events {
-					if events[i].Kind == engine.EventCanceled {
-						part++
-					} else if events[i].Kind == engine.EventRejected {
-						reason = events[i].Reason
-					}
-				}
-			},
-		}
-		if err := e.opt.Exchange.Submit(&b); err != nil {
-			whose := "the"
-			if m.Caller != 0 {
-				whose = "your"
-			}
-			return canceled, Unconfirmed(err, "The cancels", "look at "+whose+" open orders, or repeat the request.")
-		}
-		if reason != engine.NotRejected {
-			if m.Pair == engine.ControlPair {
-				return canceled, nil
-			}
-			return canceled, refusalOf(reason, &cmd, m.Caller)
-		}
-		if canceled += part; part < engine.CancelAllPart {
-			return canceled, nil
-		}
+	cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.Account, Order: bound}
+	if m.Caller != 0 {
+		cmd.Account = m.Caller
+	} else if m.Everyone {
+		cmd.Flags = engine.FlagAllAccount
 	}
+	reason := engine.NotRejected
+	b := sequencer.Batch{
+		Commands: []engine.Command{cmd},
+		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+			for i := range events {
+				if events[i].Kind == engine.EventCanceled {
+					canceled++
+				} else if events[i].Kind == engine.EventRejected {
+					reason = events[i].Reason
+				}
+			}
+		},
+	}
+	if err := e.opt.Exchange.Submit(&b); err != nil {
+		whose := "the"
+		if m.Caller != 0 {
+			whose = "your"
+		}
+		return canceled, Unconfirmed(err, "The cancels", "look at "+whose+" open orders, or repeat the request.")
+	}
+	if reason != engine.NotRejected && m.Pair != engine.ControlPair {
+		return canceled, refusalOf(reason, &cmd, m.Caller)
+	}
+	return canceled, nil
 }

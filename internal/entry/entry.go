@@ -20,8 +20,10 @@ import (
 type Exchange interface {
 	// Submit submits a batch and waits for its outcome.
 	Submit(b *sequencer.Batch) error
-	// Query runs fn between two commands on the goroutine that owns core and history.
+	// Query runs fn between two commands, or parts of one, on the goroutine that owns core and
+	// history. QueryPair runs it when the pair has no unfinished command.
 	Query(fn func()) error
+	QueryPair(p engine.PairID, fn func()) error
 }
 
 // Options configures an Entry. All members are required.
@@ -113,7 +115,9 @@ func (e *Entry) Order(caller engine.AccountID, text string) (Answer, *refuse.Ref
 		return Answer{}, refusal
 	}
 	a := Answer{Order: id, Instrument: ins}
-	if err := e.opt.Exchange.Query(func() { a.Record, a.Found = e.opt.History.Order(id) }); err != nil {
+	if err := e.opt.Exchange.QueryPair(id.Pair(), func() {
+		a.Record, a.Found = e.opt.History.Order(id)
+	}); err != nil {
 		return Answer{}, NotApplied(err)
 	}
 	if !a.Found || caller != 0 && a.Record.Account != caller {

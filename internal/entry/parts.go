@@ -24,9 +24,10 @@ import (
 type parts struct {
 	all      []engine.Command
 	batch    sequencer.Batch // Commands is the current part of all
-	offset   int             // index in all of the current part's first command
-	reserved []reservation   // reservations of the current part
-	taken    []bool          // by index in all: the command's events took over its reservation
+	offset   int             // of the current part in all
+	applied  int             // commands that were applied, after an error
+	reserved []reservation   // of the current part
+	taken    []bool          // by index in all: the events took over the reservation
 
 	// withheld is the refusal of a single order that lacks money and was therefore not submitted.
 	withheld engine.Reason
@@ -38,10 +39,11 @@ type reservation struct {
 	accounts.Reservation
 }
 
-// takenOver reports whether the events took over the command's reservation.
+// takenOver reports whether the events, of one part of the command perhaps, took over its
+// reservation.
 func takenOver(cmd *engine.Command, events []engine.Event) bool {
 	if cmd.Kind == engine.Place {
-		return events[0].Kind == engine.EventAccepted
+		return len(events) > 0 && events[0].Kind == engine.EventAccepted
 	}
 	for i := range events {
 		if events[i].Kind == engine.EventReplaced && events[i].Order == cmd.Order {
@@ -64,11 +66,11 @@ func (p *parts) resize(n int) {
 func (p *parts) reset() {
 	clear(p.all)
 	clear(p.taken)
-	p.batch.Commands, p.offset, p.withheld = nil, 0, engine.NotRejected
+	p.batch.Commands, p.offset, p.applied, p.withheld = nil, 0, 0, engine.NotRejected
 }
 
 // submit submits all commands and ends their reservations. After an error, offset is the number
-// of commands that were applied before, and the batch is the part that was not confirmed. With
+// of commands in the parts before, and the batch is the part that was not confirmed. With
 // withhold, an order that lacks money does not reach the engine (withheld).
 func (p *parts) submit(e *Entry, withhold bool) error {
 	locks := e.lock(p.all)
@@ -84,6 +86,7 @@ func (p *parts) submit(e *Entry, withhold bool) error {
 		err := e.opt.Exchange.Submit(&p.batch)
 		p.releaseUnused(e, err)
 		if err != nil {
+			p.applied = p.offset + p.batch.Begun()
 			return err
 		}
 		p.offset = end
@@ -97,7 +100,7 @@ func (p *parts) submit(e *Entry, withhold bool) error {
 func (p *parts) releaseUnused(e *Entry, err error) {
 	for i := range p.reserved {
 		h := &p.reserved[i]
-		if !errors.Is(err, sequencer.ErrOutcomeUnknown) && (err != nil || !p.taken[h.index]) {
+		if !errors.Is(err, sequencer.ErrOutcomeUnknown) && !p.taken[h.index] {
 			e.state.Release(h.Reservation)
 		}
 	}
@@ -150,11 +153,10 @@ func (p *parts) refused(err error) *refuse.Refusal {
 	what, then := p.unknown()
 	r := Unconfirmed(err, what, then)
 	switch {
-	case p.offset == 0:
-	case r.Code == refuse.OutcomeUnknown:
+	case r.Code == refuse.OutcomeUnknown && p.offset > 0:
 		r.Message = fmt.Sprintf("The first %d commands were applied. %s", p.offset, r.Message)
-	default:
-		r.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", p.offset, r.Message)
+	case r.Code != refuse.OutcomeUnknown && p.applied > 0:
+		r.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", p.applied, r.Message)
 	}
 	return r
 }

@@ -27,8 +27,8 @@ func newRequest(e *Entry) *Request {
 	r := &Request{e: e}
 	r.parts.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
 		i += r.parts.offset
-		r.parts.taken[i] = takenOver(cmd, events)
-		if i < len(r.Answers) { // Do has no answers
+		r.parts.taken[i] = r.parts.taken[i] || takenOver(cmd, events)
+		if i < len(r.Answers) { // Do needs none
 			r.Answers[i].collect(e.opt.History, r.caller, cmd, events)
 		}
 	}

@@ -40,6 +40,8 @@ func (r *rig) Submit(b *sequencer.Batch) error {
 
 func (r *rig) Query(fn func()) error { return r.loop.Query(fn) }
 
+func (r *rig) QueryPair(p engine.PairID, fn func()) error { return r.loop.QueryPair(p, fn) }
+
 // newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %.
 func newRig(t testing.TB) *rig {
 	t.Helper()

@@ -64,8 +64,8 @@ func (r *restored) openAgents() (*agentSide, error) {
 	common := durable.Config{
 		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
 		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
-		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
 	}
+	log := wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
 	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
 	ls.Options.Seed = r.data.Seed()
@@ -76,6 +76,12 @@ func (r *restored) openAgents() (*agentSide, error) {
 	}
 	busy, live := a.historyTimes(r.sim != nil, int64(r.data.Backfill()))
 	var err error
+	if ls.Log, err = r.logOptions("launchpad", log); err != nil {
+		return nil, err
+	}
+	if hs.Log, err = r.logOptions("hive", log); err != nil {
+		return nil, err
+	}
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return nil, err
 	}

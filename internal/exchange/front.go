@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"strings"
 	"sync/atomic"
 
 	"tickhive/accounts"
@@ -128,7 +129,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		},
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(),
+		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
 		Resources: []edge.Resource{
 			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},
@@ -142,7 +143,8 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Entry:     f.users.Entry(),
 		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes, description},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
-		Ready: &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
+		Socket: strings.HasPrefix(b.o.Internal.Listen, UnixPrefix),
+		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,

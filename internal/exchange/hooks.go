@@ -29,5 +29,3 @@ func hook[T any](fn func(*T), o T) T {
 	}
 	return o
 }
-
-func listenTCP(address string) (net.Listener, error) { return net.Listen("tcp", address) }

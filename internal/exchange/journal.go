@@ -12,6 +12,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/datadir"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -24,6 +25,7 @@ const recoverLook = uint64(4096)
 func EngineLog(path string) replica.LogDir {
 	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
 		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
+		Boot: datadir.MachineBoot(),
 	}}
 }
 
@@ -45,12 +47,11 @@ type reportFunc func(format string, args ...any)
 func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say reportFunc) (*journal, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
-		return nil, ExplainDamage(err)
+		return nil, err
 	}
-	if info := log.Recovered(); info.TornTail > 0 {
+	if info := log.Recovered(); info.TornTail > 0 && info.Lost == 0 {
 		say("torn tail: removed the %d bytes of an incomplete last write from %s at offset %d; "+
-			"no acknowledged data was lost",
-			info.TornTail, info.TornFile, info.TornAt)
+			"no client has seen it", info.TornTail, info.TornFile, info.TornAt)
 	}
 	j := &journal{dir: dir, log: log}
 	if m.Driver == nil {
@@ -144,7 +145,28 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	}
 }
 
-// end renames damaged snapshots, so that they do not count as retained ones.
+// finish carries out what is left of the commands that the journal ends in the middle of, before
+// anything sees the market.
+func (r *replay) finish() error {
+	pairs := r.market.Core.AppendUnfinished(nil)
+	if len(pairs) == 0 {
+		return nil
+	}
+	err := r.market.Finish(func(cmd *engine.Command) error {
+		_, err := r.writer.Append([]*engine.Command{cmd})
+		return err
+	})
+	if err == nil {
+		err = r.writer.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("the journal ends in the middle of a command, and the rest cannot be written: "+
+			"free some space and start again: %w", err)
+	}
+	return nil
+}
+
+// end sets damaged snapshots aside, so that they are not counted as retained ones.
 func (r *replay) end() error {
 	r.covered = r.found.Meta.Seq
 	return r.found.SetAside(r.dir.FS, r.dir.Dir)
@@ -216,15 +238,20 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 	})
 }
 
-// ExplainDamage adds the remedy to the error of a damaged log.
+// ExplainDamage adds the remedy to the error of a damaged log. The program ends with its exit code.
 func ExplainDamage(err error) error {
 	var damaged *wal.CorruptError
-	if errors.As(err, &damaged) {
-		return fmt.Errorf("%w\nThe log is corrupt before its end (not a torn tail), so nothing was started. "+
-			"Inspect it with `tickhive journal verify DIR` and `tickhive journal dump DIR`; "+
-			"restore the directory from a copy, or use another --data-dir", err)
+	if !errors.As(err, &damaged) || errors.As(err, new(cmdline.DamageError)) {
+		return err
 	}
-	return err
+	remedy := "Put the original file back, or restore the directory from a copy. `tickhive journal verify DIR` " +
+		"reads every file; `tickhive serve --accept-data-loss` goes on without the records that are missing, " +
+		"in a new epoch"
+	if damaged.Foreign {
+		remedy = "Put the directory's own file back, or restore the directory from a copy"
+	}
+	return cmdline.DamageError{Err: fmt.Errorf("%w\nThe directory is not as the program left it, and no power cut "+
+		"explains the difference: nothing was started. %s", err, remedy)}
 }
 
 // ExplainPoison adds the remedy to the error of a record that cannot be applied.

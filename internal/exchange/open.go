@@ -50,10 +50,15 @@ func Open(o Options) (*Opened, error) {
 	if err := b.openData(); err != nil {
 		return nil, err
 	}
+	if path := b.o.Internal.TokenFile; path != "" {
+		if b.o.Internal.Token, err = b.data.Token(path); err != nil {
+			return nil, errors.Join(fmt.Errorf("internal.token_file: %w", err), b.data.Close(b.data.WasClean()))
+		}
+	}
 	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
 	b.makeSim()
 	if b.front, err = newFront(b, room); err == nil {
-		err = b.front.listen(&o)
+		err = b.front.listen(&b.o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
@@ -138,6 +143,9 @@ func (b *base) extras() []replica.Extra {
 func address(ln net.Listener) string {
 	if ln == nil {
 		return ""
+	}
+	if ln.Addr().Network() == "unix" {
+		return UnixPrefix + ln.Addr().String()
 	}
 	return ln.Addr().String()
 }

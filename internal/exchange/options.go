@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
+	"tickhive/server/edge"
 	"tickhive/sim"
 )
 
@@ -38,7 +39,10 @@ type Options struct {
 	Files    uint64 // file descriptors that the process may have; 0: unknown
 
 	// Dir is the data directory; empty: nothing outlives the process.
-	Dir     string
+	Dir string
+	// AcceptDataLoss lets a start go on without records that logs are known to have had.
+	AcceptDataLoss bool
+
 	Journal JournalOptions
 	Clock   ClockOptions
 
@@ -92,6 +96,8 @@ type PublicOptions struct {
 	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
 	Connections      int      // 0: 16,384; lowered if Files is too small
 
+	Certificate *edge.Certificate // nil: plain text
+
 	ReadTimeout  time.Duration // whole request; 0: 10 s
 	WriteTimeout time.Duration // whole response; 0: 30 s
 	IdleTimeout  time.Duration // between two requests; 0: 75 s
@@ -114,9 +120,11 @@ type RateOptions struct {
 
 // InternalOptions configures the internal listener.
 type InternalOptions struct {
-	Listen string   // HOST:PORT; port 0 picks a free port
-	Token  string   // bearer token; needed on an address that is not loopback
-	Hosts  []string // additional names and IPs that requests without a token may address
+	Listen string // HOST:PORT, port 0 picks a free port; or unix:PATH, which needs no token
+	Token  string // bearer token; needed on an address that is not loopback
+	// TokenFile has the token; relative to the data directory; made with a random one if absent.
+	TokenFile string
+	Hosts     []string // additional names and IPs that requests without a token may address
 }
 
 // JournalOptions configures the logs in the data directory.
@@ -213,7 +221,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Journal.FS = o.Machine.FS
 	}
 	if o.Hooks.Listen == nil {
-		o.Hooks.Listen = listenTCP
+		o.Hooks.Listen = listenAt
 	}
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)

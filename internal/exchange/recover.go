@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
+	"tickhive/server/stream"
 )
 
 // restored holds the parts that exist once every log has been read.
@@ -36,7 +37,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	r := &restored{base: o.base}
 	if err := r.recover(ctx); err != nil {
 		r.front.enter(stage{})
-		return nil, errors.Join(err, r.closeStores(), r.journal.close(nil))
+		return nil, ExplainDamage(errors.Join(err, r.closeStores(), r.journal.close(nil)))
 	}
 	return &Recovered{r}, nil
 }
@@ -46,6 +47,9 @@ func (r *restored) recover(ctx context.Context) error {
 		return err
 	}
 	if r.data.Stored() {
+		if err := r.convert(); err != nil {
+			return err
+		}
 		if err := r.openJournal(); err != nil {
 			return err
 		}
@@ -64,13 +68,19 @@ func (r *restored) recover(ctx context.Context) error {
 		return err
 	}
 	r.front.enter(stage{journal: r.journal, accounts: r.accounts})
-	r.agents, err = r.openAgents()
-	return err
+	if r.agents, err = r.openAgents(); err != nil {
+		return err
+	}
+	stream.SetEpoch(r.front.hub, r.data.Epoch())
+	return r.data.KeepEnds()
 }
 
 func (r *restored) openJournal() (err error) {
 	dir := EngineLog(r.data.Sub("engine"))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
+	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
+		return err
+	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
@@ -85,19 +95,24 @@ func (r *restored) reportRecovery(format string, args ...any) {
 // openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
+	log, err := r.logOptions("accounts", wal.Options{
+		NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
 		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver,
-		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
+		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log,
 	}}
 	if r.journal != nil {
 		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
 	}
-	log, err := accounts.Recover(o)
+	recovery, err := accounts.Recover(o)
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	return log, nil
+	return recovery, nil
 }
 
 // merge applies the records of the market's journal and of the accounts' log in the order in which they were
@@ -135,6 +150,9 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	}
 	if err := market.replayTo(ctx, r.journal.log.LastSeq()); err != nil {
 		return r.logPoison(err)
+	}
+	if err := market.finish(); err != nil {
+		return err
 	}
 	if err := market.end(); err != nil {
 		return err

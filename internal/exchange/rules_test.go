@@ -29,7 +29,8 @@ func isOld(t *testing.T, x *exchangetest.Rig, w exchangetest.State) {
 // A directory of older rules is replayed by those rules. It has the same state and the same
 // balances, from its snapshots and from the first record, and it accepts new commands.
 func TestADirectoryOfOldRulesKeepsItsState(t *testing.T) {
-	w, dir := exchangetest.OldState(t), exchangetest.OldDirectory(t)
+	w := exchangetest.OldState(t, exchangetest.Rules0)
+	dir := exchangetest.OldDirectory(t, exchangetest.Rules0)
 	first := exchangetest.Start(t, exchangetest.Options(dir))
 	isOld(t, first, w)
 	order := first.Do("POST", first.Internal+"/orders",
@@ -44,11 +45,11 @@ func TestADirectoryOfOldRulesKeepsItsState(t *testing.T) {
 	}
 
 	for _, name := range []string{"engine", "accounts"} {
-		if len(exchangetest.Files(t, exchangetest.OldDirectory(t), name+"/*.snap")) == 0 {
+		if len(exchangetest.Files(t, exchangetest.OldDirectory(t, exchangetest.Rules0), name+"/*.snap")) == 0 {
 			t.Fatalf("%s of the directory has no snapshot", name)
 		}
 	}
-	dir = exchangetest.OldDirectory(t)
+	dir = exchangetest.OldDirectory(t, exchangetest.Rules0)
 	for _, pattern := range []string{"engine/*.snap", "accounts/*.snap"} {
 		for _, s := range exchangetest.Files(t, dir, pattern) {
 			if err := os.Remove(s); err != nil {
@@ -63,7 +64,8 @@ func TestADirectoryOfOldRulesKeepsItsState(t *testing.T) {
 // without this limit starts with all its stops, adopts the limit of the first start that has
 // one, and keeps it.
 func TestStopsOfAnAccountAreBounded(t *testing.T) {
-	w, dir := exchangetest.OldState(t), exchangetest.OldDirectory(t)
+	w := exchangetest.OldState(t, exchangetest.Rules0)
+	dir := exchangetest.OldDirectory(t, exchangetest.Rules0)
 	o := exchangetest.Options(dir)
 	o.Engine.AccountStops = 230
 	first := exchangetest.Start(t, o)

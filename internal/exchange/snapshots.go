@@ -26,7 +26,7 @@ func (x *Running) keepSnapshots() {
 	s := &snapshots{x: x, stop: make(chan struct{}), done: make(chan struct{})}
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
 		Market: replica.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips},
-		Loop:   x.loop, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
+		Loop:   x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events: func() uint64 { return x.loop.Stats().Events.Load() },

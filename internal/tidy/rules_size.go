@@ -24,12 +24,15 @@ const (
 // size names one measured thing: "files marketdata", "methods engine.book".
 type size struct{ what, name string }
 
-// ownLimits lists the things with a permanent limit of their own: the vocabulary of the engine, and two states
-// that cannot be split.
+// ownLimits lists the things with a permanent limit of their own: the vocabulary of the engine, its core, which
+// one book in parts holds together, two states that cannot be split, the loop, and the hub with its three faces.
 var ownLimits = map[size]int{
-	{"exported", "engine"}:        100,
-	{"methods", "accounts.State"}: 60,
-	{"methods", "engine.book"}:    60,
+	{"exported", "engine"}:               100,
+	{"code", "engine"}:                   5_700,
+	{"methods", "accounts.State"}:        60,
+	{"methods", "engine.book"}:           65,
+	{"methods", "engine/sequencer.Loop"}: 52,
+	{"methods", "server/stream.Hub"}:     41,
 }
 
 // overLimit lists the things above their limit, with the size that they must not exceed until they are split.

@@ -25,7 +25,7 @@ type Checked struct {
 // damage. decode gets the body of each snapshot after its checksum was verified. Check changes nothing. It
 // returns an error only when a file cannot be read, or as a *VersionError.
 func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) ([]Checked, error) {
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
 		return nil, err
 	}
 	// list snapshots first: a running process writes a snapshot only after its log
@@ -34,15 +34,31 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 		return nil, err
 	}
 	slices.Reverse(seqs)
-	chain, err := loadChain(fsys, dir, opts)
-	var missing *CorruptError
-	if errors.As(err, &missing) {
-		return []Checked{{File: missing.File, Err: missing}}, nil
-	}
+	segs, err := loadSegments(fsys, dir, &opts)
 	if err != nil {
 		return nil, err
 	}
-	return checkAll(fsys, dir, opts, chain, math.MaxUint64, seqs, decode)
+	end := endOf(segs, &opts)
+	var files []Checked
+	for at := 0; at < len(segs); {
+		checked, err := checkFrom(fsys, segs[at:], math.MaxUint64, end.must)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, checked...)
+		at += len(checked)
+	}
+	for i := range files {
+		if off := segs[i].slots.damaged; off != 0 && files[i].Err == nil {
+			files[i].Err = &CorruptError{
+				File: segs[i].path, Offset: off, Reason: "one of the two slots that say where the log ends is damaged",
+			}
+		}
+	}
+	if n := len(files); n > 0 && end.damage != nil && files[n-1].Err == nil {
+		files[n-1].Err = end.damage
+	}
+	return checkSnapshots(fsys, dir, &opts, segs, files, seqs, decode)
 }
 
 // Check is the function Check for an open log, up to the records that were written before the call: they have to
@@ -58,59 +74,33 @@ func (l *Log) Check(fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error
 	if err != nil {
 		return nil, err
 	}
-	chain, last := r.chain, r.limit
+	segs, last := r.segs, r.limit
 	if err := r.Close(); err != nil {
 		return nil, err
 	}
-	for i := range chain {
-		first := chain[i].first
-		if err := chain[i].load(fsys, l.opts); err != nil {
-			return nil, err
-		}
-		if chain[i].reason == "" && chain[i].first != first {
-			chain[i].reason = fmt.Sprintf("header says that it begins at %d, not %d", chain[i].first, first)
-		}
-		chain[i].first = first
-	}
-	files, err := checkAll(fsys, l.dir, l.opts, chain, last, seqs, decode)
-	if err != nil || len(files) == 0 {
-		return files, err
-	}
-	// For a start, a torn tail. Here every record was written whole.
-	for i := range files[:len(chain)] {
-		f := &files[i]
-		if end := i+1 == len(chain); f.Err == nil && (f.Torn > 0 || end && f.Last < last && whole(files[:i])) {
-			reason := fmt.Sprintf("records from %d on cannot be read", f.Last+1)
-			f.Err = &CorruptError{File: f.File, Seq: f.Last + 1, Reason: reason}
-		}
-	}
-	return files, nil
-}
-
-// whole reports whether no file is damaged.
-func whole(files []Checked) bool {
-	return !slices.ContainsFunc(files, func(f Checked) bool { return f.Err != nil })
-}
-
-// checkAll checks the segments of a chain up to record limit and the snapshots of seqs.
-func checkAll(
-	fsys vfs.FS, dir string, opts Options, chain []segment, limit uint64, seqs []uint64, decode func(io.Reader) error,
-) ([]Checked, error) {
 	var files []Checked
-	for at := 0; at < len(chain); {
-		checked, err := checkFrom(fsys, chain[at:], limit)
+	for at := 0; at < len(segs); {
+		checked, err := checkFrom(fsys, segs[at:], last, last)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, checked...)
 		at += len(checked)
 	}
+	return checkSnapshots(fsys, l.dir, &l.opts, segs, files, seqs, decode)
+}
+
+// checkSnapshots appends the snapshots of seqs to the files of a log.
+func checkSnapshots(
+	fsys vfs.FS, dir string, opts *Options, segs []segment, files []Checked, seqs []uint64,
+	decode func(io.Reader) error,
+) ([]Checked, error) {
 	last, whole := uint64(0), true
 	for _, f := range files {
 		last, whole = f.Last, whole && f.Err == nil
 	}
 	for _, seq := range seqs {
-		f, err := checkSnapshot(fsys, dir, opts, seq, decode)
+		f, err := checkSnapshot(fsys, dir, opts, segs, seq, decode)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a running process has replaced it by a newer one
 		}
@@ -127,14 +117,14 @@ func checkAll(
 }
 
 // checkFrom reads segments up to the first damaged one, and returns those that it has read.
-func checkFrom(fsys vfs.FS, chain []segment, limit uint64) ([]Checked, error) {
-	r, err := newReader(fsys, chain, 0, limit)
+func checkFrom(fsys vfs.FS, segs []segment, limit, must uint64) ([]Checked, error) {
+	r, err := newReader(fsys, segs, 0, limit, must)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	files := make([]Checked, len(chain))
-	for i, seg := range chain {
+	files := make([]Checked, len(segs))
+	for i, seg := range segs {
 		files[i] = Checked{File: seg.path, First: seg.first, Last: max(seg.first, 1) - 1}
 	}
 	for {
@@ -148,8 +138,8 @@ func checkFrom(fsys vfs.FS, chain []segment, limit uint64) ([]Checked, error) {
 			return files, nil
 		case errors.As(err, &damaged):
 			at := r.i
-			if at+1 < len(chain) && damaged.File == chain[at+1].path {
-				at++ // the end of the file's header
+			if at+1 < len(segs) && damaged.File == segs[at+1].path {
+				at++ // its header
 			}
 			files[at].Err = damaged
 			return files[:at+1], nil
@@ -160,10 +150,12 @@ func checkFrom(fsys vfs.FS, chain []segment, limit uint64) ([]Checked, error) {
 }
 
 // checkSnapshot reads one snapshot.
-func checkSnapshot(fsys vfs.FS, dir string, opts Options, seq uint64, decode func(io.Reader) error) (Checked, error) {
+func checkSnapshot(
+	fsys vfs.FS, dir string, opts *Options, segs []segment, seq uint64, decode func(io.Reader) error,
+) (Checked, error) {
 	f := Checked{File: path.Join(dir, SnapshotName(seq)), Last: seq}
 	load := func(_ SnapshotMeta, r io.Reader) error { return decode(r) }
-	_, err := loadSnapshotFile(fsys, f.File, seq, opts, load, false)
+	_, err := loadSnapshotFile(fsys, f.File, seq, opts, onChain(fsys, segs, f.File, load), false)
 	var version *VersionError
 	if errors.As(err, &version) || errors.Is(err, fs.ErrNotExist) {
 		return f, err

@@ -28,18 +28,24 @@ var (
 	ErrTruncated = errors.New("wal: sequence is older than the oldest kept")
 )
 
-// CorruptError reports damage that no power cut explains: durable bytes differ from the bytes
-// written. It stops the start.
+// CorruptError reports damage that no power cut explains: bytes differ from the bytes written, or
+// are missing. It stops the start.
 type CorruptError struct {
-	File   string // path
-	Offset int64  // bytes from the start of the file
-	Seq    uint64 // sequence expected there, 0 when unknown
-	Reason string // what was found
+	File    string // path
+	Offset  int64  // bytes from the start of the file
+	Seq     uint64 // sequence expected there, 0 when unknown
+	To      uint64 // the log is known to have reached at least this record, 0 when unknown
+	Foreign bool   // the file belongs to another log
+	Reason  string // what was found
 }
 
 // Error returns a text with file, offset, sequence and reason.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("wal: %s: damaged at offset %d (sequence %d): %s", e.File, e.Offset, e.Seq, e.Reason)
+	text := fmt.Sprintf("wal: %s: damaged at offset %d (sequence %d): %s", e.File, e.Offset, e.Seq, e.Reason)
+	if e.To != 0 && e.To >= e.Seq {
+		text += fmt.Sprintf("; the log reached record %d", e.To)
+	}
+	return text
 }
 
 // VersionError refuses a file of another format; no reader guesses at its content.

@@ -4,16 +4,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"math/bits"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"tickhive/internal/vfs"
 )
 
 // FormatVersion is the version of the segment format written and read here.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // MaxRecord is the largest payload in bytes: four times the largest request body, far below the range of the
 // length field.
@@ -21,11 +22,13 @@ const MaxRecord = 16 << 20
 
 const (
 	segmentMagic = "TICKWAL\n"
-	headerBytes  = 64
-	frameHead    = 16
+	prefixBytes  = 64  // of a header: the same members in every format version
+	headerBytes  = 128 // of a segment and of a snapshot
+	firstFrame   = 3 * vfs.SectorBytes
+	frameHead    = 24
 	frameAlign   = 8
-	lengthBits   = 26 // the low bits of the length word hold the length, the upper six the lag class
 	writerBytes  = 20
+	nameBytes    = 16
 
 	// SegmentExt is the extension of a segment file.
 	SegmentExt = ".wal"
@@ -35,7 +38,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var le = binary.LittleEndian
 
-// header is the first 64 bytes of a segment; FORMAT.md draws it.
+// header begins a segment or a snapshot; FORMAT.md draws it.
 type header struct {
 	version   uint32
 	record    uint32
@@ -43,11 +46,12 @@ type header struct {
 	first     uint64
 	createdNs int64
 	writer    string
+	Identity
+	chain uint64 // of a segment: before its first record
+	name  string // of the log
 }
 
-func (h header) append(dst []byte) []byte { return h.appendAs(segmentMagic, dst) }
-
-func (h header) appendAs(magic string, dst []byte) []byte {
+func (h *header) append(magic string, dst []byte) []byte {
 	at := len(dst)
 	dst = append(dst, magic...)
 	dst = le.AppendUint32(dst, h.version)
@@ -55,65 +59,83 @@ func (h header) appendAs(magic string, dst []byte) []byte {
 	dst = le.AppendUint64(dst, h.segment)
 	dst = le.AppendUint64(dst, h.first)
 	dst = le.AppendUint64(dst, uint64(h.createdNs))
-	var w [writerBytes]byte
-	copy(w[:], h.writer)
-	dst = append(dst, w[:]...)
+	dst = appendPadded(dst, h.writer, writerBytes)
+	dst = le.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+	dst = append(dst, h.History[:]...)
+	dst = append(dst, h.Directory[:]...)
+	dst = le.AppendUint64(dst, h.chain)
+	dst = appendPadded(dst, h.name, nameBytes)
+	dst = le.AppendUint32(dst, 0)
 	return le.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
 }
 
-// parseHeader reads a header; reason says what is wrong with it. Magic, both versions, writer and checksum are
-// at the same place in every format version.
-func parseHeader(b []byte) (h header, reason string) { return parseHeaderAs(segmentMagic, b) }
+func appendPadded(dst []byte, text string, n int) []byte {
+	at := len(dst)
+	dst = append(dst, make([]byte, n)...)
+	copy(dst[at:], text)
+	return dst
+}
 
-func parseHeaderAs(magic string, b []byte) (h header, reason string) {
+// parseHeader reads a header; the reason says what is wrong with it. Magic, both versions, writer
+// and the first checksum have the same place in every format version: of another version only these
+// are read.
+func parseHeader(magic string, version uint32, b []byte) (h header, reason string) {
 	switch {
-	case len(b) < headerBytes:
+	case len(b) < prefixBytes:
 		return h, "header is cut short"
 	case string(b[:8]) != magic:
 		return h, "header has no magic"
 	case le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli):
 		return h, "header checksum differs"
 	}
-	return header{
+	h = header{
 		version: le.Uint32(b[8:]), record: le.Uint32(b[12:]), segment: le.Uint64(b[16:]), first: le.Uint64(b[24:]),
 		createdNs: int64(le.Uint64(b[32:])), writer: strings.TrimRight(string(b[40:60]), "\x00"),
-	}, ""
+	}
+	switch {
+	case h.version != version:
+		return h, ""
+	case len(b) < headerBytes:
+		return h, "header is cut short"
+	case le.Uint32(b[124:]) != crc32.Checksum(b[:124], castagnoli):
+		return h, "header checksum differs"
+	}
+	h.History, h.Directory = ID(b[64:80]), ID(b[80:96])
+	h.chain, h.name = le.Uint64(b[96:]), strings.TrimRight(string(b[104:120]), "\x00")
+	return h, ""
 }
 
-// seedOf returns the initial state of the checksums in a segment. It differs between segments, so a frame of
-// another segment, or of a reused file, never verifies.
-func seedOf(segment uint64) uint32 {
-	var b [8]byte
-	le.PutUint64(b[:], segment)
-	return crc32.Checksum(b[:], castagnoli)
+// seedOf is the checksum state that makes a frame or a slot belong to its directory, log and segment:
+// one of another file never verifies.
+func seedOf(directory ID, name string, segment uint64) uint32 {
+	return crc32.Checksum(le.AppendUint64(append(directory[:], name...), segment), castagnoli)
+}
+
+// chainStart returns the chain before the record after seq, when no record before it is in the log.
+func chainStart(history ID, name string, seq uint64) uint64 {
+	return xxhash.Sum64(le.AppendUint64(append(history[:], name...), seq))
 }
 
 // FrameBytes returns the number of bytes in the file that a payload of n bytes takes.
 func FrameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
 
-// sealFrame completes the frame at the start of b: it writes the head in front of the n bytes of payload. b
-// ends with the payload's padding.
-func sealFrame(b []byte, n int, seq, durable uint64, seed uint32) {
-	le.PutUint32(b[4:], uint32(n)|lagClass(seq, durable)<<lengthBits)
-	le.PutUint64(b[8:], seq)
+// sealFrame completes the frame that begins at b[0] with its head left open and n bytes of payload
+// behind it; b ends with the payload's padding. chain is the chain before the record; sealFrame
+// returns the chain with it.
+func sealFrame(b []byte, n int, seq, chain uint64, seed uint32) uint64 {
+	le.PutUint32(b[4:], uint32(n))
+	le.PutUint64(b[8:], chain)
+	le.PutUint64(b[16:], seq)
+	chain = xxhash.Sum64(b[8 : frameHead+n])
+	le.PutUint64(b[8:], chain)
 	le.PutUint32(b, crc32.Update(seed, castagnoli, b[4:]))
-}
-
-// lagClass encodes how many records behind the sync was when seq was written, rounded up to a power of two.
-// durableBefore decodes it; because of the rounding it may return an older sequence, never a newer one.
-func lagClass(seq, durable uint64) uint32 { return uint32(bits.Len64(seq - durable - 1)) }
-
-func durableBefore(seq uint64, class uint32) uint64 {
-	if class >= 64 || seq < 1<<class {
-		return 0
-	}
-	return seq - 1<<class
+	return chain
 }
 
 // frame is a verified frame.
 type frame struct {
 	seq     uint64
-	durable uint64 // this sequence, and perhaps later ones, was durable when the frame was written
+	chain   uint64 // with this record
 	payload []byte
 	size    int // bytes in the file
 }
@@ -121,7 +143,7 @@ type frame struct {
 // frameSize reads the length word in the head of a frame. It returns the frame's size in the file, or the
 // reason why the word is invalid. A head of zeros has size 0: no frame was written here.
 func frameSize(b []byte) (size int, reason string) {
-	n := le.Uint32(b[4:]) & (1<<lengthBits - 1)
+	n := le.Uint32(b[4:])
 	switch {
 	case n == 0 && vfs.AllZero(b[:frameHead]):
 		return 0, ""
@@ -138,11 +160,19 @@ func parseFrame(b []byte, seed uint32) (f frame, ok bool) {
 	if le.Uint32(b) != crc32.Update(seed, castagnoli, b[4:]) {
 		return f, false
 	}
-	word, seq := le.Uint32(b[4:]), le.Uint64(b[8:])
 	return frame{
-		seq: seq, durable: durableBefore(seq, word>>lengthBits),
-		payload: b[frameHead : frameHead+word&(1<<lengthBits-1)], size: len(b),
+		seq: le.Uint64(b[16:]), chain: le.Uint64(b[8:]), payload: b[frameHead : frameHead+le.Uint32(b[4:])],
+		size: len(b),
 	}, true
+}
+
+// continues reports whether the frame in b, which verifies, is the next one of a chain. It writes to
+// b and restores it.
+func (f *frame) continues(b []byte, chain uint64) bool {
+	le.PutUint64(b[8:], chain)
+	sum := xxhash.Sum64(b[8 : frameHead+len(f.payload)])
+	le.PutUint64(b[8:], f.chain)
+	return sum == f.chain
 }
 
 func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, SegmentExt) }

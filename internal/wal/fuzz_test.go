@@ -52,28 +52,37 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// FuzzFrame: a frame gives back what was sealed, and nothing once a bit of it, its
-// segment or its length has changed.
+// FuzzFrame: a frame gives back what was sealed, and nothing once a bit of it, its directory, log,
+// segment or predecessor has changed.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte("payload"), uint64(7), uint64(3), uint64(1), uint(20))
-	f.Fuzz(func(t *testing.T, payload []byte, seq, lag, segment uint64, bit uint) {
-		if len(payload) == 0 || len(payload) > 1<<16 || seq == 0 || seq > 1<<60 {
+	f.Fuzz(func(t *testing.T, payload []byte, seq, chain, segment uint64, bit uint) {
+		if len(payload) == 0 || len(payload) > 1<<16 || seq == 0 {
 			return
 		}
-		durable := seq - 1 - min(lag, seq-1)
+		dir := ID{1, 2, 3}
+		seed := seedOf(dir, "engine", segment)
 		b := make([]byte, FrameBytes(len(payload)))
 		copy(b[frameHead:], payload)
-		sealFrame(b, len(payload), seq, durable, seedOf(segment))
-		got, ok := parseFrame(b, seedOf(segment))
-		if !ok || got.seq != seq || string(got.payload) != string(payload) || got.durable > durable {
+		sum := sealFrame(b, len(payload), seq, chain, seed)
+		got, ok := parseFrame(b, seed)
+		if !ok || got.seq != seq || string(got.payload) != string(payload) || got.chain != sum {
 			t.Fatalf("%+v %v", got, ok)
 		}
-		if _, ok := parseFrame(b, seedOf(segment+1)); ok {
-			t.Fatal("verifies in another segment")
+		before := string(b)
+		if !got.continues(b, chain) || got.continues(b, chain+1) || string(b) != before {
+			t.Fatal("it follows another record, or not its own predecessor")
+		}
+		for _, other := range []uint32{
+			seedOf(dir, "engine", segment+1), seedOf(dir, "hive", segment), seedOf(ID{1}, "engine", segment),
+		} {
+			if _, ok := parseFrame(b, other); ok {
+				t.Fatal("verifies elsewhere")
+			}
 		}
 		bit %= uint(len(b) * 8)
 		b[bit/8] ^= 1 << (bit % 8)
-		if _, ok := parseFrame(b, seedOf(segment)); ok {
+		if _, ok := parseFrame(b, seed); ok {
 			t.Fatalf("verifies with bit %d flipped", bit)
 		}
 	})

@@ -20,24 +20,29 @@ type Log struct {
 	lock io.Closer // nil with NoLock
 	info OpenInfo
 
-	// The owner alone uses the next fields.
-	buf     []byte // frames of the current batch
-	count   uint64 // number of records in buf
-	tooBig  bool   // a record of the batch is too large or empty
-	behind  uint64 // durable sequence when the batch began
+	// Owner only.
+	buf     []byte // frames of the batch under way
+	count   uint64 // records in it
+	tooBig  bool   // one of them may not be written
 	lastSeq uint64
+	chain   uint64 // up to lastSeq
+	ahead   uint64 // with the batch under way
 
 	written atomic.Uint64 // last sequence in the page cache
 	durable atomic.Uint64 // last sequence synced
 	bytes   atomic.Int64  // appended since Open
 	stop    atomic.Pointer[error]
 
-	// Locks are taken in the order writeMu, syncMu, fillMu, listMu. Except for syncMu they are held briefly, or
-	// while the log ends, so no write waits for a sync.
+	// Locks are taken in the order writeMu, syncMu, fillMu, slotMu, listMu. All but syncMu are held
+	// briefly, or by the end of the log: no write waits for a sync.
 
 	writeMu sync.Mutex // held during a write or rotation by the owner, and while the log ends
 
-	fillMu sync.Mutex // guards active, changes of its filled, and the file beyond filled
+	slotMu  sync.Mutex // guards end, slotBuf and the slots, and changes of active
+	end     ending     // gen, synced, written and snapshot of the newest slot
+	slotBuf [slotBytes]byte
+
+	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
 	active *openSegment
 	off    atomic.Int64 // where the next frame goes; changed by the owner, back to the header's end under listMu
 
@@ -58,30 +63,38 @@ type openSegment struct {
 	num    uint64
 	path   string
 	first  uint64
+	chain  uint64 // before first
 	seed   uint32
-	bytes  int64        // end of its last record; for the active segment Log.off
-	filled atomic.Int64 // the file has records or zeros up to this offset
-	waits  atomic.Bool  // the segment is in Log.unsynced; changed under listMu
+	slot   int          // the slot to write, under slotMu
+	flags  uint32       // of the slots, under slotMu
+	gen    uint64       // of the last write of a slot, under slotMu
+	synced uint64       // gen of the last one that was synced, under slotMu
+	begun  uint64       // gen when the sync under way began, under syncMu
+	named  bool         // it and its name are durable, under syncMu
+	bytes  int64        // up to the end of its last record; the active one's is Log.off
+	filled atomic.Int64 // zeros or records were written up to here
+	waits  atomic.Bool  // it is in Log.unsynced; changed under listMu
 	file   vfs.File
 }
 
 // OpenInfo describes the log that Open found.
 type OpenInfo struct {
-	FirstSeq uint64 // oldest retained sequence; in an empty log the next one
-	LastSeq  uint64 // newest sequence; in an empty log FirstSeq-1
-	TornTail int64  // bytes that were cut off
-	TornFile string // path of the file that was cut
+	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
+	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
+	Lost     uint64 // last record that the log once reached and that is cut, 0: none is missing
+	TornTail int64  // bytes cut
+	TornFile string // path and
 	TornAt   int64  // offset of the cut
 }
 
 // Begin starts a batch. When the active segment is full, it first starts a new one. Only the owner may call it.
 func (l *Log) Begin() {
 	l.buf, l.count, l.tooBig = l.buf[:0], 0, false
-	if l.off.Load() >= l.opts.SegmentBytes {
-		// If a new segment cannot be made now, the log continues in the old one and tries again later.
+	if l.off.Load()-firstFrame >= l.opts.SegmentBytes {
+		// A new segment that cannot be made now is made later: the old one goes on.
 		_ = l.Rotate()
 	}
-	l.behind = l.durable.Load()
+	l.ahead = l.chain
 }
 
 // Add encodes one record of 1 to MaxRecord bytes into the batch: encode must append it to dst and return dst.
@@ -99,7 +112,7 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 	var pad [frameAlign]byte
 	l.buf = append(l.buf, pad[:FrameBytes(n)-frameHead-n]...)
 	l.count++
-	sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.behind, l.active.seed)
+	l.ahead = sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.ahead, l.active.seed)
 }
 
 // Write writes the batch with one system call and returns its last sequence. The batch then survives the end of
@@ -127,9 +140,16 @@ func (l *Log) Write() (last uint64, err error) {
 	if err != nil {
 		return l.lastSeq, l.undo(off, err)
 	}
+	if err := l.noteWritten(l.lastSeq + l.count); err != nil {
+		if errors.Is(err, ErrStopped) {
+			return l.lastSeq, OutcomeUnknown(err)
+		}
+		return l.lastSeq, l.undo(off, err)
+	}
 	l.off.Store(off + n)
 	l.bytes.Add(n)
 	l.lastSeq += l.count
+	l.chain = l.ahead
 	l.markUnsynced()
 	l.written.Store(l.lastSeq)
 	if cap(l.buf) > maxKeptBuffer {
@@ -147,8 +167,27 @@ func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 	return l.Write()
 }
 
-// makeRoom writes zeros after the batch if the batch extends beyond the existing zeros. A failure is no error,
-// because the batch itself may still fit. Only the owner changes active, so it may read filled without fillMu.
+// noteWritten writes into the slot that the log reaches last. After an error the slot says what it
+// said before, unless the log has stopped.
+func (l *Log) noteWritten(last uint64) error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	before := l.end.written
+	l.end.written = last
+	err := l.writeSlot(l.active)
+	if err == nil {
+		return nil
+	}
+	l.end.written = before
+	if again := l.writeSlot(l.active); again != nil {
+		return l.Fail(errors.Join(err, again))
+	}
+	return err
+}
+
+// makeRoom writes zeros behind the batch when the batch would reach past the existing zeros. A
+// failure to write them is not an error: the batch itself may still fit. Only the owner moves
+// active, so it may read filled without fillMu.
 func (l *Log) makeRoom(off, n int64) {
 	if off+n <= l.active.filled.Load() {
 		return
@@ -183,7 +222,7 @@ func (l *Log) fillAhead() {
 func (l *Log) fill(n int64) bool {
 	a := l.active
 	at := a.filled.Load()
-	n = min(n, l.opts.SegmentBytes-at)
+	n = min(n, firstFrame+l.opts.SegmentBytes-at)
 	if n <= 0 || a.file.Preallocate(at, n) != nil {
 		return false
 	}
@@ -270,3 +309,6 @@ func (l *Log) BytesWritten() int64 { return l.bytes.Load() }
 
 // Recovered returns what Open found.
 func (l *Log) Recovered() OpenInfo { return l.info }
+
+// Position returns the place after the last record written. Owner only, or after Close.
+func (l *Log) Position() Position { return Position{Seq: l.lastSeq, Chain: l.chain} }

@@ -152,7 +152,7 @@ func TestBytesSinceCountsWholeSegments(t *testing.T) {
 	}
 	for _, seg := range l.Segments() {
 		within, after := l.BytesSince(seg.FirstSeq-1), l.BytesSince(seg.LastSeq)
-		if within-after != seg.Bytes-headerBytes {
+		if within-after != seg.Bytes-firstFrame {
 			t.Fatalf("%+v: %d, then %d", seg, within, after)
 		}
 	}
@@ -200,22 +200,22 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 		version, record uint32
 		want            string
 	}{
-		{0, 1, "log format version 0, written by OtherHive 9, an older program"},
-		{2, 1, "log format version 2, written by OtherHive 9, a newer program"},
-		{1, 7, "record format version 7, written by OtherHive 9, a newer program"},
+		{1, 1, "log format version 1, written by OtherHive 9, an older program"},
+		{3, 1, "log format version 3, written by OtherHive 9, a newer program"},
+		{2, 7, "record format version 7, written by OtherHive 9, a newer program"},
 	} {
 		fsys := vfs.NewMem()
 		f, err := fsys.Create(path.Join(testDir, segmentName(1)))
 		must(t, err)
 		h := header{version: c.version, record: c.record, segment: 1, first: 1, writer: "OtherHive 9"}
-		_, err = f.WriteAt(h.append(nil), 0)
+		_, err = f.WriteAt(h.append(segmentMagic, nil), 0)
 		must(t, err)
 		_, err = Open(fsys, testDir, Options{})
 		var version *VersionError
 		if !errors.As(err, &version) || !strings.Contains(err.Error(), c.want) {
 			t.Fatalf("%v", err)
 		}
-		if string(fsys.Content(path.Join(testDir, segmentName(1)))) != string(h.append(nil)) {
+		if string(fsys.Content(path.Join(testDir, segmentName(1)))) != string(h.append(segmentMagic, nil)) {
 			t.Fatal("a refused file was changed")
 		}
 	}

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +18,12 @@ const LockName = "LOCK"
 
 const tempExt = ".tmp"
 
-// Open opens the log in dir for writing, making both when they do not exist. A torn tail
-// is cut (see Recovered). *CorruptError, *VersionError and *vfs.LockedError refuse.
-// Everything that can be read afterwards is durable.
+// Open opens the log in dir for writing, making both when they do not exist. Records that a power cut
+// took, and the rest of a write that was never acknowledged, are cut off (see Recovered). Records that
+// are missing without one refuse, unless opts.AcceptLoss. *CorruptError, *VersionError and
+// *vfs.LockedError refuse. Everything that can be read afterwards is durable.
 func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
 		return nil, err
 	}
 	if err := fsys.MkdirAll(dir); err != nil {
@@ -38,45 +40,152 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		}
 		l.lock = lock
 	}
-	if err := l.recover(); err != nil {
+	if err := (&opening{Log: l}).run(); err != nil {
 		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
+	}
+	opts.Ended(l.Position())
+	return l, nil
+}
+
+// Create makes a log in a directory without one. Its first record gets the sequence first.
+func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
+	if err := opts.prepare(dir); err != nil {
+		return nil, err
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("wal: make %s: %w", dir, err)
+	}
+	l := &Log{fsys: fsys, dir: dir, opts: opts}
+	l.setLast(Position{Seq: first - 1, Chain: chainStart(opts.Identity.History, opts.Name, first-1)})
+	if err := l.startFresh(1); err != nil {
+		return nil, err
 	}
 	return l, nil
 }
 
-func (l *Log) recover() error {
+// opening is a log whose end is being found.
+type opening struct {
+	*Log
+	segs  []segment
+	end   ending
+	found readEnd
+}
+
+func (l *opening) run() (err error) {
 	if err := l.removeTemps(); err != nil {
 		return err
 	}
-	chain, err := loadChain(l.fsys, l.dir, l.opts)
-	if err != nil {
+	if l.segs, err = loadSegments(l.fsys, l.dir, &l.opts); err != nil {
 		return err
 	}
-	if len(chain) == 0 {
-		return l.startFresh(1, 1)
-	}
-	k, err := l.verifyFrom(chain)
-	if err != nil {
+	l.end = endOf(l.segs, &l.opts)
+	l.Log.end.gen = l.end.gen
+	if err := l.read(); err != nil {
 		return err
 	}
-	r, err := newReader(l.fsys, chain[k:], 0, math.MaxUint64)
+	if err := l.readSnapshots(); err != nil {
+		return err
+	}
+	if err := l.judge(); err != nil {
+		return err
+	}
+	return l.resume()
+}
+
+// readEnd holds the findings of a start.
+type readEnd struct {
+	Position               // after the last record that verifies
+	seg      int           // its segment, -1: there is none whose header was ever durable
+	off      int64         // behind it
+	torn     int64         // bytes behind that
+	again    place         // of the first record that is not known to be durable
+	begin    int           // the first segment behind which none is missing
+	damage   *CorruptError // why a sound log does not end here; nil: it may
+	ahead    []string      // snapshots that the log does not reach
+}
+
+// place is the beginning of a record: of the file, when it is the first in it.
+type place struct {
+	seg int
+	off int64
+}
+
+// read reads the log from the first record on that is not known to be durable, and the segment that
+// holds it. What comes before was durable: damage there is found by the readers.
+func (l *opening) read() error {
+	k, segs := 0, l.segs
+	for i := range segs {
+		if segs[i].reason == "" && segs[i].first <= l.end.synced+1 {
+			k = i
+		}
+	}
+	if len(segs) == 0 || segs[k].reason != "" {
+		l.readNothing(k)
+		return nil
+	}
+	found := &l.found
+	for i := 1; i <= k; i++ {
+		if segs[i].num != segs[i-1].num+1 {
+			missing := path.Join(l.dir, segmentName(segs[i-1].num+1))
+			found.begin, found.damage = i, &CorruptError{File: missing, Reason: "the segment is missing"}
+		}
+	}
+	r, err := newReader(l.fsys, segs[k:], 0, math.MaxUint64, l.end.must)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	if segs[k].first == l.opts.knownSeq()+1 {
+		found.damage = cmp.Or(found.damage, l.disagrees(r))
+	}
+	found.again.seg = -1
 	for {
-		if _, err := r.Next(); errors.Is(err, io.EOF) {
+		rec, err := r.Next()
+		if err == nil && rec.Seq == l.end.synced+1 {
+			found.again = place{k + r.i, rec.Offset}
+		}
+		if err == nil && rec.Seq == l.opts.knownSeq() {
+			found.damage = cmp.Or(found.damage, l.disagrees(r))
+		}
+		if errors.As(err, &found.damage) || errors.Is(err, io.EOF) {
 			break
-		} else if err != nil {
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return l.resume(chain, k, r)
+	found.Position, found.seg, found.off, found.torn = r.Position(), k+r.i, r.off, r.torn
+	if known := l.opts.Known; known != nil && known.Last && found.Seq > known.Seq && found.damage == nil {
+		found.damage = &CorruptError{
+			File: segs[found.seg].path, Offset: found.off, Seq: known.Seq + 1,
+			Reason: fmt.Sprintf("the log ended at record %d when it was closed and has more now", known.Seq),
+		}
+	}
+	if found.again.seg < 0 {
+		found.again = place{found.seg, found.off}
+	}
+	if found.again.off == firstFrame {
+		found.again.off = 0
+	}
+	return nil
+}
+
+// readNothing is read for a log without a segment whose header was ever durable.
+func (l *opening) readNothing(k int) {
+	l.found = readEnd{seg: -1, Position: Position{Chain: chainStart(l.opts.Identity.History, l.opts.Name, 0)}}
+	switch {
+	case len(l.segs) > 0 && l.end.must > 0:
+		l.found.damage = &CorruptError{File: l.segs[k].path, To: l.end.must, Reason: l.segs[k].reason}
+	case len(l.segs) == 0 && l.opts.Known != nil:
+		l.found.damage = &CorruptError{
+			File: path.Join(l.dir, segmentName(1)), Seq: 1, To: l.end.must, Reason: "the log has no file",
+		}
+	}
 }
 
 // removeTemps removes what an interrupted snapshot left.
-func (l *Log) removeTemps() error {
+func (l *opening) removeTemps() error {
 	names, err := l.fsys.List(l.dir)
 	if err != nil {
 		return fmt.Errorf("wal: list %s: %w", l.dir, err)
@@ -91,132 +200,154 @@ func (l *Log) removeTemps() error {
 	return nil
 }
 
-// verifyFrom returns the first segment that Open must verify. Everything before it was durable when a later
-// record was written, so damage there is no torn tail; a Reader reports it.
-func (l *Log) verifyFrom(chain []segment) (int, error) {
-	for k := len(chain) - 1; k > 0; k-- {
-		if chain[k].reason != "" {
-			continue
-		}
-		r, err := newReader(l.fsys, chain[k:k+1], 0, math.MaxUint64)
-		if err != nil {
-			return 0, err
-		}
-		for err == nil && r.durable+1 < chain[k].first {
-			_, err = r.Next()
-		}
-		known := r.durable+1 >= chain[k].first
-		r.Close()
-		if known {
-			return k, nil
-		}
+// disagrees compares the record at which the caller knows the chain.
+func (l *opening) disagrees(r *Reader) *CorruptError {
+	if r.chain == l.opts.Known.Chain {
+		return nil
 	}
-	return 0, nil
+	return &CorruptError{
+		File: r.segs[r.i].path, Offset: r.off, Seq: l.opts.Known.Seq, Foreign: true,
+		Reason: fmt.Sprintf("the log has another history up to record %d than the directory", l.opts.Known.Seq),
+	}
 }
 
-// resume cuts the torn tail that r found and makes the segment in which it began the active one.
-func (l *Log) resume(chain []segment, k int, r *Reader) error {
-	last := k + r.i
-	l.info = OpenInfo{FirstSeq: chain[0].first, TornTail: r.torn, TornFile: chain[last].path, TornAt: r.off}
-	if chain[last].reason != "" {
-		// Only the first segment of a log can end in this way: its header was not durable yet.
-		l.info.TornAt, last = 0, -1
+// judge refuses a log that lost records, or reports the loss when it is accepted.
+func (l *opening) judge() error {
+	found, end := &l.found, &l.end
+	damage := cmp.Or(end.damage, found.damage)
+	l.info.TornTail, l.info.TornAt = found.torn, found.off
+	if damage == nil && found.Seq >= end.written {
+		return nil
 	}
-	for j := len(chain) - 1; j > last; j-- {
-		if err := l.fsys.Remove(chain[j].path); err != nil {
-			return fmt.Errorf("wal: remove torn segment: %w", err)
+	if damage != nil && !l.opts.AcceptLoss {
+		return damage
+	}
+	loss := Loss{Position: found.Position, To: max(end.written, found.Seq), Damage: damage}
+	l.info.Lost = loss.To
+	if l.opts.Lost == nil {
+		return nil
+	}
+	return l.opts.Lost(loss)
+}
+
+// resume cuts off everything behind the last record and makes its segment the active one. The slots
+// say first that the log ends there: a start that is cut short meanwhile finds the loss again, or
+// nothing of it.
+func (l *opening) resume() error {
+	found, segs := &l.found, l.segs
+	for _, name := range found.ahead {
+		if err := l.fsys.Rename(name, name+unusedExt); err != nil {
+			return fmt.Errorf("wal: set a snapshot aside: %w", err)
 		}
 	}
-	if last < 0 {
-		return l.startFresh(1, 1)
+	for j := range segs[:found.begin] {
+		if err := l.fsys.Remove(segs[j].path); err != nil {
+			return fmt.Errorf("wal: remove a segment in front of a missing one: %w", err)
+		}
 	}
-	for j := range chain[:last+1] {
-		seg := chain[j]
-		kept := &openSegment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, bytes: seg.size}
+	segs, found.seg = segs[found.begin:], found.seg-found.begin
+	l.segs = segs
+	found.again.seg -= found.begin
+	for j := range segs[:found.seg+1] {
+		seg := &segs[j]
+		kept := &openSegment{
+			num: seg.num, path: seg.path, first: seg.first, chain: seg.chain, seed: seg.seed, slot: seg.slots.at,
+			bytes: seg.size, named: true,
+		}
 		kept.filled.Store(seg.size)
 		l.segments = append(l.segments, kept)
 	}
-	if err := l.makeDurable(chain[:last+1], k, r); err != nil {
+	if found.seg >= 0 {
+		l.info.TornFile = segs[found.seg].path
+	}
+	l.setLast(found.Position)
+	l.Log.end.synced = min(l.end.synced, found.Seq)
+	if found.seg >= 0 && l.info.Lost > 0 {
+		if err := l.noteLoss(); err != nil {
+			return err
+		}
+	}
+	for j := len(segs) - 1; j > found.seg; j-- {
+		if err := l.fsys.Remove(segs[j].path); err != nil {
+			return fmt.Errorf("wal: remove torn segment: %w", err)
+		}
+	}
+	if found.seg < 0 {
+		return l.startFresh(1)
+	}
+	l.info.FirstSeq = segs[0].first
+	if err := l.makeDurable(); err != nil {
 		return err
 	}
-	l.active = l.segments[last]
-	l.off.Store(r.off)
-	l.setLast(r.want - 1)
-	return nil
+	l.off.Store(found.off)
+	l.durable.Store(found.Seq)
+	return l.settle(0)
 }
 
-// makeDurable cuts and opens the active segment, and makes the verified records durable, because after the end
-// of a process some may be in the page cache only. A sync alone is not enough: after a failed sync the system
-// considers the pages clean and never writes them. makeDurable therefore writes again every range that no later
-// record proves to be durable.
-func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
-	from, off, err := l.vouchedTo(chain, k, r)
+// noteLoss ends the log in the slots of its last segment.
+func (l *opening) noteLoss() error {
+	seg := l.segments[len(l.segments)-1]
+	f, err := l.fsys.OpenRW(seg.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("wal: open segment: %w", err)
 	}
-	for j := min(k, from); j < len(l.segments); j++ {
-		seg := l.segments[j]
+	seg.file, l.active = f, seg
+	if err = f.Sync(); err == nil {
+		err = l.settle(0)
+	}
+	seg.file, l.active = nil, nil
+	return errors.Join(err, f.Close())
+}
+
+// makeDurable cuts and opens the active segment and makes durable all that was verified:
+// after the end of a process some of it may still be in memory only. A sync alone would
+// not do: after a failed sync the system considers the pages clean, shows them to readers and
+// never writes them. So makeDurable writes every range again that is not known to be durable.
+func (l *opening) makeDurable() error {
+	found := &l.found
+	l.active = l.segments[len(l.segments)-1]
+	var unsealed []*openSegment
+	for j, seg := range l.segments {
+		sealed := l.segs[j].slots.valid && l.segs[j].slots.flags&slotSealed != 0
+		if seg != l.active && sealed && j < found.again.seg {
+			continue
+		}
 		f, err := l.fsys.OpenRW(seg.path)
 		if err != nil {
 			return fmt.Errorf("wal: open segment: %w", err)
 		}
-		active := j == len(l.segments)-1
-		if active && r.torn > 0 {
-			if err = f.Truncate(r.off); err == nil {
-				seg.filled.Store(r.off)
+		if seg == l.active && found.torn > 0 {
+			if err = f.Truncate(found.off); err == nil {
+				seg.filled.Store(found.off)
 			}
 		}
-		if err == nil && j >= from {
-			err = rewrite(f, off, seg.filled.Load())
-			off = 0
+		if err == nil && j >= found.again.seg {
+			err = rewrite(f, found.again.off, seg.filled.Load())
+			found.again.off = 0
 		}
 		if err == nil {
 			err = f.Sync()
 		}
-		if err == nil && !active {
-			err = f.Close()
-		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("wal: make %s durable: %w", seg.path, err), f.Close())
 		}
-		if active {
-			seg.file = f
+		if seg.file = f; seg != l.active {
+			unsealed = append(unsealed, seg)
 		}
 	}
 	if err := l.fsys.SyncDir(l.dir); err != nil {
 		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
 	}
+	l.Log.end.synced = found.Seq
+	for _, seg := range unsealed {
+		if err := l.seal(seg); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// vouchedTo returns the position of the first record that no later record proves to be durable.
-func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, err error) {
-	last := k + r.i
-	if r.durable+1 >= r.want && r.off > headerBytes {
-		return last, r.off, nil
-	}
-	if r.durable+1 >= r.want {
-		return last, 0, nil
-	}
-	if r.durable+1 <= chain[k].first {
-		return k, 0, nil
-	}
-	v, err := newReader(l.fsys, chain, r.durable+1, r.want-1)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer v.Close()
-	rec, err := v.Next()
-	if err != nil {
-		return 0, 0, err
-	}
-	if rec.Offset == headerBytes {
-		return v.i, 0, nil
-	}
-	return v.i, rec.Offset, nil
-}
-
-// rewrite writes the same bytes of a range of the file again.
+// rewrite writes the range of the file again unchanged.
 func rewrite(f vfs.File, from, to int64) error {
 	buf := make([]byte, min(readBuffer, max(to-from, 0)))
 	for from < to {
@@ -232,29 +363,30 @@ func rewrite(f vfs.File, from, to int64) error {
 	return nil
 }
 
-// startFresh makes the first segment.
-func (l *Log) startFresh(num, first uint64) error {
-	seg, err := l.createSegment(num, first)
+// startFresh makes the first segment of the log, which begins behind its last record.
+func (l *Log) startFresh(num uint64) error {
+	seg, err := l.createSegment(num, l.lastSeq+1, l.chain)
 	if err != nil {
 		return err
 	}
 	l.segments = slices.Clip(append(l.segments, seg))
 	l.active = seg
-	l.off.Store(headerBytes)
+	l.off.Store(firstFrame)
 	if err := seg.file.Sync(); err != nil {
 		return fmt.Errorf("wal: sync of %s: %w", seg.path, err)
 	}
 	if err := l.fsys.SyncDir(l.dir); err != nil {
 		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
 	}
-	l.info.FirstSeq = first
-	l.setLast(first - 1)
+	l.info.FirstSeq, seg.named = l.lastSeq+1, true
+	l.end.synced = l.lastSeq
+	l.durable.Store(l.lastSeq)
 	return nil
 }
 
-func (l *Log) setLast(seq uint64) {
-	l.lastSeq = seq
-	l.info.LastSeq = seq
-	l.written.Store(seq)
-	l.durable.Store(seq)
+func (l *Log) setLast(at Position) {
+	l.lastSeq, l.chain = at.Seq, at.Chain
+	l.info.LastSeq = at.Seq
+	l.end.written = at.Seq
+	l.written.Store(at.Seq)
 }

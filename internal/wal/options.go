@@ -2,6 +2,7 @@ package wal
 
 import (
 	"fmt"
+	"path"
 
 	"tickhive/internal/clock"
 )
@@ -22,8 +23,8 @@ const (
 
 // Options of a log. The zero value is good.
 type Options struct {
-	// SegmentBytes is the size after which a new segment begins; 0: DefaultSegmentBytes. A batch is never split,
-	// so a segment may be larger by one batch.
+	// SegmentBytes of records after which a new segment begins (a batch is never split, so a
+	// segment may be larger by one batch). 0: DefaultSegmentBytes.
 	SegmentBytes int64
 	// PreallocBytes is the number of zeros written ahead at a time; negative: none; 0: DefaultPreallocBytes.
 	PreallocBytes int64
@@ -35,7 +36,27 @@ type Options struct {
 	Writer string
 	// NoLock does not lock the log's directory, because the caller holds a lock for the whole data directory.
 	NoLock bool
-	// Clock provides the creation time of segments, which has no effect. nil: the real clock.
+	// Name of the log, at most 16 bytes; "": the last element of its directory's path.
+	Name string
+	// Identity is the one of the log's files. The zero value adopts the files' identity.
+	Identity Identity
+	// Boot identifies the time since the machine was switched on; zero: unknown. A process that dies
+	// loses nothing that it has written; only the end of a boot does.
+	Boot ID
+	// Known is the knowledge of the log's end outside the log; nil: none, the log may be new.
+	Known *Known
+	// AcceptLoss lets Open go on without records that it would refuse to lose.
+	AcceptLoss bool
+	// Lost receives a loss before Open cuts it off. It makes the loss known durably: afterwards the
+	// log has no trace of it. An error refuses the start. nil: no receiver.
+	Lost func(Loss) error
+	// MissingSnapshot receives the record of the newest snapshot that was written, if its file is gone. The
+	// log may still reach back far enough. nil: no receiver.
+	MissingSnapshot func(seq uint64)
+	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
+	// without an error. nil: no receiver.
+	Ended func(Position)
+	// Clock tells when a segment was made; it decides nothing. nil: real.
 	Clock clock.Clock
 }
 
@@ -57,6 +78,9 @@ func (o *Options) Validate() error {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
+	if o.Ended == nil {
+		o.Ended = func(Position) {}
+	}
 	switch {
 	case o.SegmentBytes < minSegmentBytes:
 		return fmt.Errorf("wal: segment size %d is below %d bytes", o.SegmentBytes, minSegmentBytes)
@@ -64,4 +88,13 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("wal: writer %q is longer than %d bytes", o.Writer, writerBytes)
 	}
 	return nil
+}
+
+// prepare is Validate for the log in dir.
+func (o *Options) prepare(dir string) error {
+	if o.Name == "" {
+		o.Name = path.Base(dir)
+	}
+	o.Name = o.Name[:min(len(o.Name), nameBytes)]
+	return o.Validate()
 }

@@ -1,10 +1,12 @@
 package wal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"path"
 
 	"tickhive/internal/vfs"
 )
@@ -25,52 +27,53 @@ type Record struct {
 // that was written before the Reader was made. Owned by one goroutine.
 type Reader struct {
 	fsys  vfs.FS
-	chain []segment
+	segs  []segment
 	from  uint64 // first sequence handed out
 	limit uint64 // last one
+	must  uint64 // a log that ends before this record is damaged
 	want  uint64 // sequence expected next
+	chain uint64 // before want
 
-	i       int // segment
-	f       vfs.File
-	size    int64
-	off     int64  // of the next frame
-	buf     []byte // bytes of the file from bufOff on
-	bufOff  int64
-	store   []byte
-	err     error
-	torn    int64
-	durable uint64 // highest durable sequence that a record told
-	passed  int64  // bytes of the segments gone through
-	total   int64
+	i      int // segment
+	f      vfs.File
+	size   int64
+	off    int64  // of the next frame
+	buf    []byte // bytes of the file from bufOff on
+	bufOff int64
+	store  []byte
+	err    error
+	torn   int64
+	passed int64 // bytes of the segments gone through
+	total  int64
 }
 
 // OpenReader reads the log in dir from sequence from on (0: from the oldest) without
 // opening it for writing: for verification and dumps. It only needs opts.RecordVersion.
 // ErrTruncated: the log begins later than from.
 func OpenReader(fsys vfs.FS, dir string, opts Options, from uint64) (*Reader, error) {
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
 		return nil, err
 	}
-	chain, err := loadChain(fsys, dir, opts)
+	segs, err := loadSegments(fsys, dir, &opts)
 	if err != nil {
 		return nil, err
 	}
-	return newReader(fsys, chain, from, math.MaxUint64)
+	return newReader(fsys, segs, from, math.MaxUint64, endOf(segs, &opts).must)
 }
 
-func newReader(fsys vfs.FS, chain []segment, from, limit uint64) (*Reader, error) {
-	r := &Reader{fsys: fsys, chain: chain, from: from, limit: limit}
-	if len(chain) == 0 {
-		r.err = io.EOF
+func newReader(fsys vfs.FS, segs []segment, from, limit, must uint64) (*Reader, error) {
+	r := &Reader{fsys: fsys, segs: segs, from: from, limit: limit, must: must}
+	if len(segs) == 0 {
+		r.want, r.err = 1, io.EOF
 		return r, nil
 	}
-	if chain[0].reason == "" && from > 0 && from < chain[0].first {
-		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d", ErrTruncated, from, chain[0].first)
+	if segs[0].reason == "" && from > 0 && from < segs[0].first {
+		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d", ErrTruncated, from, segs[0].first)
 	}
-	for r.i+1 < len(chain) && chain[r.i+1].reason == "" && chain[r.i+1].first <= from {
+	for r.i+1 < len(segs) && segs[r.i+1].reason == "" && segs[r.i+1].first <= from {
 		r.i++
 	}
-	for _, seg := range chain[r.i:] {
+	for _, seg := range segs[r.i:] {
 		r.total += seg.size
 	}
 	if err := r.openSegment(); err != nil {
@@ -81,7 +84,7 @@ func newReader(fsys vfs.FS, chain []segment, from, limit uint64) (*Reader, error
 
 // openSegment begins segment r.i. Next handles a header that cannot be used.
 func (r *Reader) openSegment() error {
-	seg := &r.chain[r.i]
+	seg := &r.segs[r.i]
 	if r.f != nil {
 		r.passed += r.size
 		r.f.Close()
@@ -99,9 +102,9 @@ func (r *Reader) openSegment() error {
 	if r.store == nil {
 		r.store = make([]byte, min(readBuffer, max(size, frameHead)))
 	}
-	r.f, r.size, r.off = f, size, headerBytes
-	r.buf, r.bufOff = nil, headerBytes
-	r.want = seg.first
+	r.f, r.size, r.off = f, size, firstFrame
+	r.buf, r.bufOff = nil, firstFrame
+	r.want, r.chain = max(seg.first, 1), seg.chain
 	return nil
 }
 
@@ -122,10 +125,10 @@ func (r *Reader) Next() (Record, error) {
 			r.err = r.segmentEnd(reason)
 			continue
 		}
-		rec := Record{Seq: f.seq, Payload: f.payload, File: r.chain[r.i].path, Offset: r.off}
+		rec := Record{Seq: f.seq, Payload: f.payload, File: r.segs[r.i].path, Offset: r.off}
 		r.off += int64(f.size)
 		r.want++
-		r.durable = max(r.durable, f.durable)
+		r.chain = f.chain
 		if rec.Seq >= r.from {
 			return rec, nil
 		}
@@ -135,38 +138,73 @@ func (r *Reader) Next() (Record, error) {
 
 // segmentEnd goes on to the next segment (nil), or returns the reason why the log ends here.
 func (r *Reader) segmentEnd(reason string) error {
-	seg := &r.chain[r.i]
-	off, want := r.off, r.want
-	last := r.i+1 == len(r.chain)
-	switch {
-	case seg.reason != "":
-		off, want = 0, 0
-	case reason != "":
-	case last:
-		return io.EOF
-	case r.chain[r.i+1].reason != "":
-		reason = r.chain[r.i+1].reason
-	case r.chain[r.i+1].first == r.want:
-		r.i++
-		return r.openSegment()
-	default:
-		reason = fmt.Sprintf("records end here, segment %d begins at %d", r.chain[r.i+1].num, r.chain[r.i+1].first)
+	seg := &r.segs[r.i]
+	at := CorruptError{File: seg.path, Offset: r.off, Seq: r.want, Reason: reason}
+	if seg.reason != "" {
+		at.Offset, at.Seq = 0, 0
 	}
-	v, err := judge(r.fsys, r.chain, r.i, off, want, reason)
-	if err != nil {
-		return err
+	if reason == "" && r.i+1 < len(r.segs) {
+		next := &r.segs[r.i+1]
+		switch {
+		case next.num != seg.num+1:
+			at.File, at.Offset = path.Join(path.Dir(seg.path), segmentName(seg.num+1)), 0
+			at.Reason = "the segment is missing"
+		case next.reason != "":
+			at.File, at.Offset, at.Reason = next.path, 0, next.reason
+		case next.first != r.want || next.chain != r.chain:
+			at.File, at.Offset = next.path, 0
+			at.Reason = fmt.Sprintf("the segment begins at record %d of another history", next.first)
+		default:
+			r.i++
+			return r.openSegment()
+		}
 	}
-	if v.wrong != nil {
-		return v.wrong
+	if r.want <= r.must {
+		at.To = r.must
+		if at.Reason == "" {
+			at.Reason = "the log ends here"
+		}
+		return &at
 	}
-	r.torn = v.torn
+	for j := r.i; j < len(r.segs) && at.Reason != ""; j++ {
+		off := r.off
+		if j > r.i {
+			off = 0
+		}
+		rest, err := readFrom(r.fsys, r.segs[j].path, off)
+		if err != nil {
+			return err
+		}
+		r.torn += int64(len(bytes.TrimRight(rest, "\x00")))
+	}
 	return io.EOF
+}
+
+// readFrom reads a file from off to its end.
+func readFrom(fsys vfs.FS, name string, off int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("wal: open segment: %w", err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, fmt.Errorf("wal: %s: size: %w", name, err)
+	}
+	if size <= off {
+		return nil, nil
+	}
+	data := make([]byte, size-off)
+	if n, err := f.ReadAt(data, off); err != nil && n < len(data) {
+		return nil, fmt.Errorf("wal: %s: read at %d: %w", name, off, err)
+	}
+	return data, nil
 }
 
 // frame reads the frame at r.off without passing it. Size 0 and no reason: the segment
 // ends here, with nothing but zeros behind.
 func (r *Reader) frame() (f frame, reason string, err error) {
-	if reason = r.chain[r.i].reason; reason != "" {
+	if reason = r.segs[r.i].reason; reason != "" {
 		return f, reason, nil
 	}
 	head, err := r.peek(frameHead)
@@ -196,12 +234,14 @@ func (r *Reader) frame() (f frame, reason string, err error) {
 	if len(b) < size {
 		return f, "record is cut short by the end of the file", nil
 	}
-	f, ok := parseFrame(b, r.chain[r.i].seed)
+	f, ok := parseFrame(b, r.segs[r.i].seed)
 	switch {
 	case !ok:
 		return f, "record checksum differs", nil
 	case f.seq != r.want:
 		return f, fmt.Sprintf("record has sequence %d", f.seq), nil
+	case !f.continues(b, r.chain):
+		return f, "record does not follow the one before it", nil
 	}
 	return f, "", nil
 }
@@ -218,7 +258,7 @@ func (r *Reader) peek(n int) ([]byte, error) {
 	kept := copy(r.store, r.buf[min(at, len(r.buf)):])
 	k, err := r.f.ReadAt(r.store[kept:], r.off+int64(kept))
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("wal: %s: read at %d: %w", r.chain[r.i].path, r.off, err)
+		return nil, fmt.Errorf("wal: %s: read at %d: %w", r.segs[r.i].path, r.off, err)
 	}
 	r.buf, r.bufOff = r.store[:kept+k], r.off
 	return r.buf[:min(n, len(r.buf))], nil
@@ -229,7 +269,7 @@ func (r *Reader) restZero() (reason string, err error) {
 	for at := r.off; at < r.size; {
 		n, err := r.f.ReadAt(r.store, at)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return "", fmt.Errorf("wal: %s: read at %d: %w", r.chain[r.i].path, at, err)
+			return "", fmt.Errorf("wal: %s: read at %d: %w", r.segs[r.i].path, at, err)
 		}
 		r.buf = nil
 		if !vfs.AllZero(r.store[:n]) {
@@ -243,9 +283,11 @@ func (r *Reader) restZero() (reason string, err error) {
 	return "", nil
 }
 
-// TornTail returns the number of bytes behind the last record that a power cut left half
-// written; it is known after Next has returned io.EOF.
+// TornTail returns the number of bytes behind the last record that the next start cuts off;
 func (r *Reader) TornTail() int64 { return r.torn }
+
+// Position returns the place after the record that Next returned last.
+func (r *Reader) Position() Position { return Position{Seq: r.want - 1, Chain: r.chain} }
 
 // NextSeq returns the sequence that Next would return, or one past the last at the end.
 func (r *Reader) NextSeq() uint64 { return r.want }

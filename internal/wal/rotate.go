@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"path"
 )
@@ -15,23 +16,46 @@ type SegmentInfo struct {
 }
 
 // Rotate begins a new segment, durable with the next Sync; on an error the old one stays
-// in use. It does nothing while the active one is empty: a record vouches for all records
-// before it, which covers a segment's header only when the segment has one. Owner only.
+// in use. It does nothing while the active one is empty: every segment but the last holds a record.
+// Owner only.
 func (l *Log) Rotate() error {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
 	if err := l.Stopped(); err != nil {
 		return err
 	}
-	if l.off.Load() == headerBytes {
+	if l.off.Load() == firstFrame {
 		return nil
 	}
-	seg, err := l.createSegment(l.active.num+1, l.lastSeq+1)
+	seg, err := l.createSegment(l.active.num+1, l.lastSeq+1, l.chain)
 	if err != nil {
+		return err
+	}
+	if err := l.noteFollowed(); err != nil {
+		seg.file.Close()
+		_ = l.fsys.Remove(seg.path)
 		return err
 	}
 	l.activate(seg)
 	return nil
+}
+
+// noteFollowed writes into the active segment's slot that there is one behind it. After an error the
+// slot says what it said before, or the log has stopped.
+func (l *Log) noteFollowed() error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	l.active.flags = slotFollowed
+	err := l.writeSlot(l.active)
+	if err == nil {
+		l.markUnsynced()
+		return nil
+	}
+	l.active.flags = 0
+	if again := l.writeSlot(l.active); again != nil {
+		return l.Fail(errors.Join(err, again))
+	}
+	return Unavailable("begin a segment", err)
 }
 
 // activate makes seg the active segment, in one step for those who fill it and for those who
@@ -39,26 +63,28 @@ func (l *Log) Rotate() error {
 func (l *Log) activate(seg *openSegment) {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
 	l.listMu.Lock()
 	defer l.listMu.Unlock()
 	l.active.bytes = l.off.Load()
 	l.full = append(l.full, l.active)
 	l.active = seg
-	l.off.Store(headerBytes)
+	l.off.Store(firstFrame)
 	l.segments = append(l.segments, seg)
 	seg.waits.Store(true)
 	l.unsynced = append(l.unsynced, seg)
 	l.dirDirty = true
 }
 
-// createSegment makes the file with its header. What a failure leaves behind holds no
+// createSegment makes the file with its header and a slot. What a failure leaves behind holds no
 // record: the next attempt empties it, and a start removes it.
-func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
+func (l *Log) createSegment(num, first, chain uint64) (*openSegment, error) {
 	seg := &openSegment{
-		num: num, path: path.Join(l.dir, segmentName(num)), first: first,
-		seed: seedOf(num), bytes: headerBytes,
+		num: num, path: path.Join(l.dir, segmentName(num)), first: first, chain: chain,
+		seed: seedOf(l.opts.Identity.Directory, l.opts.Name, num), bytes: firstFrame,
 	}
-	seg.filled.Store(headerBytes)
+	seg.filled.Store(firstFrame)
 	f, err := l.fsys.Create(seg.path)
 	if err != nil {
 		return nil, Unavailable("create segment", err)
@@ -66,13 +92,21 @@ func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
 	h := header{
 		version: FormatVersion, record: l.opts.RecordVersion, segment: num, first: first,
 		createdNs: l.opts.Clock.NowNs(), writer: l.opts.Writer,
+		Identity: l.opts.Identity, chain: chain, name: l.opts.Name,
 	}
-	if _, err := f.WriteAt(h.append(nil), 0); err != nil {
+	seg.file = f
+	// Whole sectors, with the other slot empty.
+	_, err = f.WriteAt(append(h.append(segmentMagic, nil), make([]byte, firstFrame-headerBytes)...), 0)
+	if err == nil {
+		l.slotMu.Lock()
+		err = l.writeSlot(seg)
+		l.slotMu.Unlock()
+	}
+	if err != nil {
 		f.Close()
 		_ = l.fsys.Remove(seg.path)
 		return nil, Unavailable("write header of "+seg.path, err)
 	}
-	seg.file = f
 	return seg, nil
 }
 
@@ -157,7 +191,7 @@ func (l *Log) Segments() []SegmentInfo {
 func (l *Log) BytesSince(seq uint64) (n int64) {
 	for _, seg := range l.Segments() {
 		if seg.LastSeq > seq {
-			n += seg.Bytes - headerBytes
+			n += seg.Bytes - firstFrame
 		}
 	}
 	return n
@@ -168,11 +202,13 @@ func (l *Log) BytesSince(seq uint64) (n int64) {
 func (l *Log) Reader(from uint64) (*Reader, error) {
 	last := l.written.Load()
 	l.listMu.Lock()
-	chain := make([]segment, len(l.segments))
+	segs := make([]segment, len(l.segments))
 	for i, seg := range l.segments {
-		chain[i] = segment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, size: seg.bytes}
+		segs[i] = segment{
+			num: seg.num, path: seg.path, first: seg.first, chain: seg.chain, seed: seg.seed, size: seg.bytes,
+		}
 	}
-	chain[len(chain)-1].size = l.off.Load()
+	segs[len(segs)-1].size = l.off.Load()
 	l.listMu.Unlock()
-	return newReader(l.fsys, chain, from, last)
+	return newReader(l.fsys, segs, from, last, last)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // SnapshotVersion is the version of the snapshot format written and read here.
-const SnapshotVersion = 1
+const SnapshotVersion = 2
 
 // SnapshotsKept is the number of retained snapshots: the newest, and the one before as a
 // fallback.
@@ -35,6 +35,8 @@ type SnapshotMeta struct {
 	Seq uint64
 	// Reflects is the last record of another log that the snapshot includes, 0 without one.
 	Reflects uint64
+	// Chain is the checksum chain of the store's log up to Seq. 0: WriteSnapshot reads the log for it.
+	Chain uint64
 }
 
 // WriteSnapshot writes a snapshot into dir: temporary file, sync, rename, directory
@@ -44,7 +46,10 @@ type SnapshotMeta struct {
 // (Log.WriteSnapshot sees to it).
 // opts as for Open (RecordVersion and Writer are kept in the header).
 func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
+		return err
+	}
+	if err := meta.place(fsys, dir, &opts); err != nil {
 		return err
 	}
 	name := path.Join(dir, SnapshotName(meta.Seq))
@@ -70,7 +75,49 @@ func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) er
 	if errors.Is(err, ErrStopped) {
 		return l.Fail(err) // at once: nothing more is to be acknowledged
 	}
+	if err == nil {
+		l.slotMu.Lock()
+		l.end.snapshot = max(l.end.snapshot, meta.Seq)
+		l.slotMu.Unlock()
+	}
 	return err
+}
+
+// place sets the chain at the snapshot's record, and opts' Identity from the log's files.
+func (m *SnapshotMeta) place(fsys vfs.FS, dir string, opts *Options) error {
+	if m.Chain != 0 && opts.Identity != (Identity{}) {
+		return nil
+	}
+	segs, err := loadSegments(fsys, dir, opts)
+	if err != nil {
+		return err
+	}
+	if m.Chain == 0 {
+		m.Chain, err = chainAt(fsys, segs, m.Seq)
+	}
+	return err
+}
+
+// chainAt returns the chain of a log after a record. ErrTruncated: the log no longer has it.
+func chainAt(fsys vfs.FS, segs []segment, seq uint64) (uint64, error) {
+	for i := len(segs) - 1; i >= 0; i-- {
+		if segs[i].reason != "" || segs[i].first > seq+1 {
+			continue
+		}
+		r, err := newReader(fsys, segs[i:], 0, seq, seq)
+		if err != nil {
+			return 0, err
+		}
+		defer r.Close()
+		for err == nil {
+			_, err = r.Next()
+		}
+		if errors.Is(err, io.EOF) {
+			return r.chain, nil
+		}
+		return 0, err
+	}
+	return 0, fmt.Errorf("%w: record %d", ErrTruncated, seq)
 }
 
 func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
@@ -82,8 +129,9 @@ func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta
 	h := header{
 		version: SnapshotVersion, record: opts.RecordVersion, segment: meta.Reflects, first: meta.Seq,
 		createdNs: opts.Clock.NowNs(), writer: opts.Writer,
+		Identity: opts.Identity, chain: meta.Chain, name: opts.Name,
 	}
-	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.appendAs(snapshotMagic, nil)...)}
+	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.append(snapshotMagic, nil)...)}
 	w.crc = le.Uint32(w.buf[headerBytes-4:])
 	if err := w.flushRaw(); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
+	"slices"
+	"strings"
 
 	"tickhive/internal/vfs"
 )
@@ -13,6 +15,9 @@ import (
 // damagedExt marks a snapshot that could not be used: the file stays for inspection and does
 // not count as a snapshot.
 const damagedExt = ".damaged"
+
+// unusedExt marks an intact snapshot of records that the log lost with the operator's consent.
+const unusedExt = ".unused"
 
 // Loaded describes the snapshot that was used.
 type Loaded struct {
@@ -30,12 +35,16 @@ var ErrUnwanted = errors.New("wal: an intact snapshot that is not wanted")
 type loadFunc = func(meta SnapshotMeta, body io.Reader) error
 
 // LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
-// takes. load gets only verified bytes, and may have seen part of a damaged snapshot
+// takes, and which is on the log's chain. load gets only verified bytes, and may have seen part of a damaged snapshot
 // before it is called again for the one before: it must start over each time. A snapshot of
 // another version is refused with *VersionError, never passed over. Reads only.
 func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, error) {
 	var found Loaded
-	if err := opts.Validate(); err != nil {
+	if err := opts.prepare(dir); err != nil {
+		return found, err
+	}
+	segs, err := loadSegments(fsys, dir, &opts)
+	if err != nil {
 		return found, err
 	}
 	seqs, err := snapshotSeqs(fsys, dir)
@@ -44,7 +53,8 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, e
 	}
 	for _, seq := range seqs {
 		name := path.Join(dir, SnapshotName(seq))
-		meta, err := loadSnapshotFile(fsys, name, seq, opts, load, found.OK)
+		place := onChain(fsys, segs, name, load)
+		meta, err := loadSnapshotFile(fsys, name, seq, &opts, place, found.OK)
 		var version *VersionError
 		switch {
 		case err == nil && !found.OK:
@@ -63,6 +73,81 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, e
 	return found, nil
 }
 
+// onChain returns a load function that takes a snapshot only if the log has its chain at its record.
+func onChain(fsys vfs.FS, segs []segment, name string, load loadFunc) loadFunc {
+	return func(meta SnapshotMeta, body io.Reader) error {
+		chain, err := chainAt(fsys, segs, meta.Seq)
+		var damaged *CorruptError
+		switch {
+		case errors.Is(err, ErrTruncated) || errors.As(err, &damaged):
+			// No use is made of it: the records behind it cannot be read either.
+		case err == nil && chain != meta.Chain:
+			return &CorruptError{
+				File: name, Seq: meta.Seq, Foreign: true,
+				Reason: fmt.Sprintf("the log has another history up to record %d", meta.Seq),
+			}
+		case err != nil:
+			return err
+		}
+		return load(meta, body)
+	}
+}
+
+// readSnapshots finds the snapshots that the log does not reach: they prove that it lost records.
+func (l *opening) readSnapshots() error {
+	found := &l.found
+	seqs, err := snapshotSeqs(l.fsys, l.dir)
+	if err != nil {
+		return err
+	}
+	if err := l.missSnapshot(seqs); err != nil {
+		return err
+	}
+	for _, seq := range seqs {
+		name := path.Join(l.dir, SnapshotName(seq))
+		meta, err := loadSnapshotFile(l.fsys, name, seq, &l.opts, nil, true)
+		var damaged *CorruptError
+		switch {
+		case errors.As(err, &damaged) && !damaged.Foreign:
+		case err != nil && damaged == nil:
+			return err
+		case damaged != nil:
+			found.damage, found.ahead = damaged, append(found.ahead, name)
+		case seq > found.Seq && found.seg < 0 && l.opts.AcceptLoss:
+			// The log has no file any more: it goes on behind the newest snapshot.
+			found.Position = Position{Seq: seq, Chain: meta.Chain}
+		case seq > found.Seq:
+			found.ahead = append(found.ahead, name)
+			if found.damage == nil {
+				found.damage = &CorruptError{
+					File: name, Seq: found.Seq + 1, To: seq,
+					Reason: fmt.Sprintf("the log ends at record %d, before the snapshot", found.Seq),
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// missSnapshot reports the newest snapshot that was written, unless its file is there or was set aside, and
+// notes the newest one that is there.
+func (l *opening) missSnapshot(seqs []uint64) error {
+	names, err := l.fsys.List(l.dir)
+	if err != nil {
+		return fmt.Errorf("wal: list %s: %w", l.dir, err)
+	}
+	was := SnapshotName(l.end.snapshot)
+	there := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, was) })
+	if l.end.snapshot != 0 && !there && l.opts.MissingSnapshot != nil {
+		l.opts.MissingSnapshot(l.end.snapshot)
+	}
+	l.Log.end.snapshot = 0
+	if len(seqs) > 0 {
+		l.Log.end.snapshot = seqs[0]
+	}
+	return nil
+}
+
 // SetAside renames the snapshots that could not be used, so that they do not count as
 // one of the two to fall back to. Call it when the recovery has succeeded.
 func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
@@ -79,7 +164,7 @@ func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
 
 // loadSnapshotFile verifies a snapshot's header and, unless headOnly, hands its body on.
 func loadSnapshotFile(
-	fsys vfs.FS, name string, seq uint64, opts Options, load loadFunc, headOnly bool,
+	fsys vfs.FS, name string, seq uint64, opts *Options, load loadFunc, headOnly bool,
 ) (meta SnapshotMeta, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -91,26 +176,22 @@ func loadSnapshotFile(
 	if err != nil && !errors.Is(err, io.EOF) {
 		return SnapshotMeta{}, fmt.Errorf("wal: %s: read: %w", name, err)
 	}
-	h, reason := parseHeaderAs(snapshotMagic, buf[:n])
-	version := VersionError{File: name, Writer: h.writer}
-	switch {
-	case reason != "":
+	h, reason := parseHeader(snapshotMagic, SnapshotVersion, buf[:n])
+	if reason != "" {
 		return SnapshotMeta{}, &CorruptError{File: name, Reason: reason}
-	case h.version != SnapshotVersion:
-		version.What, version.Got, version.Want = "snapshot format", h.version, SnapshotVersion
-		return SnapshotMeta{}, &version
-	case h.record != opts.RecordVersion:
-		version.What, version.Got, version.Want = "record format", h.record, opts.RecordVersion
-		return SnapshotMeta{}, &version
-	case h.first != seq:
+	}
+	if err := h.agrees("snapshot format", name, SnapshotVersion, opts); err != nil {
+		return SnapshotMeta{}, err
+	}
+	if h.first != seq {
 		reason = "header has another sequence than the name"
 		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: reason}
 	}
-	meta = SnapshotMeta{Seq: h.first, Reflects: h.segment}
+	meta = SnapshotMeta{Seq: h.first, Reflects: h.segment, Chain: h.chain}
 	if headOnly {
 		return meta, nil
 	}
-	r := &chunkReader{f: f, name: name, off: headerBytes, crc: le.Uint32(buf[headerBytes-4:]), seq: seq}
+	r := SnapshotBody(f, name, seq, headerBytes, le.Uint32(buf[headerBytes-4:]))
 	if err := load(meta, r); err != nil {
 		return meta, fmt.Errorf("wal: snapshot %s: %w", name, err)
 	}
@@ -119,6 +200,12 @@ func loadSnapshotFile(
 		return meta, err
 	}
 	return meta, nil
+}
+
+// SnapshotBody returns a reader of the chunks of a snapshot, which begin at an offset behind a header
+// with a checksum. It fails with *CorruptError at the first chunk that does not verify.
+func SnapshotBody(f vfs.File, name string, seq uint64, off int64, crc uint32) io.Reader {
+	return &chunkReader{f: f, name: name, off: off, crc: crc, seq: seq}
 }
 
 // chunkReader reads the body of a snapshot and verifies every byte before it returns it.

@@ -23,7 +23,8 @@ func bodyOf(seq uint64, n int) []byte {
 }
 
 func writeBody(fsys vfs.FS, seq uint64, n int) error {
-	return WriteSnapshot(fsys, testDir, Options{}, SnapshotMeta{Seq: seq, Reflects: seq * 2}, func(w io.Writer) error {
+	meta := SnapshotMeta{Seq: seq, Reflects: seq * 2, Chain: seq}
+	return WriteSnapshot(fsys, testDir, Options{}, meta, func(w io.Writer) error {
 		body := bodyOf(seq, n)
 		for len(body) > 0 { // in uneven pieces
 			k := min(len(body), 7000)
@@ -127,7 +128,7 @@ func TestSnapshotOfAnotherVersionIsRefused(t *testing.T) {
 	fsys := vfs.NewMem()
 	must(t, writeBody(fsys, 1, 10))
 	later := Options{RecordVersion: 2, Writer: "TickHive 2"}
-	must(t, WriteSnapshot(fsys, testDir, later, SnapshotMeta{Seq: 2}, func(io.Writer) error { return nil }))
+	must(t, WriteSnapshot(fsys, testDir, later, SnapshotMeta{Seq: 2, Chain: 2}, func(io.Writer) error { return nil }))
 	var version *VersionError
 	if _, err := loadBody(fsys, 10); !errors.As(err, &version) || version.Got != 2 || version.Writer != "TickHive 2" {
 		t.Fatalf("%v", err)

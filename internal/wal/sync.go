@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Sync makes everything written before the call durable: the data of every segment
@@ -27,6 +28,11 @@ func (l *Log) sync() error {
 		seg.waits.Store(false)
 	}
 	l.listMu.Unlock()
+	l.slotMu.Lock()
+	for _, seg := range dirty {
+		seg.begun = seg.gen
+	}
+	l.slotMu.Unlock()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
 			return l.Fail(fmt.Errorf("sync of %s: %w", seg.path, err))
@@ -37,28 +43,80 @@ func (l *Log) sync() error {
 			return l.Fail(fmt.Errorf("sync of %s: %w", l.dir, err))
 		}
 	}
+	l.slotMu.Lock()
+	l.end.synced = target
+	for _, seg := range dirty {
+		seg.named, seg.synced = true, seg.begun
+	}
+	l.slotMu.Unlock()
+	if err := l.sealSynced(); err != nil {
+		return l.Fail(err)
+	}
 	l.durable.Store(target)
-	l.closeSynced()
+	if err := l.noteSynced(dirty); err != nil {
+		return l.Fail(err)
+	}
 	l.fillAhead()
 	return nil
 }
 
-// closeSynced closes the files of full segments that hold nothing unsynced. The owner no
-// longer writes to them, so a segment that waits for no sync was covered by one that has ended,
-// maybe while it was active. Needs syncMu: no sync is in flight.
-func (l *Log) closeSynced() {
+// noteSynced writes into the active segment's slot that the log is durable, if the sync was one of
+// that segment. The slot that the sync has covered stays from now on, and the other one is written. A
+// slot that was written again during the sync is not known to be durable, so it does not turn.
+func (l *Log) noteSynced(dirty []*openSegment) error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	a := l.active
+	if !slices.Contains(dirty, a) {
+		return nil
+	}
+	if a.gen == a.synced {
+		a.turnSlot()
+	}
+	return l.writeSlot(a)
+}
+
+// sealSynced ends the full segments that hold nothing unsynced, once the segment behind each is
+// durable: it says so in the segment's slot, syncs and closes it. Without that a start would not
+// miss the segments behind. The owner no longer writes to them, so a segment that waits for no sync
+// was covered by one that has ended, maybe while it was active. Needs syncMu: no sync is in flight.
+func (l *Log) sealSynced() error {
 	l.listMu.Lock()
+	behind := append(l.full[min(1, len(l.full)):len(l.full):len(l.full)], l.segments[len(l.segments)-1])
 	n := 0
-	for n < len(l.full) && (len(l.unsynced) == 0 || l.full[n].num < l.unsynced[0].num) {
+	for n < len(l.full) && (len(l.unsynced) == 0 || l.full[n].num < l.unsynced[0].num) && behind[n].named {
 		n++
 	}
 	synced := l.full[:n]
 	l.full = l.full[n:]
 	l.listMu.Unlock()
 	for _, seg := range synced {
-		seg.file.Close()
-		seg.file = nil
+		if err := l.seal(seg); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// seal ends a full segment in its slot and closes it.
+func (l *Log) seal(seg *openSegment) error {
+	l.slotMu.Lock()
+	err := seg.syncSlot()
+	if err == nil {
+		seg.turnSlot()
+		seg.flags = slotFollowed | slotSealed
+		err = l.writeSlot(seg)
+	}
+	l.slotMu.Unlock()
+	if err == nil {
+		err = seg.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("wal: seal %s: %w", seg.path, err)
+	}
+	seg.file.Close()
+	seg.file = nil
+	return nil
 }
 
 // Close syncs, cuts the zeros behind the last record, closes the files and releases the
@@ -74,6 +132,12 @@ func (l *Log) Close() error {
 		err := l.sync()
 		if err == nil {
 			err = l.trim()
+		}
+		if err == nil {
+			err = l.settle(slotClosed)
+		}
+		if err == nil {
+			l.opts.Ended(l.Position())
 		}
 		errs = append(errs, err)
 	}
@@ -109,8 +173,25 @@ func (l *Log) trim() error {
 		return fmt.Errorf("wal: %s: trim: %w", a.path, err)
 	}
 	a.filled.Store(off)
-	if err := a.file.Sync(); err != nil {
-		return fmt.Errorf("wal: %s: sync: %w", a.path, err)
+	return nil
+}
+
+// settle durably writes the end of the log into both slots of the active segment, one after the
+// other. Everything in it must be durable.
+func (l *Log) settle(flags uint32) error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	a := l.active
+	a.flags = flags
+	err := a.syncSlot()
+	for n := 0; n < 2 && err == nil; n++ {
+		a.turnSlot()
+		if err = l.writeSlot(a); err == nil {
+			err = a.syncSlot()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("wal: the end of the log: %w", err)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package wal
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"testing"
@@ -54,16 +54,21 @@ func TestAValidFrameOfAnotherSequenceIsDamage(t *testing.T) {
 	for _, seq := range []uint64{1, 3, 7} {
 		fsys := vfs.NewMem()
 		l := mustOpen(t, fsys, Options{PreallocBytes: -1})
+		chain := uint64(0)
 		for range 3 {
+			before := l.Position().Chain
 			_, err := l.Append([][]byte{payload})
 			must(t, err)
 			must(t, l.Sync())
+			if l.LastSeq() == 2 {
+				chain = before
+			}
 		}
 		must(t, l.Close())
 		frame := make([]byte, FrameBytes(len(payload)))
 		copy(frame[frameHead:], payload)
-		sealFrame(frame, len(payload), seq, seq-1, seedOf(1))
-		overwrite(t, fsys, headerBytes+int64(len(frame)), frame)
+		sealFrame(frame, len(payload), seq, chain, seedOf(ID{}, "log", 1))
+		overwrite(t, fsys, firstFrame+int64(len(frame)), frame)
 		var damaged *CorruptError
 		if _, err := Open(fsys, testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 {
 			t.Errorf("sequence %d in the place of 2: %v", seq, err)
@@ -74,29 +79,29 @@ func TestAValidFrameOfAnotherSequenceIsDamage(t *testing.T) {
 	}
 }
 
-// A record says up to where the log was durable when it was written, and this includes the last
-// synced one: that one is damaged even if a whole sector of it reads as zeros.
-func TestTheLastSyncedRecordIsVouchedFor(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		fsys := vfs.NewMem()
-		l := mustOpen(t, fsys, Options{PreallocBytes: -1})
-		_, err := l.Append([][]byte{bytes.Repeat([]byte{1}, 3000)})
-		must(t, err)
-		if synced {
+// A frame that verifies and whose predecessor is another record is damage.
+func TestAFrameOfAnotherHistoryIsDamage(t *testing.T) {
+	logs := [2]*vfs.Mem{}
+	for i := range logs {
+		logs[i] = vfs.NewMem()
+		l := mustOpen(t, logs[i], Options{PreallocBytes: -1})
+		for k := range 3 {
+			text := fmt.Sprintf("record %d", k)
+			if k == 0 {
+				text = fmt.Sprintf("begun %d ", i)
+			}
+			_, err := l.Append([][]byte{[]byte(text)})
+			must(t, err)
 			must(t, l.Sync())
 		}
-		_, err = l.Append([][]byte{[]byte("next")})
-		must(t, err)
 		must(t, l.Close())
-		overwrite(t, fsys, 1024, make([]byte, vfs.SectorBytes))
-		opened, err := Open(fsys, testDir, Options{})
-		var damaged *CorruptError
-		if synced && (!errors.As(err, &damaged) || damaged.Seq != 1) {
-			t.Errorf("the damaged record was synced: %v", err)
-		}
-		if !synced && (err != nil || opened.LastSeq() != 0) {
-			t.Errorf("the damaged record was not synced: %v", err)
-		}
+	}
+	size := int64(FrameBytes(len("record 1")))
+	other := logs[1].Content(path.Join(testDir, segmentName(1)))
+	overwrite(t, logs[0], firstFrame+size, other[firstFrame+size:firstFrame+2*size])
+	var damaged *CorruptError
+	if _, err := Open(logs[0], testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 {
+		t.Fatal(err)
 	}
 }
 
@@ -129,8 +134,12 @@ func TestCheckReadsEveryFile(t *testing.T) {
 		must(t, l.Sync())
 	}
 	must(t, l.Close())
-	must(t, writeBody(fsys, 20, 100))
-	must(t, writeBody(fsys, 40, 100))
+	snapshot := func(seq uint64) {
+		t.Helper()
+		must(t, WriteSnapshot(fsys, testDir, small(), SnapshotMeta{Seq: seq}, func(io.Writer) error { return nil }))
+	}
+	snapshot(20)
+	snapshot(40)
 	check := func(fsys *vfs.Mem) []Checked {
 		t.Helper()
 		files, err := Check(fsys, testDir, small(), discard)
@@ -157,7 +166,7 @@ func TestCheckReadsEveryFile(t *testing.T) {
 			}
 		}
 	}
-	must(t, writeBody(fsys, 41, 100))
+	must(t, writeBody(fsys, 41, 100)) // with any chain
 	files := check(fsys)
 	if last := files[len(files)-1]; last.Err == nil {
 		t.Errorf("a snapshot ahead of the log: %+v", last)

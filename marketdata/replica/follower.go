@@ -2,7 +2,9 @@ package replica
 
 import (
 	"fmt"
+	"slices"
 
+	"tickhive/engine"
 	"tickhive/internal/wal"
 )
 
@@ -14,6 +16,7 @@ type follower struct {
 	market *Replica
 	rd     *wal.Reader // nil: the follower has arrived
 	to     uint64
+	chain  uint64 // of the log up to to, 0 if the follower did not read it
 }
 
 // follow returns a follower that starts from the newest snapshot and stops at pos.
@@ -41,7 +44,39 @@ func (f *follower) advance() (arrived bool, err error) {
 	if err == nil && next < f.to {
 		return false, nil
 	}
+	f.chain = f.rd.Position().Chain
 	_ = f.rd.Close()
 	f.rd = nil
 	return err == nil, err
+}
+
+// pairState is the part of a pair's state that takes no time to compare.
+type pairState struct {
+	seq    engine.Seq
+	order  engine.OrderID // the last one
+	trade  engine.TradeID // the last one
+	price  int64          // of the last trade
+	orders int            // open ones
+}
+
+// pairStates returns the states by pair; the first is the control stream.
+func pairStates(c *engine.Core) []pairState {
+	all := []pairState{{seq: c.LastSeq(engine.ControlPair), orders: c.Accounts()}}
+	for id := range engine.PairID(c.Pairs()) {
+		p := pairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
+		p.trade, p.price = c.LastTrade(id)
+		all = append(all, p)
+	}
+	return all
+}
+
+// compare returns an error if the follower differs from the live core at its position. Its snapshot would then
+// hold another market than clients have seen.
+func (f *follower) compare(live []pairState) error {
+	mine := pairStates(f.market.Core)
+	if slices.Equal(mine, live) {
+		return nil
+	}
+	return fmt.Errorf("replica: at record %d the follower differs from the market, so no snapshot is taken: "+
+		"seq, last order, last trade, price and open orders by pair are %d and %d", f.to, mine, live)
 }

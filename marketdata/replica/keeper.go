@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
@@ -50,6 +51,9 @@ type KeeperOptions struct {
 	Dir    LogDir
 	Loop   Loop
 	Extras []Extra // the live extras; read on the loop's goroutine
+	// Core is the live core; read on the loop's goroutine. A snapshot is written only if the follower has the
+	// same pairs, orders and seqs. nil: not compared.
+	Core *engine.Core
 	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
 	// SnapshotBytes is the log growth that makes the next snapshot due; 0: DefaultSnapshotBytes.
@@ -131,6 +135,7 @@ func (k *Keeper) Due() bool {
 // pendingSnapshot is a snapshot that has begun and is not written yet.
 type pendingSnapshot struct {
 	follower
+	live   []pairState       // of the live core at the position
 	extras map[string][]byte // states of the live extras at the snapshot's position
 	ns     int64             // time at which it began
 	bytes  int64             // log bytes written at that time
@@ -209,14 +214,14 @@ func (k *Keeper) Snapshot() error {
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read the counters before the position: bytes written in between then count twice rather than never.
 	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Events()}
-	pos, extras, err := k.capture()
+	pos, extras, live, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
 	}
 	if err := k.o.Log.Sync(); err != nil { // a snapshot is never ahead of the durable log
 		return nil, err
 	}
-	m.extras = extras
+	m.extras, m.live = extras, live
 	if m.follower, err = k.follow(pos); err != nil {
 		return nil, err
 	}
@@ -231,10 +236,13 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 		return false, nil
 	}
 	k.pending = nil
+	if err == nil && k.o.Core != nil {
+		err = m.compare(m.live)
+	}
 	if err != nil {
 		return false, err
 	}
-	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: m.to}, func(w io.Writer) error {
+	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: m.to, Chain: m.chain}, func(w io.Writer) error {
 		return m.market.Write(yieldingWriter{w}, m.extras)
 	})
 	if err != nil {
@@ -254,7 +262,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 func (k *Keeper) Hash() (StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
-	pos, _, err := k.capture()
+	pos, _, _, err := k.capture()
 	if err != nil {
 		return StateHash{}, err
 	}
@@ -268,14 +276,17 @@ func (k *Keeper) Hash() (StateHash, error) {
 	return f.market.Hash(), nil
 }
 
-// capture returns the current position and the states of the live extras at that position.
-func (k *Keeper) capture() (pos uint64, extras map[string][]byte, err error) {
+// capture returns the current position, the states of the live extras and the pairs of the live core at it.
+func (k *Keeper) capture() (pos uint64, extras map[string][]byte, live []pairState, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()
 		for _, x := range k.o.Extras {
 			extras[x.Name()] = x.AppendState(nil)
 		}
+		if k.o.Core != nil {
+			live = pairStates(k.o.Core)
+		}
 	})
-	return pos, extras, err
+	return pos, extras, live, err
 }

@@ -2,6 +2,7 @@ package replica_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"tickhive/internal/clock"
@@ -67,5 +68,41 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	}
 	if failed != 1 || taken != 3 || k.Covered() != x.log.LastSeq() {
 		t.Errorf("%d failed, %d taken, the last of %d", failed, taken, k.Covered())
+	}
+}
+
+// A follower that differs from the live market leaves no snapshot, and the older ones stay.
+func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
+	x := open(t, vfs.NewMem(), 22)
+	defer x.stop()
+	x.trade(300)
+	if err := x.keeper.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	before, covered := x.fs.Paths(), x.keeper.Covered()
+	other := open(t, vfs.NewMem(), 23) // the market that clients see
+	defer other.stop()
+	other.trade(300)
+	k := replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Core: other.core, Extras: []replica.Extra{x.trader}, Covered: covered,
+	})
+	x.trade(300)
+	if err := k.Snapshot(); err == nil || !strings.Contains(err.Error(), "differs from the market") ||
+		k.Covered() != covered {
+		t.Errorf("%v, covered %d", err, k.Covered())
+	}
+	snapshots := func(paths []string) (n int) {
+		for _, name := range paths {
+			if strings.Contains(name, ".snap") {
+				n++
+			}
+		}
+		return n
+	}
+	if now := snapshots(x.fs.Paths()); now != snapshots(before) || now == 0 {
+		t.Errorf("%d snapshots", now)
+	}
+	if err := x.keeper.Snapshot(); err != nil {
+		t.Errorf("the same market: %v", err)
 	}
 }

@@ -85,15 +85,13 @@ func (r *Replica) Apply(rec wal.Record) (err error) {
 	if err := engine.DecodeCommand(rec.Payload, &r.cmd); err != nil {
 		return fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)
 	}
+	if r.Core.Void(&r.cmd) { // its command has a later record
+		r.pass(rec.Seq)
+		return nil
+	}
 	r.events = r.Core.Apply(&r.cmd, r.events[:0])
 	r.Pos, r.LastNs = rec.Seq, r.cmd.TimeNs
-	r.Feed.Fold(r.events)
-	for _, x := range r.opts.Extras {
-		x.Fold(r.events, r.Pos)
-	}
-	for _, fold := range r.opts.Sinks {
-		fold(r.events, r.Pos)
-	}
+	r.fold()
 	return nil
 }
 

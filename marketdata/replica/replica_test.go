@@ -84,7 +84,8 @@ func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
 	})
 	go x.loop.Run()
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, Covered: found.Meta.Seq,
+		Log: x.log, Dir: x.dir, Loop: x.loop, Core: x.core, Extras: []replica.Extra{x.trader},
+		Covered: found.Meta.Seq,
 	})
 	return x
 }

@@ -41,7 +41,12 @@ func (r *Replica) skip(rec wal.Record) {
 	if engine.DecodeCommand(rec.Payload, &r.cmd) == nil {
 		r.LastNs = max(r.LastNs, r.cmd.TimeNs)
 	}
-	r.Pos = rec.Seq
+	r.pass(rec.Seq)
+}
+
+// pass moves the position beyond a record that is not applied.
+func (r *Replica) pass(pos uint64) {
+	r.Pos = pos
 	for _, fold := range r.opts.Sinks {
 		fold(nil, r.Pos)
 	}

@@ -53,7 +53,6 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 	tag := string(edge.AppendTag(nil, edge.TagHash(svg)))
 	c.PublicHeaders([]byte(tag), edge.NoSeq)
 	h := &c.Response.Header
-	h.SetCanonical(edge.HdrNoSniff, edge.ValNoSniff)
 	h.SetCanonical(edge.HdrCSP, []byte("default-src 'none'; style-src 'unsafe-inline'"))
 	if c.Principal != nil {
 		h.SetCanonical(edge.HdrCacheControl, edge.ValNoStore)

@@ -77,7 +77,7 @@ func keyForm(byDefault auth.KeyRequest) *body.Form[auth.KeyRequest] {
 			As(edge.Field{Nullable: true}),
 		body.Value("ipWhitelist", edge.KindArray, addresses,
 			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
-			As(edge.Field{Range: []int64{0, accounts.MaxWhitelist}, Element: &edge.Field{}}),
+			As(edge.Field{Range: []int64{0, auth.MaxWhitelist}, Element: &edge.Field{}}),
 		body.Value("expiresAt", edge.KindText, dateTime, func(k *auth.KeyRequest, ns int64) { k.ExpiresNs = ns }).
 			As(edge.Field{Nullable: true}),
 	)
@@ -112,7 +112,7 @@ func addresses(r *body.Reader) (list []string, given bool) {
 		return nil, false
 	}
 	for r.Element() {
-		if len(list) == accounts.MaxWhitelist {
+		if len(list) == auth.MaxWhitelist {
 			r.Err = &body.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
 			return nil, false
 		}

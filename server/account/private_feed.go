@@ -100,13 +100,14 @@ func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
 
 // Publish renders the recorded changes: each order once, in its current state.
 func (f *privateFeed) Publish() {
+	f.Release()
 	if len(f.orders) == 0 && len(f.fills) == 0 {
 		return
 	}
 	root := f.service.opt.Board.Load()
 	for i := range f.fills {
 		if v := root.View(f.fills[i].Pair); v != nil {
-			f.Put(private.Message{
+			f.PutOf(f.fills[i].Pair, private.Message{
 				Account: f.fills[i].Account, Channel: "fills", Seq: uint64(f.seqs[i]),
 				Members: append(appendFill([]byte(`"fill":{`), &f.fills[i], v.Instrument), '}'),
 			})
@@ -118,7 +119,7 @@ func (f *privateFeed) Publish() {
 		if !ok || v == nil {
 			continue
 		}
-		f.Put(private.Message{
+		f.PutOf(id.Pair(), private.Message{
 			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
 			Members: append(f.service.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
 		})

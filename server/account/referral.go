@@ -48,7 +48,13 @@ func (d referral) routes() []*edge.Route {
 	}
 }
 
+// searchesPerMinute limits the searches of a user: each shows up to 20 other users.
+const searchesPerMinute = 30
+
 func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
+	if err := d.search.Check(c); err != nil {
+		return err
+	}
 	query, err := c.Required("query")
 	if err != nil {
 		return err
@@ -57,13 +63,15 @@ func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 	if reject != nil {
 		return reject
 	}
-	c.Private(appendList(nil, found, appendInviter))
+	c.Private(appendList(nil, found, func(b []byte, v *accounts.InviterView) []byte {
+		return appendInviter(b, v, v.UserID == c.Principal.UserID)
+	}))
 	return nil
 }
 
 func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
 	if v := d.view.Inviter(uint32(c.Principal.Account)); v != nil {
-		c.Private(appendInviter(nil, v))
+		c.Private(appendInviter(nil, v, true))
 	} else {
 		c.Private([]byte("null"))
 	}
@@ -87,7 +95,7 @@ func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 	}
 	res, err := d.do(cmd)
 	if err == nil {
-		c.Private(appendInviter(nil, &res.Inviter))
+		c.Private(appendInviter(nil, &res.Inviter, true))
 	}
 	return err
 }
@@ -95,13 +103,14 @@ func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 func (d referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 	text := c.PathParam("inviter")
 	v, ok := d.view.FindInviter(text)
+	_, isID := body.ParseUUID(text)
 	if !ok {
-		if _, isID := body.ParseUUID(text); isID {
+		if isID {
 			return refuse.Missing("id", "No user has this id.")
 		}
 		return refuse.Missing("inviteCode", "No user has this invite code.")
 	}
-	c.Private(appendInviter(nil, &v))
+	c.Private(appendInviter(nil, &v, !isID || v.UserID == c.Principal.UserID))
 	return nil
 }
 
@@ -154,12 +163,17 @@ func (d referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func appendInviter(b []byte, v *accounts.InviterView) []byte {
+// appendInviter appends an inviter view. withCode: the caller knows the invite code already.
+func appendInviter(b []byte, v *accounts.InviterView, withCode bool) []byte {
 	b = encode.AppendString(append(b, `{"userId":`...), v.UserID)
 	b = encode.AppendString(append(b, `,"publicId":`...), v.PublicID)
 	b = encode.AppendString(append(b, `,"nickname":`...), v.Nickname)
 	b = encode.AppendString(append(b, `,"avatarId":`...), v.AvatarID)
-	b = encode.AppendString(append(b, `,"inviteCode":`...), v.InviteCode)
+	code := &v.InviteCode
+	if !withCode {
+		code = nil
+	}
+	b = appendJSONPtr(append(b, `,"inviteCode":`...), code)
 	return append(appendBool(b, `,"isAmbassador":`, v.IsAmbassador), '}')
 }
 

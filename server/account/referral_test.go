@@ -313,3 +313,42 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 		t.Errorf("breakdown %v, summary %v", all["totalsByCurrency"], summary)
 	}
 }
+
+func TestASearchShowsNoInviteCodeOfAnotherAndIsLimited(t *testing.T) {
+	h, a, b := servertest.NewTradedExchange(t)
+	codes := func(target string) map[string]any {
+		t.Helper()
+		var list []map[string]any
+		text := b.OK("GET", target, "").Body
+		if text[0] != '[' {
+			text = "[" + text + "]"
+		}
+		servertest.Parse(t, text, &list)
+		out := map[string]any{}
+		for _, v := range list {
+			out[v["nickname"].(string)] = v["inviteCode"]
+		}
+		return out
+	}
+	const search = "/api/affiliate/inviters/search?query="
+	code := inviteCode(a)
+	for target, want := range map[string]any{
+		search + "a": nil, search + code: nil, search + code[:3]: nil, "/api/affiliate/inviters/" + a.ID: nil,
+		"/api/affiliate/inviters/" + code: code,
+	} {
+		if got := codes(target); len(got) != 1 || got["alice"] != want {
+			t.Errorf("%s: %v", target, got)
+		}
+	}
+	for _, target := range []string{search + "b", "/api/affiliate/inviters/" + b.ID} {
+		if got := codes(target); got["bob"] != inviteCode(b) {
+			t.Errorf("%s: %v", target, got)
+		}
+	}
+	for range 26 {
+		codes(search + "a")
+	}
+	h.CheckRefusal("the 31st search", b.Call("GET", search+"a", ""), 429, "RATE_LIMIT", "")
+	a.OK("GET", search+"b", "")
+	b.OK("GET", "/api/affiliate/inviters/"+code, "")
+}

@@ -70,6 +70,7 @@ type Service struct {
 	opt     Options
 	private *privateFeed
 	entry   *entry.Entry
+	search  *edge.UserLimiter // of the search of inviters
 
 	// Set by Attach, before the server accepts requests.
 	state    *accounts.State
@@ -86,7 +87,11 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Service{opt: o, entry: e}
+	search, err := edge.NewUserLimiter(searchesPerMinute)
+	if err != nil {
+		return nil, err
+	}
+	d := &Service{opt: o, entry: e, search: search}
 	d.private = newPrivateFeed(d)
 	return d, nil
 }

@@ -77,7 +77,7 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	book := fullBook{uuids: map[engine.AccountID][16]byte{}}
-	err = s.query(func() {
+	err = s.queryPair(ins.ID, func() {
 		core := s.opt.Core
 		book.ins, _ = core.Pair(ins.ID)
 		book.seq = core.LastSeq(ins.ID)

@@ -67,7 +67,7 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	host := h.Host() // at most one value: the parser refuses a second Host header
 	if !g.accepts(host) {
 		return pageError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
-			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
+			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token_file")
 	}
 	if target := h.RequestURI(); (len(target) == 0 || target[0] != '/') && !bytes.EqualFold(ctx.URI().Host(), host) {
 		return pageError(fasthttp.HeaderHost, host,
@@ -95,8 +95,8 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 }
 
 // noPagesHint is the hint in the refusal of a page's request.
-const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token " +
-	"and send it"
+const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure " +
+	"internal.token_file and send it"
 
 // Fetch metadata headers (W3C). The browser sets them; a page cannot change them.
 const (

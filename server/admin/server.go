@@ -40,6 +40,8 @@ type Options struct {
 	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
 	// is empty, the listener refuses requests that a web page may have sent.
 	Token string
+	// Socket reports that the listener is a unix socket: its mode replaces token and page filter.
+	Socket bool
 	// Hosts lists the host names and addresses that a request without a token may have in its Host header,
 	// besides the loopback ones.
 	Hosts []string
@@ -134,8 +136,8 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
 	refusePages := pages.check
-	if o.Token != "" {
-		refusePages = nil // a page does not know the token, so the filter is not needed
+	if o.Token != "" || o.Socket {
+		refusePages = nil // a page does not know the token and opens no socket, so the filter is not needed
 	}
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
@@ -156,7 +158,7 @@ func New(o Options) (*Server, error) {
 
 // requireToken checks the token before the handler reads the body.
 func (s *Server) requireToken(next edge.Handler) edge.Handler {
-	if s.opt.Token == "" {
+	if s.opt.Token == "" || s.opt.Socket {
 		return next
 	}
 	return func(c *edge.Ctx) *refuse.Refusal {
@@ -174,7 +176,7 @@ func (s *Server) requireToken(next edge.Handler) edge.Handler {
 // is empty (docs/contract/internal.md).
 func CheckAddress(addr net.Addr, token string) error {
 	tcp, ok := addr.(*net.TCPAddr)
-	if token == "" && (!ok || !tcp.IP.IsLoopback()) {
+	if token == "" && addr.Network() != "unix" && (!ok || !tcp.IP.IsLoopback()) {
 		return fmt.Errorf("server: the internal listener on %s is not on a loopback address, so it needs a token", addr)
 	}
 	return nil
@@ -204,9 +206,9 @@ func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("interna
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
 
-// query runs fn on the loop's goroutine, which may read core and history.
-func (s *Server) query(fn func()) *refuse.Refusal {
-	if err := s.opt.Exchange.Query(fn); err != nil {
+// queryPair runs fn on the goroutine that may read core and history, when the pair has no unfinished command.
+func (s *Server) queryPair(p engine.PairID, fn func()) *refuse.Refusal {
+	if err := s.opt.Exchange.QueryPair(p, fn); err != nil {
 		return entry.NotApplied(err)
 	}
 	return nil

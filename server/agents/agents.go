@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
+	"tickhive/server/edge"
 )
 
 // Options configures a Service. Clock, User and Find are required.
@@ -35,7 +36,7 @@ const DefaultVotes = 10
 type Service struct {
 	opt    Options
 	stores atomic.Pointer[bothStores]
-	votes  *voteLimiter
+	votes  *edge.UserLimiter
 
 	// ticked is the virtual time up to which both stores have applied their due changes.
 	ticked  atomic.Int64
@@ -54,7 +55,7 @@ func New(o Options) (*Service, error) {
 		return nil, errors.New("agents: Options need a clock, User and Find")
 	}
 	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
-	votes, err := newVoteLimiter(o.VotesPerMinute)
+	votes, err := edge.NewUserLimiter(o.VotesPerMinute)
 	if err != nil {
 		return nil, err
 	}

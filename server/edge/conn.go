@@ -2,6 +2,7 @@ package edge
 
 import (
 	"container/list"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/netip"
@@ -28,6 +29,8 @@ type ConnLimits struct {
 	Total      int
 	PerAddress int // IPv6 by /64
 	PerNetwork int // by /24 and /48; loopback is exempt
+	// TLS encrypts the connections; nil: plain text.
+	TLS *tls.Config
 	// Connections from Exempt addresses have no limit but Total, and are not closed to make room for others.
 	Exempt []netip.Prefix
 }
@@ -78,7 +81,7 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 		}
 		t.evicted++
 		t.mu.Unlock()
-		_ = v.Close() // the requests of that connection fail in any case
+		v.evict()
 		t.mu.Lock()
 	}
 	t.open++
@@ -157,7 +160,9 @@ var (
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
-		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\n" +
+		"X-Content-Type-Options: nosniff\r\nCross-Origin-Opener-Policy: same-origin\r\n" +
+		"Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: " +
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
@@ -165,6 +170,7 @@ func refusal(status string, code refuse.Code, message string) []byte {
 // was refused unread.
 type CountedConn struct {
 	net.Conn
+	socket net.Conn // below TLS
 	table  *ConnTable
 	ip     netip.Addr
 	exempt bool
@@ -177,7 +183,7 @@ type CountedConn struct {
 
 // newCounted wraps a connection that has just been accepted.
 func newCounted(conn net.Conn, t *ConnTable, ip netip.Addr, exempt bool) *CountedConn {
-	c := &CountedConn{Conn: conn, table: t, ip: ip, exempt: exempt}
+	c := &CountedConn{Conn: encrypt(conn, t.limits.TLS), socket: conn, table: t, ip: ip, exempt: exempt}
 	c.use.Store(rankOf(false, time.Now()))
 	return c
 }

@@ -68,6 +68,10 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if why == nil {
 			return counted, nil
 		}
+		if l.table.limits.TLS != nil {
+			_ = c.Close() // the client would take the text for a broken handshake
+			continue
+		}
 		// The write does not block, because the socket's send buffer is empty.
 		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
 		_, _ = c.Write(why)

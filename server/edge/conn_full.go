@@ -94,6 +94,16 @@ func (c *CountedConn) beginRequest() bool {
 	return c.use.Swap(useBusy) != useEvicted
 }
 
+// evict closes the connection at once: no lingering, and no farewell of TLS, which could wait for
+// the peer.
+func (c *CountedConn) evict() {
+	if c.closed.CompareAndSwap(false, true) {
+		c.table.untrack(c)
+		_ = c.socket.Close() // its requests fail either way
+		c.table.uncount(c.ip)
+	}
+}
+
 // SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the
 // next request, which makes the connection's rank without another reading of the clock.
 func (c *CountedConn) SetReadDeadline(t time.Time) error {

@@ -69,7 +69,7 @@ func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 // boundSendBuffer limits the bytes that the kernel holds for the client. Linux doubles the value that is set,
 // for its own overhead.
 func (c *CountedConn) boundSendBuffer() {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+	if tcp, ok := c.socket.(*net.TCPConn); ok {
 		// an error means that the socket is closed, and then the write fails too
 		_ = tcp.SetWriteBuffer(sendBufferBytes / 2)
 	}

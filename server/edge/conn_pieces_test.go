@@ -68,7 +68,7 @@ func TestSendBufferIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer near.Close()
-	(&CountedConn{Conn: near}).boundSendBuffer()
+	(&CountedConn{Conn: near, socket: near}).boundSendBuffer()
 	raw, err := near.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)

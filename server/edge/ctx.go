@@ -26,6 +26,8 @@ type Ctx struct {
 	id    []byte // request id, in idBuf
 	idBuf [maxRequestID]byte
 
+	public bool // every origin may read the answer
+
 	params       []param
 	DecimalsText bool // ?decimals=string
 
@@ -74,7 +76,7 @@ const maxPooledScratch = 256 << 10
 
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
-	c.params, c.DecimalsText = c.params[:0], false
+	c.params, c.DecimalsText, c.public = c.params[:0], false, false
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
 	}

@@ -34,7 +34,9 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	}
 	defer e.finish(c, sampled, startNs)
 
-	if err := e.answer(c); err != nil {
+	err := e.answer(c)
+	e.protect(&ctx.Response.Header, c.public)
+	if err != nil {
 		writeError(ctx, err, c.id)
 		return
 	}
@@ -45,6 +47,11 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 	if conn, ok := c.Conn().(*CountedConn); ok && !conn.beginRequest() {
 		return refuse.Later(1, "The connection was closed to make room for another one.")
+	}
+	if err := framing(c.RequestCtx); err != nil {
+		lingerOnClose(c.Conn())
+		c.SetConnectionClose()
+		return err
 	}
 	if e.RefusePages != nil {
 		if err := e.RefusePages(c.RequestCtx); err != nil {
@@ -65,6 +72,7 @@ func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
 		c.RequestCtx.Response.Reset()
+		e.protect(&c.RequestCtx.Response.Header, false)
 		writeError(c.RequestCtx, errInternal, c.id)
 	}
 	stats := &e.other
@@ -157,7 +165,7 @@ func noPath() *refuse.Refusal {
 // run makes every check after the path and calls the handler.
 func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
-	if entry.public {
+	if c.public = entry.public; c.public {
 		h.SetCanonical(hdrCORSOrigin, valStar)
 	}
 	route := entry.route(c.Method())

@@ -31,6 +31,7 @@ type ListenerOptions struct {
 	limiter     *limiter // nil: no limit on requests
 	clients     *clientIPs
 	pieces      *pieceTable
+	secure      bool // clients come by TLS
 	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
 	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
 	Ready       *atomic.Bool
@@ -156,6 +157,7 @@ func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
 	}
 	var id [maxRequestID]byte
 	ctx.Response.Reset()
+	e.protect(&ctx.Response.Header, false)
 	writeError(ctx, answer, e.appendRequestID(id[:0], ctx))
 	e.other.count(statusOf(answer.Code))
 }

@@ -1,7 +1,9 @@
 package edge_test
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -57,14 +59,15 @@ func TestPaths(t *testing.T) {
 func TestMethods(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
 	for _, route := range m.Server.Routes() {
+		path := strings.ReplaceAll(route.Path, "{pair}", "BTC_USDT")
 		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} {
-			a := m.Do(method, route.Path, "")
+			a := m.Do(method, path, "")
 			m.CheckRefusal(a, 405, "METHOD_NOT_ALLOWED", "")
 			if got := a.Header.Get("Allow"); got != "GET, HEAD, OPTIONS" {
 				t.Errorf("%s %s: Allow %q", method, route.Path, got)
 			}
 		}
-		a := m.Do(http.MethodOptions, route.Path, "", "Origin", "https://a.example",
+		a := m.Do(http.MethodOptions, path, "", "Origin", "https://a.example",
 			"Access-Control-Request-Method", "GET")
 		if a.Status != 204 || a.Body != "" || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" ||
 			a.Header.Get("Access-Control-Allow-Origin") != "*" ||
@@ -111,6 +114,62 @@ func TestSizes(t *testing.T) {
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n",
 	} {
 		m.CheckRefusal(m.Raw("192.0.2.9", broken), 400, "INVALID_PARAM", "")
+	}
+}
+
+// A request whose end another program may see elsewhere is refused, and the connection ends: what
+// follows is not run as a request.
+func TestAmbiguousFramingCloses(t *testing.T) {
+	m := servertest.NewTradedMarket(t)
+	const next = "GET /api/time HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, c := range map[string]struct{ headers, body, field string }{
+		"length, encoding":  {"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n", "Transfer-Encoding"},
+		"encoding, length":  {"transfer-encoding: chunked\r\ncontent-length: 4\r\n", "0\r\n\r\n", "Transfer-Encoding"},
+		"a folded encoding": {"Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n", ""},
+		"a folded header":   {"X-A: b\r\n\tc\r\n", "", ""},
+	} {
+		conn, err := m.Dial("192.0.2.9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = io.WriteString(conn, "POST /api/time HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+c.body+next)
+		}()
+		in := bufio.NewReader(conn)
+		res, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if m.CheckRefusal(m.Read(res, name), 400, "INVALID_PARAM", c.field); !res.Close {
+			t.Errorf("%s: the connection is kept", name)
+		}
+		if _, err := in.ReadByte(); err == nil {
+			t.Errorf("%s: what follows was answered", name)
+		}
+		_ = conn.Close()
+	}
+	for _, text := range []string{
+		"Content-Length: 2\r\n\r\n{}",
+		"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"X-Content-Length: 2\r\nTransfer-Encodings: x\r\nContent-Length: 2\r\n\r\n{}",
+	} {
+		m.CheckRefusal(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\n"+text), 405, "METHOD_NOT_ALLOWED", "")
+	}
+}
+
+// Every answer has the headers that keep browsers from misusing it; only what every origin may read
+// may be embedded everywhere.
+func TestAnswersProtectBrowsers(t *testing.T) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.ConnectionsPerIP = 50 })
+	for target, corp := range map[string]string{
+		"/api/currencies": "cross-origin", "/api/tickers?currencyPairCode=NO_PAIR": "cross-origin",
+		"/nope": "same-origin", "/" + strings.Repeat("a", 17_000): "same-origin",
+	} {
+		h := m.Raw("192.0.2.9", "GET "+target+" HTTP/1.1\r\nHost: x\r\n\r\n").Header
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cross-Origin-Opener-Policy") != "same-origin" ||
+			h.Get("Cross-Origin-Resource-Policy") != corp || h.Get("Strict-Transport-Security") != "" {
+			t.Errorf("GET %.40s: %v", target, h)
+		}
 	}
 }
 

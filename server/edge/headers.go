@@ -1,6 +1,13 @@
 package edge
 
-import "github.com/valyala/fasthttp"
+import (
+	"bytes"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+)
 
 // Names of answer headers as sent, of request headers as fasthttp normalizes them, and constant
 // header values. They are bytes, so that an answer converts nothing.
@@ -22,7 +29,10 @@ var (
 	hdrCORSHeaders   = []byte("Access-Control-Allow-Headers")
 	hdrCORSMaxAge    = []byte("Access-Control-Max-Age")
 	HdrCSP           = []byte("Content-Security-Policy")
-	HdrNoSniff       = []byte("X-Content-Type-Options")
+	hdrNoSniff       = []byte("X-Content-Type-Options")
+	hdrCOOP          = []byte("Cross-Origin-Opener-Policy")
+	hdrCORP          = []byte("Cross-Origin-Resource-Policy")
+	hdrHSTS          = []byte("Strict-Transport-Security")
 
 	ReqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
@@ -33,7 +43,10 @@ var (
 	valVary      = []byte("Accept-Encoding")
 	valGzip      = []byte("gzip")
 	valStar      = []byte("*")
-	ValNoSniff   = []byte("nosniff")
+	valNoSniff   = []byte("nosniff")
+	valSameSite  = []byte("same-origin")
+	valCrossSite = []byte("cross-origin")
+	valHSTS      = []byte("max-age=31536000") // a year
 	ValTrue      = []byte("true")
 	valDay       = []byte("86400")
 	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, API-PublicKey, API-Timestamp, API-Nonce, " +
@@ -52,4 +65,51 @@ func repeatedCredential(h *fasthttp.RequestHeader) string {
 		}
 	}
 	return ""
+}
+
+// protect sets the headers that keep a browser from misusing an answer. Only what every origin may
+// read (public) may be embedded by every origin.
+func (e *Listener) protect(h *fasthttp.ResponseHeader, public bool) {
+	h.SetCanonical(hdrNoSniff, valNoSniff)
+	h.SetCanonical(hdrCOOP, valSameSite)
+	if public {
+		h.SetCanonical(hdrCORP, valCrossSite)
+	} else {
+		h.SetCanonical(hdrCORP, valSameSite)
+	}
+	if e.secure {
+		h.SetCanonical(hdrHSTS, valHSTS)
+	}
+}
+
+// framing refuses a request whose end another program may see elsewhere (RFC 9112 sections 5.2 and
+// 6.3): a proxy in front that believes Content-Length would pass on the rest of a chunked body as
+// the next client's request. The connection ends with the answer.
+func framing(ctx *fasthttp.RequestCtx) *refuse.Refusal {
+	length, encoding := false, false
+	for raw := ctx.Request.Header.RawHeaders(); len(raw) > 0; {
+		var line []byte
+		line, raw, _ = bytes.Cut(raw, []byte{'\n'})
+		if len(line) == 0 {
+			continue
+		}
+		switch line[0] {
+		case ' ', '\t':
+			return refuse.New(refuse.InvalidParam, "", "A header must not go on in a second line.")
+		case 'C', 'c':
+			length = length || hasName(line, "content-length")
+		case 'T', 't':
+			encoding = encoding || hasName(line, "transfer-encoding")
+		}
+	}
+	if length && encoding {
+		return refuse.New(refuse.InvalidParam, "Transfer-Encoding",
+			"A request must not have both Content-Length and Transfer-Encoding.")
+	}
+	return nil
+}
+
+// hasName reports whether a header line has this name, in lower case.
+func hasName(line []byte, name string) bool {
+	return len(line) > len(name) && line[len(name)] == ':' && strings.EqualFold(BytesKey(line[:len(name)]), name)
 }

@@ -45,6 +45,8 @@ type Options struct {
 	ConnectionsPerIP int // default 1000; -1: unlimited
 	Connections      int // default 16,384
 
+	Certificate *Certificate // nil: clients come in plain text
+
 	ReadTimeout  time.Duration // default 10 s: the whole request
 	WriteTimeout time.Duration // default 30 s: the whole answer
 	IdleTimeout  time.Duration // default 75 s between two requests

@@ -40,7 +40,7 @@ func New(o Options) (*Server, error) {
 	exempt, _ := prefixes(o.Rate.Allow)
 	s.conns = NewConnTable(ConnLimits{
 		Total: o.Connections, PerAddress: max(o.ConnectionsPerIP, 0), PerNetwork: max(o.Connections/networkShare, 1),
-		Exempt: append(exempt, proxies...),
+		Exempt: append(exempt, proxies...), TLS: o.Certificate.config(),
 	})
 	limit, err := newLimiter(o.Rate, s.clients)
 	if err != nil {
@@ -49,8 +49,8 @@ func New(o Options) (*Server, error) {
 	base := ListenerOptions{
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
-		pieces: newPieceTable(exempt),
-		auth:   o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
+		auth: o.Authenticate, Ready: &s.ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		gzip:           &gzipMaker{machineNs: o.MachineNs},
 		aggregatorHost: o.AggregatorHost,
 	}

@@ -20,6 +20,8 @@ type Feed interface {
 	Fold(events []engine.Event)
 	// Publish makes messages from the recorded events.
 	Publish()
+	// Hold sets the pairs whose messages are kept back, because their command is unfinished.
+	Hold(pairs []engine.PairID)
 	// Watch sets the accounts that have subscribers. The caller must not change the map afterwards.
 	Watch(accounts map[engine.AccountID]bool)
 	// Take returns the messages since the last call; all reports that some were dropped, so
@@ -56,6 +58,11 @@ type Queue struct {
 	mu      sync.Mutex
 	waiting []Message
 	dropped bool
+
+	// Messages of held pairs. Owner: the sequencer's goroutine.
+	held     map[engine.PairID][]Message
+	kept     int         // in held
+	released [][]Message // of pairs that are no longer held
 }
 
 // Watch sets the accounts that have subscribers.
@@ -83,6 +90,65 @@ func (q *Queue) Put(m Message) {
 	if !q.dropped {
 		q.waiting = append(q.waiting, m)
 	}
+}
+
+// Hold sets the pairs whose messages are kept back. Release queues those of the others.
+func (q *Queue) Hold(pairs []engine.PairID) {
+	before := q.held
+	q.held = make(map[engine.PairID][]Message, len(pairs))
+	for _, p := range pairs {
+		q.held[p] = before[p]
+		delete(before, p)
+	}
+	for _, messages := range before {
+		q.kept -= len(messages)
+		q.released = append(q.released, messages)
+	}
+}
+
+// Release queues the messages of pairs that are no longer held.
+func (q *Queue) Release() {
+	for _, messages := range q.released {
+		q.put(messages)
+	}
+	q.released = nil
+}
+
+// PutOf queues a message about a pair, or keeps it back while the pair is held. Too many are dropped
+// like those of a full queue.
+func (q *Queue) PutOf(p engine.PairID, m Message) {
+	list, held := q.held[p]
+	switch {
+	case !held:
+		q.Put(m)
+	case q.kept < maxWaiting:
+		q.held[p] = append(list, m)
+		q.kept++
+	default:
+		q.drop()
+	}
+}
+
+// put queues messages.
+func (q *Queue) put(messages []Message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.waiting)+len(messages) > maxWaiting:
+		q.waiting, q.dropped = nil, true
+	case q.dropped:
+	case len(q.waiting) == 0: // a hundred thousand are not copied
+		q.waiting = messages
+	default:
+		q.waiting = append(q.waiting, messages...)
+	}
+}
+
+// drop makes every private stream start over.
+func (q *Queue) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting, q.dropped = nil, true
 }
 
 // Take returns the queued messages.

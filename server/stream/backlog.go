@@ -297,7 +297,15 @@ func (o *backlog) mustEnd() bool {
 
 // writeChunk sends all of t and clears its deadline. A peer that accepts nothing blocks write
 // until the connection must end, and then for closeWriteWait at most.
-func (o *backlog) writeChunk(nc net.Conn, t *chunk) error {
+func (o *backlog) writeChunk(nc net.Conn, t *chunk, encrypted bool) error {
+	if encrypted { // TLS cannot repeat a write that timed out, so it has its whole time at once
+		o.withholdPrivate(t, 0)
+		_ = nc.SetWriteDeadline(time.Now().Add(closeWriteWait))
+		if _, err := nc.Write(t.bytes); err != nil {
+			return err
+		}
+		return nc.SetWriteDeadline(time.Time{})
+	}
 	var giveUp time.Time
 	for done := 0; ; {
 		o.withholdPrivate(t, done)

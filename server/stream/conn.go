@@ -1,16 +1,13 @@
 package stream
 
 import (
+	"bufio"
 	"errors"
-	"fmt"
-	"io"
+	"net"
 	"net/netip"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/fasthttp/websocket"
 
 	"tickhive/internal/refuse"
 	"tickhive/server/private"
@@ -30,8 +27,9 @@ const (
 // parses operations and passes them to the hub; a writer sends the messages in backlog. The hub's
 // goroutine owns the fields of the group hub. doc.go draws its states.
 type conn struct {
-	ws      *websocket.Conn
-	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
+	socket  net.Conn
+	raw     syscall.RawConn // the descriptor of socket; nil when it has none
+	in      inbound
 	backlog *backlog
 	pongNs  atomic.Int64
 	remote  netip.Addr // the client's address; compared with the allow-list of a key
@@ -51,19 +49,14 @@ type conn struct {
 
 // inboundLimit limits the messages of one connection. Owner: the connection's reader.
 type inboundLimit struct {
-	second     int64
-	count      int
+	messages   secondCount
 	violations int
 }
 
 // allow reports whether a message at nowNs is within the limit, and whether the connection
 // must be closed because it exceeded the limit too often.
 func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
-	if sec := nowNs / int64(time.Second); sec != l.second {
-		l.second, l.count = sec, 0
-	}
-	l.count++
-	if l.count <= maxMessagesPerSecond {
+	if l.messages.add(nowNs) <= maxMessagesPerSecond {
 		return true, false
 	}
 	l.violations++
@@ -73,23 +66,14 @@ func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
 // serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
 func (c *conn) serve(h *Hub, first []request) {
 	c.pongNs.Store(h.opts.MachineNs())
-	c.ws.SetPongHandler(func(string) error {
-		c.pongNs.Store(h.opts.MachineNs())
-		return nil
-	})
-	// Handle control frames here: the library's handlers would write their replies into a frame that is still
-	// being written.
-	c.ws.SetPingHandler(func(data string) error {
-		c.backlog.answerPing([]byte(data))
-		c.backlog.writer.flush()
-		return nil
-	})
-	c.ws.SetCloseHandler(func(int, string) error {
-		c.backlog.closeWith(closeFrame(closeNormal, ""), true)
-		c.backlog.writer.flush()
-		return nil
-	})
-	_ = c.ws.SetWriteDeadline(time.Time{})
+	c.in = inbound{
+		in: bufio.NewReaderSize(c.socket, inboundBuffer), now: h.opts.MachineNs,
+		pong: func() { c.pongNs.Store(h.opts.MachineNs()) },
+		ping: func(data []byte) {
+			c.backlog.answerPing(data)
+			c.backlog.writer.flush()
+		},
+	}
 	c.backlog.writer.addConn()
 	defer c.backlog.writer.removeConn()
 	h.join(c, first)
@@ -97,11 +81,11 @@ func (c *conn) serve(h *Hub, first []request) {
 	h.leave(c)
 	c.backlog.endReader()
 	<-c.backlog.done // a closing connection first writes its close frame
-	_ = c.ws.Close()
+	_ = c.socket.Close()
 }
 
-func newConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *conn {
-	c := &conn{ws: ws, raw: socketOf(ws.NetConn()), remote: remote}
+func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
+	c := &conn{socket: socket, raw: socketOf(socket), remote: remote}
 	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c}
 	return c
 }
@@ -117,35 +101,41 @@ func (c *conn) answer(f frame) bool {
 // read parses operations until the socket closes.
 func (c *conn) read(h *Hub) {
 	var limit inboundLimit
-	buf := make([]byte, 0, 512)
 	for {
-		kind, r, err := c.ws.NextReader()
+		message, text, err := c.in.next()
 		if err != nil {
-			return
-		}
-		if buf, err = readAtMost(r, buf[:0], maxMessageBytes); err != nil {
+			c.readFailed(err)
 			return
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
-		case len(buf) > maxMessageBytes:
-			c.refuse(closeFrame(closeTooBig, "at most 64 KiB a message"))
-			return
 		case closing:
 			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
 			return
 		case !ok:
 			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
 				"A connection may send at most 20 messages a second; send this one again later."))
-		case kind != websocket.TextMessage:
+		case !text:
 			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:
-			ok = c.operate(h, buf)
+			ok = c.operate(h, message)
 		}
 		if !ok {
-			c.discard()
+			c.in.drain()
 			return
 		}
+	}
+}
+
+// readFailed closes the connection of a peer that closed it or violated the protocol.
+func (c *conn) readFailed(err error) {
+	var v *violation
+	switch {
+	case errors.As(err, &v):
+		c.refuse(closeFrame(v.code, v.reason))
+	case errors.Is(err, peerClosed{}):
+		c.backlog.closeWith(closeFrame(closeNormal, ""), true)
+		c.backlog.writer.flush()
 	}
 }
 
@@ -159,36 +149,9 @@ func (c *conn) operate(h *Hub, message []byte) bool {
 	return true
 }
 
-// readAtMost appends a message to buf and stops one byte beyond limit.
-func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
-	for {
-		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, min(len(buf)+512, limit+1-len(buf)))
-		}
-		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case len(buf) > limit || errors.Is(err, io.EOF):
-			return buf, nil
-		case err != nil:
-			return buf, fmt.Errorf("server: read message: %w", err)
-		}
-	}
-}
-
 // refuse closes the connection because of a protocol violation by the peer.
 func (c *conn) refuse(f frame) {
 	c.backlog.closeWith(f, false)
 	c.backlog.writer.flush()
-	c.discard()
-}
-
-// discard reads until the peer closes: closing a socket with unread bytes would reset the
-// connection and lose the close frame.
-func (c *conn) discard() {
-	for {
-		if _, _, err := c.ws.NextReader(); err != nil {
-			return
-		}
-	}
+	c.in.drain()
 }

@@ -4,16 +4,20 @@ import "encoding/binary"
 
 // WebSocket opcodes and close codes (RFC 6455) that the streams use.
 const (
-	opText  = 0x1
-	opClose = 0x8
-	opPing  = 0x9
-	opPong  = 0xA
+	opContinuation = 0x0
+	opText         = 0x1
+	opBinary       = 0x2
+	opClose        = 0x8
+	opPing         = 0x9
+	opPong         = 0xA
 
-	closeNormal    = 1000
-	closeGoingAway = 1001
-	closePolicy    = 1008
-	closeTooBig    = 1009
-	closeTryLater  = 1013
+	closeNormal      = 1000
+	closeGoingAway   = 1001
+	closeProtocol    = 1002
+	closeInvalidText = 1007
+	closePolicy      = 1008
+	closeTooBig      = 1009
+	closeTryLater    = 1013
 )
 
 // frame is one whole server frame, header and payload. Immutable: every connection that

@@ -101,10 +101,20 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
+// SetEpoch replaces the epoch of a hub that does not run yet.
+func SetEpoch(h *Hub, epoch string) { h.opts.Epoch = epoch }
+
 // Fold implements sequencer.Sink: only private streams use events, public streams use views.
 func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	if h.opts.Private != nil {
 		h.opts.Private.Fold(events)
+	}
+}
+
+// Hold implements sequencer.Holder.
+func (h *Hub) Hold(pairs []engine.PairID) {
+	if h.opts.Private != nil {
+		h.opts.Private.Hold(pairs)
 	}
 }
 

@@ -194,3 +194,26 @@ func TestListEchoesOptions(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A flood of pings closes the connection with 1008, and text that is not UTF-8 with 1007; the
+// client can read both close frames while it sends on.
+func TestFloodsOfFramesAndInvalidTextClose(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	flood := rawDial(t, x, "")
+	go func() {
+		for range 20_000 {
+			if flood.ws.WriteControl(websocket.PingMessage, make([]byte, 100), time.Now().Add(time.Second)) != nil {
+				return
+			}
+		}
+	}()
+	if code, reason := flood.closed(); code != 1008 || reason != "RATE_LIMIT" {
+		t.Errorf("20,000 pings: closed with %d %q, want 1008 RATE_LIMIT", code, reason)
+	}
+	text := rawDial(t, x, "")
+	text.send("{\"op\":\"ping\",\"id\":\"\xff\"}")
+	if code, _ := text.closed(); code != 1007 {
+		t.Errorf("text that is not UTF-8: closed with %d, want 1007", code)
+	}
+}

@@ -11,7 +11,7 @@ import (
 // Routes returns the resource that serves GET /ws (docs/contract/streams.md).
 func Routes(h *Hub) edge.Resource {
 	up := websocket.FastHTTPUpgrader{
-		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		ReadBufferSize: 1, WriteBufferSize: 1, // unused: inbound reads and writer writes
 		// Every origin is allowed, because market data is public and private channels need a signature.
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 	}
@@ -37,7 +37,7 @@ func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusa
 	}
 	remote := c.ClientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
-		newConn(h, ws, remote).serve(h, first)
+		newConn(h, ws.NetConn(), remote).serve(h, first)
 	})
 	if failed != nil {
 		c.Response.Reset()

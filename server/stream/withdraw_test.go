@@ -209,7 +209,7 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 			near, far := net.Pipe()
 			failed := make(chan error, 1)
 			go func() {
-				failed <- out.writeChunk(near, &taken)
+				failed <- out.writeChunk(near, &taken, false)
 				_ = near.Close()
 			}()
 			more := make([]byte, c.read)

@@ -160,7 +160,7 @@ func (w *writer) write(h *Hub, c *conn) {
 func (c *conn) writeBlocked(h *Hub, t chunk) {
 	var buf chunkBuffer
 	for len(t.bytes) > 0 {
-		if err := c.backlog.writeChunk(c.ws.NetConn(), &t); err != nil {
+		if err := c.backlog.writeChunk(c.socket, &t, encrypted(c.socket)); err != nil {
 			c.failSocket()
 			return
 		}
@@ -182,13 +182,13 @@ func (c *conn) writeBlocked(h *Hub, t chunk) {
 // awaitPeerClose runs after the close frame is written. It waits up to closeHandshakeWait for the peer's close
 // frame, then drops the connection.
 func (c *conn) awaitPeerClose() {
-	_ = c.ws.SetReadDeadline(time.Now().Add(closeHandshakeWait))
+	_ = c.socket.SetReadDeadline(time.Now().Add(closeHandshakeWait))
 	c.backlog.finish()
 }
 
 // failSocket closes a connection whose socket failed, so that its reader ends.
 func (c *conn) failSocket() {
-	_ = c.ws.SetReadDeadline(time.Unix(1, 0))
+	_ = c.socket.SetReadDeadline(time.Unix(1, 0))
 	c.backlog.finish()
 }
 
@@ -216,6 +216,15 @@ func (w *nonBlockingWrite) write(raw syscall.RawConn, buf []byte) (int, error) {
 		return 0, err
 	}
 	return w.n, w.err
+}
+
+// encrypted reports whether the connection has TLS.
+func encrypted(nc net.Conn) bool {
+	if c, ok := nc.(interface{ UnsafeConn() net.Conn }); ok {
+		nc = c.UnsafeConn()
+	}
+	c, ok := nc.(*edge.CountedConn)
+	return ok && c.Encrypted()
 }
 
 // socketOf returns the descriptor below a connection, nil if it has none.

@@ -63,7 +63,6 @@ func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(edge.HdrETag, []byte(a.tag))
 	h.SetCanonical(edge.HdrCacheControl, valRevisit)
-	h.SetCanonical(edge.HdrNoSniff, edge.ValNoSniff)
 	h.SetCanonical(hdrReferrer, valReferrer)
 	h.SetCanonical(edge.HdrCSP, a.csp)
 	if edge.NotModified(c.RequestCtx, a.tag) {

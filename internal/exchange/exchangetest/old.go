@@ -13,16 +13,25 @@ import (
 	"testing"
 )
 
-//go:embed testdata/rules0.tar.gz testdata/rules0.json
+//go:embed testdata/*.tar.gz testdata/*.json
 var oldFiles embed.FS
 
-// OldDirectory unpacks a data directory that the program wrote before rules had versions: two
-// pairs, four users, resting orders, icebergs and 210 waiting stops of one account, snapshots
-// of the market and of the accounts, and a journal after them that ends with a kill -9.
-func OldDirectory(t testing.TB) (dir string) {
+// Names of old directories.
+const (
+	// Rules0 was written before rules had versions: two pairs, four users, resting orders, icebergs
+	// and 210 waiting stops of one account, snapshots of the market and of the accounts, and a
+	// journal after them that ends with a kill -9.
+	Rules0 = "rules0"
+	// Format1 was written by the last program of format 1, which stopped in order: two pairs, three
+	// users, several segments, and two snapshots of the market and of the accounts.
+	Format1 = "format1"
+)
+
+// OldDirectory unpacks a data directory of an older program.
+func OldDirectory(t testing.TB, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	packed, err := oldFiles.ReadFile("testdata/rules0.tar.gz")
+	packed, err := oldFiles.ReadFile("testdata/" + name + ".tar.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +46,9 @@ func OldDirectory(t testing.TB) (dir string) {
 		}
 		if err != nil || !filepath.IsLocal(h.Name) {
 			t.Fatal(h, err)
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
 		}
 		b, err := io.ReadAll(r)
 		if err == nil {
@@ -57,10 +69,10 @@ type State struct {
 	Users             map[string]string
 }
 
-// OldState returns the state of the old directory.
-func OldState(t testing.TB) (s State) {
+// OldState returns the state of an old directory.
+func OldState(t testing.TB, name string) (s State) {
 	t.Helper()
-	b, err := oldFiles.ReadFile("testdata/rules0.json")
+	b, err := oldFiles.ReadFile("testdata/" + name + ".json")
 	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
@@ -68,4 +80,11 @@ func OldState(t testing.TB) (s State) {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// ConvertedDirectory returns an old directory after a start of the current program that ended with a
+// kill.
+func ConvertedDirectory(t testing.TB, name string) (dir string) {
+	t.Helper()
+	return Start(t, Options(OldDirectory(t, name))).Kill()
 }

@@ -1,9 +1,10 @@
-package wal
+package wal1
 
 import (
 	"fmt"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // maxSeqAhead limits the sequence numbers that the search after a damaged record considers plausible, so that
@@ -12,8 +13,8 @@ const maxSeqAhead = 1 << 40
 
 // verdict classifies the bytes behind the last good record.
 type verdict struct {
-	torn  int64         // bytes written after it, if a power cut explains them
-	wrong *CorruptError // the damage otherwise
+	torn  int64             // bytes written behind it, when a power cut explains them
+	wrong *wal.CorruptError // else
 }
 
 // judge decides whether a power cut explains that no valid record with sequence want is at offset off of
@@ -28,8 +29,8 @@ type verdict struct {
 func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason string) (verdict, error) {
 	var v verdict
 	follows, lost := false, false
-	at := CorruptError{File: chain[i].path, Offset: off, Seq: want}
-	// The records of segment i are complete and the header of the next segment is bad.
+	at := wal.CorruptError{File: chain[i].path, Offset: off, Seq: want}
+	// The records of segment i end in order and the header after them is bad.
 	header := i+1 < len(chain) && chain[i+1].reason != "" && off > 0
 	if header {
 		at.File, at.Offset = chain[i+1].path, 0

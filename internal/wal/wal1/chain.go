@@ -1,4 +1,4 @@
-package wal
+package wal1
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // segment is one file of the log.
@@ -21,9 +22,9 @@ type segment struct {
 	seed   uint32
 }
 
-// loadChain lists the segments in dir and reads their headers. It returns errors only for versions and for gaps
-// in the numbers, because a power cut causes neither.
-func loadChain(fsys vfs.FS, dir string, opts Options) ([]segment, error) {
+// loadChain lists the segments in dir and reads their headers. It judges nothing but
+// versions and gaps in the numbers, because a power cut leaves neither.
+func loadChain(fsys vfs.FS, dir string, record uint32) ([]segment, error) {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("wal: list %s: %w", dir, err)
@@ -35,7 +36,7 @@ func loadChain(fsys vfs.FS, dir string, opts Options) ([]segment, error) {
 			continue
 		}
 		seg := segment{num: num, path: path.Join(dir, name), seed: seedOf(num)}
-		if err := seg.load(fsys, opts); err != nil {
+		if err := seg.load(fsys, record); err != nil {
 			return nil, err
 		}
 		chain = append(chain, seg)
@@ -44,13 +45,13 @@ func loadChain(fsys vfs.FS, dir string, opts Options) ([]segment, error) {
 	for i := 1; i < len(chain); i++ {
 		if chain[i].num != chain[i-1].num+1 {
 			missing := segmentName(chain[i-1].num + 1)
-			return nil, &CorruptError{File: path.Join(dir, missing), Reason: "segment is missing"}
+			return nil, &wal.CorruptError{File: path.Join(dir, missing), Reason: "segment is missing"}
 		}
 	}
 	return chain, nil
 }
 
-func (s *segment) load(fsys vfs.FS, opts Options) error {
+func (s *segment) load(fsys vfs.FS, record uint32) error {
 	f, err := fsys.Open(s.path)
 	if err != nil {
 		return fmt.Errorf("wal: open segment: %w", err)
@@ -64,18 +65,15 @@ func (s *segment) load(fsys vfs.FS, opts Options) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("wal: %s: read header: %w", s.path, err)
 	}
-	h, reason := parseHeader(buf[:n])
-	switch {
-	case reason != "":
+	h, reason := parseHeader(segmentMagic, buf[:n])
+	if reason != "" {
 		s.reason = reason
 		return nil
-	case h.version != FormatVersion:
-		return &VersionError{File: s.path, What: "log format", Got: h.version, Want: FormatVersion, Writer: h.writer}
-	case h.record != opts.RecordVersion:
-		return &VersionError{
-			File: s.path, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer,
-		}
-	case h.segment != s.num:
+	}
+	if err := h.check("log format", s.path, record); err != nil {
+		return err
+	}
+	if h.segment != s.num {
 		s.reason = fmt.Sprintf("header is that of segment %d", h.segment)
 		return nil
 	}

@@ -1,0 +1,172 @@
+package engine
+
+import "math"
+
+// The work of a command is bounded. A command of PartRules or later pauses when it has made
+// Options.PartEvents events; the book keeps the rest as a continuation, and the pair's next
+// command must be a Continue. Visits count too: stops that are reached, and orders and levels that
+// a fill-or-kill order or a mass cancel looks at.
+//
+//	journal  | Place A ....... | Continue A ...... | Continue A
+//	events   | accepted, 996   | 1,000             | the rest
+//	core     | unfinished A      unfinished A        done
+//
+// All parts have the rules of the command; each has the time of its own record. The parts together
+// make the events that the command would make alone.
+//
+// A slice holds the commands that the sequencer writes to the journal at once; its first record has First. The
+// events of a slice are bounded too. When a command of the slice leaves work unfinished, or the
+// slice has made sliceParts times PartEvents events, all later records of the slice are void:
+// the core passes over them, and the sequencer writes these commands again. So the order of the
+// records is the order of the commands, and a replay needs no other rule.
+
+// PartRules is the first version of the rules under which a command has parts.
+const PartRules = 3
+
+const (
+	// MinPartEvents is the least that Options.PartEvents may be.
+	MinPartEvents = 2 * partReserve
+	// partReserve is more than the events that follow between two checks: a self-trade decrement
+	// makes three, then the level, the end of the taker and the next stop's trigger one each.
+	partReserve = 8
+	// visitsPerEvent is the number of visits that count as one event: a visit costs about 20 ns,
+	// an event with its folds 100 to 500 ns.
+	visitsPerEvent = 4
+	// sliceParts limits the work of a slice, in parts. A slice of 256 ordinary commands makes
+	// about 1,000 events.
+	sliceParts = 2
+)
+
+// slice counts the work since the last record with First.
+type slice struct {
+	work int
+	over bool
+}
+
+// add adds the work of one command and reports whether the slice is over.
+func (s *slice) add(work, partEvents int) bool {
+	s.work += work
+	return s.work >= sliceParts*partEvents
+}
+
+// continuation is the rest of a command of one pair. Which members are set says how it goes on:
+//
+//	cmd of a Place      check the fill-or-kill order, then place it
+//	cmd of a CancelAll  cancel on
+//	taker               check it if book.scan says so, then match it; then the stops
+//	none                the stops
+//
+// The stops that the command has reached are in stops.queue meanwhile.
+type continuation struct {
+	rules    uint8 // of the command
+	cmd      *Command
+	taker    *taker // has a slot, is on no level
+	from     uint64 // CancelAll: every selected order below it is canceled
+	canceled bool   // CancelAll: a part has canceled an order
+}
+
+// pause ends the part under way; the caller fills in how it goes on.
+func (b *book) pause() *continuation {
+	b.unfinished = &continuation{rules: b.tape.rules}
+	return b.unfinished
+}
+
+// pauseTaker ends the part under way in the middle of t. A new order gets its slot, so that its id
+// and its account find it.
+func (b *book) pauseTaker(t *taker) {
+	if t.slot == 0 {
+		s, o := b.orders.add(t.n, t.owner, t.side)
+		o.stp, o.marks = t.stp, 0
+		o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
+		if t.client != 0 {
+			o.marks = markClient
+			b.orders.cold.at(s).client = t.client
+		}
+		t.slot = s
+	}
+	kept := *t
+	b.pause().taker = &kept
+}
+
+// clone returns the command without what belongs to its record alone.
+func (cmd *Command) clone() *Command {
+	c := *cmd
+	c.TimeNs, c.First = 0, false
+	return &c
+}
+
+// resume carries out the next part of the unfinished command.
+func (b *book) resume() {
+	c := b.unfinished
+	b.unfinished = nil
+	switch {
+	case c.cmd != nil && c.cmd.Kind == CancelAll:
+		b.cancelOn(c, math.MaxInt)
+	case c.cmd != nil:
+		b.admit(c.cmd)
+	case c.taker != nil:
+		t, entered := c.taker, false
+		if b.scan.need != 0 {
+			entered = b.enterTriggered(t)
+		} else {
+			entered = b.enter(t)
+		}
+		if entered {
+			b.cascade()
+		}
+	default:
+		b.cascade()
+	}
+}
+
+// startPart makes the events of a part go to dst, at the time of cmd.
+func (b *book) startPart(cmd *Command, dst []Event) {
+	b.tape.startCommand(cmd, dst)
+	b.tape.rules = b.unfinished.rules
+}
+
+// applyContinue carries out one part of an unfinished command. Without one it does nothing.
+func (c *Core) applyContinue(cmd *Command, dst []Event) []Event {
+	b := c.book(cmd.Pair)
+	if b == nil || b.unfinished == nil {
+		return dst
+	}
+	b.startPart(cmd, dst)
+	b.tape.bound(c.opts.PartEvents)
+	b.resume()
+	c.slice.add(b.tape.work(len(dst)), c.opts.PartEvents)
+	return b.tape.endCommand()
+}
+
+// finish carries out all that is left of the unfinished command, because another command of the
+// pair comes before its Continue. The sequencer never sends one; a journal has one when an
+// operator has skipped a Continue.
+func (b *book) finish(cmd *Command, dst []Event) []Event {
+	b.startPart(cmd, dst)
+	for b.unfinished != nil {
+		b.resume()
+	}
+	return b.tape.endCommand()
+}
+
+// Void reports whether Apply would pass over cmd, because its slice is over.
+func (c *Core) Void(cmd *Command) bool { return cmd.Rules >= PartRules && !cmd.First && c.slice.over }
+
+// SliceOver reports whether the core will pass over all commands until the next one with First.
+func (c *Core) SliceOver() bool { return c.slice.over }
+
+// Unfinished reports whether the newest command of a pair goes on in a Continue.
+func (c *Core) Unfinished(p PairID) bool {
+	b := c.book(p)
+	return b != nil && b.unfinished != nil
+}
+
+// AppendUnfinished appends the numbers of the pairs with an unfinished command.
+func (c *Core) AppendUnfinished(dst []PairID) []PairID {
+	for i, b := range c.books {
+		if b != nil && b.unfinished != nil {
+			dst = append(dst, PairID(i))
+		}
+	}
+	return dst
+}

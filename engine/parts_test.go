@@ -1,0 +1,304 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/engine/enginetest"
+)
+
+// sliced is a core with small parts beside one without parts. Both get the same commands; between
+// two parts the sliced core is sometimes encoded, thrown away and decoded.
+type sliced struct {
+	t           *testing.T
+	opts        engine.Options
+	whole, core *engine.Core
+	reader      *enginetest.Reader
+	now         int64
+	crash       func() bool
+
+	parts, most, crashes int // parts beyond the first, most parts of a command
+	visits               int // most visits of a part
+	kinds                map[string]int
+}
+
+func newSliced(t *testing.T, opts engine.Options, parts int) *sliced {
+	s := &sliced{t: t, opts: opts, reader: enginetest.NewReader(0), now: enginetest.DayNs, kinds: map[string]int{}}
+	s.crash = func() bool { return true }
+	opts.PartEvents = 1 << 28
+	s.whole = engine.NewCore(opts)
+	s.opts.PartEvents = parts
+	s.core = engine.NewCore(s.opts)
+	inst := enginetest.Instrument()
+	s.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst})
+	return s
+}
+
+// do applies a command to both cores, compares them, and checks the work of each part.
+func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
+	s.t.Helper()
+	s.now++
+	cmd.TimeNs, cmd.First = s.now, cmd.Rules >= engine.PartRules
+	want = s.whole.Apply(&cmd, nil)
+	got := s.bounded(&cmd, s.core.Apply(&cmd, nil))
+	parts := 1
+	for ; s.core.Unfinished(cmd.Pair); parts++ {
+		s.kinds[fmt.Sprintf("%d %s %s", cmd.Kind, cmd.Type, cmd.TIF)]++
+		if s.crash() {
+			s.restore()
+		}
+		next := engine.Command{
+			TimeNs: s.now, Kind: engine.Continue, Rules: engine.RulesVersion, First: true, Pair: cmd.Pair,
+		}
+		got = append(got, s.bounded(&cmd, s.core.Apply(&next, nil))...)
+	}
+	s.parts, s.most = s.parts+parts-1, max(s.most, parts)
+	if !enginetest.EqualEvents(got, want) {
+		s.t.Fatalf("%+v in %d parts makes %d events, %d at once", cmd, parts, len(got), len(want))
+	}
+	if err := s.reader.Read(got); err != nil {
+		s.t.Fatal(err)
+	}
+	if (parts > 1 || s.now%256 == 0) && s.whole.HashPair(0) != s.core.HashPair(0) {
+		s.t.Fatalf("%+v in %d parts leaves another state", cmd, parts)
+	}
+	return want
+}
+
+func (s *sliced) bounded(cmd *engine.Command, events []engine.Event) []engine.Event {
+	s.t.Helper()
+	visits := s.core.Visits(0)
+	if cmd.Rules >= engine.PartRules && (len(events) > s.opts.PartEvents || visits > 4*s.opts.PartEvents) {
+		s.t.Fatalf("a part of %+v makes %d events and %d visits, at most %d and %d", *cmd, len(events), visits,
+			s.opts.PartEvents, 4*s.opts.PartEvents)
+	}
+	s.visits = max(s.visits, visits)
+	return events
+}
+
+// restore does what a crash between two parts does.
+func (s *sliced) restore() {
+	s.t.Helper()
+	s.crashes++
+	state := s.core.EncodePair(nil, 0)
+	if err := s.core.Check(); err != nil {
+		s.t.Fatal(err)
+	}
+	back := engine.NewCore(s.opts)
+	if _, err := back.DecodePair(state); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := back.Check(); err != nil {
+		s.t.Fatal("restored: ", err)
+	}
+	if again := back.EncodePair(nil, 0); !bytes.Equal(again, state) || !back.Unfinished(0) {
+		s.t.Fatal("the restored core has another state")
+	}
+	s.core = back
+}
+
+// Random commands have the same effect in parts as at once, wherever a part ends and whether or not
+// the core is restored there, and no part does more work than it may.
+func TestPartsHaveTheEffectOfTheWhole(t *testing.T) {
+	n := 15_000
+	if soak() {
+		n = 1_000_000
+	}
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			s := newSliced(t, enginetest.RandomOptions(), engine.MinPartEvents+int(seed))
+			f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: s.reader}
+			f.Init()
+			s.crash = func() bool { return f.R.IntN(2) == 0 }
+			for range n {
+				s.do(f.Next())
+				f.Last = s.core.LastOrderID(0)
+			}
+			t.Logf("seed %d: %d parts beyond the first, at most %d of a command, %d restored, %v", seed, s.parts,
+				s.most, s.crashes, s.kinds)
+			if s.parts < n/200 || s.crashes < n/800 {
+				t.Fatalf("%d parts, %d restored: the run shows nothing", s.parts, s.crashes)
+			}
+		})
+	}
+}
+
+// hostile are commands whose work grows with the book, each after the commands that prepare it.
+var hostile = map[string]struct {
+	prepare func(s *sliced, n int64)
+	cmd     engine.Command
+	events  int64 // a command of n makes at least n times as many
+}{
+	"sweep of a level": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(int64) int64 { return 100 }) },
+		engine.Command{Amount: 1 << 40, Price: 200, TIF: engine.IOC}, 1,
+	},
+	"sweep of levels": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
+		engine.Command{Amount: 1 << 40, Type: engine.Market, TIF: engine.IOC}, 2,
+	},
+	"icebergs": {
+		func(s *sliced, n int64) {
+			for range n / 100 {
+				s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Price: 100, Amount: 100, Display: 1})
+			}
+		},
+		engine.Command{Amount: 1 << 40, Price: 100}, 1,
+	},
+	"self-trades": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i%7 }) },
+		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.CancelMaker}, 1,
+	},
+	"decrements": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i%7 }) },
+		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.Decrement}, 3,
+	},
+	"stops": {func(s *sliced, n int64) { s.stops(n, engine.GTC) }, engine.Command{Amount: 1, Price: 1000}, 2},
+	"fill-or-kill stops": {
+		func(s *sliced, n int64) { s.stops(n, engine.FOK) }, engine.Command{Amount: 1, Price: 1000}, 2,
+	},
+	"fill-or-kill": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
+		engine.Command{Amount: 1 << 40, Price: 1 << 40, TIF: engine.FOK}, 0,
+	},
+	"fill-or-kill beside the account's orders": {
+		func(s *sliced, n int64) {
+			s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i/1000 })
+			s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Buy, Price: 1, Amount: 1, Account: 5})
+		},
+		engine.Command{Amount: 1 << 40, Price: 1 << 20, TIF: engine.FOK, Account: 5, STP: engine.CancelBoth}, 0,
+	},
+	"mass cancel": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
+		engine.Command{Kind: engine.CancelAll, Account: 3}, 2,
+	},
+	"mass cancel of the built-in account": {
+		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
+		engine.Command{Kind: engine.CancelAll}, 0,
+	},
+	"mass cancel of all": {
+		func(s *sliced, n int64) { s.stops(n, engine.GTC) },
+		engine.Command{Kind: engine.CancelAll, Flags: engine.FlagAllAccount}, 1,
+	},
+}
+
+func (s *sliced) rest(side engine.Side, n int64, price func(i int64) int64) {
+	for i := range n {
+		cmd := place(side, price(i), 1)
+		cmd.Rules, cmd.Account = engine.RulesVersion, 3
+		s.do(cmd)
+	}
+}
+
+// stops makes the last trade 1000 and parks n stops that a trade at 1000 does not reach yet.
+func (s *sliced) stops(n int64, tif engine.TimeInForce) {
+	for i := range n {
+		s.do(engine.Command{
+			Rules: engine.RulesVersion, Type: engine.StopLimit, Side: engine.Buy, TIF: tif, Price: 1 + i%50, Amount: 1,
+			Stop: 900 + i%100, Account: engine.AccountID(1 + i/200),
+		})
+	}
+	s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Price: 1000, Amount: 1})
+}
+
+// The work of a part is bounded for each command whose work can grow with the book, and its effect
+// is the effect of the whole command.
+func TestHostileCommandsAreBounded(t *testing.T) {
+	const n = 5000
+	for name, c := range hostile {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSliced(t, engine.Options{}, engine.DefaultPartEvents)
+			c.prepare(s, n)
+			if s.parts != 0 {
+				t.Fatalf("the preparation takes %d parts", s.parts)
+			}
+			cmd := c.cmd
+			cmd.Rules = engine.RulesVersion
+			events := len(s.do(cmd))
+			t.Logf("%d events in %d parts, at most %d visits in one", events, s.most, s.visits)
+			if int64(events) < n*c.events || s.most < 2 || s.crashes != s.parts {
+				t.Fatalf("%d events in %d parts, %d restored", events, s.most, s.crashes)
+			}
+		})
+	}
+}
+
+// A record of older rules is one command, however much it does.
+func TestOlderRulesHaveNoParts(t *testing.T) {
+	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
+	s.rest(engine.Sell, 100, func(int64) int64 { return 100 })
+	if events := s.do(engine.Command{Rules: 1, Amount: 100, Price: 100}); len(events) < 101 || s.parts != 0 {
+		t.Fatalf("%d events in %d parts", len(events), s.parts+1)
+	}
+}
+
+// The events of a slice are bounded too: once they are made, or a command has left work, the rest
+// of the slice is void until the next record with First.
+func TestSliceEnds(t *testing.T) {
+	for name, more := range map[string]int64{"by its work": 20, "by an unfinished command": 40} {
+		t.Run(name, func(t *testing.T) {
+			s := newSliced(t, engine.Options{}, 32)
+			s.rest(engine.Sell, 200, func(int64) int64 { return 100 })
+			events, void := 0, 0
+			for i := range 5 {
+				cmd := place(engine.Buy, 100, more)
+				cmd.Rules, cmd.First, cmd.TimeNs = engine.RulesVersion, i == 0, s.now
+				if s.core.Void(&cmd) {
+					void++
+				}
+				before := s.core.HashPair(0)
+				made := len(s.core.Apply(&cmd, nil))
+				if void > 0 && (made > 0 || s.core.HashPair(0) != before) {
+					t.Fatalf("a void command makes %d events", made)
+				}
+				events += made
+			}
+			if void == 0 || events == 0 || events > 3*32 {
+				t.Fatalf("%d events, %d void", events, void)
+			}
+			if unfinished := s.core.AppendUnfinished(nil); (len(unfinished) == 1) != (more > 32) {
+				t.Fatal(unfinished)
+			}
+			cmd := place(engine.Buy, 90, 1)
+			cmd.Rules, cmd.First = engine.RulesVersion, true
+			if s.core.Void(&cmd) || len(s.core.Apply(&cmd, nil)) == 0 || s.core.Unfinished(0) {
+				t.Fatal("a new slice, which finishes the command before its own, does nothing")
+			}
+		})
+	}
+}
+
+// An unfinished command that was damaged on the way is refused, or is another valid state; it never
+// panics.
+func TestDamagedPartIsNoPart(t *testing.T) {
+	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
+	s.stops(30, engine.GTC)
+	cmd := place(engine.Buy, 1000, 1)
+	cmd.Rules, cmd.First = engine.RulesVersion, true
+	s.core.Apply(&cmd, nil)
+	for len(s.core.AppendUnfinished(nil)) == 0 {
+		t.Fatal("nothing is unfinished")
+	}
+	state := s.core.EncodePair(nil, 0)
+	refused := 0
+	for i := range state {
+		for bit := range 8 {
+			bad := bytes.Clone(state)
+			bad[i] ^= 1 << bit
+			back := engine.NewCore(s.opts)
+			if _, err := back.DecodePair(bad); err != nil {
+				refused++
+				continue
+			}
+			for k := 0; back.Unfinished(0) && k < 1000; k++ {
+				back.Apply(&engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}, nil)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Fatal("no damage was found")
+	}
+}

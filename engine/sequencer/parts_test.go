@@ -1,0 +1,277 @@
+package sequencer_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/engine/enginetest"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/step"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+const sliceTestPairs = 3
+
+// slicing is a stepped market with small parts and several pairs.
+type slicing struct {
+	*stepped
+	opts     engine.Options
+	flows    [sliceTestPairs]*enginetest.Flow
+	shown    [sliceTestPairs][]engine.Seq
+	commands int
+	between  int // slices in which one pair was busy and another one moved
+}
+
+func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *slicing {
+	opts := enginetest.RandomOptions()
+	opts.PartEvents = engine.MinPartEvents
+	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
+	s.market = newMarketOf(t, opts, policy, s.clk)
+	inst := enginetest.Instrument()
+	var pairs []engine.Command
+	for p, code := range []string{"AA_BB", "AA_CC", "AA_DD"} {
+		in := inst
+		in.Code, in.Base, in.Quote = code, code[:2], code[3:]
+		pairs = append(pairs, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &in})
+		s.flows[p] = enginetest.NewFlow(seed<<8 + uint64(p))
+	}
+	s.offer(pairs)
+	return s
+}
+
+func (s *slicing) offer(cmds []engine.Command) {
+	s.t.Helper()
+	b := &sequencer.Batch{Commands: cmds}
+	next, begun := 0, false
+	b.Collect = func(i int, _ *engine.Command, events []engine.Event) {
+		if i != next && i != next-1 || i == next-1 && !begun {
+			s.t.Errorf("command %d is collected after command %d", i, next-1)
+		}
+		begun = true
+		next = i + 1
+	}
+	s.commands += len(cmds)
+	if err := s.loop.Offer(b); err != nil {
+		s.t.Fatal(err)
+	}
+	s.offered = append(s.offered, b)
+}
+
+// next returns random commands of all pairs. Sums of amounts grow so that commands have many parts.
+func (s *slicing) next(n int) (cmds []engine.Command) {
+	for range n {
+		p := engine.PairID(s.r.IntN(sliceTestPairs))
+		f := s.flows[p]
+		c := f.Next()
+		f.Last++
+		if c.Pair = p; c.Order != 0 {
+			c.Order = engine.MakeOrderID(p, c.Order.N())
+		}
+		cmds = append(cmds, c)
+	}
+	return cmds
+}
+
+func (s *slicing) run(batches int) {
+	s.t.Helper()
+	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.j}
+	for turns, asked := 0, 0; asked < batches || len(s.offered) > 0; turns++ {
+		if turns > 1000*batches {
+			s.t.Fatalf("%d batches have no outcome", len(s.offered))
+		}
+		before := s.seqs()
+		switch k := s.r.IntN(len(steppers) + 3); {
+		case k < len(steppers):
+			steppers[k].Step()
+		case k == len(steppers):
+			s.clk.ns.Add(s.r.Int64N(int64(20 * time.Millisecond)))
+		case k == len(steppers)+1:
+			s.collect()
+		case asked < batches:
+			s.offer(s.next(1 + s.r.IntN(12)*s.r.IntN(40)))
+			asked++
+		}
+		s.watch(before)
+	}
+}
+
+func (s *slicing) seqs() (all [sliceTestPairs]engine.Seq) {
+	for p := range all {
+		all[p] = s.core.LastSeq(engine.PairID(p))
+	}
+	return all
+}
+
+// watch records what readers see, and whether a pair moved while another one was busy.
+func (s *slicing) watch(before [sliceTestPairs]engine.Seq) {
+	busy, moved := false, false
+	for p := range s.shown {
+		id := engine.PairID(p)
+		if v := s.feed.Board().Load().View(id); v != nil {
+			s.shown[p] = append(s.shown[p], v.Seq)
+		}
+		busy = busy || s.core.Unfinished(id)
+		moved = moved || !s.core.Unfinished(id) && s.core.LastSeq(id) != before[p]
+	}
+	if busy && moved {
+		s.between++
+	}
+}
+
+// whole carries out the journaled commands without parts.
+type whole struct {
+	core *engine.Core // without parts
+	part *engine.Core // with the parts of the journal: it says what is void
+	ends [sliceTestPairs]map[engine.Seq]bool
+	void int
+	cont int
+	n    int
+}
+
+func newWhole(opts engine.Options) *whole {
+	w := &whole{part: engine.NewCore(opts)}
+	opts.PartEvents = 1 << 28
+	w.core = engine.NewCore(opts)
+	for p := range w.ends {
+		w.ends[p] = map[engine.Seq]bool{0: true}
+	}
+	return w
+}
+
+func (w *whole) apply(t *testing.T, record []byte) {
+	t.Helper()
+	var c engine.Command
+	if err := engine.DecodeCommand(record, &c); err != nil {
+		t.Fatal(err)
+	}
+	if w.part.Void(&c) {
+		w.void++
+		return
+	}
+	w.part.Apply(&c, nil)
+	if c.Kind == engine.Continue {
+		w.cont++
+		return
+	}
+	w.n++
+	w.core.Apply(&c, nil)
+	for p := range w.ends {
+		w.ends[p][w.core.LastSeq(engine.PairID(p))] = true
+	}
+}
+
+// Random batches of several pairs, with parts of a few events, in any order of the steps and under
+// every sync policy: each command takes effect once, in order, with the effect that it has at once;
+// readers see only whole commands; a pair moves while another one is busy. A journal that is cut
+// after any record, between parts too, is finished to the same state.
+func TestPartsThroughTheLoop(t *testing.T) {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
+		for seed := range uint64(2) {
+			s := newSlicing(t, policy, seed)
+			s.run(12)
+			s.end()
+			live := replica.Hash(s.core, s.feed)
+			records := s.rawRecords()
+			want := newWhole(s.opts)
+			hashes := map[int][sliceTestPairs][32]byte{} // by the number of records
+			for i, r := range records {
+				if want.apply(t, r); i == len(records)-1 || s.r.IntN(len(records)) < 30 {
+					hashes[i+1] = pairHashes(want.core)
+				}
+			}
+			if want.n != s.commands {
+				t.Errorf("policy %d, seed %d: %d commands took effect, %d were submitted", policy, seed, want.n,
+					s.commands)
+			}
+			if pairHashes(want.core) != pairHashes(s.core) {
+				t.Errorf("policy %d, seed %d: the parts leave another state", policy, seed)
+			}
+			for p, seqs := range s.shown {
+				for _, seq := range seqs {
+					if !want.ends[p][seq] {
+						t.Fatalf("policy %d, seed %d: pair %d is shown at seq %d, within a command", policy,
+							seed, p, seq)
+					}
+				}
+			}
+			cut := s.cuts(records, hashes, live.Hash)
+			t.Logf("policy %d, seed %d: %d records, %d continue, %d void; %d cuts between parts; "+
+				"%d slices of other pairs", policy, seed, len(records), want.cont, want.void, cut, s.between)
+			if want.cont < 20 || want.void < 5 || cut == 0 || s.between == 0 {
+				t.Error("the run shows nothing")
+			}
+		}
+	}
+}
+
+func pairHashes(c *engine.Core) (all [sliceTestPairs][32]byte) {
+	for p := range all {
+		all[p] = c.HashPair(engine.PairID(p))
+	}
+	return all
+}
+
+// cuts replays the beginnings of the journal that have a hash, finishes each and compares the state.
+// It returns the number of those that ended between two parts.
+func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte, last string) (between int) {
+	s.t.Helper()
+	for n, hash := range hashes {
+		m := replica.New(replica.Options{Engine: s.opts})
+		for i, payload := range records[:n] {
+			if err := m.Apply(wal.Record{Seq: uint64(i + 1), Payload: payload}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		unfinished := len(m.Core.AppendUnfinished(nil)) > 0
+		if unfinished {
+			between++
+		}
+		written := 0
+		if err := m.Finish(func(*engine.Command) error { written++; return nil }); err != nil {
+			s.t.Fatal(err)
+		}
+		if unfinished != (written > 0) || m.Pos != uint64(n+written) || pairHashes(m.Core) != hash {
+			s.t.Fatalf("a journal of %d records, with %d of the recovery, has another state", n, written)
+		}
+		if n == len(records) && m.Hash().Hash != last {
+			s.t.Fatal("the replay of the whole journal has another state")
+		}
+	}
+	return between
+}
+
+// A query of a pair runs between whole commands of the pair; other queries run at once.
+func TestQueryPairWaitsForTheCommand(t *testing.T) {
+	s := newSlicing(t, sequencer.SyncOff, 1)
+	for !s.loop.Step().Worked {
+	}
+	rest := make([]engine.Command, 60)
+	for i := range rest {
+		rest[i] = limitOrder(engine.Sell, 100, 1)
+		rest[i].Account = engine.AccountID(1 + i%4)
+	}
+	s.offer(rest)
+	s.offer([]engine.Command{limitOrder(engine.Buy, 100, 60)})
+	for !s.core.Unfinished(0) {
+		s.loop.Step()
+	}
+	ran := make(chan bool, 2)
+	go func() { _ = s.loop.QueryPair(0, func() { ran <- s.core.Unfinished(0) }) }()
+	go func() { _ = s.loop.QueryPair(1, func() {}); ran <- true }()
+	var order []bool
+	for len(order) < 2 {
+		s.loop.Step()
+		select {
+		case unfinished := <-ran:
+			order = append(order, unfinished)
+		default:
+		}
+	}
+	if n := len(order); n != 2 || !slices.Contains(order, false) {
+		t.Fatalf("the query ran within the command: %v", order)
+	}
+	s.end()
+}

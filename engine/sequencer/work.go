@@ -1,0 +1,175 @@
+package sequencer
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tickhive/engine"
+)
+
+// What the loop has begun and not ended: commands that go on in further parts (engine.Continue),
+// and batches whose next command waits. A slice holds the commands that the loop writes to the journal at once:
+//
+//	slice := one part of an unfinished command, then commands of pairs without one
+//
+// Slices are short, so requests of other pairs and queries run in between. The commands that wait
+// for a pair keep their order, and so do the commands of one batch.
+
+// retryWork is the pause after which the loop tries again to journal a part, when the journal has
+// refused it and nothing else has come.
+const retryWork = 100 * time.Millisecond
+
+// part names the command that a pair has not finished.
+type part struct {
+	pair  engine.PairID
+	batch *Batch // nil: no submitter waits for it
+	index int    // in batch
+}
+
+// work holds the unfinished commands and the batches that wait. The loop's goroutine owns it.
+type work struct {
+	parts   []part   // the first one goes on next
+	held    []*Batch // the next to run comes first
+	refused bool     // the journal has refused the newest part
+	// limit is the number of commands that the next slice may have. It follows the number that the
+	// slices before could apply, so that few commands are written again.
+	limit int
+}
+
+// adapt sets the limit after a slice, of which applied commands were applied before it was over.
+func (w *work) adapt(applied int, over bool) {
+	if over {
+		w.limit = max(1, min(2*applied, w.limit/2))
+	} else {
+		w.limit = min(BatchCommands, 2*w.limit)
+	}
+}
+
+// pending reports whether anything is begun and not ended.
+func (w *work) pending() bool { return len(w.parts) > 0 || len(w.held) > 0 }
+
+// busy reports whether a pair has an unfinished command.
+func (w *work) busy(p engine.PairID) bool {
+	for i := range w.parts {
+		if w.parts[i].pair == p {
+			return true
+		}
+	}
+	return false
+}
+
+// hold makes a batch wait. It returns ErrBusy when too many wait.
+func (w *work) hold(b *Batch) error {
+	if len(w.held) >= QueueBatches {
+		return ErrBusy
+	}
+	w.held = append(w.held, b)
+	return nil
+}
+
+// putBack makes batches wait that a slice has ended before. They run before the others.
+func (w *work) putBack(batches []*Batch) { w.held = slices.Insert(w.held, 0, batches...) }
+
+// take moves waiting batches whose next command can run to group: at most limit commands and one
+// batch more.
+// With begun it leaves the stamped batches that have not begun, which move the clock.
+func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
+	kept := w.held[:0]
+	for _, b := range w.held {
+		if limit <= 0 || begun && b.Stamped && b.begun == 0 || !w.slice(b) {
+			kept = append(kept, b)
+			continue
+		}
+		limit -= b.to - b.begun
+		group = append(group, b)
+	}
+	clear(w.held[len(kept):])
+	w.held = kept
+	return group
+}
+
+// slice chooses the next commands of a batch: at most limit, and none of a pair with an
+// unfinished command. It reports whether there are any.
+func (w *work) slice(b *Batch) bool {
+	b.to = min(len(b.Commands), b.begun+w.limit)
+	if len(w.parts) > 0 {
+		for i := b.begun; i < b.to; i++ {
+			if w.busy(b.Commands[i].Pair) {
+				b.to = i
+			}
+		}
+	}
+	return b.to > b.begun || len(b.Commands) == 0
+}
+
+// next returns the unfinished command that goes on in the next slice. There must be one.
+func (w *work) next() *part { return &w.parts[0] }
+
+// advance moves the first unfinished command behind the others, or removes it when it has ended.
+func (w *work) advance(ended bool) {
+	p := w.parts[0]
+	w.parts = slices.Delete(w.parts, 0, 1)
+	if !ended {
+		w.parts = append(w.parts, p)
+	}
+}
+
+// drain carries out everything that is begun: a virtual clock must not move before. It ends early
+// when the journal refuses a part.
+func (l *Loop) drain() {
+	for l.work.pending() {
+		l.drained = l.work.take(l.drained[:0], l.work.limit, true)
+		if len(l.drained) == 0 && len(l.work.parts) == 0 {
+			return
+		}
+		if l.sequence(l.stamp(l.drained)); l.work.refused {
+			return
+		}
+		l.committer.await(pendingCommands)
+	}
+}
+
+// sourcesWait reports whether the sources must wait: a pair is busy, or their last batch has not
+// ended.
+func (l *Loop) sourcesWait() bool {
+	b := l.sourceLast
+	return len(l.work.parts) > 0 || b != nil && b.err == nil && b.begun < len(b.Commands)
+}
+
+// failed reports whether the journal has stopped for good.
+func (l *Loop) failed() bool { return l.journal != nil && l.journal.Err() != nil }
+
+// abandon answers every batch that is begun and not ended, because the journal has stopped for good:
+// with ErrOutcomeUnknown if one of its commands is applied, with ErrUnavailable otherwise. The next
+// start finishes the commands that the journal has.
+func (l *Loop) abandon(err error) {
+	seen := map[*Batch]bool{nil: true}
+	var unknown, refused []*Batch
+	add := func(b *Batch) {
+		if seen[b] {
+			return
+		}
+		if seen[b] = true; b.begun > 0 {
+			unknown = append(unknown, b)
+		} else {
+			refused = append(refused, b)
+		}
+	}
+	for i := range l.committer.waiting {
+		g := &l.committer.waiting[i]
+		for k := range g.outcomes {
+			add(g.outcomes[k].batch)
+		}
+	}
+	for i := range l.work.parts {
+		add(l.work.parts[i].batch)
+	}
+	for _, b := range l.work.held {
+		add(b)
+	}
+	l.work = work{limit: BatchCommands}
+	l.committer.waiting, l.committer.commands, l.committer.events = nil, 0, 0
+	l.refuse(refused, fmt.Errorf("%w: %v", ErrUnavailable, err)) // not wrapped: they are not recorded
+	l.refuse(unknown, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
+}

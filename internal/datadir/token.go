@@ -1,0 +1,50 @@
+package datadir
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	tokenBytes    = 32      // random bytes of a token that the program makes
+	maxTokenBytes = 4 << 10 // of a token's file
+)
+
+// Token returns the token in a file; a relative path starts at the directory. It makes the file,
+// 0600, when there is none. A file that every user of the machine may read or write is refused.
+func (d *Dir) Token(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.path, path)
+	}
+	text, found, err := readFile(d.fsys, path)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		random := d.random
+		if random == nil {
+			random = rand.Reader
+		}
+		var raw [tokenBytes]byte
+		if _, err := io.ReadFull(random, raw[:]); err != nil {
+			return "", fmt.Errorf("data directory: random token: %w", err)
+		}
+		token := hex.EncodeToString(raw[:])
+		return token, replaceFile(d.fsys, filepath.Dir(path), path, []byte(token+"\n"))
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		return "", fmt.Errorf("%s: every user of the machine may read or write the token: chmod 600 it", path)
+	}
+	token := strings.TrimSpace(string(text))
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if token == "" || len(text) > maxTokenBytes || strings.ContainsFunc(token, odd) {
+		return "", fmt.Errorf("%s: a token is one line of at most %d printable ASCII characters without spaces: "+
+			"correct the file, or remove it so that a new token is made", path, maxTokenBytes)
+	}
+	return token, nil
+}
