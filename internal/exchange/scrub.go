@@ -109,9 +109,9 @@ func (s *scrub) Step() step.Progress {
 
 // read checks the files of a log and reports those that are damaged.
 func (s *scrub) read(log *wal.Log) {
-	files, err := log.Check(s.files(), discardBody)
+	files, err := wal.CheckOpen(log, s.files(), discardBody)
 	for i := 1; i < scrubTries && errors.Is(err, fs.ErrNotExist); i++ {
-		files, err = log.Check(s.files(), discardBody)
+		files, err = wal.CheckOpen(log, s.files(), discardBody)
 	}
 	switch {
 	case errors.Is(err, errScrubEnds), errors.Is(err, wal.ErrClosed):

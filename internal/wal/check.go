@@ -61,11 +61,11 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 	return checkSnapshots(fsys, dir, &opts, segs, files, seqs, decode)
 }
 
-// Check is the function Check for an open log, up to the records that were written before the call: they have to
-// be there whole. It reads through fsys, which may be slower than the log's own. Any goroutine may call it. The
+// CheckOpen is Check for an open log, up to the records that were written before the call: they have to be there
+// whole. It reads through fsys, which may be slower than the log's own. Any goroutine may call it. The
 // error is fs.ErrNotExist if the log dropped a segment meanwhile.
-func (l *Log) Check(fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error) {
-	seqs, err := snapshotSeqs(fsys, l.dir) // first, as in the function Check
+func CheckOpen(l *Log, fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error) {
+	seqs, err := snapshotSeqs(fsys, l.dir) // first, as in Check
 	if err != nil {
 		return nil, err
 	}

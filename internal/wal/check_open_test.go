@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// Check of an open log reads what was written, and only that: nothing is damaged while records are
+// CheckOpen reads what was written, and only that: nothing is damaged while records are
 // appended and segments dropped, and a record that was written and has changed since is, also at the end
 // of the log, where a start would take it for a torn write.
 func TestCheckOfAnOpenLog(t *testing.T) {
@@ -16,7 +16,7 @@ func TestCheckOfAnOpenLog(t *testing.T) {
 	l := mustOpen(t, fsys, small())
 	defer l.Close()
 	check := func() (damaged []Checked) {
-		files, err := l.Check(fsys, discard)
+		files, err := CheckOpen(l, fsys, discard)
 		must(t, err)
 		for _, f := range files {
 			if f.Err != nil {
