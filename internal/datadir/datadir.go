@@ -91,7 +91,7 @@ func Open(o Options) (*Dir, error) {
 	if !d.Stored() {
 		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
 		var err error
-		d.meta.Epoch, err = d.newEpoch()
+		d.meta.Epoch, err = newEpoch(d.random)
 		return d, err
 	}
 	if err := d.fsys.MkdirAll(d.path); err != nil {
@@ -175,7 +175,7 @@ func (d *Dir) begin(o Options) error {
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
 	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot && !d.meta.Synced {
-		if d.meta.Epoch, err = d.newEpoch(); err != nil {
+		if d.meta.Epoch, err = newEpoch(d.random); err != nil {
 			return err
 		}
 	}
@@ -310,6 +310,10 @@ func (d *Dir) SetFilling(filling bool) error {
 
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
+
+// MayLose makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
+// journal's last commands may be missing.
+func (d *Dir) MayLose() error { return d.change(func(m *Meta) { m.Boot, m.Synced = "", false }) }
 
 // AddIncident stores an incident. Without a directory it remembers it.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }

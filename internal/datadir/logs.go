@@ -92,7 +92,7 @@ func (d *Dir) KeepEnds() error { return d.change(func(*Meta) {}) }
 // AcceptLoss stores that a log ends at a place although it once was longer, with an incident, and
 // begins a new epoch: seqs and ids are given out again.
 func (d *Dir) AcceptLoss(name string, at wal.Position, in Incident) error {
-	epoch, err := d.newEpoch()
+	epoch, err := newEpoch(d.random)
 	if err != nil {
 		return err
 	}

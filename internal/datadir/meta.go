@@ -166,9 +166,9 @@ func bootID() string {
 }
 
 // newEpoch returns 16 random hexadecimal digits that identify this history of events.
-func (d *Dir) newEpoch() (string, error) {
+func newEpoch(random io.Reader) (string, error) {
 	var b [8]byte
-	if _, err := io.ReadFull(d.random, b[:]); err != nil {
+	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", fmt.Errorf("random epoch: %w", err)
 	}
 	return hex.EncodeToString(b[:]), nil

@@ -178,6 +178,19 @@ func (n *Nonces) Torn() int64 {
 	return n.torn
 }
 
+// Failed returns the error of a failed sync, after which no nonce is kept until a restart; nil: none failed.
+func (n *Nonces) Failed() error {
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.broken == nil {
+		return nil
+	}
+	return nonceError(n.broken)
+}
+
 // Used yields the nonces with timestamps at or after notBeforeMs, and the floors, in the order
 // of their use.
 func (n *Nonces) Used(notBeforeMs int64) iter.Seq[auth.UsedNonce] {

@@ -19,6 +19,7 @@ type accountSide struct {
 	rates accounts.Config // the referral rates that are effective
 	// notBeforeMs is the earliest timestamp that a signed request may carry, Unix ms.
 	notBeforeMs int64
+	nonces      *datadir.Nonces // nil: nothing is stored
 }
 
 // beginAccounts starts the store of the recovered accounts.
@@ -38,6 +39,7 @@ func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *d
 		a.notBeforeMs = max(nowNs, marketNs, a.state.LastNs()) / int64(time.Millisecond)
 	}
 	n, a.notBeforeMs, err = data.OpenNonces(a.notBeforeMs)
+	a.nonces = n
 	return n, err
 }
 

@@ -263,7 +263,7 @@ func (f *front) accepts() []edge.AcceptStat {
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil || f.clockHeld(),
+		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.clockHeld(),
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {
@@ -277,6 +277,14 @@ func (f *front) status() public.StatusInfo {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
 	}
 	return info
+}
+
+// noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
+func (f *front) noncesFailed() error {
+	if a := f.stage.Load().accounts; a != nil {
+		return a.nonces.Failed()
+	}
+	return nil // they are not open yet
 }
 
 // storesFailed returns the reason why a store accepts no changes at present, nil while all do.

@@ -1,9 +1,11 @@
 package exchange
 
 import (
+	"errors"
 	"time"
 
 	"tickhive/internal/step"
+	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
@@ -30,10 +32,13 @@ func (x *Running) keepSnapshots() {
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events: func() uint64 { return x.loop.Stats().Events.Load() },
-		Began: func() {
-			if err := x.accounts.checkpoint(); err != nil {
-				x.log.Error("snapshot of the accounts failed", "error", err)
+		Began:  x.checkpoint,
+		Ready: func(older uint64) bool {
+			if older < x.accounts.store.RetainFrom() {
+				return true
 			}
+			x.checkpoint()
+			return false
 		},
 		Failed: func(err error) {
 			x.log.Error("snapshot failed", "error", err)
@@ -46,6 +51,17 @@ func (x *Running) keepSnapshots() {
 		return
 	}
 	go s.run()
+}
+
+// checkpoint takes a snapshot of the accounts. A recovery replays the market from a snapshot that the accounts'
+// snapshot has passed, so the market takes no more snapshots until the accounts have taken theirs.
+func (x *Running) checkpoint() {
+	if errors.Is(x.accounts.failed(), wal.ErrStopped) {
+		return // reported already
+	}
+	if err := x.accounts.checkpoint(); err != nil {
+		x.log.Error("snapshot of the accounts failed", "error", err)
+	}
 }
 
 // run calls Step until end. When there is nothing to do, it waits snapshotCheckEvery.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
@@ -41,13 +42,21 @@ func (r *Recovered) Stop(ctx context.Context) {
 	r.end(nil)
 }
 
-// end closes the stores, runs last unless it is nil, and closes journal and directory.
+// end closes the stores, runs last unless it is nil, and closes journal and directory. If a store has failed
+// or is not closed in order, last does not run, because the next start may need what it would replace, and
+// the end is not clean: a log may be longer than its store knows.
 func (r *restored) end(last func() error) {
+	failed := r.front.storesFailed()
+	clean := !errors.Is(failed, wal.ErrStopped)
 	if err := r.closeStores(); err != nil {
 		r.log.Error("stores not closed cleanly", "error", err)
+		clean = false
+	}
+	if !clean {
+		last = nil
 	}
 	err := r.journal.close(last)
-	if err = errors.Join(err, r.endData(err == nil)); err != nil {
+	if err = errors.Join(err, r.endData(clean && err == nil)); err != nil {
 		r.log.Error("journal not closed cleanly", "error", err)
 	}
 }

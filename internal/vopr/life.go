@@ -14,39 +14,32 @@ func (w *world) live(l *life, final bool) {
 	if !w.rise(l) {
 		return
 	}
-	w.arm(l.faults)
-	if len(w.model.users) == 0 {
-		w.await("set-up", clients{w}.setUp)
+	w.await("set-up", clients{w}.setUp)
+	w.inject(l.working)
+	w.work(l.commands / 2)
+	if l.clockStepNs != 0 {
+		w.machine.wallNs += l.clockStepNs
+		w.stepped = true
+		w.mix.Steps++
 	}
-	w.work(l.commands)
+	w.work(l.commands - l.commands/2)
 	if w.failure != nil {
 		return
 	}
 	w.finish(l)
-	w.clock.ns += l.pauseNs
+	w.machine.pass(l.pauseNs)
 	if final && w.failure == nil {
 		w.rise(&life{})
 	}
 }
 
-// arm injects the faults of a life.
-func (w *world) arm(faults []vfs.Injection) {
-	w.armed = faults
+// inject arms faults of operations and of cuts.
+func (w *world) inject(faults []vfs.Injection) {
 	for _, in := range faults {
-		w.disk.Inject(in)
-	}
-}
-
-// crash returns the disk after a power cut, and keeps a copy without the faults that explain a refusal.
-func (w *world) crash() func(seed uint64) *vfs.Mem {
-	disk, armed := w.disk, w.armed
-	return func(seed uint64) *vfs.Mem {
-		after := disk.Crash(seed)
-		if slices.ContainsFunc(armed, func(in vfs.Injection) bool { return refusable(in.Class) }) {
-			disk.Disarm()
-			w.backup = disk.Crash(seed)
+		if in.Class == vfs.ForeignFile || in.Class == vfs.MixedFile {
+			in.From = w.foreign
 		}
-		return after
+		w.disk.Inject(in)
 	}
 }
 
@@ -55,18 +48,25 @@ func (w *world) crash() func(seed uint64) *vfs.Mem {
 func (w *world) rise(l *life) bool {
 	if l.recoveryCut > 0 {
 		w.begin()
-		w.cutAfter(l.recoveryCut, w.crash())
-		if !w.run(func() bool { return w.x != nil || w.up != nil }) && w.failure == nil {
+		w.cutAfter(l.recoveryCut, w.disk.Crash)
+		if !w.run(w.risen) && w.failure == nil {
 			w.logf("power cut in the recovery")
 		}
 		if w.failure != nil {
 			return false
 		}
-		w.die(w.crash(), true)
+		w.die(w.disk.Crash, true)
 		w.mayLose = w.mayLose || w.plan.sync != sequencer.SyncAlways
 	}
+	w.inject(l.starting)
 	w.begin()
-	w.run(func() bool { return w.x != nil || w.up != nil })
+	w.run(w.risen)
+	w.disk.Disarm()
+	if w.up != nil && len(l.starting) > 0 && w.failure == nil {
+		w.logf("refused: %v", w.up)
+		w.mix.Refusals++
+		w.again(w.disk.Kill())
+	}
 	if w.up != nil && w.failure == nil {
 		w.refused()
 	}
@@ -74,7 +74,19 @@ func (w *world) rise(l *life) bool {
 		return false
 	}
 	w.await("verify", checker{w}.verify)
+	w.backup = nil
 	return w.failure == nil
+}
+
+// risen reports whether the start has ended.
+func (w *world) risen() bool { return w.x != nil || w.up != nil }
+
+// again starts on another disk.
+func (w *world) again(disk *vfs.Mem) {
+	w.p.end()
+	w.disk = disk
+	w.begin()
+	w.run(w.risen)
 }
 
 // refused judges the refusal of a start. Where a fault explains it, the operator restores a copy, the disk
@@ -86,10 +98,11 @@ func (w *world) refused() {
 	}
 	w.logf("refused: %v", w.up)
 	w.mix.Refusals++
-	w.p.end()
-	w.disk, w.backup = w.backup, nil
-	w.begin()
-	w.run(func() bool { return w.x != nil || w.up != nil })
+	w.mayLose = w.cutLoses
+	if w.limit == vfs.StaleFile.String() {
+		w.limit = ""
+	}
+	w.again(w.backup)
 	if w.up != nil {
 		w.fail("the start from a copy was refused: %v", w.up)
 	}
@@ -101,11 +114,28 @@ func refusable(c vfs.Class) bool {
 	return c.OfRest() || c == vfs.TornSector || c == vfs.GarbageSector
 }
 
+// undetectable names a fault that no start can notice, empty for none. A log that was not closed is what its
+// files say: an earlier content of its last file is an earlier log. After a sync that lied, a power cut takes
+// the records together with the slot that says how far they were synced.
+func undetectable(l *life) string {
+	for _, in := range l.ending {
+		if in.Class == vfs.StaleFile && l.end != stop {
+			return in.Class.String()
+		}
+	}
+	for _, in := range l.working {
+		if in.Class == vfs.LyingSync && l.end.power() {
+			return in.Class.String()
+		}
+	}
+	return ""
+}
+
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
 func (w *world) cutAfter(ops int, next func(seed uint64) *vfs.Mem) {
-	p, seed := w.p, w.rnd.Uint64()
-	from := w.disk.Total()
-	w.disk.After(func(op vfs.Op) {
+	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
+	from := disk.Total()
+	disk.After(func(op vfs.Op) {
 		if op.N >= from+ops && !p.dead {
 			p.dead = true
 			w.disk = next(seed)
@@ -119,10 +149,8 @@ func (w *world) die(next func(seed uint64) *vfs.Mem, power bool) {
 		w.hash()
 		w.disk = next(w.rnd.Uint64())
 	}
-	old := w.x
 	w.p.end()
 	w.x = nil
-	_ = old
 	if power {
 		w.boot++
 	}
@@ -143,39 +171,55 @@ func (w *world) hash() {
 	w.last, w.lastPos = replica.Hash(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
 }
 
+// end returns what makes the disk after the end of a life: with the faults of the end, and beside it a copy
+// without those that explain a refusal.
+func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
+	disk := w.disk
+	next := func(seed uint64) *vfs.Mem {
+		if l.end.power() {
+			return disk.Crash(seed)
+		}
+		return disk.Kill()
+	}
+	return func(seed uint64) *vfs.Mem {
+		disk.Disarm()
+		w.inject(l.ending)
+		after := next(seed)
+		if slices.ContainsFunc(l.ending, func(in vfs.Injection) bool { return refusable(in.Class) }) {
+			disk.Disarm()
+			w.backup = next(seed)
+		}
+		return after
+	}
+}
+
 // finish ends the life as planned.
 func (w *world) finish(l *life) {
 	w.mix.Ends[l.end]++
-	power := l.end == powerCut || l.end == cutInOp || l.end == cutInStop
-	w.mayLose = power && w.plan.sync != sequencer.SyncAlways
 	w.logf("end: %s", l.end)
-	killed := func(uint64) *vfs.Mem { return w.disk.Kill() }
+	has := func(faults []vfs.Injection, classes ...vfs.Class) bool {
+		return slices.ContainsFunc(faults, func(in vfs.Injection) bool { return slices.Contains(classes, in.Class) })
+	}
+	w.cutLoses = has(l.working, vfs.LyingSync) && l.end.power() ||
+		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
+	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
+	w.limit = undetectable(l)
 	switch l.end {
-	case kill:
-		w.die(killed, false)
-	case powerCut:
-		w.die(w.crash(), true)
+	case kill, powerCut:
+		w.die(w.end(l), l.end.power())
 	case killInOp, cutInOp:
-		next := w.crash()
-		if l.end == killInOp {
-			next = killed
-		}
-		w.cutAfter(l.after, next)
+		w.cutAfter(l.after, w.end(l))
 		w.work(50)
 		w.last = ""
-		w.die(next, l.end == cutInOp)
+		w.die(w.end(l), l.end.power())
 	case stop, cutInStop:
 		stopped := false
 		w.p.begin("stop", func() { w.x.Stop(context.Background()); stopped = true })
 		if l.end == cutInStop {
-			w.cutAfter(l.after, w.crash())
+			w.cutAfter(l.after, w.end(l))
 		}
 		w.run(func() bool { return stopped })
 		w.last = ""
-		if l.end == cutInStop {
-			w.die(w.crash(), true)
-		} else {
-			w.die(killed, false)
-		}
+		w.die(w.end(l), l.end.power())
 	}
 }

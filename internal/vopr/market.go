@@ -189,7 +189,7 @@ func (w clients) signed() {
 			return
 		}
 		if !a.ok() {
-			if a.status == 401 && a.code() == "UNAUTHORIZED" && u.has(k) {
+			if a.status == 401 && a.code() == "UNAUTHORIZED" && u.has(k) && !w.stepped {
 				w.fail("the key %s of user %s does not verify: %s", k.PublicKey, u.ID, a.body)
 			}
 			return

@@ -75,9 +75,10 @@ type token struct {
 
 // proposal is a vote of the hive.
 type proposal struct {
-	id    string
-	token string
-	votes map[string]bool // by user id; false: of unknown outcome
+	id     string
+	token  string
+	votes  map[string]bool // by user id; false: of unknown outcome
+	unsure bool            // votes of an earlier epoch may count
 }
 
 func (m *model) of(currency string) *money {

@@ -2,6 +2,7 @@ package vopr
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
@@ -29,11 +30,12 @@ const (
 )
 
 var endNames = [ends]string{
-	"kill", "power cut", "power cut after an operation", "kill after an operation", "stop",
-	"power cut while stopping",
+	"kill", "power cut", "power cut after an operation", "kill after an operation", "stop", "power cut while stopping",
 }
 
 func (e end) String() string { return endNames[e] }
+
+func (e end) power() bool { return e == powerCut || e == cutInOp || e == cutInStop }
 
 // life is one process.
 type life struct {
@@ -42,18 +44,32 @@ type life struct {
 	after    int // file operations until the end, for the ends that count them
 	// recoveryCut is the file operation of the start after which the power is cut, 0: none.
 	recoveryCut int
-	faults      []vfs.Injection
-	pauseNs     int64 // until the next life
-}
-
-// cutClasses are the classes of a power cut that a seed draws from. GarbageSector is left out: it takes
-// the synced bytes of a sector too, and a log does not know yet how far it was synced.
-var cutClasses = []vfs.Class{
-	vfs.TornSector, vfs.BlockAtomic, vfs.MiddleVersion, vfs.ReorderedNames, vfs.SkewedDirs,
+	starting    []vfs.Injection // faults of operations during the start
+	working     []vfs.Injection // faults of operations during the work
+	ending      []vfs.Injection // faults of the cut, and of files at rest after it
+	pauseNs     int64           // until the next life
+	clockStepNs int64           // step of the machine's clock during the work
 }
 
 // commandsPerSeed is the least number of commands of a seed, over all logs.
 const commandsPerSeed = 2000
+
+// places are the paths that faults aim at.
+var places = []string{
+	"d/engine/*", "d/accounts/*", "d/launchpad/*", "d/hive/*", "d/*", "d/engine/*.snap", "d/*/*.wal", "d/*/*", "",
+}
+
+// The classes that a seed draws from.
+var (
+	cutClasses = []vfs.Class{
+		vfs.TornSector, vfs.GarbageSector, vfs.BlockAtomic, vfs.MiddleVersion, vfs.ReorderedNames, vfs.SkewedDirs,
+	}
+	restClasses  = []vfs.Class{vfs.BitRot, vfs.LostFile, vfs.StaleFile, vfs.ForeignFile, vfs.MixedFile}
+	startClasses = []vfs.Class{vfs.ReadError, vfs.WriteError, vfs.SyncError, vfs.SyncErrorOld, vfs.FullDisk}
+	workClasses  = []vfs.Class{
+		vfs.ReadError, vfs.WriteError, vfs.SyncError, vfs.SyncErrorOld, vfs.LyingSync, vfs.FullDisk,
+	}
+)
 
 func newPlan(rnd *rand.Rand) plan {
 	p := plan{
@@ -65,18 +81,49 @@ func newPlan(rnd *rand.Rand) plan {
 	}
 	n := 4 + rnd.IntN(3)
 	for range n {
-		l := life{
-			commands: commandsPerSeed/n + 1, end: end(rnd.IntN(int(ends))), after: 1 + rnd.IntN(200),
-			pauseNs: rnd.Int64N(1 << uint(20+rnd.IntN(24))),
-		}
-		if rnd.IntN(3) == 0 {
-			l.recoveryCut = 1 + rnd.IntN(120)
-		}
-		for range rnd.IntN(3) {
-			l.faults = append(l.faults, vfs.Injection{Class: cutClasses[rnd.IntN(len(cutClasses))],
-				Seed: rnd.Uint64()})
-		}
-		p.lives = append(p.lives, l)
+		p.lives = append(p.lives, newLife(rnd, commandsPerSeed/n+1))
 	}
 	return p
+}
+
+func newLife(rnd *rand.Rand, commands int) life {
+	l := life{
+		commands: commands, end: end(rnd.IntN(int(ends))), after: 1 + rnd.IntN(200),
+		pauseNs: rnd.Int64N(1 << uint(20+rnd.IntN(24))),
+	}
+	if rnd.IntN(3) == 0 {
+		l.recoveryCut = 1 + rnd.IntN(120)
+	}
+	draw := func(classes []vfs.Class, after int) vfs.Injection {
+		in := vfs.Injection{
+			Class: classes[rnd.IntN(len(classes))], Path: places[rnd.IntN(len(places))], Count: 1, Seed: rnd.Uint64(),
+			AtCut: after == 0,
+		}
+		if after > 0 {
+			in.After = rnd.IntN(after)
+		}
+		if in.Class.OfCut() {
+			in.Path = ""
+		}
+		if rnd.IntN(3) == 0 && (in.Class == vfs.LyingSync || in.Class == vfs.FullDisk) {
+			in.Count = 1 + rnd.IntN(30)
+		}
+		return in
+	}
+	for range rnd.IntN(3) {
+		l.ending = append(l.ending, draw(cutClasses, 0))
+	}
+	if rnd.IntN(3) == 0 {
+		l.ending = append(l.ending, draw(restClasses, 0))
+	}
+	if rnd.IntN(6) == 0 {
+		l.starting = append(l.starting, draw(startClasses, 30))
+	}
+	for range rnd.IntN(6) / 4 {
+		l.working = append(l.working, draw(workClasses, 150))
+	}
+	if rnd.IntN(6) == 0 {
+		l.clockStepNs = int64(time.Millisecond) << rnd.IntN(28) * (rnd.Int64N(2)*2 - 1)
+	}
+	return l
 }

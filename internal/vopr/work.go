@@ -26,11 +26,7 @@ func (w *world) ask(class string, k *key, method, target, body string, done func
 		}
 		w.inflight = slices.DeleteFunc(w.inflight, func(other *request) bool { return other == r })
 		delete(w.busy, class)
-		text := a.body
-		if !a.ok() { // its request id is random
-			text = []byte(a.code())
-		}
-		w.logf("%s %s %s -> %d %s", method, target, body, a.status, text)
+		w.logf("%s %s %s -> %d %s", method, target, body, a.status, a.body)
 		switch {
 		case a.ok():
 			w.mix.Acknowledged++

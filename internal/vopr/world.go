@@ -10,10 +10,12 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"tickhive/accounts"
 	"tickhive/hive"
+	"tickhive/internal/clock"
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
@@ -22,14 +24,23 @@ import (
 // startNs is 2026-01-01T00:00:00Z, the beginning of every simulation.
 const startNs = int64(1_767_225_600_000_000_000)
 
-// simClock is the machine's clock, which the scheduler moves.
-type simClock struct{ ns int64 }
+// simMachine holds the clocks of the machine, which the scheduler moves. It implements clock.Source.
+type simMachine struct {
+	wallNs int64 // may be set
+	bootNs int64 // advances steadily
+}
 
-// NowNs implements clock.Clock.
-func (c *simClock) NowNs() int64 { return c.ns }
+// Read implements clock.Source.
+func (m *simMachine) Read() (wallNs, monotonicNs int64) { return m.wallNs, m.bootNs }
 
-// Virtual implements clock.Clock: the exchange takes it for the machine's.
-func (*simClock) Virtual() bool { return false }
+// BootNs implements clock.Source.
+func (m *simMachine) BootNs() int64 { return m.bootNs }
+
+// pass lets time pass.
+func (m *simMachine) pass(ns int64) {
+	m.wallNs += ns
+	m.bootNs += ns
+}
 
 // Failure is an outcome that breaks a promise.
 type Failure struct {
@@ -47,11 +58,12 @@ type Result struct {
 
 // Mix counts what a seed did.
 type Mix struct {
-	Requests, Acknowledged, Refused, Unknown int
-	Market, Accounts, Launchpad, Hive        int // commands
-	Lives, Refusals, Epochs, Incidents       int
-	Ends                                     [ends]int
-	Faults                                   [vfs.Classes]int
+	Requests, Acknowledged, Refused, Unknown  int
+	Market, Accounts, Launchpad, Hive         int // commands
+	Lives, Refusals, Epochs, Incidents, Steps int
+	Limits                                    int // runs that ended with a loss that no start can notice
+	Ends                                      [ends]int
+	Faults                                    [vfs.Classes]int
 }
 
 // Add adds the counts of another run.
@@ -68,6 +80,8 @@ func (m *Mix) Add(o *Mix) {
 	m.Refusals += o.Refusals
 	m.Epochs += o.Epochs
 	m.Incidents += o.Incidents
+	m.Steps += o.Steps
+	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
 	}
@@ -81,12 +95,15 @@ func (m *Mix) Commands() int { return m.Market + m.Accounts + m.Launchpad + m.Hi
 
 // world is one run: the machine, the exchange on it, and the model.
 type world struct {
-	seed  uint64
-	rnd   *rand.Rand
-	plan  plan
-	disk  *vfs.Mem
-	clock simClock
-	boot  int
+	seed    uint64
+	rnd     *rand.Rand
+	plan    plan
+	disk    *vfs.Mem
+	machine simMachine
+	boot    int
+	clock   *clock.Steady // of the present process
+
+	foreign *vfs.Mem // the disk of another exchange
 
 	p  *process
 	x  *exchange.Running // nil: no client is admitted
@@ -99,10 +116,12 @@ type world struct {
 	inflight []*request
 	busy     map[string]bool
 
-	armed   []vfs.Injection // faults of the present life
-	backup  *vfs.Mem        // the disk without faults that explain a refusal; nil: there is no such fault
-	mayLose bool            // the end of the last life permits the loss of acknowledged changes
-	epochs  bool            // the present life has begun a new epoch
+	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
+	cutLoses bool     // mayLose of the backup
+	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
+	limit    string   // the undetectable fault of the last life
+	stepped  bool     // the clock of the machine was set: a signed request may be too old
+	epochs   bool     // the present life has begun a new epoch
 
 	last      string // state hash of the last life, empty: unknown
 	lastPos   uint64
@@ -114,12 +133,8 @@ type world struct {
 
 // Run simulates a seed. It writes the transcript to trace unless it is nil. The error is a Failure.
 func Run(seed uint64, trace io.Writer) (Result, error) {
-	w := &world{
-		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfs.NewMem(), clock: simClock{startNs},
-		model: newModel(), busy: map[string]bool{}, sum: sha256.New(), trace: trace,
-	}
-	w.plan = newPlan(w.rnd)
-	w.disk.KeepVersions(4)
+	w := newWorld(seed, trace)
+	w.foreign = foreignDisk()
 	w.logf("plan %+v", w.plan)
 	for i := range w.plan.lives {
 		if w.live(&w.plan.lives[i], i == len(w.plan.lives)-1); w.failure != nil {
@@ -130,22 +145,52 @@ func Run(seed uint64, trace io.Writer) (Result, error) {
 		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
 	}
 	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
-	if w.failure != nil {
+	if _, known := w.failure.(limit); w.failure != nil && !known {
 		return r, &Failure{seed, w.failure.Error()}
 	}
 	return r, nil
 }
 
+func newWorld(seed uint64, trace io.Writer) *world {
+	w := &world{
+		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfs.NewMem(), machine: simMachine{wallNs: startNs},
+		model: newModel(), busy: map[string]bool{}, sum: sha256.New(), trace: trace,
+	}
+	w.plan = newPlan(w.rnd)
+	w.disk.KeepVersions(4)
+	return w
+}
+
+// foreignDisk returns the disk of an exchange that has worked for a while.
+var foreignDisk = sync.OnceValue(func() *vfs.Mem {
+	w := newWorld(1<<63, nil)
+	w.plan.lives = nil
+	l := life{commands: 300, end: stop}
+	w.live(&l, false)
+	return w.disk
+})
+
 func (w *world) logf(format string, args ...any) {
-	line := fmt.Appendf(nil, "%d "+format+"\n", append([]any{w.clock.ns - startNs}, args...)...)
+	line := fmt.Appendf(nil, "%d "+format+"\n", append([]any{w.machine.bootNs}, args...)...)
 	_, _ = w.sum.Write(line)
 	if w.trace != nil {
 		_, _ = w.trace.Write(line)
 	}
 }
 
+// limit is a fault that no start can notice, see undetectable. A loss after it ends the seed without a failure.
+type limit struct{ what string }
+
+func (l limit) Error() string { return l.what }
+
 // fail notes the first broken promise.
 func (w *world) fail(format string, args ...any) {
+	if w.limit != "" && w.failure == nil {
+		w.mix.Limits++
+		w.failure = limit{fmt.Sprintf(w.limit+": "+format, args...)}
+		w.logf("known limit: %v", w.failure)
+		return
+	}
 	if w.failure == nil {
 		w.failure = fmt.Errorf(format, args...)
 		w.logf("FAILURE %v", w.failure)
@@ -165,7 +210,7 @@ func (w *world) options() exchange.Options {
 		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 		Machine: exchange.Machine{
-			FS: w.disk, Clock: &w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
+			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},
 	}
 }
@@ -173,6 +218,7 @@ func (w *world) options() exchange.Options {
 // begin starts a process, which admits clients once it has recovered.
 func (w *world) begin() {
 	w.p = &process{rnd: w.rnd}
+	w.clock = clock.NewSteady(&w.machine)
 	w.x, w.up = nil, nil
 	w.mix.Lives++
 	w.p.begin("main", func() {
@@ -215,7 +261,7 @@ func (w *world) run(done func() bool) bool {
 			return false
 		}
 		if w.rnd.IntN(8) == 0 {
-			w.clock.ns += w.rnd.Int64N(int64(2 * time.Millisecond))
+			w.machine.pass(w.rnd.Int64N(int64(2 * time.Millisecond)))
 		}
 	}
 	return false

@@ -312,6 +312,30 @@ func TestADamagedSlot(t *testing.T) {
 	}
 }
 
+// A slot is written with its whole sector: a power cut may have left anything behind its bytes.
+func TestASlotReplacesItsWholeSector(t *testing.T) {
+	for i := range 2 {
+		e := newEnds(t)
+		must(t, e.log.Sync())
+		disk := e.fsys.Kill()
+		name := path.Join(testDir, segmentName(1))
+		b := disk.Content(name)
+		for at := slotOffset(i); at < slotOffset(i+1); at++ {
+			b[at] = 0xA5
+		}
+		disk.Put(name, b)
+		opts := e.opts
+		opts.Boot = bootB
+		l := mustOpen(t, disk, opts)
+		appendN(t, l, 1)
+		last := l.LastSeq()
+		if again, loss, damage := e.start(disk.Kill(), opts); again != last || loss != nil || damage != nil {
+			t.Errorf("slot %d was garbage after a power cut, then a kill: %d of %d, %+v, %v", i, again, last, loss,
+				damage)
+		}
+	}
+}
+
 // A snapshot whose file is gone is reported once; one that was set aside is not missing.
 func TestAMissingSnapshotIsReported(t *testing.T) {
 	fsys := vfs.NewMem()

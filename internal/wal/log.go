@@ -40,7 +40,7 @@ type Log struct {
 
 	slotMu  sync.Mutex // guards end, slotBuf and the slots, and changes of active
 	end     ending     // gen, synced, written and snapshot of the newest slot
-	slotBuf [slotBytes]byte
+	slotBuf [vfs.SectorBytes]byte
 
 	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
 	active *openSegment

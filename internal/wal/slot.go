@@ -34,7 +34,7 @@ type slot struct {
 
 func slotOffset(i int) int64 { return int64(1+i) * vfs.SectorBytes }
 
-func (s *slot) put(b *[slotBytes]byte, seed uint32) {
+func (s *slot) put(b *[vfs.SectorBytes]byte, seed uint32) {
 	copy(b[:], slotMagic)
 	le.PutUint64(b[8:], s.gen)
 	le.PutUint64(b[16:], s.synced)

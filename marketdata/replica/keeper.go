@@ -66,6 +66,9 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
+	// Ready reports whether no recovery needs the snapshot at older any more, which the next one replaces.
+	// Step takes none before. nil: always.
+	Ready func(older uint64) bool
 	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
 	Events func() uint64
 	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
@@ -102,7 +105,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 		o.Clock = clock.Real{}
 	}
 	o.Market.Yields = true
-	k := &Keeper{o: o}
+	k := &Keeper{o: o, older: o.Covered}
 	k.covered.Store(o.Covered)
 	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
 	k.takenNs.Store(o.Clock.NowNs())
@@ -146,6 +149,9 @@ type pendingSnapshot struct {
 // the follower, or writes the snapshot. It reports the outcome of a snapshot to Taken or Failed. Any goroutine
 // may call it. Reading the older snapshot and writing the new one take one step each, whatever their size.
 func (k *Keeper) Step() step.Progress {
+	if !k.ready() {
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}
+	}
 	p, then, err := k.step()
 	if err != nil && k.o.Failed != nil {
 		k.o.Failed(err)
@@ -154,6 +160,14 @@ func (k *Keeper) Step() step.Progress {
 		then()
 	}
 	return p
+}
+
+// ready reports whether a snapshot is under way, is not due, or may be taken.
+func (k *Keeper) ready() bool {
+	k.mu.Lock()
+	under, older := k.pending != nil, k.older
+	k.mu.Unlock()
+	return under || k.o.Ready == nil || !k.Due() || k.o.Ready(older)
 }
 
 // step returns the receiver that the caller calls without the lock.

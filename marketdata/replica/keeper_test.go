@@ -71,6 +71,36 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	}
 }
 
+// No snapshot replaces one that a recovery still needs.
+func TestAKeeperWaitsForTheOtherStore(t *testing.T) {
+	x := open(t, vfs.NewMem(), 22)
+	defer x.stop()
+	taken, passed := 0, uint64(0) // passed: the other store needs nothing before it
+	k := replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1, KeepAll: true,
+		Clock: clock.NewManual(1_767_225_600_000_000_000), Taken: func() { taken++ },
+		Ready: func(older uint64) bool { return older <= passed },
+	})
+	try := func() uint64 {
+		x.trade(10)
+		for range 100 {
+			k.Step()
+		}
+		return k.Covered()
+	}
+	first, second := try(), try()
+	if taken != 2 || first == second {
+		t.Fatalf("%d snapshots, of %d and %d", taken, first, second)
+	}
+	if now := try(); now != second || taken != 2 {
+		t.Errorf("a snapshot of %d replaced the one of %d", now, first)
+	}
+	passed = x.log.LastSeq()
+	if now := try(); taken != 3 || now != x.log.LastSeq() {
+		t.Errorf("%d taken, the last of %d", taken, now)
+	}
+}
+
 // A follower that differs from the live market leaves no snapshot, and the older ones stay.
 func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
 	x := open(t, vfs.NewMem(), 22)

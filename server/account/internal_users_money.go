@@ -103,6 +103,7 @@ func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
 	}
 	b, err := d.credit(&u, m.currency, m.amount)
 	if err == nil {
+		auditMoney(c, "deposit", &m)
 		c.Private(appendBalance(nil, &b))
 	}
 	return err
@@ -129,12 +130,14 @@ func (d users) withdraw(c *edge.Ctx) *refuse.Refusal {
 	if d.opt.Ledger != nil && d.opt.Ledger.HasCurrency(m.currency) {
 		b, err := d.opt.Ledger.Withdraw(u.Address, m.currency, m.amount)
 		if err == nil {
+			auditMoney(c, "withdrawal", &m)
 			sendWithdrawal(c, &b, Money{})
 		}
 		return err
 	}
 	res, err := d.do(accounts.Command{Kind: accounts.Withdraw, User: u.Number, Currency: m.currency, Amount: m.amount})
 	if err == nil {
+		auditMoney(c, "withdrawal", &m)
 		sendWithdrawal(c, &res.Balance, res.Commission)
 	}
 	return err
@@ -157,6 +160,11 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 	return nil
 }
 
+// auditMoney logs that money entered or left the exchange.
+func auditMoney(c *edge.Ctx, event string, m *moneyRequest) {
+	c.Audit(event, "user", c.PathParam("id"), "currency", m.currency, "amount", string(appendMoney(nil, m.amount)))
+}
+
 func sendWithdrawal(c *edge.Ctx, b *accounts.BalanceView, commission Money) {
 	body := appendBalanceMembers([]byte{'{'}, b)
 	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
@@ -177,6 +185,7 @@ func (d users) addProfit(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	auditMoney(c, "profit", &m)
 	b := appendList([]byte(`{"accruals":`), res.Accruals, func(b []byte, a *accounts.PaidAccrual) []byte {
 		b = encode.AppendString(append(b, `{"userId":`...), a.UserID)
 		b = strconv.AppendInt(append(b, `,"level":`...), int64(a.Level), 10)

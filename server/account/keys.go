@@ -145,6 +145,8 @@ func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd a
 	if err != nil {
 		return err
 	}
+	c.Audit("key created", "key", res.Key.PublicKey, "user", accounts.UserID(cmd.User).String(), "canTrade",
+		res.Key.CanTrade, "canWithdraw", res.Key.CanWithdraw, "canManageKeys", res.Key.CanManageKeys)
 	b := appendKeyMembers([]byte{'{'}, &res.Key)
 	if !res.Secret.Empty() {
 		b = encode.AppendString(append(b, `,"privateKey":`...), res.Secret.Reveal())
@@ -159,6 +161,7 @@ func (d *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
 		SignedBy: c.Principal.PublicKey,
 	})
 	if err == nil {
+		c.Audit("key deleted", "key", c.PathParam("publicKey"))
 		c.Private([]byte("{}"))
 	}
 	return err

@@ -97,6 +97,7 @@ func (s *Server) getAsset(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	c.Audit("asset changed", "asset", c.PathParam("symbol"))
 	c.Private(appendAsset(nil, &a))
 	return nil
 }

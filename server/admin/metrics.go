@@ -67,7 +67,8 @@ var (
 		"Connections without a complete request, or idle longest, that were closed to make room for others.")
 	descAccepts = metric("accept_failures_total",
 		"Connections that a listener could not take for want of descriptors or memory.", "listener")
-	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
+	descAuthFailures = metric("auth_failures_total", "Requests with refused credentials, by the reason.", "reason")
+	descPanics       = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
 	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
 	descRejects   = metric("rejects_total", "Commands that the engine refused.")
@@ -96,7 +97,8 @@ var (
 // Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRequests, descLatency, descConnections, descEvicted, descAccepts, descPanics, descCommands, descRejects,
+		descRequests, descLatency, descConnections, descEvicted, descAccepts,
+		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 		descScrubs, descDamaged,
@@ -155,6 +157,9 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	gauge(ch, descConnections, float64(srv.Connections()))
 	counter(ch, descEvicted, srv.Evicted())
 	counter(ch, descPanics, srv.Panics())
+	for i, n := range srv.AuthFailures() {
+		counter(ch, descAuthFailures, n, edge.AuthReasons[i])
+	}
 	for _, a := range m.src.Accepts() {
 		counter(ch, descAccepts, a.Failures, a.Listener)
 	}

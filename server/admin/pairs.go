@@ -171,6 +171,7 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 		return refuse.New(refuse.Conflict, "",
 			"The pair %s cannot be added: there are as many pairs as the engine takes.", p.Code)
 	}
+	auditPair(c, "pair added", &p.Instrument)
 	return s.sendPair(c, &p.Instrument)
 }
 
@@ -249,5 +250,11 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if refused != engine.NotRejected {
 		panic(fmt.Sprintf("BUG: server: the engine refuses a checked pair: %s", refused))
 	}
+	auditPair(c, "pair changed", &p.Instrument)
 	return s.sendPair(c, &p.Instrument)
+}
+
+// auditPair logs the fees of a pair that was added or changed, in 10^-8.
+func auditPair(c *edge.Ctx, event string, in *engine.Instrument) {
+	c.Audit(event, "pair", in.Code, "makerFee1e8", in.MakerFee, "takerFee1e8", in.TakerFee)
 }

@@ -243,6 +243,9 @@ func (e *Listener) admit(c *Ctx) *refuse.Refusal {
 	if err == nil && c.route.Trade && !caller.CanTrade {
 		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was created without canTrade.")
 	}
+	if err != nil {
+		e.authFailures.count(err)
+	}
 	return err
 }
 

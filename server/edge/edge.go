@@ -55,7 +55,8 @@ type Listener struct {
 	ctxPool  sync.Pool
 	other    routeStats // requests that reached no route
 	panics   atomic.Uint64
-	Accepts  acceptStats
+	authFailures
+	Accepts acceptStats
 }
 
 // NewListener builds the router and the HTTP server of one listener from its route table.

@@ -1,8 +1,11 @@
 package stream_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -255,6 +258,38 @@ func TestShutdownMessage(t *testing.T) {
 			t.Errorf("closed with %v, want 1001", err)
 		}
 		return
+	}
+}
+
+// An upgrade after the shutdown has begun gets 503, and no connection that is never served.
+func TestNoUpgradeDuringTheShutdown(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	upgrade := func() int {
+		t.Helper()
+		conn, err := net.Dial("tcp", x.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		return a.StatusCode
+	}
+	if code := upgrade(); code != 101 {
+		t.Errorf("before: %d", code)
+	}
+	x.hub.Shutdown()
+	if code := upgrade(); code != 503 {
+		t.Errorf("after: %d, want 503", code)
 	}
 }
 

@@ -35,6 +35,11 @@ func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusa
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
 		return refuse.Param("Upgrade", "This path serves WebSocket only: send the header Upgrade: websocket.")
 	}
+	select {
+	case <-h.stop:
+		return refuse.Later(1, "The server is shutting down; connect again in a few seconds.")
+	default:
+	}
 	remote := c.ClientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
 		newConn(h, ws.NetConn(), remote).serve(h, first)

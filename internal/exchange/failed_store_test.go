@@ -1,0 +1,39 @@
+package exchange_test
+
+import (
+	"testing"
+
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/vfs"
+)
+
+// A store that fails leaves a record of unknown outcome in its log, so a stop after that is not clean, and the
+// next start takes the log with the record.
+func TestAStopAfterAFailedStoreIsNotClean(t *testing.T) {
+	unknown := 0
+	for after := range 6 {
+		disk := vfs.NewMem()
+		o := exchangetest.Options("d")
+		o.Machine.FS = disk
+		x := exchangetest.Start(t, o)
+		x.Pair("AA_BB")
+		disk.Inject(vfs.Injection{Class: vfs.WriteError, Path: "d/accounts/*.wal", After: after, Count: -1})
+		a := x.Do("POST", x.Internal+"/users", `{"nickname":"ada"}`)
+		disk.Disarm()
+		x.Stop()
+		o.Machine.FS = disk.Kill()
+		again := exchangetest.Start(t, o)
+		if a.Status == 504 {
+			unknown++
+			if again.Incidents() == 0 {
+				t.Errorf("after %d writes: no incident says that the end was not clean", after)
+			}
+		}
+		if a := again.Do("POST", again.Internal+"/users", `{"nickname":"bob"}`); a.Status != 200 {
+			t.Errorf("after %d writes and the restart: %d %s", after, a.Status, a.Body)
+		}
+	}
+	if unknown == 0 {
+		t.Error("no outcome was unknown")
+	}
+}
