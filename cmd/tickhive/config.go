@@ -68,6 +68,7 @@ type Config struct {
 		SegmentBytes  int64    `toml:"segment_bytes" default:"67108864" range:"4096 4294967296" help:"size of a segment file"`
 		SnapshotBytes int64    `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"bytes of log after which a snapshot is taken"`
 		SnapshotEvery Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: snapshot_bytes alone decides"`
+		ScrubEvery    Duration `toml:"scrub_every" default:"24h" help:"time between two slow checks of every segment and snapshot; 0: none"`
 	} `toml:"journal"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`

@@ -170,7 +170,8 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"server.trusted_proxies=10.0.0.0/33",
 		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
 		"journal.snapshot_every=1ms", "journal.snapshot_every=-5m", "journal.snapshot_every=5",
-		"journal.snapshot_bytes=4095",
+		"journal.snapshot_bytes=4095", "journal.scrub_every=1ms", "journal.scrub_every=-1h",
+
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
 		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x",
 		"internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
@@ -189,6 +190,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"internal.hosts=", "internal.hosts=ops.example", `internal.hosts=["ops.example", "10.0.0.5"]`,
 		"internal.hosts=fd00::5,box_2.",
 		"journal.snapshot_every=0", "journal.snapshot_every=1s", "journal.snapshot_every=1d",
+		"journal.scrub_every=0", "journal.scrub_every=1s",
 	} {
 		if _, err := loadConfig("", nil, []string{s}); err != nil {
 			t.Errorf("--set %s: %v", s, err)

@@ -37,6 +37,9 @@ func (c *Config) validate() error {
 		bad("journal.snapshot_every", "%v must be at least %v, or 0: then journal.snapshot_bytes alone decides", d,
 			minSnapshotEvery)
 	}
+	if d := time.Duration(c.Journal.ScrubEvery); d < 0 || d > 0 && d < minSnapshotEvery {
+		bad("journal.scrub_every", "%v must be at least %v, or 0: then the files are not checked", d, minSnapshotEvery)
+	}
 	for _, entry := range c.Rate.Allow {
 		if !isNet(entry) && !isPublicKey(entry) {
 			bad("rate.allow", "%q must be an IP, a CIDR or a public key", entry)

@@ -77,6 +77,7 @@ func (c *Config) journalOptions() (exchange.JournalOptions, error) {
 	return exchange.JournalOptions{
 		Sync: policy, KeepAll: c.Journal.Keep == "all", SegmentBytes: c.Journal.SegmentBytes,
 		SnapshotBytes: c.Journal.SnapshotBytes, SnapshotEvery: time.Duration(c.Journal.SnapshotEvery),
+		ScrubEvery: time.Duration(c.Journal.ScrubEvery),
 	}, err
 }
 

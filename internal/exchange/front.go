@@ -45,6 +45,7 @@ type front struct {
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // error of a listener that ended unexpectedly
 
+	scrubs   scrubStats
 	gate     sequencer.Gate // reference to the loop of Running
 	stage    atomic.Pointer[stage]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
@@ -159,6 +160,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 				}
 			},
 			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
+			Scrubs: func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {

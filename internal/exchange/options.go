@@ -133,6 +133,7 @@ type JournalOptions struct {
 	KeepAll       bool          // keep segments that snapshots cover
 	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
 	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
+	ScrubEvery    time.Duration // time between two scrubs of all files; 0: none
 	SnapshotEvery time.Duration // time after which a snapshot of 100,000 commands or more is taken; 0: never by time
 	// FS is the file system of the market's log; nil: Machine.FS.
 	FS vfs.FS
@@ -196,7 +197,7 @@ func (o *Options) Validate() error {
 	} else if o.Sim.Backfill != 0 {
 		ask("sim", errors.New("a backfill needs the simulated market, which is disabled"))
 	}
-	if o.Sim.Backfill < 0 || o.Journal.SnapshotEvery < 0 {
+	if o.Sim.Backfill < 0 || o.Journal.SnapshotEvery < 0 || o.Journal.ScrubEvery < 0 {
 		ask("sim, journal", errors.New("a time span must not be negative"))
 	}
 	return errors.Join(errs...)

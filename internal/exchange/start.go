@@ -15,6 +15,7 @@ type Running struct {
 	loop      *sequencer.Loop
 	snapshots *snapshots // nil: nothing is stored
 	watch     *watch
+	scrub     *scrub // nil: off
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -28,6 +29,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	x.loop.Begin()
 	x.keepSnapshots()
 	x.keepWatch()
+	x.keepScrub()
 	if d := x.o.Machine.Driver; d != nil {
 		d.Drive("hub", x.front.hub)
 	} else {

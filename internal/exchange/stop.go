@@ -12,9 +12,10 @@ import (
 // connections, accepted requests are finished, the loop stops, the stores and the journal are
 // closed, and the directory records a clean end last.
 
-// halt ends the watch and the snapshots, which need the loop, and then the loop.
+// halt ends the watch, the scrubs and the snapshots, which need the loop, and then the loop.
 func (x *Running) halt() {
 	x.watch.end()
+	x.scrub.end()
 	x.snapshots.end()
 	x.loop.Stop()
 }

@@ -41,7 +41,7 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 	end := endOf(segs, &opts)
 	var files []Checked
 	for at := 0; at < len(segs); {
-		checked, err := checkFrom(fsys, segs[at:], end.must)
+		checked, err := checkFrom(fsys, segs[at:], math.MaxUint64, end.must)
 		if err != nil {
 			return nil, err
 		}
@@ -58,12 +58,49 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 	if n := len(files); n > 0 && end.damage != nil && files[n-1].Err == nil {
 		files[n-1].Err = end.damage
 	}
+	return checkSnapshots(fsys, dir, &opts, segs, files, seqs, decode)
+}
+
+// CheckOpen is Check for an open log, up to the records that were written before the call: they have to be there
+// whole. It reads through fsys, which may be slower than the log's own. Any goroutine may call it. The
+// error is fs.ErrNotExist if the log dropped a segment meanwhile.
+func CheckOpen(l *Log, fsys vfs.FS, decode func(io.Reader) error) ([]Checked, error) {
+	seqs, err := snapshotSeqs(fsys, l.dir) // first, as in Check
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(seqs)
+	r, err := l.Reader(0)
+	if err != nil {
+		return nil, err
+	}
+	segs, last := r.segs, r.limit
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	var files []Checked
+	for at := 0; at < len(segs); {
+		checked, err := checkFrom(fsys, segs[at:], last, last)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, checked...)
+		at += len(checked)
+	}
+	return checkSnapshots(fsys, l.dir, &l.opts, segs, files, seqs, decode)
+}
+
+// checkSnapshots appends the snapshots of seqs to the files of a log.
+func checkSnapshots(
+	fsys vfs.FS, dir string, opts *Options, segs []segment, files []Checked, seqs []uint64,
+	decode func(io.Reader) error,
+) ([]Checked, error) {
 	last, whole := uint64(0), true
 	for _, f := range files {
 		last, whole = f.Last, whole && f.Err == nil
 	}
 	for _, seq := range seqs {
-		f, err := checkSnapshot(fsys, dir, &opts, segs, seq, decode)
+		f, err := checkSnapshot(fsys, dir, opts, segs, seq, decode)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a running process has replaced it by a newer one
 		}
@@ -80,8 +117,8 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 }
 
 // checkFrom reads segments up to the first damaged one, and returns those that it has read.
-func checkFrom(fsys vfs.FS, segs []segment, must uint64) ([]Checked, error) {
-	r, err := newReader(fsys, segs, 0, math.MaxUint64, must)
+func checkFrom(fsys vfs.FS, segs []segment, limit, must uint64) ([]Checked, error) {
+	r, err := newReader(fsys, segs, 0, limit, must)
 	if err != nil {
 		return nil, err
 	}

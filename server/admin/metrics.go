@@ -28,6 +28,8 @@ type MetricsSource struct {
 	Server func() *edge.Server
 	// Accepts returns the accept counters of each listener.
 	Accepts func() []edge.AcceptStat
+	// Scrubs returns the number of scrubs that read every file, and of files that the last one found damaged.
+	Scrubs func() (ended uint64, damaged int64)
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
 }
@@ -88,6 +90,8 @@ var (
 	descDropped = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
 	descMemory  = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
 	descClock   = metric("clock_seconds", "Process clock, Unix time.")
+	descScrubs  = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
+	descDamaged = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
 )
 
 // Describe sends the description of every metric.
@@ -97,6 +101,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
+		descScrubs, descDamaged,
 	} {
 		ch <- d
 	}
@@ -107,6 +112,9 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectRoutes(ch)
 	m.collectLoop(ch)
 	m.collectMarket(ch)
+	ended, damaged := m.src.Scrubs()
+	counter(ch, descScrubs, ended)
+	gauge(ch, descDamaged, float64(damaged))
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {

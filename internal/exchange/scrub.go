@@ -1,0 +1,192 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"tickhive/internal/step"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+const (
+	// scrubBytes is the number of bytes that a scrub reads in a second: 1 % of a core.
+	scrubBytes = 16 << 20
+	// scrubTries is the number of times that a scrub reads a log that drops segments meanwhile.
+	scrubTries = 3
+)
+
+// errScrubEnds ends a scrub when the exchange stops.
+var errScrubEnds = errors.New("the exchange stops")
+
+// scrub reads every segment and every snapshot of a running exchange's logs again, slowly, and reports damage
+// that a start would find too late. It has a goroutine or a driver; the latter reads a whole log in a step.
+type scrub struct {
+	x       *Running
+	logs    []*wal.Log
+	next    int             // log to read next
+	dueNs   int64           // time of the next scrub
+	found   map[string]bool // files whose damage was reported
+	damaged int             // files found damaged in the scrub under way
+	slow    bool            // limit the rate
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// scrubStats holds what metrics read of scrubs.
+type scrubStats struct {
+	ended   atomic.Uint64 // scrubs that read every file
+	damaged atomic.Int64  // files that the last one found damaged
+}
+
+// keepScrub starts the scrubs of the running exchange.
+func (x *Running) keepScrub() {
+	every := int64(x.o.Journal.ScrubEvery)
+	if x.journal == nil || every == 0 {
+		return
+	}
+	s := &scrub{
+		x: x, logs: []*wal.Log{x.journal.log}, dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{},
+		slow: x.o.Machine.Driver == nil, stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	for _, log := range []*wal.Log{x.accounts.store.Log(), x.agents.ledger.Log(), x.agents.hive.Log()} {
+		if log != nil {
+			s.logs = append(s.logs, log)
+		}
+	}
+	x.scrub = s
+	if d := x.o.Machine.Driver; d != nil {
+		d.Drive("scrub", s)
+		return
+	}
+	go s.run()
+}
+
+// run steps until end.
+func (s *scrub) run() {
+	for {
+		p := s.Step()
+		if p.Stopped {
+			return
+		}
+		select {
+		case <-s.stop:
+		case <-time.After(p.Wait(s.x.o.Machine.Clock.NowNs())):
+		}
+	}
+}
+
+// Step reads the next log when a scrub is due. It stops after end was called.
+func (s *scrub) Step() step.Progress {
+	select {
+	case <-s.done:
+		return step.Progress{Stopped: true}
+	case <-s.stop:
+		close(s.done)
+		return step.Progress{Stopped: true}
+	default:
+	}
+	now := s.x.o.Machine.Clock.NowNs()
+	every := int64(s.x.o.Journal.ScrubEvery)
+	s.dueNs = min(s.dueNs, now+every) // the clock may go back
+	if now < s.dueNs {
+		return step.Progress{NextNs: s.dueNs}
+	}
+	s.read(s.logs[s.next])
+	if s.next++; s.next < len(s.logs) {
+		return step.Worked()
+	}
+	stats := &s.x.front.scrubs
+	stats.damaged.Store(int64(s.damaged))
+	stats.ended.Add(1)
+	s.next, s.damaged, s.dueNs = 0, 0, now+every
+	return step.Worked()
+}
+
+// read checks the files of a log and reports those that are damaged.
+func (s *scrub) read(log *wal.Log) {
+	files, err := wal.CheckOpen(log, s.files(), discardBody)
+	for i := 1; i < scrubTries && errors.Is(err, fs.ErrNotExist); i++ {
+		files, err = wal.CheckOpen(log, s.files(), discardBody)
+	}
+	switch {
+	case errors.Is(err, errScrubEnds), errors.Is(err, wal.ErrClosed):
+		return
+	case err != nil:
+		s.report(fmt.Sprint(err), err)
+	}
+	for i := range files {
+		if err := files[i].Err; err != nil {
+			s.report(files[i].File, err)
+		}
+	}
+}
+
+// report counts damage and reports it once.
+func (s *scrub) report(file string, err error) {
+	s.damaged++
+	if s.found[file] {
+		return
+	}
+	s.found[file] = true
+	s.x.incident("damage", "a file on disk is damaged; the running exchange does not need it, a start may: %v. "+
+		"Copy the data directory and move to another disk (docs/operating.md)", err)
+}
+
+// files returns the file system that the scrub reads through.
+func (s *scrub) files() vfs.FS {
+	if s.slow {
+		return slowFS{s.x.o.Journal.FS, s.stop}
+	}
+	return s.x.o.Journal.FS
+}
+
+// discardBody takes a snapshot whose bytes alone are verified.
+func discardBody(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+// end stops the scrubs; it cuts one that is under way short.
+func (s *scrub) end() {
+	if s == nil {
+		return
+	}
+	close(s.stop)
+	step.Wait(s.x.o.Machine.Driver, s.done)
+}
+
+// slowFS is a file system whose files are read at scrubBytes a second until stop is closed.
+type slowFS struct {
+	vfs.FS
+	stop <-chan struct{}
+}
+
+// Open implements vfs.FS.
+func (s slowFS) Open(name string) (vfs.File, error) {
+	f, err := s.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return slowFile{f, s.stop}, nil
+}
+
+type slowFile struct {
+	vfs.File
+	stop <-chan struct{}
+}
+
+// ReadAt implements io.ReaderAt. It returns errScrubEnds when the exchange stops.
+func (f slowFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	select {
+	case <-f.stop:
+		return 0, errScrubEnds
+	case <-time.After(time.Duration(n) * time.Second / scrubBytes):
+	}
+	return n, err
+}
