@@ -29,7 +29,7 @@ assert.equal((await x.fetchOHLCV('BTC/USDT', '1m', undefined, 3)).length, 3);
 assert.deepEqual((await x.fetchOHLCV('BTC/USDT', '1m', candles[2][0], 3)).map((c) => c[0]), candles.slice(2, 5).map((c) => c[0]));
 await assert.rejects(x.fetchTicker('AA/BB'), { code: 'NOT_FOUND' });
 
-const order = await x.createOrder('BTC/USDT', 'limit', 'buy', '0.01', '1000');
+const order = await x.createOrder('BTC/USDT', 'limit', 'buy', '0.01', '10000');
 assert.ok((await x.fetchOpenOrders('BTC/USDT')).some((o) => o.id === order.id));
 assert.ok((await x.fetchBalance()).USDT.used > 0);
 assert.equal((await x.cancelOrder(order.id)).status, 'canceled');

@@ -53,9 +53,7 @@ func (l *Log) sync() error {
 		return l.Fail(err)
 	}
 	l.durable.Store(target)
-	if err := l.noteSynced(dirty); err != nil {
-		return l.Fail(err)
-	}
+	l.noteSynced(dirty)
 	l.fillAhead()
 	return nil
 }
@@ -63,17 +61,21 @@ func (l *Log) sync() error {
 // noteSynced writes into the active segment's slot that the log is durable, if the sync was one of
 // that segment. The slot that the sync has covered stays from now on, and the other one is written. A
 // slot that was written again during the sync is not known to be durable, so it does not turn.
-func (l *Log) noteSynced(dirty []*openSegment) error {
+//
+// A full disk may refuse the write. That is no reason to stop: the records are durable, the other slot
+// is whole, and the next slot that is written says the same. Until then a start knows less: records
+// that a power cut takes make an incident and a new epoch instead of a refusal.
+func (l *Log) noteSynced(dirty []*openSegment) {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
 	a := l.active
 	if !slices.Contains(dirty, a) {
-		return nil
+		return
 	}
 	if a.gen == a.synced {
 		a.turnSlot()
 	}
-	return l.writeSlot(a)
+	_ = l.writeSlot(a)
 }
 
 // sealSynced ends the full segments that hold nothing unsynced, once the segment behind each is

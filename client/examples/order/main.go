@@ -20,7 +20,7 @@ func main() {
 }
 
 func roundTrip(ctx context.Context, c *client.Client) error {
-	id, err := c.PlaceOrder(ctx, client.OrderRequest{Side: "buy", Pair: "BTC_USDT", Amount: "0.01", Price: "1000"})
+	id, err := c.PlaceOrder(ctx, client.OrderRequest{Side: "buy", Pair: "BTC_USDT", Amount: "0.01", Price: "10000"})
 	if err != nil {
 		return err
 	}
