@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"os"
-
 	"time"
 
 	"tickhive/bench/load"

@@ -215,8 +215,12 @@ func (i *Instrument) WalkLimits(w *wire.Coder) {
 		bit uint8
 		p   *uint64
 	}{
-		{allLimits, &i.MinQuote.Hi}, {allLimits, &i.MinQuote.Lo}, {hasMaxQuote, &i.MaxQuote.Hi},
-		{hasMaxQuote, &i.MaxQuote.Lo}, {hasBandUp, &i.BandUp}, {hasBandDown, &i.BandDown},
+		{allLimits, &i.MinQuote.Hi},
+		{allLimits, &i.MinQuote.Lo},
+		{hasMaxQuote, &i.MaxQuote.Hi},
+		{hasMaxQuote, &i.MaxQuote.Lo},
+		{hasBandUp, &i.BandUp},
+		{hasBandDown, &i.BandDown},
 	}
 	for _, x := range words {
 		if x.bit == allLimits || bits&x.bit != 0 {

@@ -133,11 +133,13 @@ var hostile = map[string]struct {
 }{
 	"sweep of a level": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(int64) int64 { return 100 }) },
-		engine.Command{Amount: 1 << 40, Price: 200, TIF: engine.IOC}, 1,
+		engine.Command{Amount: 1 << 40, Price: 200, TIF: engine.IOC},
+		1,
 	},
 	"sweep of levels": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Amount: 1 << 40, Type: engine.Market, TIF: engine.IOC}, 2,
+		engine.Command{Amount: 1 << 40, Type: engine.Market, TIF: engine.IOC},
+		2,
 	},
 	"icebergs": {
 		func(s *sliced, n int64) {
@@ -145,15 +147,18 @@ var hostile = map[string]struct {
 				s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Price: 100, Amount: 100, Display: 1})
 			}
 		},
-		engine.Command{Amount: 1 << 40, Price: 100}, 1,
+		engine.Command{Amount: 1 << 40, Price: 100},
+		1,
 	},
 	"self-trades": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i%7 }) },
-		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.CancelMaker}, 1,
+		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.CancelMaker},
+		1,
 	},
 	"decrements": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i%7 }) },
-		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.Decrement}, 3,
+		engine.Command{Amount: 1 << 40, Price: 200, Account: 3, STP: engine.Decrement},
+		3,
 	},
 	"stops": {func(s *sliced, n int64) { s.stops(n, engine.GTC) }, engine.Command{Amount: 1, Price: 1000}, 2},
 	"fill-or-kill stops": {
@@ -161,26 +166,31 @@ var hostile = map[string]struct {
 	},
 	"fill-or-kill": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Amount: 1 << 40, Price: 1 << 40, TIF: engine.FOK}, 0,
+		engine.Command{Amount: 1 << 40, Price: 1 << 40, TIF: engine.FOK},
+		0,
 	},
 	"fill-or-kill beside the account's orders": {
 		func(s *sliced, n int64) {
 			s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i/1000 })
 			s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Buy, Price: 1, Amount: 1, Account: 5})
 		},
-		engine.Command{Amount: 1 << 40, Price: 1 << 20, TIF: engine.FOK, Account: 5, STP: engine.CancelBoth}, 0,
+		engine.Command{Amount: 1 << 40, Price: 1 << 20, TIF: engine.FOK, Account: 5, STP: engine.CancelBoth},
+		0,
 	},
 	"mass cancel": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Kind: engine.CancelAll, Account: 3}, 2,
+		engine.Command{Kind: engine.CancelAll, Account: 3},
+		2,
 	},
 	"mass cancel of the built-in account": {
 		func(s *sliced, n int64) { s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i }) },
-		engine.Command{Kind: engine.CancelAll}, 0,
+		engine.Command{Kind: engine.CancelAll},
+		0,
 	},
 	"mass cancel of all": {
 		func(s *sliced, n int64) { s.stops(n, engine.GTC) },
-		engine.Command{Kind: engine.CancelAll, Flags: engine.FlagAllAccount}, 1,
+		engine.Command{Kind: engine.CancelAll, Flags: engine.FlagAllAccount},
+		1,
 	},
 }
 

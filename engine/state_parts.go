@@ -91,7 +91,7 @@ func (s pairState) codePart() {
 		s.U8((*uint8)(&r.order.side), uint8(Sell))
 		s.stop(&r.order, &r.stop, &r.account)
 	}
-	if p.rules < PartRules || p.cmd != nil && p.taker != nil || (at.need != 0) != (s.checks(p)) {
+	if p.rules < PartRules || p.cmd != nil && p.taker != nil || (at.need != 0) != s.checks(p) {
 		s.Fail("the unfinished command does not add up")
 	}
 }

@@ -313,6 +313,7 @@ func dumpCommand(c *engine.Command) map[string]any {
 		m["symbol"] = c.Asset.Symbol
 	case engine.OpenAccount:
 		m["uuid"] = fmt.Sprintf("%x", c.UUID[:])
+	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {
 		m["refuse"] = c.Refuse.String()

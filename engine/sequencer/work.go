@@ -170,6 +170,6 @@ func (l *Loop) abandon(err error) {
 	}
 	l.work = work{limit: BatchCommands}
 	l.committer.waiting, l.committer.commands, l.committer.events = nil, 0, 0
-	l.refuse(refused, fmt.Errorf("%w: %v", ErrUnavailable, err)) // not wrapped: they are not recorded
+	l.refuse(refused, fmt.Errorf("%w: %s", ErrUnavailable, err.Error())) // not wrapped: they are not recorded
 	l.refuse(unknown, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 }

@@ -33,7 +33,9 @@ func TestAnOrderInPartsHoldsItsMoney(t *testing.T) {
 		currency string
 		want     string
 	}{
-		{taker, "USDT", "979.96 11.022"}, {taker, "BTC", "10.0 0.0"}, {maker, "USDT", "9.991 0.0"},
+		{taker, "USDT", "979.96 11.022"},
+		{taker, "BTC", "10.0 0.0"},
+		{maker, "USDT", "9.991 0.0"},
 		{maker, "BTC", "1.0 0.0"},
 	} {
 		if got := r.balance(c.account, c.currency); got != c.want {

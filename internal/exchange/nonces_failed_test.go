@@ -24,6 +24,7 @@ type failingFile struct {
 }
 
 func (f failingNonces) Create(name string) (vfs.File, error) { return f.wrap(name)(f.FS.Create(name)) }
+
 func (f failingNonces) OpenRW(name string) (vfs.File, error) { return f.wrap(name)(f.FS.OpenRW(name)) }
 
 func (f failingNonces) wrap(name string) func(vfs.File, error) (vfs.File, error) {

@@ -10,7 +10,7 @@ import (
 func (w clients) setUp() {
 	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_BB"} {
 		if !slices.Contains(w.model.pairs, code) {
-			w.must("POST", internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
+			w.must(internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
 			w.model.pairs = append(w.model.pairs, code)
 		}
 	}
@@ -23,11 +23,11 @@ func (w clients) setUp() {
 			Worker struct{ AgentNftID json.Number }
 		}
 		symbol := w.symbol()
-		w.must("POST", internal+"/launchpad/tokens",
+		w.must(internal+"/launchpad/tokens",
 			fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), &got)
 		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol}
 		var pool poolAnswer
-		w.must("POST", internal+"/launchpad/tokens/"+t.NFT+"/liquidity",
+		w.must(internal+"/launchpad/tokens/"+t.NFT+"/liquidity",
 			fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":1000}`, u.ID), &pool)
 		t.pool = pool.reserves()
 		w.model.tokens = append(w.model.tokens, t)
@@ -35,10 +35,10 @@ func (w clients) setUp() {
 	}
 }
 
-// must sends a request of the set-up.
-func (w clients) must(method, target, body string, into any) {
-	a := w.call(nil, method, target, body)
-	w.logf("%s %s %s -> %d %s", method, target, body, a.status, a.body)
+// must sends a POST of the set-up.
+func (w clients) must(target, body string, into any) {
+	a := w.call(nil, "POST", target, body)
+	w.logf("POST %s %s -> %d %s", target, body, a.status, a.body)
 	if into == nil {
 		into = new(any)
 	}
@@ -46,7 +46,7 @@ func (w clients) must(method, target, body string, into any) {
 		panic(killed{})
 	}
 	if err := a.into(into); err != nil {
-		w.fail("set-up: %s %s %s: %v", method, target, body, err)
+		w.fail("set-up: POST %s %s: %v", target, body, err)
 		panic(killed{})
 	}
 }
@@ -54,13 +54,13 @@ func (w clients) must(method, target, body string, into any) {
 // newUser makes a user with a key and money.
 func (w clients) newUser() *user {
 	u := &user{}
-	w.must("POST", internal+"/users", `{"level":25}`, u)
+	w.must(internal+"/users", `{"level":25}`, u)
 	var k key
-	w.must("POST", internal+"/users/"+u.ID+"/apikeys", `{"name":"k"}`, &k)
+	w.must(internal+"/users/"+u.ID+"/apikeys", `{"name":"k"}`, &k)
 	u.keys = append(u.keys, k)
 	w.model.users = append(w.model.users, u)
 	for _, c := range []string{"USDT", "AA", "BB", "NATIVE", "USBI"} {
-		w.must("POST", internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, c), nil)
+		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, c), nil)
 		w.model.of(c).in += 100000
 	}
 	return u
@@ -163,8 +163,10 @@ func (w clients) useLaunchpad() {
 			w.model.users[0].ID, u.ID, 1+w.rnd.IntN(5)), func(answer) {})
 	case w.busy[class]:
 	default:
-		body, path := fmt.Sprintf(`{"userId":%q,"side":%q,"amountIn":%d}`, u.ID, pick(w, []string{"buy", "buy",
-			"sell"}),
+		body, path := fmt.Sprintf(`{"userId":%q,"side":%q,"amountIn":%d}`, u.ID, pick(w, []string{
+			"buy", "buy",
+			"sell",
+		}),
 			1+w.rnd.IntN(20)), "/swaps"
 		if n == 3 {
 			body, path = fmt.Sprintf(`{"userId":%q,"tokenAmount":10,"quoteAmount":10}`, w.model.users[0].ID),
@@ -196,8 +198,10 @@ func (w clients) spawn(u *user) {
 			if err := a.into(&got); err != nil {
 				w.fail("spawn: %v", err)
 			}
-			w.model.tokens = append(w.model.tokens, &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol,
-				pool: "0 0"})
+			w.model.tokens = append(w.model.tokens, &token{
+				NFT: got.Worker.AgentNftID.String(), symbol: symbol,
+				pool: "0 0",
+			})
 		})
 }
 
@@ -247,9 +251,11 @@ func (w clients) propose(t *token, now func(func())) {
 		50+w.rnd.IntN(100))
 	if now != nil {
 		var got struct{ ProposalID string }
-		w.must("POST", internal+"/hive/proposals", body, &got)
-		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
-			votes: map[string]bool{}})
+		w.must(internal+"/hive/proposals", body, &got)
+		w.model.proposals = append(w.model.proposals, &proposal{
+			id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{},
+		})
 		return
 	}
 	w.ask("", nil, "POST", internal+"/hive/proposals", body, func(a answer) {
@@ -265,8 +271,10 @@ func (w clients) propose(t *token, now func(func())) {
 				w.fail("proposal id %s twice", p.id)
 			}
 		}
-		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
-			votes: map[string]bool{}})
+		w.model.proposals = append(w.model.proposals, &proposal{
+			id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{},
+		})
 	})
 }
 

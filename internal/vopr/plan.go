@@ -26,8 +26,10 @@ const (
 	killInOp            // kill -9 right after a file operation
 	stop                // in order
 	cutInStop
-	ends
 )
+
+// ends is the number of ways.
+const ends = int(cutInStop) + 1
 
 var endNames = [ends]string{
 	"kill", "power cut", "power cut after an operation", "kill after an operation", "stop", "power cut while stopping",
@@ -88,7 +90,7 @@ func newPlan(rnd *rand.Rand) plan {
 
 func newLife(rnd *rand.Rand, commands int) life {
 	l := life{
-		commands: commands, end: end(rnd.IntN(int(ends))), after: 1 + rnd.IntN(200),
+		commands: commands, end: end(rnd.IntN(ends)), after: 1 + rnd.IntN(200),
 		pauseNs: rnd.Int64N(1 << uint(20+rnd.IntN(24))),
 	}
 	if rnd.IntN(3) == 0 {

@@ -96,7 +96,7 @@ func (w checker) marketHolds() {
 			w.model.pairs = slices.DeleteFunc(w.model.pairs, func(p string) bool { return p == pair })
 			continue
 		}
-		clients{w.world}.seen(pair, a)
+		clients(w).seen(pair, a)
 		w.resting(pair)
 	}
 	// Of the orders of unknown outcome only a stop that waits may still come into a book.
@@ -164,8 +164,10 @@ func (w checker) resting(pair string) {
 				if account == "00000000-0000-0000-0000-000000000000" {
 					account = ""
 				}
-				o := &order{id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account,
-					found: true}
+				o := &order{
+					id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account,
+					found: true,
+				}
 				if w.model.orders[o.id] != nil {
 					continue
 				}
@@ -268,7 +270,7 @@ func (w checker) agentsHold() {
 	seen := map[uint64]bool{}
 	for _, e := range list.Items {
 		seen[e.EntryID] = true
-		clients{w.world}.entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
+		clients(w).entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
 	}
 	for id := range w.model.actions {
 		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {

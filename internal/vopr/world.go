@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -145,7 +146,7 @@ func Run(seed uint64, trace io.Writer) (Result, error) {
 		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
 	}
 	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
-	if _, known := w.failure.(limit); w.failure != nil && !known {
+	if known := (limit{}); w.failure != nil && !errors.As(w.failure, &known) {
 		return r, &Failure{seed, w.failure.Error()}
 	}
 	return r, nil
@@ -275,10 +276,10 @@ func (p *process) names() (all []string) {
 }
 
 // await runs a request alone, between those under way, and returns when it has ended.
-func (w *world) await(name string, fn func()) bool {
+func (w *world) await(name string, fn func()) {
 	ended := false
 	w.p.begin(name, func() { fn(); ended = true })
-	return w.run(func() bool { return ended })
+	w.run(func() bool { return ended })
 }
 
 // logs is the slog.Handler: errors and incidents belong to the transcript.
