@@ -26,6 +26,7 @@ var errScrubEnds = errors.New("the exchange stops")
 // scrub reads every segment and every snapshot of a running exchange's logs again, slowly, and reports damage
 // that a start would find too late. It has a goroutine or a driver; the latter reads a whole log in a step.
 type scrub struct {
+	background
 	x       *Running
 	logs    []*wal.Log
 	next    int             // log to read next
@@ -33,8 +34,6 @@ type scrub struct {
 	found   map[string]bool // files whose damage was reported
 	damaged int             // files found damaged in the scrub under way
 	slow    bool            // limit the rate
-	stop    chan struct{}
-	done    chan struct{}
 }
 
 // scrubStats holds what metrics read of scrubs.
@@ -50,8 +49,8 @@ func (x *Running) keepScrub() {
 		return
 	}
 	s := &scrub{
-		x: x, logs: []*wal.Log{x.journal.log}, dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{},
-		slow: x.o.Machine.Driver == nil, stop: make(chan struct{}), done: make(chan struct{}),
+		background: newBackground(&x.o.Machine), x: x, logs: []*wal.Log{x.journal.log},
+		dueNs: x.o.Machine.Clock.NowNs() + every, found: map[string]bool{}, slow: x.o.Machine.Driver == nil,
 	}
 	for _, log := range []*wal.Log{x.accounts.store.Log(), x.agents.ledger.Log(), x.agents.hive.Log()} {
 		if log != nil {
@@ -59,36 +58,13 @@ func (x *Running) keepScrub() {
 		}
 	}
 	x.scrub = s
-	if d := x.o.Machine.Driver; d != nil {
-		d.Drive("scrub", s)
-		return
-	}
-	go s.run()
-}
-
-// run steps until end.
-func (s *scrub) run() {
-	for {
-		p := s.Step()
-		if p.Stopped {
-			return
-		}
-		select {
-		case <-s.stop:
-		case <-time.After(p.Wait(s.x.o.Machine.Clock.NowNs())):
-		}
-	}
+	s.run("scrub", s)
 }
 
 // Step reads the next log when a scrub is due. It stops after end was called.
 func (s *scrub) Step() step.Progress {
-	select {
-	case <-s.done:
+	if s.ended() {
 		return step.Progress{Stopped: true}
-	case <-s.stop:
-		close(s.done)
-		return step.Progress{Stopped: true}
-	default:
 	}
 	now := s.x.o.Machine.Clock.NowNs()
 	every := int64(s.x.o.Journal.ScrubEvery)
@@ -149,15 +125,6 @@ func (s *scrub) files() vfs.FS {
 func discardBody(r io.Reader) error {
 	_, err := io.Copy(io.Discard, r)
 	return err
-}
-
-// end stops the scrubs; it cuts one that is under way short.
-func (s *scrub) end() {
-	if s == nil {
-		return
-	}
-	close(s.stop)
-	step.Wait(s.x.o.Machine.Driver, s.done)
 }
 
 // slowFS is a file system whose files are read at scrubBytes a second until stop is closed.

@@ -14,10 +14,8 @@ const snapshotCheckEvery = 200 * time.Millisecond
 
 // snapshots takes snapshots of the market by log size and by time, on a goroutine or by a driver.
 type snapshots struct {
-	x      *Running
+	background
 	keeper *replica.Keeper
-	stop   chan struct{}
-	done   chan struct{}
 }
 
 // keepSnapshots starts the snapshots of the running loop.
@@ -25,7 +23,7 @@ func (x *Running) keepSnapshots() {
 	if x.journal == nil {
 		return
 	}
-	s := &snapshots{x: x, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &snapshots{background: newBackground(&x.o.Machine)}
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
 		Market: replica.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips},
 		Loop:   x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
@@ -46,11 +44,7 @@ func (x *Running) keepSnapshots() {
 		},
 	})
 	x.snapshots = s
-	if d := x.o.Machine.Driver; d != nil {
-		d.Drive("snapshots", s)
-		return
-	}
-	go s.run()
+	s.run("snapshots", s)
 }
 
 // checkpoint takes a snapshot of the accounts. A recovery replays the market from a snapshot that the accounts'
@@ -64,46 +58,14 @@ func (x *Running) checkpoint() {
 	}
 }
 
-// run calls Step until end. When there is nothing to do, it waits snapshotCheckEvery.
-func (s *snapshots) run() {
-	ticker := time.NewTicker(snapshotCheckEvery)
-	defer ticker.Stop()
-	for {
-		switch p := s.Step(); {
-		case p.Stopped:
-			return
-		case p.Worked:
-			continue
-		}
-		select {
-		case <-s.stop:
-		case <-ticker.C:
-		}
-	}
-}
-
 // Step continues the pending snapshot, or begins one that is due. After end was called it stops when no
 // snapshot is pending.
 func (s *snapshots) Step() step.Progress {
 	if s.keeper.Step().Worked {
 		return step.Worked()
 	}
-	select {
-	case <-s.done:
+	if s.ended() {
 		return step.Progress{Stopped: true}
-	case <-s.stop:
-		close(s.done)
-		return step.Progress{Stopped: true}
-	default:
-		return step.Progress{NextNs: s.x.o.Machine.Clock.NowNs() + int64(snapshotCheckEvery)}
 	}
-}
-
-// end waits for the pending snapshot and stops further ones.
-func (s *snapshots) end() {
-	if s == nil {
-		return
-	}
-	close(s.stop)
-	step.Wait(s.x.o.Machine.Driver, s.done)
+	return s.idle(snapshotCheckEvery)
 }

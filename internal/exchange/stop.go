@@ -15,8 +15,12 @@ import (
 // halt ends the watch, the scrubs and the snapshots, which need the loop, and then the loop.
 func (x *Running) halt() {
 	x.watch.end()
-	x.scrub.end()
-	x.snapshots.end()
+	if x.scrub != nil {
+		x.scrub.end() // cuts a scrub under way short
+	}
+	if x.snapshots != nil {
+		x.snapshots.end() // after a pending snapshot
+	}
 	x.loop.Stop()
 }
 

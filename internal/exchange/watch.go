@@ -16,12 +16,11 @@ const watchEvery = 200 * time.Millisecond
 // watch reports incidents of a running exchange: a store that accepts no changes, or a machine clock that was
 // set. A goroutine or a driver runs it.
 type watch struct {
+	background
 	x       *Running
 	failing bool   // a store accepts no changes
 	unsafe  bool   // the nonces have failed, which lasts until a restart
 	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
-	stop    chan struct{}
-	done    chan struct{}
 }
 
 const (
@@ -31,45 +30,18 @@ const (
 
 // keepWatch starts the watch of the running exchange.
 func (x *Running) keepWatch() {
-	x.watch = &watch{x: x, stop: make(chan struct{}), done: make(chan struct{})}
-	if d := x.o.Machine.Driver; d != nil {
-		d.Drive("watch", x.watch)
-		return
-	}
-	go x.watch.run()
-}
-
-// run calls Step every watchEvery until end.
-func (w *watch) run() {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for !w.Step().Stopped {
-		select {
-		case <-w.stop:
-		case <-ticker.C:
-		}
-	}
+	x.watch = &watch{background: newBackground(&x.o.Machine), x: x}
+	x.watch.run("watch", x.watch)
 }
 
 // Step checks the stores and the clock. It returns Stopped after end was called.
 func (w *watch) Step() step.Progress {
-	select {
-	case <-w.done:
+	if w.ended() {
 		return step.Progress{Stopped: true}
-	case <-w.stop:
-		close(w.done)
-		return step.Progress{Stopped: true}
-	default:
 	}
 	w.checkStores()
 	w.checkClock()
-	return step.Progress{NextNs: w.x.o.Machine.Clock.NowNs() + int64(watchEvery)}
-}
-
-// end stops the watch.
-func (w *watch) end() {
-	close(w.stop)
-	step.Wait(w.x.o.Machine.Driver, w.done)
+	return w.idle(watchEvery)
 }
 
 // checkStores reports an incident when a store stops accepting changes, and another one when all
