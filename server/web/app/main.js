@@ -1,5 +1,5 @@
 // Picks the page by the path and owns the one stream.
-import { keysFromFragment, syncClock } from './api.js';
+import { syncClock } from './api.js';
 import { el, fill } from './dom.js';
 import { Stream } from './stream.js';
 import './theme.js';
@@ -19,7 +19,6 @@ function linkState(up) {
 }
 
 async function start() {
-  keysFromFragment();
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
   });
