@@ -68,7 +68,7 @@ func (x *Index) Delete(n uint64) {
 
 func (x *Index) makePage(number uint64) {
 	if number < x.base {
-		// The number is below every page, as that of a triggered stop may be: shift the directory.
+		// The number is below every page, because it got its slot late: shift the directory.
 		shift := make([]*idPage, x.base-number, int(x.base-number)+len(x.pages))
 		x.pages, x.base, x.first = append(shift, x.pages...), number, 0
 	}
