@@ -57,7 +57,7 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 	}
 }
 
-// The recipe of a test suite works as it is printed.
+// The recipe of a test suite works when a reader pastes it.
 func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(sourceTree + "/README.md")
