@@ -98,8 +98,8 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 	g.made.Add(1)
 }
 
-// wantsGzip reports whether Accept-Encoding names gzip, and not with q=0.
-func wantsGzip(ctx *fasthttp.RequestCtx) bool {
+// Accepts reports whether Accept-Encoding names this content coding, and not with q=0.
+func Accepts(ctx *fasthttp.RequestCtx, coding []byte) bool {
 	list := ctx.Request.Header.PeekCanonical(ReqAcceptEncoding)
 	for len(list) > 0 {
 		var one []byte
@@ -109,7 +109,7 @@ func wantsGzip(ctx *fasthttp.RequestCtx) bool {
 			one, list = list, nil
 		}
 		name, q, _ := bytes.Cut(one, []byte(";"))
-		if bytes.EqualFold(bytes.TrimSpace(name), valGzip) {
+		if bytes.EqualFold(bytes.TrimSpace(name), coding) {
 			return !zeroQuality(q)
 		}
 	}
