@@ -29,13 +29,14 @@ const (
 // asset is an embedded file, ready to send. Owner: none; its fields do not change, apart from the
 // encodings, which the first request that accepts them makes.
 type asset struct {
-	mediaType string
-	tag       string // without its last quote, which the suffix of an encoding precedes
-	cache     []byte
-	csp       []byte
-	plain     []byte
-	gzip      func() []byte
-	brotli    func() []byte
+	mediaType    string
+	tag          string // without its last quote, which the suffix of an encoding precedes
+	cache        []byte
+	csp          []byte
+	plain        []byte
+	compressible bool
+	gzip         func() []byte
+	brotli       func() []byte
 }
 
 func newAsset(body []byte, name, csp string) (*asset, error) {
@@ -46,8 +47,9 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 	sum := sha256.Sum256(body)
 	return &asset{
 		mediaType: mediaType, tag: `"` + hex.EncodeToString(sum[:8]), cache: valRevisit, csp: []byte(csp), plain: body,
-		gzip:   sync.OnceValue(func() []byte { return fasthttp.AppendGzipBytesLevel(nil, body, gzipLevel) }),
-		brotli: sync.OnceValue(func() []byte { return fasthttp.AppendBrotliBytesLevel(nil, body, brotliLevel) }),
+		compressible: len(body) >= smallest && mediaType != mediaTypes[".png"],
+		gzip:         sync.OnceValue(func() []byte { return fasthttp.AppendGzipBytesLevel(nil, body, gzipLevel) }),
+		brotli:       sync.OnceValue(func() []byte { return fasthttp.AppendBrotliBytesLevel(nil, body, brotliLevel) }),
 	}, nil
 }
 
@@ -55,7 +57,7 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 	h := &c.Response.Header
 	suffix, encoded, coding := `"`, func() []byte { return a.plain }, []byte(nil)
-	if len(a.plain) >= smallest {
+	if a.compressible {
 		h.SetCanonical(edge.HdrVary, edge.ValVary)
 		switch {
 		case edge.Accepts(c.RequestCtx, valBrotli):

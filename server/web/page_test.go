@@ -27,6 +27,16 @@ func static(t *testing.T, h fasthttp.RequestHandler, path, name, value string) (
 	return &c.Response, string(body)
 }
 
+// etag returns the tag; its header has a name that Peek would normalize.
+func etag(r *fasthttp.Response) (tag string) {
+	for name, value := range r.Header.All() {
+		if strings.EqualFold(string(name), "ETag") {
+			tag = string(value)
+		}
+	}
+	return tag
+}
+
 // Every file that a page names exists below a hash and is kept for good; pages are revalidated. The
 // encodings have the same content and tags of their own, each of which answers 304.
 func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
@@ -63,11 +73,11 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 			string(plain.Header.Peek("Cache-Control")) != "public, max-age=31536000, immutable" {
 			t.Errorf("%s: %d, %d bytes, %s", path, plain.StatusCode(), len(want), plain.Header.Peek("Cache-Control"))
 		}
-		tags := map[string]bool{string(plain.Header.Peek("ETag")): true}
+		tags := map[string]bool{etag(plain): true}
 		for _, coding := range []string{"gzip", "br"} {
 			r, got := static(t, h, path, "Accept-Encoding", coding+", identity;q=0.5")
-			tags[string(r.Header.Peek("ETag"))] = true
-			small := len(want) < 512
+			tags[etag(r)] = true
+			small := len(want) < 512 || strings.HasSuffix(path, ".png")
 			if got != want || small != (len(r.Header.ContentEncoding()) == 0) ||
 				small != (len(r.Header.Peek("Vary")) == 0) ||
 				!small && (string(r.Header.ContentEncoding()) != coding || len(r.Body()) >= len(want)) {
@@ -75,7 +85,7 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 					len(want))
 			}
 		}
-		if want := 3; len(tags) != want && len(plain.Body()) >= 512 {
+		if want := 3; len(tags) != want && len(plain.Header.Peek("Vary")) > 0 {
 			t.Errorf("%s: tags %v", path, tags)
 		}
 		for tag := range tags {
