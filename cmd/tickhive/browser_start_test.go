@@ -41,11 +41,13 @@ func TestBrowserPageWhileTheExchangeStarts(t *testing.T) {
 	for _, page := range []string{"/hive", "/status", "/"} {
 		b.open(page)
 		b.wait(10*time.Second, page+" shows the progress",
-			`/starting/.test(document.querySelector('main').innerText) && document.querySelector('progress').value === 0.43
-				&& document.querySelector('main').innerText.includes('43 %')`)
+			`/starting/.test(document.querySelector('main').innerText) &&
+				document.querySelector('progress').value === 0.43 &&
+				document.querySelector('main').innerText.includes('43 %')`)
 	}
 	b.shot("starting")
 	ready.Store(true)
-	b.wait(10*time.Second, "the market", `document.querySelector('[data-panel=chart]') && !document.querySelector('.starting')`)
+	b.wait(10*time.Second, "the market",
+		`document.querySelector('[data-panel=chart]') && !document.querySelector('.starting')`)
 	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
 }

@@ -25,10 +25,10 @@ func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	}
 	h := &c.Response.Header
 	var body, tag []byte
-	if d.Size() >= gzipMinBytes && Accepts(c.RequestCtx, ValGzip) {
+	if d.Size() >= gzipMinBytes && accepts(c.RequestCtx, valGzip) {
 		if z := c.edge.gzip.get(d, at); z != nil {
 			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
-			h.SetContentEncodingBytes(ValGzip)
+			h.SetContentEncodingBytes(valGzip)
 		}
 	}
 	if tag == nil {
@@ -89,7 +89,7 @@ func (c *Ctx) PublicHeaders(tag []byte, seq uint64) {
 	h := &c.Response.Header
 	h.SetCanonical(HdrETag, tag)
 	h.SetCanonical(HdrCacheControl, c.route.maxAge)
-	h.SetCanonical(HdrVary, ValVary)
+	h.SetCanonical(hdrVary, valVary)
 	c.setSeq(seq)
 }
 

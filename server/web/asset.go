@@ -17,7 +17,6 @@ import (
 var (
 	valRevisit = []byte("no-cache")
 	valForever = []byte("public, max-age=31536000, immutable")
-	valBrotli  = []byte("br")
 )
 
 const (
@@ -56,14 +55,13 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 // handle sends the file in the smallest encoding that the client accepts.
 func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 	h := &c.Response.Header
-	suffix, encoded, coding := `"`, func() []byte { return a.plain }, []byte(nil)
+	suffix, body, coding := `"`, func() []byte { return a.plain }, ""
 	if a.compressible {
-		h.SetCanonical(edge.HdrVary, edge.ValVary)
-		switch {
-		case edge.Accepts(c.RequestCtx, valBrotli):
-			suffix, encoded, coding = `-b"`, a.brotli, valBrotli
-		case edge.Accepts(c.RequestCtx, edge.ValGzip):
-			suffix, encoded, coding = `-g"`, a.gzip, edge.ValGzip
+		switch coding = c.Coding("br", "gzip"); coding {
+		case "br":
+			suffix, body = `-b"`, a.brotli
+		case "gzip":
+			suffix, body = `-g"`, a.gzip
 		}
 	}
 	h.SetCanonical(edge.HdrETag, []byte(a.tag+suffix))
@@ -75,8 +73,8 @@ func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 		return nil
 	}
 	h.SetContentType(a.mediaType)
-	h.SetContentEncodingBytes(coding)
-	c.Response.SetBodyRaw(encoded())
+	h.SetContentEncoding(coding)
+	c.Response.SetBodyRaw(body())
 	return nil
 }
 

@@ -22,7 +22,8 @@
 // the chart's buttons, data-tab on the tabs of a phone, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
-// Reading order: openapi.go, describe.go, page.go, asset.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
+// Reading order: openapi.go, describe.go, page.go, asset.go, then app/ (the page) and
+// swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.
 package web
