@@ -64,7 +64,7 @@ test('a book that fails its checks is not shown, and is asked for again', () => 
   const client = { url: 'ws', futures: {}, send: (m) => sent.push(m), resolve: (value, hash) => shown.push(hash) };
   const line = x.streamsOf('ws');
   const message = (m, bids) => ({ channel: 'book', currencyPairCode: 'A_B', time: 1, bids, asks: [], checksum: crc32('9.0:1.0|'), ...m });
-  x.handleMessage(client, message({ type: 'snapshot', seq: 1 }, [['9.0', '1.0']])); // nobody watches
+  x.handleMessage(client, message({ type: 'snapshot', seq: 1 }, [['9.0', '1.0']])); // no call watches it
   line.books['book:A_B'] = Object.assign(new (class extends Object {})(), { apply: () => 'shown' });
   x.handleMessage(client, message({ type: 'snapshot', seq: 1 }, [['9.0', '1.0']]));
   assert.deepEqual(shown, ['book:A_B']);
