@@ -154,10 +154,11 @@ func (s *served) stop(first os.Signal) error {
 	}
 }
 
-// showDemoKey prints the API key of the demo on the terminal.
+// showDemoKey prints the API key of the demo on the terminal. The page's form takes the pair: an
+// address that carried it would stay in the browser's history.
 func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
 	_, err := fmt.Fprintf(p.out,
-		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
-		public, private.Reveal(), page, public, private.Reveal())
+		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s\n\n",
+		public, private.Reveal(), page)
 	return err
 }
