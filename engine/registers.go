@@ -105,6 +105,27 @@ func (c *Core) OpenOrders(p PairID) int {
 	return 0
 }
 
+// OwnOpenOrders returns the number of open orders of an account in a pair, waiting stops included.
+func (c *Core) OwnOpenOrders(p PairID, account AccountID) int {
+	if b := c.book(p); b != nil {
+		if s := b.orders.owners.find(account); s != 0 {
+			return int(b.orders.owners.slots.at(s).open)
+		}
+	}
+	return 0
+}
+
+// ClientOrder returns the order of a remembered client order id (ClientID.Hash), 0 when the pair has forgotten it
+// or never had it.
+func (c *Core) ClientOrder(p PairID, hash [2]uint64) OrderID {
+	if b := c.book(p); b != nil {
+		if s := b.clients.find(hash); s != 0 {
+			return MakeOrderID(p, b.clients.entries.at(s).n())
+		}
+	}
+	return 0
+}
+
 func (c *Core) book(p PairID) *book {
 	if uint64(p) >= uint64(len(c.books)) {
 		return nil
