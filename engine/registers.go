@@ -109,7 +109,7 @@ func (c *Core) OpenOrders(p PairID) int {
 func (c *Core) OwnOpenOrders(p PairID, account AccountID) int {
 	if b := c.book(p); b != nil {
 		if s := b.orders.owners.find(account); s != 0 {
-			return int(b.orders.owners.slots.at(s).open)
+			return int(b.orders.owners.slots.At(s).open)
 		}
 	}
 	return 0
@@ -120,7 +120,7 @@ func (c *Core) OwnOpenOrders(p PairID, account AccountID) int {
 func (c *Core) ClientOrder(p PairID, hash [2]uint64) OrderID {
 	if b := c.book(p); b != nil {
 		if s := b.clients.find(hash); s != 0 {
-			return MakeOrderID(p, b.clients.entries.at(s).n())
+			return MakeOrderID(p, b.clients.entries.At(s).n())
 		}
 	}
 	return 0
