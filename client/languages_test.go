@@ -75,8 +75,12 @@ func TestShellVectors(t *testing.T) {
 		args       []string
 		want       []string
 	}{
-		{"PRIVATE=privKEY456", "n-1", get, []string{"7c72f27d874d374164db11a4998dd423cdae47c857517918e62f06eb69370f37"}},
-		{"PRIVATE=privKEY456", "n-2", post, []string{"1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e"}},
+		{"PRIVATE=privKEY456", "n-1", get, []string{
+			"7c72f27d874d374164db11a4998dd423cdae47c857517918e62f06eb69370f37",
+		}},
+		{"PRIVATE=privKEY456", "n-2", post, []string{
+			"1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e",
+		}},
 		{"PRIVATE_FILE=" + pem, "n-1", get, []string{
 			"8e29a52d8f7aa321c61e61a7b0dc3c3fe7c5653a21ff59c7b5c2bb22b4568aa1",
 			"9d042af1998d9ee9e94ff925a137a187f9a1a4ddbc1c814dc37fee85daebd801",
@@ -95,7 +99,8 @@ func TestShellVectors(t *testing.T) {
 		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OPENSSL="+openssl, "PUBLIC=pub",
 			"NONCE="+v.nonce, v.key)
 		out, err := c.CombinedOutput()
-		if want := "API-Signature: " + strings.Join(v.want, "") + "\n"; err != nil || !strings.Contains(string(out), want) {
+		want := "API-Signature: " + strings.Join(v.want, "") + "\n"
+		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s %s: %v\n%s, want %s", v.key, v.nonce, err, out, want)
 		}
 	}
