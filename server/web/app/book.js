@@ -4,7 +4,7 @@ import { Book } from './stream.js';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
 const most = 40; // rows of a side
-const rowHeight = 20; // px, as in style.css
+const rowHeight = 19; // px, as in style.css
 const steps = [0, 1, 2, 3]; // powers of ten of the price's last digit
 
 // grouped joins levels into steps of size 10^power of the last digit of a price: bids round down,

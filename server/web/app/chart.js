@@ -265,11 +265,14 @@ export class Chart {
       title: `${o.isBid ? 'Buy' : 'Sell'} ${brief(o.amount ?? '')}`,
     }));
     const times = this.bars.map((b) => b.time);
-    const marks = this.fills.filter((f) => times.length && f.at >= times[0]).map((f) => {
+    const seen = new Map(); // one mark for the fills of a candle and a side
+    for (const f of this.fills) {
+      if (!times.length || f.at < times[0]) continue;
       let lo = 0, hi = times.length - 1;
       while (lo < hi) { const mid = (lo + hi + 1) >> 1; if (times[mid] <= f.at) lo = mid; else hi = mid - 1; }
-      return { time: times[lo], position: f.buy ? 'belowBar' : 'aboveBar', shape: f.buy ? 'arrowUp' : 'arrowDown', color: css(f.buy ? '--up' : '--down'), size: 1 };
-    }).sort((a, b) => a.time - b.time);
+      seen.set(`${times[lo]} ${f.buy}`, { time: times[lo], position: f.buy ? 'belowBar' : 'aboveBar', shape: f.buy ? 'arrowUp' : 'arrowDown', color: css(f.buy ? '--up' : '--down'), size: 1 });
+    }
+    const marks = [...seen.values()].sort((a, b) => a.time - b.time);
     this.markers?.setMarkers(marks);
     this.node.dataset.lines = String(this.priceLines.length);
     this.node.dataset.marks = String(marks.length);

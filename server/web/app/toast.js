@@ -1,7 +1,7 @@
 // Short messages at the corner of the screen. A message with the key of an earlier one replaces it.
 import { el } from './dom.js';
 
-const lifeMs = 9000, most = 4;
+const lifeMs = 8000, most = 3;
 const region = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite', 'aria-label': 'Messages' });
 document.body.append(region);
 const shown = new Map(); // key -> {node, timer}
