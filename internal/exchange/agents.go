@@ -85,11 +85,13 @@ func (r *restored) openAgents() (*agentSide, error) {
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return nil, err
 	}
+	r.reportSnapshots(a.ledger.Recovered().Damaged)
 	v := a.ledger.View()
 	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
 	if a.hive, err = hive.OpenStore(hs); err != nil {
 		return nil, errors.Join(err, a.ledger.Close())
 	}
+	r.reportSnapshots(a.hive.Recovered().Damaged)
 	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
 	if !a.fresh {
 		a.clock.spanNs.Store(0) // the directory already has a history

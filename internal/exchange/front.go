@@ -13,8 +13,10 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/hive"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -367,3 +369,9 @@ func (x *Running) Loop() *sequencer.Loop { return x.loop }
 
 // Accounts returns the accounts.
 func (x *Running) Accounts() *accounts.State { return x.accounts.state }
+
+// Ledger returns the launchpad's store.
+func (x *Running) Ledger() *launchpad.Store { return x.agents.ledger }
+
+// Hive returns the hive's store.
+func (x *Running) Hive() *hive.Store { return x.agents.hive }
