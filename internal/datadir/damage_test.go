@@ -109,7 +109,8 @@ func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 					if left, _ := damaged.List(path.Join(damageDir, "engine")); len(left) != 1 {
 						t.Fatalf("%s byte %d bit %d: a refused start removed the market", name, off, bit)
 					}
-				case err == nil && name == "NONCES" && n.Damaged() != "" && n.notBefore() > damageStart+int64(a.written):
+				case err == nil && name == "NONCES" && n.Damaged() != "" &&
+					n.notBefore() > damageStart+int64(a.written):
 					shut++
 				default:
 					t.Fatalf("%s byte %d bit %d: %v, %d nonces", name, off, bit, err, len(used))

@@ -23,8 +23,8 @@ import (
 // requests of the key with older timestamps are refused, and their lines are removed.
 //
 // The last line, `~crc32c offset` with its own offset, proves that no line behind it is missing; each write
-// moves it. Without it, or with anything else that is not valid, nobody knows which nonces were used: the
-// start closes the file with a line that refuses every timestamp that the last process can have accepted.
+// moves it. Without it, or with anything else that is not valid, the used nonces are not known: the
+// start begins the file again with a line that refuses every timestamp that the last process can have accepted.
 //
 // A clock may go back over a restart, so the file alone decides which nonces are retained. A
 // request is accepted at most 60 s before or after its timestamp, so the clock has reached the

@@ -258,3 +258,9 @@ func (a *agentSide) close() error {
 	a.stop()
 	return errors.Join(a.hive.Close(), a.ledger.Close())
 }
+
+// Ledger returns the launchpad's store.
+func (x *Running) Ledger() *launchpad.Store { return x.agents.ledger }
+
+// Hive returns the hive's store.
+func (x *Running) Hive() *hive.Store { return x.agents.hive }

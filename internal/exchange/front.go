@@ -13,10 +13,8 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/hive"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
-	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -394,9 +392,3 @@ func (x *Running) Loop() *sequencer.Loop { return x.loop }
 
 // Accounts returns the accounts.
 func (x *Running) Accounts() *accounts.State { return x.accounts.state }
-
-// Ledger returns the launchpad's store.
-func (x *Running) Ledger() *launchpad.Store { return x.agents.ledger }
-
-// Hive returns the hive's store.
-func (x *Running) Hive() *hive.Store { return x.agents.hive }

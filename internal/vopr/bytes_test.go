@@ -243,7 +243,7 @@ func (d damage) apply(disk *vfs.Mem) {
 	disk.Put(d.file, b)
 }
 
-// outcome is what a start made of a damage.
+// outcome names the way in which a start ended.
 type outcome string
 
 const (
