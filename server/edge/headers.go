@@ -16,6 +16,7 @@ var (
 	HdrCacheControl  = []byte("Cache-Control")
 	HdrETag          = []byte("ETag")
 	HdrNextStart     = []byte("X-Next-Start")
+	hdrFault         = []byte("X-Fault")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")
 	hdrSeq           = []byte("X-Seq")

@@ -47,6 +47,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
+		Name: "public", faults: o.Faults,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
@@ -57,6 +58,7 @@ func New(o Options) (*Server, error) {
 	table := s.table()
 	if o.SplitAggregator {
 		split := base
+		split.Name = "aggregator"
 		split.Table = namespace(table, NamespaceAggregator)
 		if s.aggregator, err = NewListener(split); err != nil {
 			return nil, err
