@@ -1,10 +1,7 @@
 package accounts
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -27,29 +24,6 @@ func newReferral(dir *directory, b *balances) *referral {
 	return &referral{dir: dir, balances: b, config: DefaultConfig(), maxDealAccruals: MaxDealAccruals}
 }
 
-// accrual is one payment to a receiver for a fee or an income of a user below the receiver.
-type accrual struct {
-	timeNs   int64
-	amount   fixed.I128
-	source   fixed.I128 // StakeAccrual: the income of which it is a share; set in only one record of each income
-	from     uint32     // number of the user whose fee or income it is a share of
-	currency uint32
-	level    uint32 // 1: the receiver is the user's inviter
-	applied  uint32 // StakeAccrual: the share of the income, in 10^-8
-	typ      ProfitType
-	received uint8 // StakeAccrual: the receiver's staking level at that time
-	bonus    bool  // isToUserBonuses
-}
-
-// archiveKey names a sum of accruals that are no longer retained one by one.
-type archiveKey struct {
-	day      int64 // Unix days
-	from     uint32
-	currency uint32
-	level    uint32
-	typ      ProfitType
-}
-
 // PaidAccrual is one accrual in the answer of a profit.
 type PaidAccrual struct {
 	UserID       string
@@ -68,7 +42,7 @@ const (
 
 // payment holds an amount of which shares are paid, and the way in which they are paid.
 type payment struct {
-	typ      ProfitType
+	typ      accrual.Type
 	currency uint32
 	of       fixed.I128
 	timeNs   int64
@@ -90,9 +64,9 @@ func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 		if i == 1 && up.profile.IsAmbassador {
 			rate = up.profile.SecondLevel
 		}
-		r.accrue(up, accrual{
-			timeNs: pay.timeNs, amount: shareFloor(pay.of,
-				rate), from: u.n, currency: pay.currency, level: uint32(i) + 1, typ: pay.typ,
+		r.accrue(up, accrual.Accrual{
+			TimeNs: pay.timeNs, Amount: shareFloor(pay.of, rate), From: u.n, Currency: pay.currency,
+			Level: uint32(i) + 1, Type: pay.typ,
 		}, pay, paid)
 	}
 }
@@ -108,18 +82,18 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 		if share <= given {
 			continue
 		}
-		a := accrual{
-			timeNs: pay.timeNs, source: pay.of, from: u.n, currency: pay.currency, level: level,
-			applied: share - given, typ: StakeAccrual, received: up.profile.Staking,
+		a := accrual.Accrual{
+			TimeNs: pay.timeNs, Source: pay.of, From: u.n, Currency: pay.currency, Level: level,
+			Applied: share - given, Type: accrual.StakeAccrual, Received: up.profile.Staking,
 		}
 		given = share
-		all := shareFloor(pay.of, a.applied)
+		all := shareFloor(pay.of, a.Applied)
 		part := shareFloor(all, r.config.BonusShare)
-		if a.amount = all.Sub(part); a.amount.Sign() > 0 {
+		if a.Amount = all.Sub(part); a.Amount.Sign() > 0 {
 			r.accrue(up, a, pay, paid)
-			a.source = fixed.I128{} // the income is recorded only once
+			a.Source = fixed.I128{} // the income is recorded only once
 		}
-		a.amount, a.bonus = part, true
+		a.Amount, a.Bonus = part, true
 		r.accrue(up, a, pay, paid)
 	}
 }
@@ -128,59 +102,41 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 // has room for. The rest of a fee stays in the fee account; the rest of new money is not created. Room that
 // orders have reserved does not count, because a recovery does not know it. An accrual may therefore take a
 // receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
-func (r *referral) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
+func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]PaidAccrual) {
 	if pay.rules >= 1 {
-		has := r.balances.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
-		a.amount = least(a.amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
+		has := r.balances.coming[balanceKey{to.n, a.Currency}].open.Add(to.row(a.Currency).total())
+		a.Amount = least(a.Amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
 	}
-	if a.amount.Sign() <= 0 {
+	if a.Amount.Sign() <= 0 {
 		return
 	}
 	if pay.from == newMoney {
-		r.balances.deposit(to, a.currency, a.amount)
+		r.balances.deposit(to, a.Currency, a.Amount)
 	} else {
-		t := &r.balances.totals[a.currency]
-		t.fees = t.fees.Minus(a.amount)
-		r.balances.credit(to, a.currency, a.amount.Wide())
+		t := &r.balances.totals[a.Currency]
+		t.fees = t.fees.Minus(a.Amount)
+		r.balances.credit(to, a.Currency, a.Amount.Wide())
 	}
 	if paid != nil {
 		*paid = append(*paid, PaidAccrual{
-			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount,
-			CurrencyCode: r.balances.currencies[a.currency],
+			UserID: UserID(to.n).String(), Level: int(a.Level), Amount: a.Amount,
+			CurrencyCode: r.balances.currencies[a.Currency],
 		})
 	}
-	if a.typ != DealCommission {
-		to.others = append(to.others, a)
+	to.received.Add(a)
+	if a.Type != accrual.DealCommission {
 		r.commandAccruals++
 		return
 	}
-	if n := len(to.deals); n > 0 && to.deals[n-1].timeNs > a.timeNs {
-		to.dealsMixed = true
-	}
-	to.deals = append(to.deals, a)
 	r.dealQueue = append(r.dealQueue, to.n)
-	for len(r.dealQueue) > r.maxDealAccruals {
-		r.archiveOldest()
+	for ; len(r.dealQueue) > r.maxDealAccruals; r.archived++ {
+		r.dir.users[r.dealQueue[0]].received.ArchiveOldest()
+		r.dealQueue = r.dealQueue[1:]
 	}
-}
-
-// archiveOldest moves the oldest deal accrual to the archive of its day. It overwrites nothing, so readers that
-// hold the slice still see the accrual.
-func (r *referral) archiveOldest() {
-	to := r.dir.users[r.dealQueue[0]]
-	r.dealQueue = r.dealQueue[1:]
-	a := &to.deals[0]
-	to.deals = to.deals[1:]
-	if to.archive == nil {
-		to.archive = map[archiveKey]fixed.I192{}
-	}
-	k := archiveKey{day: a.timeNs / dayNs, from: a.from, currency: a.currency, level: a.level, typ: a.typ}
-	to.archive[k] = to.archive[k].Plus(a.amount)
-	r.archived++
 }
 
 func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
-	if cmd.Profit.String() == "" || cmd.Profit == DealCommission {
+	if cmd.Profit.String() == "" || cmd.Profit == accrual.DealCommission {
 		return invalid("profitType",
 			"profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
 	}
@@ -208,7 +164,7 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
 	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}
-	if rec.Profit == StakeAccrual {
+	if rec.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)
 	} else {
 		s.referral.payUplines(u, pay, &paid)
@@ -216,47 +172,21 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 	res.Accruals = paid
 }
 
-// accrualSet holds the accruals of one receiver at one instant. The slices are append-only, so
-// readers need no lock.
-type accrualSet struct {
-	deals, others []accrual
-	archive       map[archiveKey]fixed.I192
-	currencies    []string
-}
-
-func (v *View) accruals(n uint32) accrualSet {
+// Accruals returns what user n has received.
+func (v *View) Accruals(n uint32) *accrual.Set {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	set := accrualSet{currencies: v.s.balances.currencies}
-	u := v.s.dir.user(n)
-	if u == nil {
-		return set
-	}
-	set.deals, set.others, set.archive = u.deals, u.others, maps.Clone(u.archive)
-	if u.dealsMixed {
-		set.deals = slices.Clone(u.deals)
-		slices.SortStableFunc(set.deals, func(a, b accrual) int { return cmp.Compare(a.timeNs, b.timeNs) })
+	set := &accrual.Set{Currencies: v.s.balances.currencies, Person: v.person}
+	if u := v.s.dir.user(n); u != nil {
+		set.Received, set.Staking, set.Changes = u.received.Copy(), u.profile.Staking, u.levelChanges
 	}
 	return set
 }
 
-// newestFirst yields the retained accruals, newest first.
-func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
-	i, j := len(set.deals)-1, len(set.others)-1
-	for i >= 0 || j >= 0 {
-		var a *accrual
-		if j < 0 || (i >= 0 && set.deals[i].timeNs > set.others[j].timeNs) {
-			a = &set.deals[i]
-			i--
-		} else {
-			a = &set.others[j]
-			j--
-		}
-		if !yield(a) {
-			return
-		}
-	}
+// person returns the properties of user n that the figures of other users show.
+func (v *View) person(n uint32) accrual.Person {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	p := &v.s.dir.mustFind(n).profile
+	return accrual.Person{ID: UserID(n).String(), Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName}
 }
-
-// printedNs returns a time as answers print it, in whole milliseconds (docs/contract/market-data.md#times).
-func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -37,13 +38,13 @@ func history(t testing.TB, seed uint64, steps int) *rig {
 		case 3:
 			r.do(Command{
 				Kind: PatchUser, User: u,
-				Profile: ProfilePatch{StakingLevel: ptr(stakingName(uint8(rng.IntN(9))))},
+				Profile: ProfilePatch{StakingLevel: ptr(accrual.StakingName(uint8(rng.IntN(9))))},
 			})
 		case 4:
-			r.do(Command{Kind: AddProfit, User: u, Profit: CurrencyListing, Currency: "EUR", Amount: amount})
+			r.do(Command{Kind: AddProfit, User: u, Profit: accrual.CurrencyListing, Currency: "EUR", Amount: amount})
 		default:
 			r.do(Command{
-				Kind: AddProfit, User: u, Profit: StakeAccrual,
+				Kind: AddProfit, User: u, Profit: accrual.StakeAccrual,
 				Currency: []string{"USDT", "EUR", "BTC"}[rng.IntN(3)], Amount: amount,
 			})
 		}
@@ -51,7 +52,7 @@ func history(t testing.TB, seed uint64, steps int) *rig {
 	return r
 }
 
-func mapOf(list []CurrencyAmount) map[string]string {
+func mapOf(list []accrual.CurrencyAmount) map[string]string {
 	m := map[string]string{}
 	for _, c := range list {
 		if c.Amount.Sign() != 0 {
@@ -86,9 +87,9 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 			for n := uint32(1); n <= 4; n++ {
 				agree(t, fmt.Sprintf("seed %d keep %d user %d", seed, keep, n), r.s.View(), n)
 			}
-			before := r.s.View().TotalAccruals(1)
+			before := r.s.View().Accruals(1).Totals()
 			r.restart()
-			if !reflect.DeepEqual(before, r.s.View().TotalAccruals(1)) {
+			if !reflect.DeepEqual(before, r.s.View().Accruals(1).Totals()) {
 				t.Fatalf("seed %d: other totals after a restart", seed)
 			}
 		}
@@ -100,7 +101,7 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 	listed := map[string]fixed.I192{}
 	var truncated bool
 	for page := int64(1); ; page++ {
-		p, reject := v.Accruals(n, AccrualFilter{}, page, 7)
+		p, reject := v.Accruals(n).Page(accrual.Filter{}, page, 7)
 		if reject != nil {
 			t.Fatal(reject)
 		}
@@ -119,23 +120,23 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 			break
 		}
 	}
-	summary := mapOf(v.AccrualSummary(n, AccrualFilter{}))
+	summary := mapOf(v.Accruals(n).Summary(accrual.Filter{}))
 	if !truncated && !reflect.DeepEqual(summary, texts(listed)) {
 		t.Fatalf("%s: summary %v, list %v", where, summary, texts(listed))
 	}
 	byUser := map[string]fixed.I192{}
-	for _, row := range v.TotalAccruals(n) {
+	for _, row := range v.Accruals(n).Totals() {
 		for _, c := range row.TotalAmountsByCurrency {
 			addTo(byUser, c.CurrencyCode, c.Amount)
 		}
 	}
-	groups, cut, reject := v.AccrualGroups(n, 0, 1<<62, MaxReferralLevels)
+	groups, cut, reject := v.Accruals(n).Groups(0, 1<<62, accrual.MaxLevels)
 	byDay, byType := map[string]fixed.I192{}, map[string]fixed.I192{}
 	for _, g := range groups {
 		addTo(byDay, g.CurrencyCode, g.Amount)
 	}
-	for _, typ := range profitTypes {
-		for _, c := range v.AccrualSummary(n, AccrualFilter{Profit: typ}) {
+	for _, typ := range accrual.Types {
+		for _, c := range v.Accruals(n).Summary(accrual.Filter{Profit: typ}) {
 			addTo(byType, c.CurrencyCode, c.Amount)
 		}
 	}
@@ -144,12 +145,12 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay),
 			texts(byType))
 	}
-	b, reject := v.Breakdown(n, t0, t0+30*dayNs, "")
+	b, reject := v.Accruals(n).Breakdown(t0, t0+30*dayNs, "")
 	parts := map[string]fixed.I192{}
 	for _, item := range b.Items {
 		addTo(parts, item.CurrencyCode, item.Amount)
 	}
-	stake := mapOf(v.AccrualSummary(n, AccrualFilter{Profits: []ProfitType{StakeAccrual}}))
+	stake := mapOf(v.Accruals(n).Summary(accrual.Filter{Profits: []accrual.Type{accrual.StakeAccrual}}))
 	if reject != nil || !reflect.DeepEqual(texts(parts), stake) ||
 		!reflect.DeepEqual(mapOf(b.TotalsByCurrency), stake) {
 		t.Fatalf("%s: breakdown %v, total %v, accruals %v", where, texts(parts), mapOf(b.TotalsByCurrency), stake)
@@ -157,7 +158,7 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 }
 
 func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
-	types := map[ReasonType]int{}
+	types := map[accrual.ReasonType]int{}
 	for seed := range uint64(1000) {
 		r := history(t, seed, 150)
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -165,14 +166,14 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		from := t0 + dayNs + rng.Int64N(6*dayNs)
 		to := from + dayNs + rng.Int64N(4*dayNs)
 		currency := []string{"", "EUR"}[rng.IntN(2)]
-		e, reject := v.Explain(n, from, to, currency)
+		e, reject := v.Accruals(n).Explain(from, to, currency)
 		if reject != nil || e.CurrentFromNs != from || e.PreviousToNs != from || e.PreviousFromNs != 2*from-to {
 			t.Fatalf("seed %d: %+v %v", seed, e, reject)
 		}
 		deltas := map[string]fixed.I192{}
 		for _, x := range e.Reasons {
 			types[x.Type]++
-			if x.Type == LevelChanged {
+			if x.Type == accrual.LevelChanged {
 				if x.AmountDelta.Sign() != 0 || *x.DateNs < e.PreviousFromNs-msNs || *x.DateNs >= to ||
 					*x.OldLevel == *x.NewLevel || x.FromUserID != nil {
 					t.Fatalf("seed %d: %+v", seed, x)
@@ -184,8 +185,8 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		if !reflect.DeepEqual(texts(deltas), mapOf(e.DeltaByCurrency)) {
 			t.Fatalf("seed %d: reasons %v, delta %v", seed, texts(deltas), mapOf(e.DeltaByCurrency))
 		}
-		current, _ := v.Breakdown(n, from, to, currency)
-		previous, _ := v.Breakdown(n, e.PreviousFromNs, from, currency)
+		current, _ := v.Accruals(n).Breakdown(from, to, currency)
+		previous, _ := v.Accruals(n).Breakdown(e.PreviousFromNs, from, currency)
 		diff := map[string]fixed.I192{}
 		for _, c := range current.TotalsByCurrency {
 			addTo(diff, c.CurrencyCode, c.Amount)
@@ -198,7 +199,10 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 			t.Fatalf("seed %d: breakdowns differ by %v, explain says %v", seed, texts(diff), mapOf(e.DeltaByCurrency))
 		}
 	}
-	for _, typ := range []ReasonType{ReferralStopped, ReferralReduced, ReferralIncreased, ReferralAdded, LevelChanged} {
+	for _, typ := range []accrual.ReasonType{
+		accrual.ReferralStopped, accrual.ReferralReduced, accrual.ReferralIncreased, accrual.ReferralAdded,
+		accrual.LevelChanged,
+	} {
 		if types[typ] < 100 {
 			t.Errorf("reason %d occurred %d times only", typ, types[typ])
 		}
@@ -213,7 +217,7 @@ func TestExplainNamesEachReason(t *testing.T) {
 		r.invite(r.user(ProfilePatch{}), 1)
 	}
 	stake := func(u uint32, amount string) {
-		r.do(Command{Kind: AddProfit, User: u, Profit: StakeAccrual, Currency: "USDT", Amount: dec(amount)})
+		r.do(Command{Kind: AddProfit, User: u, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec(amount)})
 	}
 	stake(2, "10") // stops
 	stake(3, "10") // falls
@@ -230,11 +234,11 @@ func TestExplainNamesEachReason(t *testing.T) {
 	r.now = t0 + 2*dayNs
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R0")}})
 	stake(3, "100") // both in the next period
-	e, reject := r.s.View().Explain(1, t0+dayNs, t0+2*dayNs, "USDT")
+	e, reject := r.s.View().Accruals(1).Explain(t0+dayNs, t0+2*dayNs, "USDT")
 	if reject != nil {
 		t.Fatal(reject)
 	}
-	want := map[string]ReasonType{
+	want := map[string]accrual.ReasonType{
 		UserID(2).String(): 10, UserID(3).String(): 20, UserID(4).String(): 30,
 		UserID(5).String(): 40,
 	}
@@ -244,7 +248,7 @@ func TestExplainNamesEachReason(t *testing.T) {
 	}
 	levels := 0
 	for _, x := range e.Reasons {
-		if x.Type == LevelChanged {
+		if x.Type == accrual.LevelChanged {
 			levels++
 			continue
 		}
@@ -263,12 +267,12 @@ func TestPeriodsAreHalfOpenAndCompareAsPrinted(t *testing.T) {
 	r.user(ProfilePatch{StakingLevel: ptr("R8")})
 	r.invite(r.user(ProfilePatch{}), 1)
 	r.now = t0 + 999_999 // printed as t0
-	r.do(Command{Kind: AddProfit, User: 2, Profit: StakeAccrual, Currency: "USDT", Amount: dec("10")})
+	r.do(Command{Kind: AddProfit, User: 2, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("10")})
 	for _, c := range []struct {
 		from, to int64
 		items    int
 	}{{t0, t0 + 1, 1}, {t0 - 1, t0, 0}, {t0 + 1, t0 + msNs, 0}} {
-		b, reject := r.s.View().Breakdown(1, c.from, c.to, "")
+		b, reject := r.s.View().Accruals(1).Breakdown(c.from, c.to, "")
 		if reject != nil || len(b.Items) != c.items || b.Items == nil {
 			t.Fatalf("%+v: %+v %v", c, b, reject)
 		}
@@ -276,20 +280,20 @@ func TestPeriodsAreHalfOpenAndCompareAsPrinted(t *testing.T) {
 	for _, c := range []struct {
 		from, to int64
 		field    string
-	}{{t0, t0, "from"}, {t0 + 1, t0, "from"}, {t0, t0 + MaxPeriodNs + 1, "to"}} {
-		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field ||
+	}{{t0, t0, "from"}, {t0 + 1, t0, "from"}, {t0, t0 + accrual.MaxPeriodNs + 1, "to"}} {
+		if _, reject := r.s.View().Accruals(1).Breakdown(c.from, c.to, ""); reject == nil || reject.Field != c.field ||
 			reject.Code != refuse.InvalidParam {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
-		if _, reject := r.s.View().Explain(1, c.from, c.to, ""); reject == nil || reject.Field != c.field {
+		if _, reject := r.s.View().Accruals(1).Explain(c.from, c.to, ""); reject == nil || reject.Field != c.field {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
 	}
-	if _, reject := r.s.View().Explain(1, t0, t0+MaxPeriodNs, ""); reject != nil {
+	if _, reject := r.s.View().Accruals(1).Explain(t0, t0+accrual.MaxPeriodNs, ""); reject != nil {
 		t.Fatal("366 days are allowed:", reject)
 	}
 	for since, groups := range map[int64]int{t0: 1, t0 + 1: 0} { // inclusive on both sides
-		got, _, reject := r.s.View().AccrualGroups(1, since, max(t0, since), 1)
+		got, _, reject := r.s.View().Accruals(1).Groups(since, max(t0, since), 1)
 		if reject != nil || len(got) != groups || (groups == 1 && got[0].DateNs != t0) {
 			t.Fatalf("since %d: %+v %v", since-t0, got, reject)
 		}
@@ -303,43 +307,43 @@ func TestAccrualPagesAndFilters(t *testing.T) {
 		page, size int64
 		field      string
 	}{{0, 20, "pageNumber"}, {-1, 20, "pageNumber"}, {1, 0, "pageSize"}, {1, 101, "pageSize"}} {
-		if _, reject := v.Accruals(1, AccrualFilter{}, c.page, c.size); reject == nil || reject.Field != c.field {
+		if _, reject := v.Accruals(1).Page(accrual.Filter{}, c.page, c.size); reject == nil || reject.Field != c.field {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
 	}
-	far, reject := v.Accruals(1, AccrualFilter{}, 1<<31-1, 100)
+	far, reject := v.Accruals(1).Page(accrual.Filter{}, 1<<31-1, 100)
 	if reject != nil || len(far.Items) != 0 || far.TotalCount == 0 || far.HasNextPage || !far.HasPreviousPage {
 		t.Fatalf("%+v", far)
 	}
-	stake, _ := v.Accruals(1, AccrualFilter{
-		Profit: DealCommission, Profits: []ProfitType{StakeAccrual},
+	stake, _ := v.Accruals(1).Page(accrual.Filter{
+		Profit: accrual.DealCommission, Profits: []accrual.Type{accrual.StakeAccrual},
 		CurrencyCode: "EUR",
 	}, 1, 100)
 	for _, item := range stake.Items {
-		if item.ProfitType != StakeAccrual || item.CurrencyCode != "EUR" {
+		if item.ProfitType != accrual.StakeAccrual || item.CurrencyCode != "EUR" {
 			t.Fatalf("profitTypes overrides profitType: %+v", item)
 		}
 	}
-	if deals, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission}, 1, 100); deals.TotalCount == 0 ||
-		deals.Items[0].ProfitType != DealCommission || stake.TotalCount == 0 {
+	if deals, _ := v.Accruals(1).Page(accrual.Filter{Profit: accrual.DealCommission}, 1, 100); deals.TotalCount == 0 ||
+		deals.Items[0].ProfitType != accrual.DealCommission || stake.TotalCount == 0 {
 		t.Fatal("nothing to filter")
 	}
 	for _, level := range []int64{0, 11} {
-		if _, _, reject := v.AccrualGroups(1, 0, 1, level); reject == nil || reject.Field != "maxLevel" {
+		if _, _, reject := v.Accruals(1).Groups(0, 1, level); reject == nil || reject.Field != "maxLevel" {
 			t.Fatalf("%+v", reject)
 		}
 	}
-	if _, _, reject := v.AccrualGroups(1, 2, 1, 1); reject == nil || reject.Field != "sinceDate" {
+	if _, _, reject := v.Accruals(1).Groups(2, 1, 1); reject == nil || reject.Field != "sinceDate" {
 		t.Fatalf("%+v", reject)
 	}
-	for i, typ := range profitTypes {
+	for i, typ := range accrual.Types {
 		for _, name := range []string{typ.String(), []string{"1", "2", "40", "50", "100"}[i]} {
-			if got, ok := ParseProfitType(name); !ok || got != typ {
+			if got, ok := accrual.ParseType(name); !ok || got != typ {
 				t.Fatal(name)
 			}
 		}
 	}
-	if _, ok := ParseProfitType("3"); ok {
+	if _, ok := accrual.ParseType("3"); ok {
 		t.Fatal("3 is a type")
 	}
 }

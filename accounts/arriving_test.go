@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
@@ -78,7 +79,7 @@ func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
 		x.s.Release(r)
 	}
 	inSync(hidden("a profit", "100.0"))
-	x.do(Command{Kind: AddProfit, User: 2, Currency: "USDT", Amount: dec("10"), Profit: StakeAccrual})
+	x.do(Command{Kind: AddProfit, User: 2, Currency: "USDT", Amount: dec("10"), Profit: accrual.StakeAccrual})
 	x.fs.Before(nil)
 	if got := text(v.Balance(2, "USDT").Free); got != "110.0" {
 		t.Errorf("after the profit %s, want 110.0", got)

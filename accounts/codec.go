@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
@@ -174,7 +175,7 @@ func (w walker) text(v *string) { w.Text(v, maxText) }
 
 func (w walker) staking(v *uint8) { w.U8(v, StakingLevels-1) }
 
-func (w walker) profit(v *ProfitType) { w.U8((*uint8)(v), 1<<8-1) }
+func (w walker) profit(v *accrual.Type) { w.U8((*uint8)(v), 1<<8-1) }
 
 // rate encodes or decodes a rate in 10^-8, at most RateOne.
 func (w walker) rate(v *uint32) {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -32,7 +33,7 @@ func sampleRecords() []Record {
 		{Kind: DeleteKey, User: 3, PublicKey: "pub"},
 		{Kind: Deposit, User: 4, Currency: "BTC", Amount: dec("1.5")},
 		{Kind: Withdraw, User: 4, EnginePos: 1 << 60, Currency: "BTC", Amount: dec("1.5"), Commission: dec("0.1")},
-		{Kind: AddProfit, User: 4, Currency: "BTC", Amount: dec("1.5"), Profit: StakeAccrual},
+		{Kind: AddProfit, User: 4, Currency: "BTC", Amount: dec("1.5"), Profit: accrual.StakeAccrual},
 		{Kind: SetInviter, User: 4, Inviter: 3, HasRate: true, Rate: maxDiscount},
 		{Kind: CreateLink, User: 4, Rate: 9, LinkNumber: 77},
 		{Kind: Configure, Config: DefaultConfig()},
@@ -93,11 +94,11 @@ func richSnapshot(t testing.TB) []byte {
 }
 
 // stake returns the first accrual from staking.
-func stake(s *State) *accrual {
+func stake(s *State) *accrual.Accrual {
 	for _, u := range s.dir.users {
-		for i := range u.others {
-			if u.others[i].typ == StakeAccrual {
-				return &u.others[i]
+		for i := range u.received.Others {
+			if u.received.Others[i].Type == accrual.StakeAccrual {
+				return &u.received.Others[i]
 			}
 		}
 	}
@@ -139,18 +140,19 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		},
 		"key manages": func(s *State) { changeKey(s, func(k *auth.KeyRecord) { k.CanManageKeys = true }) },
 		"level": func(s *State) {
-			s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges,
-				levelChange{})
+			s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges, accrual.LevelChange{})
 		},
 		"free":        func(s *State) { s.dir.users[1].rows[0].free = fixed.FromI64(3).Wide() },
 		"hold":        func(s *State) { s.holds.orders[7].held = fixed.FromI64(3) },
 		"open amount": func(s *State) { s.holds.orders[7].open++ },
-		"source":      func(s *State) { stake(s).source = fixed.FromI64(123) },
-		"percentage":  func(s *State) { stake(s).applied++ },
-		"bonus":       func(s *State) { stake(s).bonus = true },
-		"accrual at":  func(s *State) { s.dir.users[1].others[0].timeNs++ },
-		"archive":     func(s *State) { s.dir.users[1].archive[archiveKey{day: 1}] = fixed.FromI64(1).Wide() },
-		"queue":       func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
+		"source":      func(s *State) { stake(s).Source = fixed.FromI64(123) },
+		"percentage":  func(s *State) { stake(s).Applied++ },
+		"bonus":       func(s *State) { stake(s).Bonus = true },
+		"accrual at":  func(s *State) { s.dir.users[1].received.Others[0].TimeNs++ },
+		"archive": func(s *State) {
+			s.dir.users[1].received.Archive[accrual.ArchiveKey{Day: 1}] = fixed.FromI64(1).Wide()
+		},
+		"queue": func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
 	} {
 		s, err := DecodeSnapshot(base, testOptions())
 		if err != nil {

@@ -3,6 +3,7 @@ package accounts
 import (
 	"fmt"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
@@ -119,7 +120,7 @@ type Command struct {
 	SignedBy        string // CreateKey, DeleteKey: public key that signed the request; "": an operator
 	Currency        string
 	Amount          fixed.I128 // 10^-18
-	Profit          ProfitType
+	Profit          accrual.Type
 	Code            string
 	DiscountPercent fixed.I128 // per cent, in 10^-18
 	Config          Config
@@ -143,7 +144,7 @@ type Record struct {
 	Currency   string         // Deposit, Withdraw, AddProfit
 	Amount     fixed.I128     // Deposit, Withdraw, AddProfit
 	Commission fixed.I128     // Withdraw: charged in addition to Amount
-	Profit     ProfitType     // AddProfit
+	Profit     accrual.Type   // AddProfit
 	Inviter    uint32         // SetInviter
 	HasRate    bool           // SetInviter: true for the code of a link, whose Rate becomes both discounts
 	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
@@ -194,65 +195,4 @@ type ProfilePatch struct {
 	NoTradeCommissions *bool
 	DealBidDiscount    *fixed.I128 // fraction
 	DealAskDiscount    *fixed.I128 // fraction
-}
-
-// ProfitType is the source of an accrual (docs/contract/accounts.md#accruals), with the values of
-// the wire.
-type ProfitType uint8
-
-// The profit types.
-const (
-	DealCommission        ProfitType = 1
-	WithdrawalCommission  ProfitType = 2
-	CurrencyListing       ProfitType = 40
-	APITradeProfitPayment ProfitType = 50
-	StakeAccrual          ProfitType = 100
-)
-
-// profitTypes holds every type, ascending.
-var profitTypes = [...]ProfitType{
-	DealCommission, WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual,
-}
-
-// String returns the type's name on the wire, empty for an unknown value.
-func (t ProfitType) String() string {
-	switch t {
-	case DealCommission:
-		return "DealCommission"
-	case WithdrawalCommission:
-		return "WithdrawalCommission"
-	case CurrencyListing:
-		return "CurrencyListing"
-	case APITradeProfitPayment:
-		return "ApiTradeProfitPayment"
-	case StakeAccrual:
-		return "StakeAccrual"
-	}
-	return ""
-}
-
-// ParseProfitType parses a name or a number, because queries may use either.
-func ParseProfitType(s string) (ProfitType, bool) {
-	for _, t := range profitTypes {
-		if s == t.String() || s == t.number() {
-			return t, true
-		}
-	}
-	return 0, false
-}
-
-func (t ProfitType) number() string {
-	switch t {
-	case DealCommission:
-		return "1"
-	case WithdrawalCommission:
-		return "2"
-	case CurrencyListing:
-		return "40"
-	case APITradeProfitPayment:
-		return "50"
-	case StakeAccrual:
-		return "100"
-	}
-	return ""
 }

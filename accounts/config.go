@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 )
 
@@ -36,8 +37,8 @@ func (c Config) Equal(o Config) bool {
 
 // Validate reports why the rates cannot be paid out of the fees.
 func (c Config) Validate() error {
-	if len(c.Levels) < 1 || len(c.Levels) > MaxReferralLevels {
-		return fmt.Errorf("referral.levels has %d rates, not 1 to %d", len(c.Levels), MaxReferralLevels)
+	if len(c.Levels) < 1 || len(c.Levels) > accrual.MaxLevels {
+		return fmt.Errorf("referral.levels has %d rates, not 1 to %d", len(c.Levels), accrual.MaxLevels)
 	}
 	var sum uint64
 	for i, r := range c.Levels {

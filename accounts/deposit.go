@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -80,7 +81,7 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.mustFind(rec.User)
 	s.referral.payUplines(u, payment{
-		typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
+		typ: accrual.WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
 		rules: rec.Rules,
 	}, nil)
 	res.Balance, res.Commission = s.balances.viewWithout(u, n, fixed.I192{}), rec.Commission

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tickhive/accounts/accrual"
 	"tickhive/internal/invite"
 )
 
@@ -121,10 +122,10 @@ func (d *directory) attach(n, inviter uint32) {
 func (d *directory) countBelow(n uint32) {
 	u := d.mustFind(n)
 	up := u
-	for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
+	for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
 		up = d.mustFind(up.inviter)
 		up.descendants[level]++
-		for below := 0; level+1+below < MaxReferralLevels; below++ {
+		for below := 0; level+1+below < accrual.MaxLevels; below++ {
 			up.descendants[level+1+below] += u.descendants[below]
 		}
 	}
@@ -147,7 +148,7 @@ func (d *directory) countTree() error {
 	}
 	for n := range d.users {
 		up := d.users[n]
-		for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
+		for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
 			up = d.users[up.inviter]
 			up.descendants[level]++
 		}

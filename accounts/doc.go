@@ -4,7 +4,8 @@
 // State is a deterministic state machine. It changes in two ways only: by records of its
 // own log (Plan decides, Apply changes) and by folding the engine's events (FoldEvents).
 // Reservations of orders on their way to the engine are in memory only. Package auth checks
-// signatures against the keys of a State.
+// signatures against the keys of a State; package accrual sums up what users received of the
+// referral programme.
 //
 // Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store;
 // FoldEvents to the goroutine that hands the engine's events on; Reserve, Release and every
@@ -38,9 +39,8 @@
 //
 // Reading order: limits, reject, money, config, command, state, apply, users, directory,
 // identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
-// search, accruals, queries, breakdown, explain, avatars, view, check, codec,
-// snapshot, restore, store. The scripts of testdata/*.txt (script_test.go) show what holds, fees,
-// referral and limits do to balances.
+// search, accruals, avatars, view, check, codec, snapshot, restore, store. The scripts of
+// testdata/*.txt (script_test.go) show what holds, fees, referral and limits do to balances.
 //
 // The package has the engine's words (ids, sides, order types, events, reasons) and folds
 // engine.Event itself. It does not know HTTP, JSON, books, whether a currency exists or takes

@@ -3,6 +3,7 @@ package accounts
 import (
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -123,7 +124,7 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 				Account: engine.AccountID(below), Price: 100_00, Amount: 1_00, TakerFee: RateOne, Rules: rules,
 			})
 		})
-		got := r.s.View().AccrualSummary(u, AccrualFilter{})
+		got := r.s.View().Accruals(u).Summary(accrual.Filter{})
 		if len(got) != 1 || text(got[0].Amount) != want {
 			t.Errorf("rules %d: %v, want %s", rules, got, want)
 		}

@@ -11,8 +11,12 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// t0 is 2026-01-01T00:00:00Z.
-const t0 = int64(1_767_225_600_000_000_000)
+const (
+	// t0 is 2026-01-01T00:00:00Z.
+	t0    = int64(1_767_225_600_000_000_000)
+	dayNs = 86_400_000_000_000
+	msNs  = 1_000_000
+)
 
 // seededBytes is a source of bytes that are the same in each run.
 type seededBytes struct{ r *rand.ChaCha8 }

@@ -18,8 +18,6 @@ const (
 	MaxRealName = 64
 	// MaxLevel is the highest user level.
 	MaxLevel = 30
-	// MaxReferralLevels bounds the configured levels and maxLevel of accrual-groups.
-	MaxReferralLevels = 10
 	// StakingLevels is the number of staking levels, R0 to R8.
 	StakingLevels = 9
 	// MaxLevelChanges bounds the history of staking levels of one user.
@@ -39,18 +37,9 @@ const (
 	MaxSearchResults = 20
 	// MaxSearchQuery is the longest search text, in code points.
 	MaxSearchQuery = 64
-	// MaxPageSize bounds pageSize of the accruals.
-	MaxPageSize = 100
-	// MaxPeriodNs is the longest span of breakdown and explain: 366 days.
-	MaxPeriodNs = 366 * dayNs
 
 	searchStep = 4096 // users checked under one read lock
 )
 
 // RateOne is the rate 1.0; rates and discounts are integers in units of 10^-8.
 const RateOne = 100_000_000
-
-const (
-	dayNs = 86_400_000_000_000
-	msNs  = 1_000_000
-)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -134,7 +135,7 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		7: "", 6: "20.0", 5: "12.0", 4: "6.75", 3: "3.5", 2: "2.3", 1: "0.2",
 	}
 	for u, amount := range want {
-		got := r.s.View().AccrualSummary(u, AccrualFilter{})
+		got := r.s.View().Accruals(u).Summary(accrual.Filter{})
 		if amount == "" {
 			if len(got) != 0 {
 				t.Fatalf("user %d: %+v", u, got)
@@ -165,7 +166,7 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 			t.Fatalf("level %d: %+v", i+1, l)
 		}
 	}
-	total := r.s.View().TotalAccruals(5)
+	total := r.s.View().Accruals(5).Totals()
 	if len(total) != 2 {
 		t.Fatalf("%+v", total)
 	}
@@ -179,7 +180,7 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		}
 	}
 	r.restart()
-	if again := r.s.View().TotalAccruals(5); !reflect.DeepEqual(again, total) {
+	if again := r.s.View().Accruals(5).Totals(); !reflect.DeepEqual(again, total) {
 		t.Fatal("other totals after a restart")
 	}
 	if !reflect.DeepEqual(r.s.View().UserInfo(2), info) {
@@ -235,12 +236,12 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 		t.Fatal(text(res.Commission))
 	}
 	// 9 units: 20 % is 1.8 -> 1; 10 % is 0.9 -> 0, which is no record.
-	page, _ := r.s.View().Accruals(2, AccrualFilter{}, 1, 20)
+	page, _ := r.s.View().Accruals(2).Page(accrual.Filter{}, 1, 20)
 	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1) ||
-		page.Items[0].ProfitType != WithdrawalCommission {
+		page.Items[0].ProfitType != accrual.WithdrawalCommission {
 		t.Fatalf("%+v", page)
 	}
-	if page, _ := r.s.View().Accruals(1, AccrualFilter{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
+	if page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
 		t.Fatalf("%+v", page)
 	}
 	r.check()
@@ -257,10 +258,10 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 	level(3, "R3")
 	level(2, "R2")
 	level(1, "R8")
-	profit := func(typ ProfitType, amount string) []PaidAccrual {
+	profit := func(typ accrual.Type, amount string) []PaidAccrual {
 		return r.do(Command{Kind: AddProfit, User: 6, Profit: typ, Currency: "USDT", Amount: dec(amount)}).Accruals
 	}
-	got := profit(StakeAccrual, "100")
+	got := profit(accrual.StakeAccrual, "100")
 	want := []PaidAccrual{ // 5 %, then 10 - 5, then 20 - 10; R0 and R2 come after higher shares
 		{UserID(5).String(), 1, dec("5"), "USDT"},
 		{UserID(3).String(), 3, dec("5"), "USDT"},
@@ -271,7 +272,9 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 	}
 	r.balance(6, "USDT", "100.0", "0.0")
 	r.balance(1, "USDT", "10.0", "0.0")
-	for _, typ := range []ProfitType{CurrencyListing, APITradeProfitPayment, WithdrawalCommission} {
+	for _, typ := range []accrual.Type{
+		accrual.CurrencyListing, accrual.APITradeProfitPayment, accrual.WithdrawalCommission,
+	} {
 		if got := profit(typ, "10"); len(got) != 5 || text(got[0].Amount) != "2.0" || text(got[4].Amount) != "0.2" {
 			t.Fatalf("%+v", got)
 		}
@@ -280,16 +283,18 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 	if text(v.Deposited) != "162.0" || v.Fees.Sign() != 0 || text(v.Free) != "162.0" { // 100 + 20 + 3 x (10 + 4)
 		t.Fatalf("%+v", v)
 	}
-	for _, typ := range []ProfitType{DealCommission, 0, 3} {
+	for _, typ := range []accrual.Type{accrual.DealCommission, 0, 3} {
 		r.refused(Command{Kind: AddProfit, User: 6, Profit: typ, Currency: "USDT", Amount: dec("1")},
 			"INVALID_PARAM", "profitType")
 	}
-	r.refused(Command{Kind: AddProfit, User: 6, Profit: StakeAccrual, Currency: "USDT", Amount: dec("0")},
+	r.refused(Command{Kind: AddProfit, User: 6, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("0")},
 		"INVALID_PARAM", "amount")
-	filters := r.s.View().AccrualFilters(5)
-	if !reflect.DeepEqual(filters, AccrualFilters{
-		[]string{"USDT"},
-		[]ProfitType{WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual},
+	filters := r.s.View().Accruals(5).Filters()
+	if !reflect.DeepEqual(filters, accrual.Filters{
+		Currencies: []string{"USDT"},
+		ProfitTypes: []accrual.Type{
+			accrual.WithdrawalCommission, accrual.CurrencyListing, accrual.APITradeProfitPayment, accrual.StakeAccrual,
+		},
 	}) {
 		t.Fatalf("%+v", filters)
 	}
@@ -307,13 +312,13 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 	}
 	r.chain(2)
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R8")}})
-	r.do(Command{Kind: AddProfit, User: 2, Profit: StakeAccrual, Currency: "USDT", Amount: dec("10")})
-	page, _ := r.s.View().Accruals(1, AccrualFilter{}, 1, 20)
+	r.do(Command{Kind: AddProfit, User: 2, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("10")})
+	page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, 1, 20)
 	if len(page.Items) != 2 || !page.Items[0].IsToUserBonuses || text(page.Items[0].Amount) != "0.5" ||
 		text(page.Items[1].Amount) != "1.5" {
 		t.Fatalf("%+v", page.Items)
 	}
-	b, reject := r.s.View().Breakdown(1, t0, t0+1, "")
+	b, reject := r.s.View().Accruals(1).Breakdown(t0, t0+1, "")
 	if reject != nil || len(b.Items) != 1 || text(b.Items[0].Amount) != "2.0" ||
 		text(b.Items[0].AmountToMainAccount) != "1.5" || text(b.Items[0].SourceStakeProfitAmount) != "10.0" ||
 		text(b.Items[0].AppliedPercentage) != "0.2" || b.Items[0].ReceiverLevel != "R8" || b.CurrentLevel != "R8" {

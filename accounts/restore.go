@@ -36,15 +36,12 @@ func (w *snapshot) addOrder(o *orderHold) {
 // addReceived adds the decoded accruals of a receiver.
 func (w *snapshot) addReceived(r *receivedBy) {
 	u := w.s.dir.users[r.to]
-	if len(u.deals)+len(u.others)+len(u.archive) > 0 {
+	if !u.received.Empty() {
 		w.Fail("the accruals of user %d twice", r.to)
 		return
 	}
-	u.deals, u.others, u.archive = r.deals, r.others, r.archive
-	w.s.referral.commandAccruals += len(u.others)
-	for i := 1; i < len(u.deals); i++ {
-		u.dealsMixed = u.dealsMixed || u.deals[i-1].timeNs > u.deals[i].timeNs
-	}
+	u.received = r.Received
+	w.s.referral.commandAccruals += len(u.received.Others)
 }
 
 // complete computes the state that snapshots do not contain: sums, counts of the tree, owners of links, the
@@ -75,7 +72,7 @@ func (s *State) complete() error {
 		kept[n]++
 	}
 	for _, u := range s.dir.users {
-		if kept[u.n] != len(u.deals) {
+		if kept[u.n] != len(u.received.Deals) {
 			return errors.New("the queue of deal accruals does not match them")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
@@ -121,9 +122,9 @@ func (x *exchange) money(f []string) {
 	case "withdraw":
 		cmd.Kind = accounts.Withdraw
 	case "profit":
-		cmd.Kind, cmd.Profit = accounts.AddProfit, accounts.CurrencyListing
+		cmd.Kind, cmd.Profit = accounts.AddProfit, accrual.CurrencyListing
 		if len(f) > 4 && f[4] == "stake" {
-			cmd.Profit = accounts.StakeAccrual
+			cmd.Profit = accrual.StakeAccrual
 		}
 	}
 	x.do(cmd)
@@ -169,7 +170,7 @@ func (x *exchange) look(f []string) {
 			}
 		}
 	case "accruals":
-		page, reject := v.Accruals(x.number(f[1]), accounts.AccrualFilter{}, 1, accounts.MaxPageSize)
+		page, reject := v.Accruals(x.number(f[1])).Page(accrual.Filter{}, 1, accrual.MaxPageSize)
 		if reject != nil {
 			x.t.Fatal(reject)
 		}

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -59,7 +60,7 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
 		s.referral.payUplines(s.dir.mustFind(l.account), payment{
-			typ: DealCommission, currency: p.quote, of: l.fee,
+			typ: accrual.DealCommission, currency: p.quote, of: l.fee,
 			timeNs: e.TimeNs, rules: e.Rules,
 		}, nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -44,9 +45,8 @@ type snapshot struct {
 
 // receivedBy holds the accruals that one user received.
 type receivedBy struct {
-	to            uint32
-	deals, others []accrual
-	archive       map[archiveKey]fixed.I192
+	to uint32
+	accrual.Received
 }
 
 // AppendSnapshot appends the whole state, secrets included. Only the store's goroutine may call it. Folds wait
@@ -113,8 +113,8 @@ func (w *snapshot) figures() {
 // copyRest copies the data of the other sections. The caller must hold mu.
 func (w *snapshot) copyRest() {
 	for _, u := range w.s.dir.users {
-		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
-			w.received = append(w.received, receivedBy{u.n, u.deals, u.others, maps.Clone(u.archive)})
+		if !u.received.Empty() {
+			w.received = append(w.received, receivedBy{u.n, u.received.Copy()})
 		}
 	}
 	w.orders = make([]orderHold, 0, len(w.s.holds.orders))
@@ -133,9 +133,9 @@ func (w *snapshot) rest() {
 	for i := range w.each(len(w.received)) {
 		r := at(w.walker, w.received, i)
 		w.user(&r.to)
-		w.accruals(&r.deals)
-		w.accruals(&r.others)
-		if w.archive(&r.archive); w.Reading() {
+		w.accruals(&r.Deals)
+		w.accruals(&r.Others)
+		if w.archive(&r.Archive); w.Reading() {
 			w.addReceived(&r)
 		}
 	}
@@ -278,9 +278,9 @@ func (w *snapshot) account(u *user) {
 	}
 	for i := range w.each(len(u.levelChanges)) {
 		c := at(w.walker, u.levelChanges, i)
-		w.I64(&c.atNs)
-		w.staking(&c.old)
-		w.staking(&c.new)
+		w.I64(&c.AtNs)
+		w.staking(&c.Old)
+		w.staking(&c.New)
 		put(w.walker, &u.levelChanges, c)
 	}
 	w.rows(u)
@@ -335,43 +335,43 @@ func (w *snapshot) order(o *orderHold) {
 	}
 }
 
-func (w *snapshot) accruals(list *[]accrual) {
+func (w *snapshot) accruals(list *[]accrual.Accrual) {
 	for i := range w.each(len(*list)) {
 		a := at(w.walker, *list, i)
-		w.I64(&a.timeNs)
-		w.money(&a.amount)
-		w.user(&a.from)
-		w.currency(&a.currency)
-		w.U32(&a.level)
-		if w.profit(&a.typ); a.typ == StakeAccrual {
-			w.rate(&a.applied)
-			w.money(&a.source)
-			w.staking(&a.received)
-			w.Bool(&a.bonus)
+		w.I64(&a.TimeNs)
+		w.money(&a.Amount)
+		w.user(&a.From)
+		w.currency(&a.Currency)
+		w.U32(&a.Level)
+		if w.profit(&a.Type); a.Type == accrual.StakeAccrual {
+			w.rate(&a.Applied)
+			w.money(&a.Source)
+			w.staking(&a.Received)
+			w.Bool(&a.Bonus)
 		}
 		put(w.walker, list, a)
 	}
 }
 
-func (w *snapshot) archive(archive *map[archiveKey]fixed.I192) {
-	keys := slices.SortedFunc(maps.Keys(*archive), func(x, y archiveKey) int {
+func (w *snapshot) archive(archive *map[accrual.ArchiveKey]fixed.I192) {
+	keys := slices.SortedFunc(maps.Keys(*archive), func(x, y accrual.ArchiveKey) int {
 		return cmp.Or(
-			cmp.Compare(x.day, y.day), cmp.Compare(x.from, y.from), cmp.Compare(w.rank[x.currency], w.rank[y.currency]),
-			cmp.Compare(x.level, y.level), cmp.Compare(x.typ, y.typ),
+			cmp.Compare(x.Day, y.Day), cmp.Compare(x.From, y.From), cmp.Compare(w.rank[x.Currency], w.rank[y.Currency]),
+			cmp.Compare(x.Level, y.Level), cmp.Compare(x.Type, y.Type),
 		)
 	})
 	for i := range w.each(len(keys)) {
 		k := at(w.walker, keys, i)
 		amount := (*archive)[k]
-		w.I64(&k.day)
-		w.user(&k.from)
-		w.currency(&k.currency)
-		w.U32(&k.level)
-		w.profit(&k.typ)
+		w.I64(&k.Day)
+		w.user(&k.From)
+		w.currency(&k.Currency)
+		w.U32(&k.Level)
+		w.profit(&k.Type)
 		w.sum(&amount)
 		if w.Reading() {
 			if *archive == nil {
-				*archive = map[archiveKey]fixed.I192{}
+				*archive = map[accrual.ArchiveKey]fixed.I192{}
 			}
 			(*archive)[k] = amount
 		}

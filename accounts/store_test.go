@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
@@ -112,7 +113,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.s.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+		if got := x.s.View().Accruals(n).Summary(accrual.Filter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}
@@ -181,13 +182,13 @@ func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	x.trade(2, 2) // would wait for ever if foldLock were still held
-	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().AccrualSummary(1, AccrualFilter{})) != 0 {
+	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().Accruals(1).Summary(accrual.Filter{})) != 0 {
 		t.Fatal("a refused change is in force")
 	}
 	x.fs.SetCapacity(0)
 	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
 	x.trade(3, 2)
-	if got := x.s.View().AccrualSummary(1, AccrualFilter{}); len(got) != 1 || text(got[0].Amount) != "2.0" {
+	if got := x.s.View().Accruals(1).Summary(accrual.Filter{}); len(got) != 1 || text(got[0].Amount) != "2.0" {
 		t.Fatalf("%+v", got)
 	}
 	if err := x.store.Close(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -119,16 +120,16 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	}
 	want := new(big.Int).Mul(big.NewInt(rounds), toBig(dec("45000000000000000000")))
 	v := r.s.View()
-	if got := v.AccrualSummary(1, AccrualFilter{}); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
+	if got := v.Accruals(1).Summary(accrual.Filter{}); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
 		t.Errorf("summary %v, want %s", got, want)
 	}
 	if got := v.UserInfo(1).TotalProfitAmount; toBig(got).Cmp(want) != 0 {
 		t.Errorf("profit %s, want %s", text(got), want)
 	}
-	if got, _, _ := v.AccrualGroups(1, t0-dayNs, t0+dayNs, 1); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
+	if got, _, _ := v.Accruals(1).Groups(t0-dayNs, t0+dayNs, 1); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
 		t.Errorf("groups %v, want %s", got, want)
 	}
-	if got := v.TotalAccruals(1); len(got) != 1 || toBig(got[0].TotalAmountsByCurrency[0].Amount).Cmp(want) != 0 {
+	if got := v.Accruals(1).Totals(); len(got) != 1 || toBig(got[0].TotalAmountsByCurrency[0].Amount).Cmp(want) != 0 {
 		t.Errorf("by user %v, want %s", got, want)
 	}
 }

@@ -1,11 +1,11 @@
 package accounts
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
@@ -24,16 +24,13 @@ type user struct {
 	createdNs int64
 
 	inviter     uint32                    // 0: none
-	descendants [MaxReferralLevels]uint32 // number of users below, by level - 1
+	descendants [accrual.MaxLevels]uint32 // number of users below, by level - 1
 	links       []link
 	keys        []*auth.Key
 
 	rows         []row // sorted by currency number
-	deals        []accrual
-	others       []accrual
-	dealsMixed   bool // deals are not sorted by time (several engine loops)
-	archive      map[archiveKey]fixed.I192
-	levelChanges []levelChange
+	received     accrual.Received
+	levelChanges []accrual.LevelChange
 }
 
 // Profile holds the properties of a user that can be set.
@@ -51,14 +48,6 @@ type Profile struct {
 	BidDiscount  uint32 // 10^-8
 	AskDiscount  uint32 // 10^-8
 }
-
-type levelChange struct {
-	atNs     int64
-	old, new uint8
-}
-
-// stakingName returns the name of a staking level on the wire.
-func stakingName(level uint8) string { return "R" + strconv.Itoa(int(level)) }
 
 func parseStaking(s string) (uint8, bool) {
 	if len(s) != 2 || s[0] != 'R' || s[1] < '0' || s[1] >= '0'+StakingLevels {
@@ -216,7 +205,9 @@ func (s *State) applyPatchUser(rec *Record, res *Result) {
 		s.dir.rename(u, rec.Profile.Nickname)
 	}
 	if u.profile.Staking != rec.Profile.Staking {
-		u.levelChanges = append(u.levelChanges, levelChange{rec.TimeNs, u.profile.Staking, rec.Profile.Staking})
+		u.levelChanges = append(u.levelChanges, accrual.LevelChange{
+			AtNs: rec.TimeNs, Old: u.profile.Staking, New: rec.Profile.Staking,
+		})
 	}
 	u.profile = rec.Profile
 	res.User = s.userView(u)
@@ -250,7 +241,7 @@ func (s *State) userView(u *user) UserView {
 	p := &u.profile
 	return UserView{
 		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
-		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador,
+		StakingLevel: accrual.StakingName(p.Staking), IsAmbassador: p.IsAmbassador,
 		SecondLevelPercent: percentOf(p.SecondLevel),
 		Unlimited:          p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
 		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,

@@ -107,15 +107,7 @@ type UserInfo struct {
 
 // UserInfo returns the referral figures of user n.
 func (v *View) UserInfo(n uint32) UserInfo {
-	set := v.accruals(n)
-	byLevel := map[uint32]fixed.I192{}
-	var total fixed.I192
-	for a := range set.newestFirst {
-		byLevel[a.level], total = byLevel[a.level].Plus(a.amount), total.Plus(a.amount)
-	}
-	for k, amount := range set.archive {
-		byLevel[k.level], total = byLevel[k.level].Add(amount), total.Add(amount)
-	}
+	byLevel, total := v.Accruals(n).ByLevel()
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	u := v.s.dir.user(n)

@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 )
 
@@ -37,7 +38,7 @@ func newBook(inst *Instrument, opts *Options) *book {
 		inst: inst, id: inst.ID, opts: opts, tape: tape{pair: inst.ID},
 		sides:  ladders{newLadder(Buy), newLadder(Sell)},
 		orders: openOrders{owners: newOwners()},
-		stops:  stops{sides: [2]keys{newKeys(), newKeys()}},
+		stops:  stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
 	}
 	b.clients.perPair = opts.ClientIDs
 	b.clients.perOwner = int32(opts.AccountClientIDs)
@@ -57,7 +58,7 @@ func (b *book) append(s int32, o *order, price, hidden int64) *level {
 	if ls == 0 {
 		ls, lv = l.add(&b.orders.levels, price)
 	} else {
-		lv = b.orders.levels.at(ls)
+		lv = b.orders.levels.At(ls)
 	}
 	b.orders.enqueue(s, o, ls, lv)
 	lv.shown += o.shown
@@ -71,7 +72,7 @@ func (b *book) append(s int32, o *order, price, hidden int64) *level {
 // returns to the level at once (quiet). It removes an empty level.
 func (b *book) detach(s int32, o *order, quiet bool) {
 	ls := o.level
-	lv := b.orders.levels.at(ls)
+	lv := b.orders.levels.At(ls)
 	hidden := b.orders.hidden(s, o)
 	lv.shown -= o.shown
 	lv.hidden -= hidden
@@ -107,16 +108,16 @@ func (st *stopOrder) slices(open int64) int64 {
 // client id, and its slot.
 func (b *book) forget(s int32, o *order) {
 	q := &b.orders
-	q.ids.del(o.n)
+	q.ids.Delete(o.n)
 	if o.owner != builtinOwner {
 		q.unlink(o)
 	}
 	if o.marks&markClient != 0 {
-		b.clients.close(q.cold.at(s).client)
+		b.clients.close(q.cold.At(s).client)
 	}
 	q.owners.dropOrder(o.owner)
 	q.count--
-	q.hot.release(s)
+	q.hot.Release(s)
 }
 
 func finalStatus(filled int64) Status {

@@ -49,7 +49,7 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	if b == nil {
 		return OrderState{}, false
 	}
-	s := b.orders.ids.get(id.N())
+	s := b.orders.ids.Get(id.N())
 	if s == 0 {
 		return OrderState{}, false
 	}
@@ -60,16 +60,16 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	}
 	v.Open = o.shown + v.Hidden
 	if o.marks&markStop != 0 {
-		st := b.stops.parked.at(b.orders.cold.at(s).stop)
+		st := b.stops.parked.At(b.orders.cold.At(s).stop)
 		v.Waiting, v.Type, v.Price, v.Stop, v.Display = true, st.typ, st.price, st.stop, st.display
 		if st.flags&FlagQuote != 0 {
 			v.Quote = st.quote
 		}
 		return v, true
 	}
-	v.Price = b.orders.levels.at(o.level).price
+	v.Price = b.orders.levels.At(o.level).price
 	if o.marks&markIceberg != 0 {
-		v.Display = b.orders.cold.at(s).display
+		v.Display = b.orders.cold.At(s).display
 	}
 	return v, true
 }
@@ -113,8 +113,8 @@ func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
 		return dst
 	}
 	for side := range b.stops.sides {
-		b.stops.sides[side].down(func(ls int32) bool {
-			lv := b.orders.levels.at(ls)
+		b.stops.sides[side].Down(func(ls int32) bool {
+			lv := b.orders.levels.At(ls)
 			for s := lv.head; s != 0; {
 				o := b.orders.at(s)
 				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), lv.price})
@@ -134,7 +134,7 @@ func (b *book) walk(side Side, depth int, visit func(*level)) {
 			return false
 		}
 		n++
-		visit(b.orders.levels.at(ls))
+		visit(b.orders.levels.At(ls))
 		return true
 	})
 }

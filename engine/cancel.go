@@ -9,7 +9,7 @@ func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
 		return 0, nil, UnknownOrder
 	}
-	if s = b.orders.ids.get(n); s == 0 {
+	if s = b.orders.ids.Get(n); s == 0 {
 		return 0, nil, OrderClosed
 	}
 	o = b.orders.at(s)
@@ -37,7 +37,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause) {
 		b.cancelStop(s, o, cause)
 		return
 	}
-	lv := b.orders.levels.at(o.level)
+	lv := b.orders.levels.At(o.level)
 	b.tape.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause)
 	b.detach(s, o, false)
 	b.forget(s, o)
@@ -125,7 +125,7 @@ func (b *book) nextToCancel(m *continuation) int32 {
 		return s
 	}
 	if ws := b.orders.owners.find(m.cmd.Account); ws != 0 {
-		return b.orders.owners.slots.at(ws).head
+		return b.orders.owners.slots.At(ws).head
 	}
 	return 0
 }

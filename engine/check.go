@@ -35,11 +35,11 @@ func (b *book) check() error {
 	if err := w.unfinished(); err != nil {
 		return err
 	}
-	if w.orders != b.orders.count || w.orders != b.orders.hot.live() || w.levels != b.orders.levels.live() ||
-		w.parked != b.stops.parked.live() {
+	if w.orders != b.orders.count || w.orders != b.orders.hot.Live() || w.levels != b.orders.levels.Live() ||
+		w.parked != b.stops.parked.Live() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
 			w.orders, w.levels, w.parked,
-			b.orders.count, b.orders.hot.live(), b.orders.levels.live(), b.stops.parked.live())
+			b.orders.count, b.orders.hot.Live(), b.orders.levels.Live(), b.stops.parked.Live())
 	}
 	if w.slices != b.slices {
 		return fmt.Errorf("%d slices in reserve, counted %d", w.slices, b.slices)
@@ -64,7 +64,7 @@ func (w *walk) ladder(l *ladder) (err error) {
 	var open int64
 	before := int64(math.MaxInt64)
 	l.down(func(ls int32) bool {
-		lv := b.orders.levels.at(ls)
+		lv := b.orders.levels.At(ls)
 		switch {
 		case l.key(lv.price) >= before:
 			err = fmt.Errorf("level %d is out of order", lv.price)
@@ -84,8 +84,8 @@ func (w *walk) ladder(l *ladder) (err error) {
 		before = l.key(lv.price)
 		return err == nil
 	})
-	if l.n == 0 && (l.best != 0 || l.tree.count() > 0) {
-		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.count())
+	if l.n == 0 && (l.best != 0 || l.tree.Count() > 0) {
+		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.Count())
 	}
 	if err == nil && open != l.open {
 		err = fmt.Errorf("%d lots rest, counted %d", open, l.open)
@@ -96,10 +96,10 @@ func (w *walk) ladder(l *ladder) (err error) {
 func (w *walk) stops(side Side) (err error) {
 	b := w.b
 	lots := int64(0)
-	b.stops.sides[side].down(func(ls int32) bool {
-		lv := b.orders.levels.at(ls)
+	b.stops.sides[side].Down(func(ls int32) bool {
+		lv := b.orders.levels.At(ls)
 		w.levels++
-		if b.stops.sides[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 ||
+		if b.stops.sides[side].Get(stopKey(side, lv.price)) != ls || lv.count == 0 ||
 			through(b.last, side, lv.price) && b.unfinished == nil {
 			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
 			return false
@@ -125,7 +125,7 @@ func (w *walk) stops(side Side) (err error) {
 
 // stop counts a waiting stop and returns its lots.
 func (w *walk) stop(s int32, o *order) int64 {
-	st := w.b.stops.parked.at(w.b.orders.cold.at(s).stop)
+	st := w.b.stops.parked.At(w.b.orders.cold.At(s).stop)
 	w.parked++
 	w.waits[o.owner]++
 	if st.typ != StopLimit {
@@ -192,20 +192,20 @@ func (w *walk) order(s int32, o *order) error {
 	w.owned[o.owner]++
 	hidden := b.orders.hidden(s, o)
 	switch {
-	case b.orders.ids.get(o.n) != s:
-		return fmt.Errorf("the index has slot %d, not %d", b.orders.ids.get(o.n), s)
+	case b.orders.ids.Get(o.n) != s:
+		return fmt.Errorf("the index has slot %d, not %d", b.orders.ids.Get(o.n), s)
 	case o.marks&markStop == 0 && o.shown <= 0 || hidden < 0 || o.total < o.shown+hidden:
 		return fmt.Errorf("%d shown, %d hidden of %d", o.shown, hidden, o.total)
 	}
 	if o.marks&markIceberg != 0 {
-		if d := b.orders.cold.at(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
+		if d := b.orders.cold.At(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
 			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
 		}
 		w.slices += b.orders.slicesOf(s, o)
 	}
 	if o.marks&markClient != 0 {
 		w.named++
-		if e := b.clients.entries.at(b.orders.cold.at(s).client); e.n() != o.n || e.order&clientOpen == 0 {
+		if e := b.clients.entries.At(b.orders.cold.At(s).client); e.n() != o.n || e.order&clientOpen == 0 {
 			return fmt.Errorf("its client id belongs to order %d", e.n())
 		}
 	}
@@ -215,16 +215,16 @@ func (w *walk) order(s int32, o *order) error {
 func (w *walk) owners() error {
 	b := w.b
 	for id, s := range b.orders.owners.byID {
-		o := b.orders.owners.slots.at(s)
+		o := b.orders.owners.slots.At(s)
 		if o.id != id || o.open == 0 && o.window == 0 {
 			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, o.id)
 		}
 	}
-	if n := b.orders.owners.slots.live(); n != len(b.orders.owners.byID)+1 {
+	if n := b.orders.owners.slots.Live(); n != len(b.orders.owners.byID)+1 {
 		return fmt.Errorf("%d owners, %d known", n, len(b.orders.owners.byID))
 	}
 	for s, open := range w.owned {
-		o := b.orders.owners.slots.at(s)
+		o := b.orders.owners.slots.At(s)
 		if o.stops != w.waits[s] {
 			return fmt.Errorf("account %d has %d waiting stops, counted %d", o.id, w.waits[s], o.stops)
 		}
@@ -260,15 +260,15 @@ func (w *walk) clients() error {
 					continue
 				}
 				inTables++
-				if e := c.entries.at(s); c.find(e.hash) != s {
+				if e := c.entries.At(s); c.find(e.hash) != s {
 					return fmt.Errorf("the client id of order %d is not found", e.n())
 				}
 			}
 		}
 	}
 	n, window, open := uint64(0), 0, 0
-	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
-		e := c.entries.at(s)
+	for s := c.oldest; s != 0; s = c.entries.At(s).newer {
+		e := c.entries.At(s)
 		if e.n() <= n || e.order&clientWindow == 0 {
 			return fmt.Errorf("the client id of order %d is out of order", e.n())
 		}
@@ -282,9 +282,9 @@ func (w *walk) clients() error {
 		return fmt.Errorf("%d open orders have client ids, counted %d", w.named, c.open)
 	}
 	// Entries outside the window belong to open orders, one each.
-	if outside := w.named - open; inTables != c.entries.live() || inTables != window+outside || inTables > c.perPair {
+	if outside := w.named - open; inTables != c.entries.Live() || inTables != window+outside || inTables > c.perPair {
 		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
-			inTables, c.entries.live(), window, outside)
+			inTables, c.entries.Live(), window, outside)
 	}
 	return nil
 }

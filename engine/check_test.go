@@ -11,10 +11,10 @@ import (
 // Every other test relies on Check, so Check must find each of these changes: each breaks one
 // thing that holds.
 func TestCheckNotices(t *testing.T) {
-	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.at(b.sides[s].best).head) }
-	best := func(b *book, s Side) *level { return b.orders.levels.at(b.sides[s].best) }
-	iceberg := func(b *book) *coldOrder { return b.orders.cold.at(best(b, Sell).head) }
-	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.sides[s].max(); return b.orders.levels.at(ls) }
+	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.At(b.sides[s].best).head) }
+	best := func(b *book, s Side) *level { return b.orders.levels.At(b.sides[s].best) }
+	iceberg := func(b *book) *coldOrder { return b.orders.cold.At(best(b, Sell).head) }
+	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.sides[s].Max(); return b.orders.levels.At(ls) }
 	for name, x := range map[string]struct {
 		breaks func(b *book)
 		says   string
@@ -36,29 +36,29 @@ func TestCheckNotices(t *testing.T) {
 		"order total":        {func(b *book) { head(b, Buy).total = 1 }, "shown"},
 		"slice":              {func(b *book) { iceberg(b).display = 0 }, "iceberg"},
 		"client id": {
-			func(b *book) { b.orders.cold.at(best(b, Buy).head).client = b.clients.newest },
+			func(b *book) { b.orders.cold.At(best(b, Buy).head).client = b.clients.newest },
 			"belongs to",
 		},
 		"client id open": {func(b *book) { b.clients.open++ }, "counted"},
 		"client id hash": {
-			func(b *book) { b.clients.entries.at(b.clients.oldest).hash[1] += clientShards / 2 },
+			func(b *book) { b.clients.entries.At(b.clients.oldest).hash[1] += clientShards / 2 },
 			"not found",
 		},
-		"client id order": {func(b *book) { b.clients.entries.at(b.clients.oldest).order += 100 << 2 }, ""},
+		"client id order": {func(b *book) { b.clients.entries.At(b.clients.oldest).order += 100 << 2 }, ""},
 		"client id window": {
-			func(b *book) { b.clients.entries.at(b.clients.newest).order &^= clientWindow },
+			func(b *book) { b.clients.entries.At(b.clients.newest).order &^= clientWindow },
 			"out of order",
 		},
 		"client id lost": {func(b *book) { b.clients.perPair = 1 }, "in tables"},
 		"open orders":    {func(b *book) { b.orders.count-- }, "counted"},
-		"owner open":     {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
+		"owner open":     {func(b *book) { b.orders.owners.slots.At(head(b, Buy).owner).open++ }, "open orders"},
 		"owner id": {
-			func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).id = 7 },
+			func(b *book) { b.orders.owners.slots.At(head(b, Buy).owner).id = 7 },
 			"nothing is left",
 		},
-		"owner list":       {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
+		"owner list":       {func(b *book) { b.orders.owners.slots.At(head(b, Buy).owner).head = 0 }, "lacks"},
 		"owner list order": {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
-		"owner unknown":    {func(b *book) { b.orders.owners.slots.alloc() }, "owners"},
+		"owner unknown":    {func(b *book) { b.orders.owners.slots.Alloc() }, "owners"},
 		"stop through":     {func(b *book) { b.last = 1 }, "waits"},
 		"stop empty":       {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {
@@ -136,45 +136,6 @@ func TestOutOfBand(t *testing.T) {
 		if got := c.in.OutOfBand(c.price, c.last); got != c.want {
 			t.Errorf("up %d, down %d: price %d after %d: %t", c.in.BandUp, c.in.BandDown, c.price, c.last, got)
 		}
-	}
-}
-
-// The index finds what is open and nothing else, however sparse the open numbers are, and
-// its directory spans them, not the history.
-func TestIndex(t *testing.T) {
-	var x index
-	open := map[uint64]int32{}
-	rnd := uint64(1)
-	for n := uint64(1); n <= 2_000_000; n++ {
-		x.put(n, int32(n%1000)+1)
-		open[n] = int32(n%1000) + 1
-		if rnd = rnd*6364136223846793005 + 1; rnd>>60 == 0 && n > 1_900_000 {
-			continue // stays
-		}
-		x.del(n)
-		delete(open, n)
-	}
-	for n, s := range open {
-		if x.get(n) != s {
-			t.Fatalf("%d is at %d", n, x.get(n))
-		}
-	}
-	if x.get(5) != 0 || x.get(3_000_000) != 0 || len(x.pages) > 4096 {
-		t.Fatalf("%d pages for the last 100,000 numbers", len(x.pages))
-	}
-	seen := 0
-	for n, s, ok := x.Next(0); ok; n, s, ok = x.Next(n + 1) {
-		if open[n] != s {
-			t.Fatalf("%d is not open", n)
-		}
-		seen++
-	}
-	if seen != len(open) {
-		t.Fatalf("%d of %d seen", seen, len(open))
-	}
-	x.put(3, 9) // older than everything kept
-	if n, s, ok := x.Next(0); !ok || n != 3 || s != 9 || x.get(3) != 9 {
-		t.Fatalf("the oldest is %d", n)
 	}
 }
 

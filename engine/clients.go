@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"slices"
+
+	"tickhive/engine/slots"
 )
 
 // Client order ids of one pair (docs/contract/matching.md#client-order-ids). A pair remembers
@@ -40,7 +42,7 @@ type clientShard struct {
 }
 
 type clients struct {
-	entries        slab[clientEntry]
+	entries        slots.Slab[clientEntry]
 	shards         *[clientShards]clientShard // nil: never used
 	oldest, newest int32                      // oldest and newest entry of the pair's window
 	open           int                        // number of entries whose order is open
@@ -60,7 +62,7 @@ func (c *clients) find(hash [2]uint64) int32 {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash[0] & mask; ; i = (i + 1) & mask {
 		s := t.slots[i]
-		if s == 0 || c.entries.at(s).hash == hash {
+		if s == 0 || c.entries.At(s).hash == hash {
 			return s
 		}
 	}
@@ -76,7 +78,7 @@ func (c *clients) insert(s int32, hash [2]uint64) {
 		t.slots = make([]int32, max(8, 2*len(old)))
 		for _, o := range old {
 			if o != 0 {
-				t.place(o, c.entries.at(o).hash[0])
+				t.place(o, c.entries.At(o).hash[0])
 			}
 		}
 	}
@@ -95,7 +97,7 @@ func (t *clientShard) place(s int32, h uint64) {
 
 // remove deletes an entry from its table and moves the later entries of the run back.
 func (c *clients) remove(s int32) {
-	hash := c.entries.at(s).hash
+	hash := c.entries.At(s).hash
 	t := &c.shards[hash[1]%clientShards]
 	mask := uint64(len(t.slots) - 1)
 	i := hash[0] & mask
@@ -107,7 +109,7 @@ func (c *clients) remove(s int32) {
 		if t.slots[j] == 0 {
 			break
 		}
-		home := c.entries.at(t.slots[j]).hash[0] & mask
+		home := c.entries.At(t.slots[j]).hash[0] & mask
 		if (j-home)&mask >= (j-i)&mask {
 			t.slots[i] = t.slots[j]
 			i = j
@@ -115,7 +117,7 @@ func (c *clients) remove(s int32) {
 	}
 	t.slots[i] = 0
 	t.count--
-	c.entries.release(s)
+	c.entries.Release(s)
 }
 
 // hasRoom reports whether one more id can be remembered. Every id without an open order is in
@@ -124,15 +126,15 @@ func (c *clients) hasRoom() bool { return c.open < c.perPair }
 
 // remember stores the id of a new order of owner ws. hasRoom must be true.
 func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
-	w := o.slots.at(ws)
-	for c.entries.live() >= c.perPair {
+	w := o.slots.At(ws)
+	for c.entries.Live() >= c.perPair {
 		if c.oldest == 0 {
 			panic("BUG: engine: no room for a client id that was let in")
 		}
 		c.leaveWindow(o, c.oldest)
 	}
-	s := c.entries.alloc()
-	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
+	s := c.entries.Alloc()
+	*c.entries.At(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
 	c.insert(s, id.Hash)
 	c.open++
 	c.enterWindow(s, w)
@@ -145,32 +147,32 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 // restore adds an entry of a decoded state. The caller adds entries by ascending order number.
 func (c *clients) restore(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
 	ws := o.addOrder(account)
-	s := c.entries.alloc()
-	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
+	s := c.entries.Alloc()
+	*c.entries.At(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
 	if open {
-		c.entries.at(s).order |= clientOpen
+		c.entries.At(s).order |= clientOpen
 		c.open++
 	}
 	c.insert(s, id.Hash)
 	if window {
-		c.enterWindow(s, o.slots.at(ws))
+		c.enterWindow(s, o.slots.At(ws))
 	}
 	o.dropOrder(ws)
 	return s
 }
 
 func (c *clients) enterWindow(s int32, w *owner) {
-	e := c.entries.at(s)
+	e := c.entries.At(s)
 	e.order |= clientWindow
 	e.older, e.newer, e.next = c.newest, 0, 0
 	if c.newest != 0 {
-		c.entries.at(c.newest).newer = s
+		c.entries.At(c.newest).newer = s
 	} else {
 		c.oldest = s
 	}
 	c.newest = s
 	if w.clientTail != 0 {
-		c.entries.at(w.clientTail).next = s
+		c.entries.At(w.clientTail).next = s
 	} else {
 		w.clientHead = s
 	}
@@ -181,9 +183,9 @@ func (c *clients) enterWindow(s int32, w *owner) {
 // leaveWindow removes an owner's oldest entry from the window. The pair's oldest entry is always the oldest of
 // its owner.
 func (c *clients) leaveWindow(o *owners, s int32) {
-	e := c.entries.at(s)
+	e := c.entries.At(s)
 	ws := e.owner
-	w := o.slots.at(ws)
+	w := o.slots.At(ws)
 	if w.clientHead != s {
 		panic("BUG: engine: a client id leaves the window before an older one")
 	}
@@ -192,12 +194,12 @@ func (c *clients) leaveWindow(o *owners, s int32) {
 	}
 	w.window--
 	if e.older != 0 {
-		c.entries.at(e.older).newer = e.newer
+		c.entries.At(e.older).newer = e.newer
 	} else {
 		c.oldest = e.newer
 	}
 	if e.newer != 0 {
-		c.entries.at(e.newer).older = e.older
+		c.entries.At(e.newer).older = e.older
 	} else {
 		c.newest = e.older
 	}
@@ -210,7 +212,7 @@ func (c *clients) leaveWindow(o *owners, s int32) {
 
 // close marks the order of a client id as ended. The caller must call it before it drops the owner.
 func (c *clients) close(s int32) {
-	e := c.entries.at(s)
+	e := c.entries.At(s)
 	e.order &^= clientOpen
 	c.open--
 	if e.order&clientWindow == 0 {
@@ -226,13 +228,13 @@ func (c *clients) outside() (slots []int32) {
 	}
 	for i := range c.shards {
 		for _, s := range c.shards[i].slots {
-			if s != 0 && c.entries.at(s).order&clientWindow == 0 {
+			if s != 0 && c.entries.At(s).order&clientWindow == 0 {
 				slots = append(slots, s)
 			}
 		}
 	}
 	slices.SortFunc(slots, func(x, y int32) int {
-		return cmp.Compare(c.entries.at(x).order, c.entries.at(y).order)
+		return cmp.Compare(c.entries.At(x).order, c.entries.At(y).order)
 	})
 	return slots
 }

@@ -54,8 +54,8 @@
 // of the level; a client id adds 56 bytes and its table entry. An order that is the last one
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
-// Reading order: ids, instrument, asset, command, event, reject, options; order, slab, keys,
-// ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
+// Reading order: ids, instrument, asset, command, event, reject, options; order, ladder,
+// owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
 // stops, cancel, replace, parts; pairs, control; registers, bookview; command_codec, command_decode,
 // state, state_pair, state_parts, state_control; check.
 //

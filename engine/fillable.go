@@ -27,7 +27,7 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 	own := t.stp != SelfTradeNone && b.ownsOther(t)
 	known = true
 	opp.downFrom(at.price, func(ls int32) bool {
-		lv := b.orders.levels.at(ls)
+		lv := b.orders.levels.At(ls)
 		if !t.reaches(lv.price) {
 			return false
 		}
@@ -71,7 +71,7 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 }
 
 // ownsOther reports whether the taker's account may have orders besides the taker.
-func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.at(t.owner).open > 1 }
+func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.At(t.owner).open > 1 }
 
 // othersAt counts the lots of other accounts that a taker gets at a level. Unless its mode cancels
 // the maker, an order of the same account ends the taker there (blocked): the taker cannot reach
@@ -80,7 +80,7 @@ func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.at(t.owne
 func (b *book) othersAt(t *taker, lv *level, at *scan) (blocked, known bool) {
 	s := lv.head
 	if at.n != 0 {
-		s = b.orders.ids.get(at.n)
+		s = b.orders.ids.Get(at.n)
 	}
 	for s != 0 {
 		o := b.orders.at(s)

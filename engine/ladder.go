@@ -1,5 +1,7 @@
 package engine
 
+import "tickhive/engine/slots"
+
 // The levels next to the touch appear and disappear with every other order. They are therefore in a short array
 // instead of the tree, which saves a tenth of the time of an operation on a busy book. topMove levels move
 // between array and tree at once.
@@ -25,7 +27,7 @@ type ladder struct {
 	touch int64 // price of the best level
 	n     int   // number of levels in top; it is 0 only when the tree is empty too
 	top   [topLevels]rung
-	tree  keys
+	tree  slots.Keys
 	open  int64 // lots resting on this side, hidden ones included
 	cache []int32
 }
@@ -37,7 +39,7 @@ type rung struct {
 }
 
 func newLadder(side Side) ladder {
-	return ladder{tree: newKeys(), side: side, cache: make([]int32, cacheFirst)}
+	return ladder{tree: slots.NewKeys(), side: side, cache: make([]int32, cacheFirst)}
 }
 
 // key rises with the quality of a price. The touch is therefore among a node's
@@ -53,12 +55,12 @@ func (l *ladder) key(price int64) int64 {
 func (l *ladder) better(a, b int64) bool { return l.key(a) > l.key(b) }
 
 // count returns the number of levels.
-func (l *ladder) count() int { return l.tree.count() + l.n }
+func (l *ladder) count() int { return l.tree.Count() + l.n }
 
 // find returns the level at price, 0 when there is none.
-func (l *ladder) find(levels *slab[level], price int64) int32 {
+func (l *ladder) find(levels *slots.Slab[level], price int64) int32 {
 	i := uint64(price) & uint64(len(l.cache)-1)
-	if s := l.cache[i]; s != 0 && levels.at(s).price == price {
+	if s := l.cache[i]; s != 0 && levels.At(s).price == price {
 		return s
 	}
 	s := l.search(l.key(price))
@@ -73,7 +75,7 @@ func (l *ladder) search(key int64) int32 {
 		return 0
 	}
 	if key < l.top[0].key {
-		return l.tree.get(key)
+		return l.tree.Get(key)
 	}
 	for i := l.n - 1; l.top[i].key >= key; i-- {
 		if l.top[i].key == key {
@@ -87,9 +89,9 @@ func (l *ladder) search(key int64) int32 {
 }
 
 // add adds the level at price, which must not exist yet.
-func (l *ladder) add(levels *slab[level], price int64) (int32, *level) {
-	s := levels.alloc()
-	lv := levels.at(s)
+func (l *ladder) add(levels *slots.Slab[level], price int64) (int32, *level) {
+	s := levels.Alloc()
+	lv := levels.At(s)
 	lv.price = price
 	lv.shown, lv.hidden, lv.head, lv.tail, lv.count = 0, 0, 0, 0, 0
 	lv.side = l.side
@@ -105,8 +107,8 @@ func (l *ladder) insert(key int64, s int32) {
 	if l.n == topLevels && key > l.top[0].key {
 		l.spill()
 	}
-	if l.n > 0 && key < l.top[0].key && (l.n == topLevels || l.tree.count() > 0) {
-		l.tree.set(key, s)
+	if l.n > 0 && key < l.top[0].key && (l.n == topLevels || l.tree.Count() > 0) {
+		l.tree.Set(key, s)
 		return
 	}
 	i := l.n
@@ -127,31 +129,31 @@ func (l *ladder) cacheTouch() {
 // spill moves the worst levels of the array to the tree.
 func (l *ladder) spill() {
 	for _, r := range l.top[:topMove] {
-		l.tree.set(r.key, r.slot)
+		l.tree.Set(r.key, r.slot)
 	}
 	l.n = copy(l.top[:], l.top[topMove:])
 }
 
 // refill moves the best levels of the tree to the empty array.
 func (l *ladder) refill() {
-	n := min(topMove, l.tree.count())
+	n := min(topMove, l.tree.Count())
 	for i := n - 1; i >= 0; i-- {
-		key, s := l.tree.popMax()
+		key, s := l.tree.PopMax()
 		l.top[i] = rung{key, s}
 	}
 	l.n = n
 }
 
 // remove removes an empty level.
-func (l *ladder) remove(levels *slab[level], s int32) {
-	price := levels.at(s).price
+func (l *ladder) remove(levels *slots.Slab[level], s int32) {
+	price := levels.At(s).price
 	if i := uint64(price) & uint64(len(l.cache)-1); l.cache[i] == s {
 		l.cache[i] = 0
 	}
-	levels.release(s)
+	levels.Release(s)
 	key := l.key(price)
 	if key < l.top[0].key {
-		l.tree.del(key)
+		l.tree.Delete(key)
 		return
 	}
 	i := l.n - 1
@@ -160,7 +162,7 @@ func (l *ladder) remove(levels *slab[level], s int32) {
 	}
 	copy(l.top[i:l.n], l.top[i+1:l.n])
 	l.n--
-	if l.n == 0 && l.tree.count() > 0 {
+	if l.n == 0 && l.tree.Count() > 0 {
 		l.refill()
 	}
 	if l.n > 0 {
@@ -177,7 +179,7 @@ func (l *ladder) down(visit func(slot int32) bool) {
 			return
 		}
 	}
-	l.tree.down(visit)
+	l.tree.Down(visit)
 }
 
 // downFrom visits the levels from price on, best first, until visit says no; 0: from the best.
@@ -192,12 +194,12 @@ func (l *ladder) downFrom(price int64, visit func(slot int32) bool) {
 			return
 		}
 	}
-	l.tree.downFrom(key, visit)
+	l.tree.DownFrom(key, visit)
 }
 
 // worst returns the slot of the level farthest from the touch, 0: side is empty.
 func (l *ladder) worst() int32 {
-	if s := l.tree.min(); s != 0 {
+	if s := l.tree.Min(); s != 0 {
 		return s
 	}
 	if l.n > 0 {

@@ -9,7 +9,7 @@ func (b *book) match(t *taker) (done bool) {
 			return true
 		}
 		ls := opp.best
-		lv := b.orders.levels.at(ls)
+		lv := b.orders.levels.At(ls)
 		shown := lv.shown
 		if t.found != 0 {
 			shown, t.found = t.found, 0
@@ -107,7 +107,7 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	ls := o.level
 	b.orders.dequeue(o, lv)
 	if o.marks&markIceberg != 0 {
-		if c := b.orders.cold.at(s); c.hidden > 0 {
+		if c := b.orders.cold.At(s); c.hidden > 0 {
 			o.shown = min(c.display, c.hidden)
 			c.hidden -= o.shown
 			lv.hidden -= o.shown
@@ -174,13 +174,13 @@ func (b *book) enqueue(s int32, o *order, price, open, display int64, client int
 	}
 	if client != 0 {
 		o.marks |= markClient
-		b.orders.cold.at(s).client = client
+		b.orders.cold.At(s).client = client
 	}
 	o.shown = open
 	if display > 0 {
 		o.shown = min(display, open)
 		o.marks |= markIceberg
-		c := b.orders.cold.at(s)
+		c := b.orders.cold.At(s)
 		c.display = display
 		c.hidden = open - o.shown
 	}

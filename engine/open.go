@@ -1,19 +1,21 @@
 package engine
 
+import "tickhive/engine/slots"
+
 // openOrders holds the open orders of a pair, waiting stops included, and the levels in which
 // they queue. It finds an order by its number and the orders of an owner. Order and level
 // pointers stay valid while the slot is held. Stored references are slots, not pointers.
 type openOrders struct {
-	hot    slab[order]
-	cold   slab[coldOrder] // indexed by the same slots as hot
-	levels slab[level]
-	ids    index
+	hot    slots.Slab[order]
+	cold   slots.Slab[coldOrder] // indexed by the same slots as hot
+	levels slots.Slab[level]
+	ids    slots.Index
 	owners owners
 	count  int
 }
 
 // at returns the order of a slot.
-func (q *openOrders) at(s int32) *order { return q.hot.at(s) }
+func (q *openOrders) at(s int32) *order { return q.hot.At(s) }
 
 // account returns the account of an order.
 func (q *openOrders) account(o *order) AccountID { return q.owners.account(o.owner) }
@@ -21,16 +23,16 @@ func (q *openOrders) account(o *order) AccountID { return q.owners.account(o.own
 // openOf returns the number of open orders of an account.
 func (q *openOrders) openOf(id AccountID) int {
 	if s := q.owners.find(id); s != 0 {
-		return int(q.owners.slots.at(s).open)
+		return int(q.owners.slots.At(s).open)
 	}
 	return 0
 }
 
 // alloc returns a free slot for an order.
 func (q *openOrders) alloc() int32 {
-	s := q.hot.alloc()
-	if q.cold.used < q.hot.used {
-		q.cold.grow()
+	s := q.hot.Alloc()
+	if q.cold.Used() < q.hot.Used() {
+		q.cold.Grow()
 	}
 	return s
 }
@@ -39,11 +41,11 @@ func (q *openOrders) alloc() int32 {
 // caller sets total, shown, marks, self-trade mode and rates in the slot, so that an order is never copied.
 func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	s := q.alloc()
-	o := q.hot.at(s)
+	o := q.hot.At(s)
 	o.n = n
 	o.owner = owner
 	o.side = side
-	q.ids.put(n, s)
+	q.ids.Put(n, s)
 	if owner != builtinOwner {
 		q.link(s, o)
 	}
@@ -56,8 +58,8 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
 	o.owner = q.owners.addOrder(account)
 	s := q.alloc()
-	*q.hot.at(s), *q.cold.at(s) = o, c
-	q.ids.put(o.n, s)
+	*q.hot.At(s), *q.cold.At(s) = o, c
+	q.ids.Put(o.n, s)
 	q.count++
 	return s
 }
@@ -67,7 +69,7 @@ func (q *openOrders) enqueue(s int32, o *order, ls int32, lv *level) {
 	o.level = ls
 	o.prev, o.next = lv.tail, 0
 	if lv.tail != 0 {
-		q.hot.at(lv.tail).next = s
+		q.hot.At(lv.tail).next = s
 	} else {
 		lv.head = s
 	}
@@ -78,12 +80,12 @@ func (q *openOrders) enqueue(s int32, o *order, ls int32, lv *level) {
 // dequeue takes an order out of its level.
 func (q *openOrders) dequeue(o *order, lv *level) {
 	if o.prev != 0 {
-		q.hot.at(o.prev).next = o.next
+		q.hot.At(o.prev).next = o.next
 	} else {
 		lv.head = o.next
 	}
 	if o.next != 0 {
-		q.hot.at(o.next).prev = o.prev
+		q.hot.At(o.next).prev = o.prev
 	} else {
 		lv.tail = o.prev
 	}
@@ -94,10 +96,10 @@ func (q *openOrders) dequeue(o *order, lv *level) {
 // link appends an order, whose id is the owner's highest, to the owner's list. The built-in
 // account has no list.
 func (q *openOrders) link(s int32, o *order) {
-	w := q.owners.slots.at(o.owner)
+	w := q.owners.slots.At(o.owner)
 	o.ownPrev, o.ownNext = w.tail, 0
 	if w.tail != 0 {
-		q.hot.at(w.tail).ownNext = s
+		q.hot.At(w.tail).ownNext = s
 	} else {
 		w.head = s
 	}
@@ -105,14 +107,14 @@ func (q *openOrders) link(s int32, o *order) {
 }
 
 func (q *openOrders) unlink(o *order) {
-	w := q.owners.slots.at(o.owner)
+	w := q.owners.slots.At(o.owner)
 	if o.ownPrev != 0 {
-		q.hot.at(o.ownPrev).ownNext = o.ownNext
+		q.hot.At(o.ownPrev).ownNext = o.ownNext
 	} else {
 		w.head = o.ownNext
 	}
 	if o.ownNext != 0 {
-		q.hot.at(o.ownNext).ownPrev = o.ownPrev
+		q.hot.At(o.ownNext).ownPrev = o.ownPrev
 	} else {
 		w.tail = o.ownPrev
 	}
@@ -123,7 +125,7 @@ func (q *openOrders) hidden(s int32, o *order) int64 {
 	if o.marks&markIceberg == 0 {
 		return 0
 	}
-	return q.cold.at(s).hidden
+	return q.cold.At(s).hidden
 }
 
 // slicesOf returns the number of slices in a resting order's reserve.
@@ -131,7 +133,7 @@ func (q *openOrders) slicesOf(s int32, o *order) int64 {
 	if o.marks&markIceberg == 0 {
 		return 0
 	}
-	c := q.cold.at(s)
+	c := q.cold.At(s)
 	return pieces(c.hidden, c.display)
 }
 
@@ -140,5 +142,5 @@ func (q *openOrders) clientOf(s int32, o *order) int32 {
 	if o.marks&markClient == 0 {
 		return 0
 	}
-	return q.cold.at(s).client
+	return q.cold.At(s).client
 }

@@ -1,5 +1,7 @@
 package engine
 
+import "tickhive/engine/slots"
+
 // builtinOwner is the slot of the built-in account in every book.
 const builtinOwner int32 = 1
 
@@ -19,7 +21,7 @@ type owner struct {
 // owners finds accounts in a book. It caches the last one found, because an account tends to
 // send several commands in a row.
 type owners struct {
-	slots   slab[owner]
+	slots   slots.Slab[owner]
 	byID    map[AccountID]int32
 	lastID  AccountID
 	lastPos int32
@@ -28,8 +30,8 @@ type owners struct {
 
 func newOwners() owners {
 	o := owners{byID: map[AccountID]int32{}}
-	o.slots.alloc() // builtinOwner
-	o.builtin = o.slots.at(builtinOwner)
+	o.slots.Alloc() // builtinOwner
+	o.builtin = o.slots.At(builtinOwner)
 	o.lastPos = builtinOwner
 	return o
 }
@@ -58,12 +60,12 @@ func (o *owners) addOrder(id AccountID) int32 {
 	}
 	s := o.find(id)
 	if s == 0 {
-		s = o.slots.alloc()
-		*o.slots.at(s) = owner{id: id}
+		s = o.slots.Alloc()
+		*o.slots.At(s) = owner{id: id}
 		o.byID[id] = s
 		o.lastID, o.lastPos = id, s
 	}
-	o.slots.at(s).open++
+	o.slots.At(s).open++
 	return s
 }
 
@@ -73,7 +75,7 @@ func (o *owners) dropOrder(s int32) {
 		o.builtin.open--
 		return
 	}
-	w := o.slots.at(s)
+	w := o.slots.At(s)
 	w.open--
 	o.removeIdle(s, w)
 }
@@ -83,7 +85,7 @@ func (o *owners) account(s int32) AccountID {
 	if s == builtinOwner {
 		return 0
 	}
-	return o.slots.at(s).id
+	return o.slots.At(s).id
 }
 
 func (o *owners) removeIdle(s int32, w *owner) {
@@ -94,5 +96,5 @@ func (o *owners) removeIdle(s int32, w *owner) {
 	if o.lastPos == s {
 		o.lastID, o.lastPos = 0, builtinOwner
 	}
-	o.slots.release(s)
+	o.slots.Release(s)
 }

@@ -80,7 +80,7 @@ func (b *book) pauseTaker(t *taker) {
 		o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
 		if t.client != 0 {
 			o.marks = markClient
-			b.orders.cold.at(s).client = t.client
+			b.orders.cold.At(s).client = t.client
 		}
 		t.slot = s
 	}

@@ -6,7 +6,7 @@ func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {
 		if known = b.clients.find(cmd.Client.Hash); known != 0 {
-			if e := b.clients.entries.at(known); e.content == cmd.Client.Content {
+			if e := b.clients.entries.At(known); e.content == cmd.Client.Content {
 				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.n())
 				return
 			}
@@ -149,11 +149,11 @@ func (b *book) checkState(cmd *Command) Reason {
 
 // stopFits reports whether one more stop of an account may wait.
 func (b *book) stopFits(id AccountID) bool {
-	if b.stops.parked.live() >= b.opts.PairStops {
+	if b.stops.parked.Live() >= b.opts.PairStops {
 		return false
 	}
 	s := b.orders.owners.find(id)
-	return id == 0 || s == 0 || int(b.orders.owners.slots.at(s).stops) < b.opts.AccountStops
+	return id == 0 || s == 0 || int(b.orders.owners.slots.At(s).stops) < b.opts.AccountStops
 }
 
 // checkBook checks the order's conditions (its type, time in force, post-only) against the

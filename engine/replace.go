@@ -11,7 +11,7 @@ func (b *book) replace(cmd *Command) {
 		b.tape.refuse(cmd, r)
 		return
 	}
-	lv := b.orders.levels.at(o.level)
+	lv := b.orders.levels.At(o.level)
 	price, amount := lv.price, o.total
 	if cmd.Flags&FlagHasPrice != 0 {
 		price = cmd.Price
@@ -83,7 +83,7 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 		return AmountOutOfRange
 	}
 	if o.marks&markIceberg != 0 {
-		d := b.orders.cold.at(s).display
+		d := b.orders.cold.At(s).display
 		if amount/d > b.opts.IcebergSlices {
 			return AmountOutOfRange
 		}
@@ -111,7 +111,7 @@ func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bo
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
 	}
-	return !total(b.orders.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
+	return !total(b.orders.levels.At(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
 // earnLimit returns the most that an account's sell, of which was lots are open, may bring after the replace; 0
@@ -121,7 +121,7 @@ func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
 	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
 		return fixed.U128{}
 	}
-	return total(b.orders.levels.at(o.level).price, was).AddSat(cmd.EarnLimit)
+	return total(b.orders.levels.At(o.level).price, was).AddSat(cmd.EarnLimit)
 }
 
 func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U128) {
@@ -159,10 +159,10 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fix
 		t.flags = FlagPostOnly
 	}
 	if o.marks&markIceberg != 0 {
-		t.display = b.orders.cold.at(s).display
+		t.display = b.orders.cold.At(s).display
 	}
 	t.setEarn(limit)
-	lv := b.orders.levels.at(o.level)
+	lv := b.orders.levels.At(o.level)
 	same := price == lv.price
 	if same {
 		t.was = lv.shown

@@ -76,7 +76,7 @@ func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
 	if o.marks&markIceberg != 0 {
 		lv.hidden -= hidden - (open - shown)
 		b.slices -= b.orders.slicesOf(s, o)
-		b.orders.cold.at(s).hidden = open - shown
+		b.orders.cold.At(s).hidden = open - shown
 		b.slices += b.orders.slicesOf(s, o)
 	}
 }

@@ -106,19 +106,19 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	c, b := fieldsCore(t)
 	hash := func() [32]byte { return c.HashPair(0) }
 	links := []string{"prev", "next", "level", "owner", "ownPrev", "ownNext", "side"}
-	bid := b.orders.levels.at(b.sides[Buy].best).head
-	ask := b.orders.levels.at(b.sides[Sell].best).head
+	bid := b.orders.levels.At(b.sides[Buy].best).head
+	ask := b.orders.levels.At(b.sides[Sell].best).head
 	eachField(t, "order", b.orders.at(bid), hash, links...)
-	eachField(t, "cold", b.orders.cold.at(ask), hash, "client", "stop") // slots
-	_, ls := b.stops.sides[Sell].max()
-	stop := b.orders.levels.at(ls).head
-	eachField(t, "stop", b.stops.parked.at(b.orders.cold.at(stop).stop), hash)
+	eachField(t, "cold", b.orders.cold.At(ask), hash, "client", "stop") // slots
+	_, ls := b.stops.sides[Sell].Max()
+	stop := b.orders.levels.At(ls).head
+	eachField(t, "stop", b.stops.parked.At(b.orders.cold.At(stop).stop), hash)
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links, "total")...)
-	eachField(t, "level", b.orders.levels.at(b.sides[Buy].best), hash,
+	eachField(t, "level", b.orders.levels.At(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
-	eachField(t, "owner", b.orders.owners.slots.at(b.orders.at(bid).owner), hash,
+	eachField(t, "owner", b.orders.owners.slots.At(b.orders.at(bid).owner), hash,
 		"open", "stops", "head", "tail", "window", "clientHead", "clientTail")
-	eachField(t, "client id in the window", b.clients.entries.at(b.clients.oldest), hash,
+	eachField(t, "client id in the window", b.clients.entries.At(b.clients.oldest), hash,
 		"owner", "next", "older", "newer")
 	inst := *b.inst
 	b.inst = &inst
@@ -129,7 +129,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 		"newest trade":       func() { b.trade++ },
 		"last price":         func() { b.last++ },
 		"order of the queue": func() { swapHead(b) },
-		"client id closed":   func() { b.clients.entries.at(b.clients.oldest).order ^= clientOpen },
+		"client id closed":   func() { b.clients.entries.At(b.clients.oldest).order ^= clientOpen },
 	} {
 		was, keep := hash(), *b
 		change()
@@ -144,7 +144,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 
 // swapHead exchanges the first two orders of the best bid.
 func swapHead(b *book) {
-	lv := b.orders.levels.at(b.sides[Buy].best)
+	lv := b.orders.levels.At(b.sides[Buy].best)
 	first := lv.head
 	o := b.orders.at(first)
 	ls := o.level
@@ -174,6 +174,6 @@ func TestStateHashSeesClientIDsOutsideTheWindow(t *testing.T) {
 	if len(outside) != 1 {
 		t.Fatalf("%d client ids are outside, not 1", len(outside))
 	}
-	eachField(t, "client id outside", b.clients.entries.at(outside[0]), func() [32]byte { return c.HashPair(0) },
+	eachField(t, "client id outside", b.clients.entries.At(outside[0]), func() [32]byte { return c.HashPair(0) },
 		"owner", "next", "older", "newer", "order")
 }

@@ -93,7 +93,7 @@ func (s pairState) walk() {
 	oldest, _, _ := b.orders.ids.Next(0)
 	s.UpTo(&oldest, b.lastN)
 	if s.Reading() {
-		b.orders.ids.span(oldest, b.lastN)
+		b.orders.ids.Span(oldest, b.lastN)
 	}
 	if s.part != nil {
 		s.codePart()
@@ -142,7 +142,7 @@ func (s pairState) side(side Side) {
 				o := b.orders.at(i)
 				account := b.orders.account(o)
 				s.U64(&o.n)
-				s.order(o, b.orders.cold.at(i), &account)
+				s.order(o, b.orders.cold.At(i), &account)
 				i = o.next
 			}
 		})
@@ -151,7 +151,7 @@ func (s pairState) side(side Side) {
 	for range levels {
 		var price int64
 		s.I63(&price)
-		if w := l.worst(); price < 1 || w != 0 && !l.better(b.orders.levels.at(w).price, price) {
+		if w := l.worst(); price < 1 || w != 0 && !l.better(b.orders.levels.At(w).price, price) {
 			s.Fail("level %d is out of order", price)
 		}
 		n := s.Len(0)
@@ -189,7 +189,7 @@ func (s pairState) readOrder(side Side, price int64) {
 func (s pairState) readN() (n uint64) {
 	ids := &s.b.orders.ids
 	s.UpTo(&n, s.b.lastN)
-	if n == 0 || n>>pageBits < ids.base || ids.get(n) != 0 {
+	if n == 0 || ids.Before(n) || ids.Get(n) != 0 {
 		s.Fail("order %d is there twice, or out of range", n)
 	}
 	return n
@@ -216,17 +216,17 @@ func (s pairState) relink(oldest uint64) {
 func (s pairState) writeStops(side Side) {
 	q, keys := &s.b.orders, s.b.stops.sides[side]
 	n := 0
-	keys.down(func(ls int32) bool {
-		n += int(q.levels.at(ls).count)
+	keys.Down(func(ls int32) bool {
+		n += int(q.levels.At(ls).count)
 		return true
 	})
 	s.Len(n)
-	keys.down(func(ls int32) bool {
-		for i := q.levels.at(ls).head; i != 0; {
+	keys.Down(func(ls int32) bool {
+		for i := q.levels.At(ls).head; i != 0; {
 			o := q.at(i)
 			account := q.account(o)
 			s.U64(&o.n)
-			s.stop(o, s.b.stops.parked.at(q.cold.at(i).stop), &account)
+			s.stop(o, s.b.stops.parked.At(q.cold.At(i).stop), &account)
 			i = o.next
 		}
 		return true
@@ -271,10 +271,10 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 		b.stops.lots[side] += o.shown
 		b.slices += st.slices(o.shown)
 	}
-	ps := b.stops.parked.alloc()
-	*b.stops.parked.at(ps) = *st
+	ps := b.stops.parked.Alloc()
+	*b.stops.parked.At(ps) = *st
 	i := b.orders.restore(*o, coldOrder{stop: ps}, account)
-	b.orders.owners.slots.at(b.orders.at(i).owner).stops++
+	b.orders.owners.slots.At(b.orders.at(i).owner).stops++
 	return i
 }
 
@@ -283,17 +283,17 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 func (s pairState) writeClients() {
 	c := &s.b.clients
 	inside := 0
-	for i := c.oldest; i != 0; i = c.entries.at(i).newer {
+	for i := c.oldest; i != 0; i = c.entries.At(i).newer {
 		inside++
 	}
 	outside := c.outside()
 	s.Len(inside)
 	s.Len(len(outside))
-	for i := c.oldest; i != 0; i = c.entries.at(i).newer {
-		s.writeClient(c.entries.at(i))
+	for i := c.oldest; i != 0; i = c.entries.At(i).newer {
+		s.writeClient(c.entries.At(i))
 	}
 	for _, i := range outside {
-		s.writeClient(c.entries.at(i))
+		s.writeClient(c.entries.At(i))
 	}
 }
 
@@ -318,10 +318,10 @@ func (s pairState) readClients() {
 		var id ClientID
 		s.UpTo(&n, b.lastN)
 		s.client(&id, &account, &open)
-		slot := q.ids.get(n)
+		slot := q.ids.Get(n)
 		if n <= last || b.clients.find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
 			open && (q.at(slot).marks&markClient == 0 || q.account(q.at(slot)) != account ||
-				q.cold.at(slot).client != 0) {
+				q.cold.At(slot).client != 0) {
 			s.Fail("client id of order %d does not fit", n)
 		}
 		if s.Err() != nil {
@@ -331,7 +331,7 @@ func (s pairState) readClients() {
 		entry := b.clients.restore(&q.owners, n, account, open, i < inside, &id)
 		if open {
 			named++
-			q.cold.at(slot).client = entry
+			q.cold.At(slot).client = entry
 		}
 	}
 	var turns wire.Turns

@@ -49,7 +49,7 @@ func (b *book) partState() *partState {
 	p.stops = make([]reachedState, len(queue))
 	for i, r := range queue {
 		o := b.orders.at(r.slot)
-		p.stops[i] = reachedState{r.wave, *o, *b.stops.parked.at(b.orders.cold.at(r.slot).stop), b.orders.account(o)}
+		p.stops[i] = reachedState{r.wave, *o, *b.stops.parked.At(b.orders.cold.At(r.slot).stop), b.orders.account(o)}
 	}
 	return p
 }
@@ -149,7 +149,7 @@ func (s pairState) codeTaker(p *partState, t *taker) {
 func (s pairState) restorePart() {
 	b, p := s.b, s.part
 	if t := p.taker; t != nil {
-		if t.n == 0 || t.n>>pageBits < b.orders.ids.base || b.orders.ids.get(t.n) != 0 || t.left < 1 || t.limit < 1 {
+		if t.n == 0 || b.orders.ids.Before(t.n) || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
 			s.Fail("the unfinished order %d does not add up", t.n)
 			return
 		}
@@ -166,7 +166,7 @@ func (s pairState) restorePart() {
 		r := &p.stops[i]
 		now := reached{n: r.order.n, wave: r.wave}
 		n := r.order.n
-		if n == 0 || n > b.lastN || n>>pageBits < b.orders.ids.base || b.orders.ids.get(n) != 0 ||
+		if n == 0 || n > b.lastN || b.orders.ids.Before(n) || b.orders.ids.Get(n) != 0 ||
 			!before.before(&now) || r.wave > b.stops.wave {
 			s.Fail("the reached stop %d is out of order", n)
 			return
@@ -184,6 +184,6 @@ func (s pairState) restorePart() {
 // linkTaker gives the taker the client id that was read after it.
 func (s pairState) linkTaker() {
 	if t := s.part.taker; t != nil && s.part.named {
-		t.client = s.b.orders.cold.at(t.slot).client
+		t.client = s.b.orders.cold.At(t.slot).client
 	}
 }

@@ -1,9 +1,11 @@
 package engine
 
+import "tickhive/engine/slots"
+
 // stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
-	sides  [2]keys // maps stopKey to a stop level, by side of the order
-	parked slab[stopOrder]
+	sides  [2]slots.Keys // maps stopKey to a stop level, by side of the order
+	parked slots.Slab[stopOrder]
 	lots   [2]int64 // of the waiting stop_limit orders of a side
 	// queue holds the stops that the command under way has reached: a heap by wave and number.
 	// wave counts the stops that the command has triggered: what it reaches later queues behind.
@@ -43,26 +45,26 @@ func stopKey(side Side, stop int64) int64 {
 
 // park stores a stop until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) {
-	st := b.stops.parked.alloc()
-	*b.stops.parked.at(st) = stopOrder{
+	st := b.stops.parked.Alloc()
+	*b.stops.parked.At(st) = stopOrder{
 		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
 		typ: cmd.Type, tif: t.tif, flags: t.flags,
 	}
 	if t.bounded {
-		b.stops.parked.at(st).earn = t.earn
+		b.stops.parked.At(st).earn = t.earn
 	}
 	s, o := b.orders.add(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
 	o.stp, o.marks = t.stp, markStop
 	o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
 	if cmd.Type == StopMarket {
-		b.stops.parked.at(st).price = 0
+		b.stops.parked.At(st).price = 0
 		if t.byQuote() {
 			o.total, o.shown = 0, 0
 		}
 	} else {
 		b.stops.lots[t.side] += t.left
-		b.slices += b.stops.parked.at(st).slices(t.left)
+		b.slices += b.stops.parked.At(st).slices(t.left)
 	}
 	if t.bounded {
 		o.marks |= markEarn
@@ -70,31 +72,31 @@ func (b *book) park(t *taker, cmd *Command) {
 	if t.client != 0 {
 		o.marks |= markClient
 	}
-	*b.orders.cold.at(s) = coldOrder{client: t.client, stop: st}
-	b.orders.owners.slots.at(o.owner).stops++
+	*b.orders.cold.At(s) = coldOrder{client: t.client, stop: st}
+	b.orders.owners.slots.At(o.owner).stops++
 	b.stops.add(&b.orders, s, o, cmd.Stop)
 }
 
 // add puts a stop at the end of the queue of its stop price.
 func (w *stops) add(q *openOrders, s int32, o *order, stop int64) {
 	key := stopKey(o.side, stop)
-	ls := w.sides[o.side].get(key)
+	ls := w.sides[o.side].Get(key)
 	if ls == 0 {
-		ls = q.levels.alloc()
-		*q.levels.at(ls) = level{price: stop, side: o.side}
-		w.sides[o.side].set(key, ls)
+		ls = q.levels.Alloc()
+		*q.levels.At(ls) = level{price: stop, side: o.side}
+		w.sides[o.side].Set(key, ls)
 	}
-	q.enqueue(s, o, ls, q.levels.at(ls))
+	q.enqueue(s, o, ls, q.levels.At(ls))
 }
 
 // remove removes a waiting stop from its queue.
 func (w *stops) remove(q *openOrders, o *order) {
 	ls := o.level
-	lv := q.levels.at(ls)
+	lv := q.levels.At(ls)
 	q.dequeue(o, lv)
 	if lv.count == 0 {
-		w.sides[o.side].del(stopKey(o.side, lv.price))
-		q.levels.release(ls)
+		w.sides[o.side].Delete(stopKey(o.side, lv.price))
+		q.levels.Release(ls)
 	}
 }
 
@@ -103,9 +105,9 @@ func (w *stops) remove(q *openOrders, o *order) {
 func (b *book) collect() (done bool) {
 	w, q := &b.stops, &b.orders
 	for side := range w.sides {
-		for w.sides[side].count() > 0 {
-			key, ls := w.sides[side].max()
-			lv := q.levels.at(ls)
+		for w.sides[side].Count() > 0 {
+			key, ls := w.sides[side].Max()
+			lv := q.levels.At(ls)
 			if !through(b.last, Side(side), lv.price) {
 				break
 			}
@@ -119,8 +121,8 @@ func (b *book) collect() (done bool) {
 				q.dequeue(o, lv)
 				w.push(reached{n: o.n, slot: s, wave: w.wave})
 			}
-			w.sides[side].del(key)
-			q.levels.release(ls)
+			w.sides[side].Delete(key)
+			q.levels.Release(ls)
 		}
 	}
 	return true
@@ -165,10 +167,10 @@ func (w *stops) pop() int32 {
 
 // unpark ends the wait of a stop that has been removed from its queue.
 func (b *book) unpark(s int32, o *order) stopOrder {
-	c := b.orders.cold.at(s)
-	st := *b.stops.parked.at(c.stop)
-	b.stops.parked.release(c.stop)
-	b.orders.owners.slots.at(o.owner).stops--
+	c := b.orders.cold.At(s)
+	st := *b.stops.parked.At(c.stop)
+	b.stops.parked.Release(c.stop)
+	b.orders.owners.slots.At(o.owner).stops--
 	c.stop = 0
 	o.marks &^= markStop | markEarn
 	if st.typ == StopLimit {
@@ -182,7 +184,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 // acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
 // When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
-	if b.stops.parked.live() == 0 {
+	if b.stops.parked.Live() == 0 {
 		return
 	}
 	for {
@@ -208,7 +210,7 @@ func (b *book) trigger(s int32) (done bool) {
 	o := b.orders.at(s)
 	client := b.orders.clientOf(s, o)
 	st := b.unpark(s, o)
-	w := b.orders.owners.slots.at(o.owner)
+	w := b.orders.owners.slots.At(o.owner)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: w.id,
 		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,

@@ -17,6 +17,7 @@ type cli struct {
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
+	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 

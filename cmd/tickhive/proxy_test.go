@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/fasthttp/websocket"
 )
 
 // startProxy runs nginx with docs/nginx.conf in front of the exchange and returns its address.
@@ -121,16 +119,7 @@ func TestTheReferenceProxy(t *testing.T) {
 	if statuses[429] == 0 {
 		t.Errorf("a client that forges X-Forwarded-For has no rate limit: %v %v", statuses, last.Header)
 	}
-	ws, _, err := (&websocket.Dialer{TLSClientConfig: trusting}).Dial("wss://"+address+"/ws?streams=status", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ws.Close()
-	for range 3 { // acknowledgement, snapshot, heartbeat
-		if _, _, err := ws.ReadMessage(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	streamOverTLS(t, address, trusting)
 	conn, err := tls.Dial("tcp", address, trusting)
 	if err != nil {
 		t.Fatal(err)

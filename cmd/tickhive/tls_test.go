@@ -51,6 +51,21 @@ func writeCertificate(t *testing.T, dir string, serial int64, ends time.Time) (c
 	return cert, key
 }
 
+// streamOverTLS reads a stream through a TLS address: acknowledgement, snapshot and heartbeat.
+func streamOverTLS(t *testing.T, address string, trusting *tls.Config) {
+	t.Helper()
+	ws, _, err := (&websocket.Dialer{TLSClientConfig: trusting}).Dial("wss://"+address+"/ws?streams=status", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	for range 3 {
+		if _, _, err := ws.ReadMessage(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The public listener speaks TLS, streams included. SIGHUP takes a new certificate, and files that
 // are no pair leave the old one in force.
 func TestThePublicListenerSpeaksTLS(t *testing.T) {
@@ -79,16 +94,7 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 	if _, err := http.Get("http://" + address + "/api/healthcheck"); err == nil {
 		t.Error("plain text is answered")
 	}
-	ws, _, err := (&websocket.Dialer{TLSClientConfig: trusting}).Dial("wss://"+address+"/ws?streams=status", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ws.Close()
-	for range 3 { // acknowledgement, snapshot, heartbeat
-		if _, _, err := ws.ReadMessage(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	streamOverTLS(t, address, trusting)
 	reload := func(want string) {
 		t.Helper()
 		in.signal(syscall.SIGHUP)

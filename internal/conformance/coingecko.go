@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"cmp"
 	"math/big"
-	"slices"
 )
 
 var (
@@ -20,14 +18,7 @@ var (
 func (r *run) coinGecko() {
 	known := r.geckoPairs()
 	volumes := r.geckoTickers(known)
-	pairs := make([]string, 0, len(volumes))
-	for id := range volumes {
-		pairs = append(pairs, id)
-	}
-	slices.SortFunc(pairs, func(a, b string) int {
-		return cmp.Or(volumes[b].Cmp(volumes[a]), cmp.Compare(a, b))
-	})
-	for i, id := range r.first(pairs) {
+	for i, id := range r.largest(volumes) {
 		path := "/orderbook?ticker_id=" + id + "&"
 		if v := r.get("orderbook "+id, path+"depth=0"); v != nil {
 			o, _ := v.(object)
@@ -57,12 +48,7 @@ func (r *run) geckoPairs() map[string]bool {
 		fields.fail("the body is %s, want an array", shown(v))
 	}
 	known := map[string]bool{}
-	for _, e := range list {
-		o, ok := e.(object)
-		if !ok {
-			fields.fail("%s, want an object", shown(e))
-			continue
-		}
+	for _, o := range objects(fields, list) {
 		id, _ := o["ticker_id"].(string)
 		geckoPair.check(fields, fields, id, o)
 		if known[id] {
@@ -91,12 +77,7 @@ func (r *run) geckoTickers(known map[string]bool) map[string]*big.Rat {
 		fields.fail("the body is %s, want an array with a ticker for each pair", shown(v))
 	}
 	volumes := map[string]*big.Rat{}
-	for _, e := range list {
-		o, ok := e.(object)
-		if !ok {
-			fields.fail("%s, want an object", shown(e))
-			continue
-		}
+	for _, o := range objects(fields, list) {
 		id, _ := o["ticker_id"].(string)
 		geckoTicker.check(fields, spare, id, o)
 		if !geckoTicker.asText(o) {

@@ -1,10 +1,8 @@
 package conformance
 
 import (
-	"cmp"
 	"encoding/json"
 	"math/big"
-	"slices"
 	"strings"
 )
 
@@ -25,14 +23,7 @@ func (r *run) coinMarketCap() {
 	summary := r.capSummary()
 	assets := r.capAssets()
 	volumes := r.capTickers(summary, assets)
-	pairs := make([]string, 0, len(volumes))
-	for id := range volumes {
-		pairs = append(pairs, id)
-	}
-	slices.SortFunc(pairs, func(a, b string) int {
-		return cmp.Or(volumes[b].Cmp(volumes[a]), cmp.Compare(a, b))
-	})
-	for _, id := range r.first(pairs) {
+	for _, id := range r.largest(volumes) {
 		path := "/orderbook/" + id
 		if v := r.get("orderbook "+id, path); v != nil {
 			full := r.checkBook("orderbook "+id, r.Target+path, v)
@@ -68,12 +59,7 @@ func (r *run) capSummary() map[string]*big.Rat {
 		fields.fail("the body is %s, want an array with a row for each pair", shown(v))
 	}
 	volumes := map[string]*big.Rat{}
-	for _, e := range list {
-		o, ok := e.(object)
-		if !ok {
-			fields.fail("%s, want an object", shown(e))
-			continue
-		}
+	for _, o := range objects(fields, list) {
 		id, _ := o["trading_pairs"].(string)
 		capSummary.check(fields, fields, id, o)
 		if volumes[id] != nil {

@@ -1,11 +1,15 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,10 +106,28 @@ func (o Options) detect(ctx context.Context) (standards []string) {
 	return standards
 }
 
-// first returns at most Options.Pairs of the pairs, from the first on.
-func (r *run) first(pairs []string) []string {
+// largest returns the pairs to check one by one: those with the largest volume, at most Pairs of them.
+func (r *run) largest(volumes map[string]*big.Rat) []string {
+	pairs := slices.Collect(maps.Keys(volumes))
+	slices.SortFunc(pairs, func(a, b string) int {
+		return cmp.Or(volumes[b].Cmp(volumes[a]), cmp.Compare(a, b))
+	})
 	if r.Pairs > 0 && len(pairs) > r.Pairs {
 		return pairs[:r.Pairs]
 	}
 	return pairs
+}
+
+// objects returns the objects of a list and fails c for each element that is none.
+func objects(c *check, list []any) []object {
+	var out []object
+	for _, e := range list {
+		o, ok := e.(object)
+		if !ok {
+			c.fail("%s, want an object", shown(e))
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -88,11 +89,11 @@ func (a *accountSide) doAll(cmds ...accounts.Command) error {
 func (a *accountSide) demoIncome(currency string) error {
 	for n := uint32(2); n <= demoUsers; n++ {
 		staked := accounts.Command{
-			Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency,
+			Kind: accounts.AddProfit, User: n, Profit: accrual.StakeAccrual, Currency: currency,
 			Amount: units(uint64(n)),
 		}
 		listed := accounts.Command{
-			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: units(1),
+			Kind: accounts.AddProfit, User: n, Profit: accrual.CurrencyListing, Currency: currency, Amount: units(1),
 		}
 		drawn := accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: units(2)}
 		err := a.doAll(staked, listed, drawn)

@@ -69,9 +69,9 @@ func TestWrongRulesAreRefused(t *testing.T) {
 		"stale age=2m":                                 "1ms to 1m0s",
 		"close for=1h until=2026-01-01T00:00:00Z":      "exclude",
 		"close from=2026-01-02T00:00:00Z until=2026-01-01T00:00:00Z": "after from",
-		"close from=today":                        "RFC 3339",
-		"rate-limit retry-after=0":                "1 to 3600",
-		"close count=0":                           "from 1",
+		"close from=today":                   "RFC 3339",
+		"rate-limit retry-after=0":           "1 to 3600",
+		"close count=0":                      "from 1",
 		"drop x" + strings.Repeat("a", 2000): "characters",
 	} {
 		if r, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -21,7 +21,7 @@ const (
 )
 
 // Listeners lists the names of the listeners whose requests rules can select.
-var Listeners = []string{"public", "aggregator"}
+var Listeners = []string{"public", "aggregator", "binance"}
 
 // Rule describes one fault and the requests or messages that it concerns. An empty selector selects all.
 type Rule struct {

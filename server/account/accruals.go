@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
@@ -37,7 +37,7 @@ func (d accruals) routes() []*edge.Route {
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
 			Params: append(edge.ParamsBetween(edge.KindText, "sinceDate", "endDate"), edge.Field{
-				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accounts.MaxReferralLevels}, Default: 1,
+				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
 			}, edge.ParamDecimals),
 		},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Params: period},
@@ -71,12 +71,12 @@ func (d accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Accruals(uint32(c.Principal.Account), f, page, size)
+	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Page(f, page, size)
 	if reject != nil {
 		return reject
 	}
 	markTruncated(c, v.Truncated)
-	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accounts.AccrualItem) []byte {
+	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accrual.Item) []byte {
 		b = appendAccrual(appendStamp(append(b, `{"date":`...), a.DateNs), a.ProfitType, a.Amount, a.CurrencyCode)
 		return append(appendBool(b, `,"isToUserBonuses":`, a.IsToUserBonuses), '}')
 	})
@@ -95,7 +95,7 @@ func markTruncated(c *edge.Ctx, yes bool) {
 	}
 }
 
-func appendAccrual[M anyMoney](b []byte, t accounts.ProfitType, amount M, code string) []byte {
+func appendAccrual[M anyMoney](b []byte, t accrual.Type, amount M, code string) []byte {
 	b = strconv.AppendUint(append(b, `,"profitType":`...), uint64(t), 10)
 	b = appendMoney(append(b, `,"amount":`...), amount)
 	return encode.AppendString(append(b, `,"currencyCode":`...), code)
@@ -112,7 +112,7 @@ func currencyParam(c *edge.Ctx) (string, *refuse.Refusal) {
 
 func isCurrencyCode(code string) bool { return body.IsPairCode(code + "_AA") }
 
-func accrualFilter(c *edge.Ctx, several bool) (f accounts.AccrualFilter, err *refuse.Refusal) {
+func accrualFilter(c *edge.Ctx, several bool) (f accrual.Filter, err *refuse.Refusal) {
 	if f.CurrencyCode, err = currencyParam(c); err != nil {
 		return f, err
 	}
@@ -137,8 +137,8 @@ func accrualFilter(c *edge.Ctx, several bool) (f accounts.AccrualFilter, err *re
 	return f, nil
 }
 
-func profitParam(name, text string) (accounts.ProfitType, *refuse.Refusal) {
-	if t, ok := accounts.ParseProfitType(text); ok {
+func profitParam(name, text string) (accrual.Type, *refuse.Refusal) {
+	if t, ok := accrual.ParseType(text); ok {
 		return t, nil
 	}
 	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), "+
@@ -150,15 +150,15 @@ func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendSums(nil, d.view.AccrualSummary(uint32(c.Principal.Account), f)))
+	c.Private(appendSums(nil, d.view.Accruals(uint32(c.Principal.Account)).Summary(f)))
 	return nil
 }
 
 func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
-	v := d.view.AccrualFilters(uint32(c.Principal.Account))
+	v := d.view.Accruals(uint32(c.Principal.Account)).Filters()
 	b := appendList([]byte(`{"currencies":`), v.Currencies,
 		func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
-	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
+	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accrual.Type) []byte {
 		return encode.AppendString(b, t.String())
 	})
 	c.Private(append(b, '}'))
@@ -174,7 +174,7 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	level, _, err := c.Int("maxLevel", 1, 1, accounts.MaxReferralLevels)
+	level, _, err := c.Int("maxLevel", 1, 1, accrual.MaxLevels)
 	if err != nil {
 		return err
 	}
@@ -191,12 +191,12 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if from > to { // both within one millisecond
 		from = to
 	}
-	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Principal.Account), from, to, level)
+	groups, truncated, reject := d.view.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
 	if reject != nil {
 		return reject
 	}
 	markTruncated(c, truncated)
-	c.Private(appendList(nil, groups, func(b []byte, g *accounts.AccrualGroup) []byte {
+	c.Private(appendList(nil, groups, func(b []byte, g *accrual.Group) []byte {
 		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType,
 			g.Amount, g.CurrencyCode), '}')
 	}))
@@ -232,14 +232,14 @@ func (d accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Breakdown(uint32(c.Principal.Account), from, to, currency)
+	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
 	if reject != nil {
 		return reject
 	}
 	b := appendStamp([]byte(`{"from":`), v.FromNs)
 	b = appendStamp(append(b, `,"to":`...), v.ToNs)
 	b = encode.AppendString(append(b, `,"currentLevel":`...), v.CurrentLevel)
-	b = appendList(append(b, `,"items":`...), v.Items, func(b []byte, i *accounts.BreakdownItem) []byte {
+	b = appendList(append(b, `,"items":`...), v.Items, func(b []byte, i *accrual.BreakdownItem) []byte {
 		b = encode.AppendString(append(b, `{"fromUserId":`...), i.FromUserID)
 		b = encode.AppendString(append(b, `,"fromUserNickname":`...), i.FromUserNickname)
 		b = encode.AppendString(append(b, `,"currencyCode":`...), i.CurrencyCode)
@@ -258,7 +258,7 @@ func (d accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Explain(uint32(c.Principal.Account), from, to, currency)
+	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -274,7 +274,7 @@ func (d accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func appendReason(b []byte, r *accounts.ExplainReason) []byte {
+func appendReason(b []byte, r *accrual.Reason) []byte {
 	b = strconv.AppendUint(append(b, `{"type":`...), uint64(r.Type), 10)
 	b = appendJSONPtr(append(b, `,"fromUserId":`...), r.FromUserID)
 	b = appendJSONPtr(append(b, `,"fromUserNickname":`...), r.FromUserNickname)
@@ -291,8 +291,8 @@ func appendReason(b []byte, r *accounts.ExplainReason) []byte {
 }
 
 func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Principal.Account)),
-		func(b []byte, t *accounts.TotalAccrual) []byte {
+	c.Private(appendList(nil, d.view.Accruals(uint32(c.Principal.Account)).Totals(),
+		func(b []byte, t *accrual.Total) []byte {
 			b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
 			b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
 			b = appendJSONPtr(append(b, `,"name":`...), t.Name)

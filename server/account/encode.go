@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 	"tickhive/server/encode"
 )
@@ -28,7 +29,7 @@ func appendJSONPtr(dst []byte, s *string) []byte {
 }
 
 // appendSums appends sums as a JSON object from currency code to amount.
-func appendSums(dst []byte, sums []accounts.CurrencyAmount) []byte {
+func appendSums(dst []byte, sums []accrual.CurrencyAmount) []byte {
 	dst = append(dst, '{')
 	for i, s := range sums {
 		if i > 0 {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
@@ -13,7 +14,7 @@ import (
 
 // moneyRequest is the body of deposits, withdrawals and profits; only profits have profit.
 type moneyRequest struct {
-	profit   accounts.ProfitType
+	profit   accrual.Type
 	currency string
 	amount   Money
 }
@@ -27,7 +28,7 @@ var (
 	moneyForm  = body.Of(currencyMember, amountMember)
 	profitForm = body.Of(
 		body.Value("profitType", edge.KindAny, profitType,
-			func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Need(),
+			func(m *moneyRequest, v accrual.Type) { m.profit = v }).Need(),
 		currencyMember, amountMember,
 	)
 )
@@ -49,7 +50,7 @@ func amount(r *body.Reader) (Money, bool) {
 }
 
 // profitType reads a profit type by number, or by name as in queries.
-func profitType(r *body.Reader) (t accounts.ProfitType, given bool) {
+func profitType(r *body.Reader) (t accrual.Type, given bool) {
 	var text string
 	if r.Peek() == '"' {
 		text = string(r.Text(maxAddressText))
@@ -59,7 +60,7 @@ func profitType(r *body.Reader) (t accounts.ProfitType, given bool) {
 	if text == "" {
 		return 0, false
 	}
-	t, ok := accounts.ParseProfitType(text)
+	t, ok := accrual.ParseType(text)
 	if !ok {
 		r.Bad("must be one of 1, 2, 40, 50, 100.")
 	}

@@ -110,7 +110,7 @@ func concerns(a fault.Action, r *Route) bool {
 // apply applies the faults that happen to an answer.
 func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
 	ok := c.Response.StatusCode() == fasthttp.StatusOK
-	if o.lost != nil {
+	if o.lost != nil && ok {
 		if o.lost.Status == 0 {
 			c.dropConnection()
 			return nil
@@ -137,7 +137,8 @@ func (c faultyRequest) match() fault.Match {
 	if c.Principal != nil {
 		m.Key = c.Principal.PublicKey
 	} else {
-		m.Key = string(c.Request.Header.PeekCanonical(ReqPublicKey))
+		m.Key = string(c.Request.Header.PeekCanonical(ReqPublicKey)) +
+			string(c.Request.Header.PeekCanonical(reqBinanceKey))
 	}
 	return m
 }
@@ -222,16 +223,14 @@ var keptHeaders = []string{
 	"Content-Encoding", "ETag", "Cache-Control", "Vary", "X-Seq", "X-Truncated", "X-Next-Start",
 }
 
-// keptUnder returns the name under which a rule keeps the answer of the request: clients and encodings differ.
+// keptUnder returns the name under which a rule keeps the answer of the request: keys and encodings differ.
 func (c faultyRequest) keptUnder() string {
-	key, encoding := "", ""
+	key := ""
 	if c.Principal != nil {
 		key = c.Principal.PublicKey
 	}
-	if wantsGzip(c.RequestCtx) {
-		encoding = "gzip"
-	}
-	return c.edge.Name + " " + key + " " + encoding + " " + string(c.Request.Header.RequestURI())
+	return c.edge.Name + " " + key + " " + string(c.Request.Header.RequestURI()) + " " +
+		string(c.Request.Header.PeekCanonical(ReqAcceptEncoding))
 }
 
 // repeat answers with the answer that a rule has kept. It reports false when there is none that is young enough.

@@ -39,6 +39,8 @@ var (
 	reqIfNoneMatch    = []byte("If-None-Match")
 	ReqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
 
+	reqBinanceKey = []byte("X-Mbx-Apikey")
+
 	ValJSON      = []byte("application/json; charset=utf-8")
 	ValNoStore   = []byte("no-store")
 	valVary      = []byte("Accept-Encoding")

@@ -58,6 +58,9 @@ type Options struct {
 	// Resources are the routes of the table: market data, accounts, launchpad, hive, streams, page.
 	Resources []Resource
 
+	// Facade has the routes of another exchange's interface, which ServeFacade serves; nil: none.
+	Facade *Facade
+
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
@@ -65,6 +68,13 @@ type Options struct {
 	Faults *fault.Switch
 
 	Log *slog.Logger // default slog.Default()
+}
+
+// Facade is the interface of another exchange on its own listener. Its listener shares the connections, the
+// certificate and the client addresses of the public one. Limits of requests are its own.
+type Facade struct {
+	Routes []*Route
+	Refuse refuseFunc
 }
 
 // Resource returns the routes of one resource. New calls it once.

@@ -1,8 +1,8 @@
-package engine
+package slots
 
-// The index maps the number of an open order to its slot. It consists of pages of pageSize numbers. A page is
-// made when the first of its orders opens and is reused when the last has ended. An order that never ends keeps
-// one page (2 KiB), and 8 bytes for every pageSize numbers after it.
+// An index consists of pages of pageSize numbers. A page is made when the first of its
+// numbers gets a slot, and is reused when the last has lost it. A number that keeps its slot for ever keeps one page
+// (2 KiB), and 8 bytes for every pageSize numbers after it.
 const (
 	pageBits = 9
 	pageSize = 1 << pageBits
@@ -15,18 +15,18 @@ type idPage struct {
 	live  int32
 }
 
-// index maps n (from 1) to a slot (not 0).
-type index struct {
-	pages []*idPage // nil: no order of the page is open
+// Index maps n (from 1) to a slot (not 0).
+type Index struct {
+	pages []*idPage // nil: no number of the page has a slot
 	base  uint64    // page number of pages[0]; all earlier pages are empty for ever
 	first int       // every page before pages[first] is nil
 	free  []*idPage
 	made  int // number of pages allocated so far
 }
 
-// span allocates the directory of an empty index for the numbers from oldest (0: none) to newest. A decoded
-// book needs it, because its orders come by price, not by number.
-func (x *index) span(oldest, newest uint64) {
+// Span allocates the directory of an empty index for the numbers from oldest (0: none) to newest. A caller that puts
+// numbers in random order needs it.
+func (x *Index) Span(oldest, newest uint64) {
 	x.base = oldest >> pageBits
 	if oldest == 0 {
 		x.base = newest >> pageBits
@@ -34,8 +34,8 @@ func (x *index) span(oldest, newest uint64) {
 	x.pages = make([]*idPage, newest>>pageBits-x.base+1)
 }
 
-// get returns the slot of n, 0: not open.
-func (x *index) get(n uint64) int32 {
+// Get returns the slot of n, 0 when it has none.
+func (x *Index) Get(n uint64) int32 {
 	p := n>>pageBits - x.base
 	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
 		return 0
@@ -43,8 +43,8 @@ func (x *index) get(n uint64) int32 {
 	return x.pages[p].slots[n&(pageSize-1)]
 }
 
-// put sets the slot of n, which must not be open.
-func (x *index) put(n uint64, slot int32) {
+// Put sets the slot of n, which must have none.
+func (x *Index) Put(n uint64, slot int32) {
 	p := n>>pageBits - x.base
 	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
 		x.makePage(n >> pageBits)
@@ -55,8 +55,8 @@ func (x *index) put(n uint64, slot int32) {
 	page.live++
 }
 
-// del removes n, which must be open.
-func (x *index) del(n uint64) {
+// Delete removes the slot of n, which must have one.
+func (x *Index) Delete(n uint64) {
 	p := n>>pageBits - x.base
 	page := x.pages[p]
 	page.slots[n&(pageSize-1)] = 0
@@ -66,10 +66,9 @@ func (x *index) del(n uint64) {
 	}
 }
 
-func (x *index) makePage(number uint64) {
+func (x *Index) makePage(number uint64) {
 	if number < x.base {
-		// The order is older than every page: a triggered stop or an order of a decoded state. Shift the
-		// directory.
+		// The number is below every page, because it got its slot late: shift the directory.
 		shift := make([]*idPage, x.base-number, int(x.base-number)+len(x.pages))
 		x.pages, x.base, x.first = append(shift, x.pages...), number, 0
 	}
@@ -93,8 +92,8 @@ func (x *index) makePage(number uint64) {
 }
 
 // trim drops the empty pages at the front when they are most of the directory, so that
-// it stays as long as the span of open orders, not as the history.
-func (x *index) trim() {
+// it stays as long as the span of the numbers with slots, not as the history.
+func (x *Index) trim() {
 	x.skipEmpty()
 	if x.first > len(x.pages)/2 {
 		n := copy(x.pages, x.pages[x.first:])
@@ -105,15 +104,15 @@ func (x *index) trim() {
 	}
 }
 
-func (x *index) skipEmpty() {
+func (x *Index) skipEmpty() {
 	for x.first < len(x.pages) && x.pages[x.first] == nil {
 		x.first++
 	}
 }
 
-// Next returns the lowest open number at or above from, with its slot; ok is false when there is none. Walks
+// Next returns the lowest number at or above from that has a slot, and the slot; ok is false when there is none. Walks
 // from the front pass each page that has become empty only once.
-func (x *index) Next(from uint64) (n uint64, slot int32, ok bool) {
+func (x *Index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	x.skipEmpty()
 	p := x.first
 	if q := from >> pageBits; q > x.base+uint64(p) {
@@ -137,3 +136,9 @@ func (x *index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// Before reports whether n is below the directory, which then must not receive it.
+func (x *Index) Before(n uint64) bool { return n>>pageBits < x.base }
+
+// Pages returns the length of the directory.
+func (x *Index) Pages() int { return len(x.pages) }

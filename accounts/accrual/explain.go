@@ -1,4 +1,4 @@
-package accounts
+package accrual
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ const (
 	LevelChanged      ReasonType = 50
 )
 
-// ExplainReason is one reason. Members that do not apply are nil.
-type ExplainReason struct {
+// Reason is one reason. Members that do not apply are nil.
+type Reason struct {
 	Type              ReasonType
 	FromUserID        *string
 	FromUserNickname  *string
@@ -42,61 +42,55 @@ type Explain struct {
 	CurrentTotalsByCurrency      []CurrencyAmount
 	PreviousTotalsByCurrency     []CurrencyAmount
 	DeltaByCurrency              []CurrencyAmount
-	Reasons                      []ExplainReason // never nil
+	Reasons                      []Reason // never nil
 }
 
 type referralKey struct{ from, currency uint32 }
 
-// Explain returns the reasons why the staking bonus of user n in [fromNs, toNs), Unix ns, differs
+// Explain returns the reasons why the staking bonus in [fromNs, toNs), Unix ns, differs
 // from the bonus in the equally long period before it, in one currency or, with an empty
 // currencyCode, in all. The deltas of the reasons sum to DeltaByCurrency.
 // Reasons of referrals are first, by id and currency, then changes of the user's staking level by time.
-func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Explain, *refuse.Refusal) {
+func (s *Set) Explain(fromNs, toNs int64, currencyCode string) (Explain, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Explain{}, reject
 	}
 	before := fromNs - (toNs - fromNs)
-	set := v.accruals(n)
 	type pair struct{ previous, current fixed.I192 }
 	referrals := map[referralKey]pair{}
 	previous, current, delta := sums{}, sums{}, sums{}
-	for a := range set.stakeIn(before, toNs, currencyCode) {
-		k := referralKey{a.from, a.currency}
+	for a := range s.stakeIn(before, toNs, currencyCode) {
+		k := referralKey{a.From, a.Currency}
 		p := referrals[k]
-		if printedNs(a.timeNs) < fromNs {
-			p.previous = p.previous.Plus(a.amount)
-			previous.add(a.currency, a.amount.Wide())
-			delta.add(a.currency, a.amount.Wide().Neg())
+		if printedNs(a.TimeNs) < fromNs {
+			p.previous = p.previous.Plus(a.Amount)
+			previous.add(a.Currency, a.Amount.Wide())
+			delta.add(a.Currency, a.Amount.Wide().Neg())
 		} else {
-			p.current = p.current.Plus(a.amount)
-			current.add(a.currency, a.amount.Wide())
-			delta.add(a.currency, a.amount.Wide())
+			p.current = p.current.Plus(a.Amount)
+			current.add(a.Currency, a.Amount.Wide())
+			delta.add(a.Currency, a.Amount.Wide())
 		}
 		referrals[k] = p
 	}
 	out := Explain{
 		CurrentFromNs: fromNs, CurrentToNs: toNs, PreviousFromNs: before, PreviousToNs: fromNs,
-		CurrentTotalsByCurrency: current.list(set.currencies), PreviousTotalsByCurrency: previous.list(set.currencies),
-		DeltaByCurrency: delta.list(set.currencies), Reasons: []ExplainReason{},
+		CurrentTotalsByCurrency: current.list(s.Currencies), PreviousTotalsByCurrency: previous.list(s.Currencies),
+		DeltaByCurrency: delta.list(s.Currencies), Reasons: []Reason{},
 	}
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
 	for k, p := range referrals {
 		if typ := reasonOf(p.previous, p.current); typ != 0 {
-			id, code := UserID(k.from).String(), set.currencies[k.currency]
-			name := v.s.dir.mustFind(k.from).profile.Nickname
-			out.Reasons = append(out.Reasons, ExplainReason{
-				Type: typ, FromUserID: &id, FromUserNickname: &name, CurrencyCode: &code,
+			who, code := s.Person(k.from), s.Currencies[k.currency]
+			out.Reasons = append(out.Reasons, Reason{
+				Type: typ, FromUserID: &who.ID, FromUserNickname: &who.Nickname, CurrencyCode: &code,
 				AmountDelta: p.current.Sub(p.previous),
 			})
 		}
 	}
-	slices.SortFunc(out.Reasons, func(a, b ExplainReason) int {
+	slices.SortFunc(out.Reasons, func(a, b Reason) int {
 		return cmp.Or(strings.Compare(*a.FromUserID, *b.FromUserID), strings.Compare(*a.CurrencyCode, *b.CurrencyCode))
 	})
-	if u := v.s.dir.user(n); u != nil {
-		out.Reasons = append(out.Reasons, u.levelReasons(before, toNs)...)
-	}
+	out.Reasons = append(out.Reasons, s.levelReasons(before, toNs)...)
 	return out, nil
 }
 
@@ -115,11 +109,11 @@ func reasonOf(previous, current fixed.I192) ReasonType {
 	return ReferralIncreased
 }
 
-func (u *user) levelReasons(fromNs, toNs int64) (out []ExplainReason) {
-	for _, c := range u.levelChanges {
-		if t := printedNs(c.atNs); t >= fromNs && t < toNs {
-			from, to, at := stakingName(c.old), stakingName(c.new), c.atNs
-			out = append(out, ExplainReason{Type: LevelChanged, OldLevel: &from, NewLevel: &to, DateNs: &at})
+func (s *Set) levelReasons(fromNs, toNs int64) (out []Reason) {
+	for _, c := range s.Changes {
+		if t := printedNs(c.AtNs); t >= fromNs && t < toNs {
+			from, to, at := StakingName(c.Old), StakingName(c.New), c.AtNs
+			out = append(out, Reason{Type: LevelChanged, OldLevel: &from, NewLevel: &to, DateNs: &at})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package accounts
+package accrual
 
 import (
 	"cmp"
@@ -32,24 +32,24 @@ type Breakdown struct {
 // checkPeriod refuses a period (Unix ns, to exclusive) that is empty or above MaxPeriodNs.
 func checkPeriod(fromNs, toNs int64) *refuse.Refusal {
 	if fromNs >= toNs {
-		return invalid("from", "from must be before to.")
+		return refuse.Param("from", "from must be before to.")
 	}
 	if uint64(toNs)-uint64(fromNs) > MaxPeriodNs {
-		return invalid("to", "The span from from to to may be at most 366 days.")
+		return refuse.Param("to", "The span from from to to may be at most 366 days.")
 	}
 	return nil
 }
 
 // stakeIn yields the staking accruals printed in [from, to) of one currency (empty: all).
-func (set *accrualSet) stakeIn(fromNs, toNs int64, currencyCode string) func(func(*accrual) bool) {
-	return func(yield func(*accrual) bool) {
-		for i := range set.others {
-			a := &set.others[i]
-			t := printedNs(a.timeNs)
-			if a.typ != StakeAccrual || t < fromNs || t >= toNs {
+func (s *Set) stakeIn(fromNs, toNs int64, currencyCode string) func(func(*Accrual) bool) {
+	return func(yield func(*Accrual) bool) {
+		for i := range s.Others {
+			a := &s.Others[i]
+			t := printedNs(a.TimeNs)
+			if a.Type != StakeAccrual || t < fromNs || t >= toNs {
 				continue
 			}
-			if currencyCode != "" && set.currencies[a.currency] != currencyCode {
+			if currencyCode != "" && s.Currencies[a.Currency] != currencyCode {
 				continue
 			}
 			if !yield(a) {
@@ -64,44 +64,39 @@ type breakdownKey struct {
 	received                uint8
 }
 
-// Breakdown returns the staking bonus of user n in [from, to), Unix ns, by referral, currency
+// Breakdown returns the staking bonus in [from, to), Unix ns, by referral, currency
 // and level; currencyCode empty: every currency. Items are sorted by the referral's id, then
 // currency, level and percentage.
-func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Breakdown, *refuse.Refusal) {
+func (s *Set) Breakdown(fromNs, toNs int64, currencyCode string) (Breakdown, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Breakdown{}, reject
 	}
-	set := v.accruals(n)
 	items, total := map[breakdownKey]*BreakdownItem{}, sums{}
-	for a := range set.stakeIn(fromNs, toNs, currencyCode) {
-		k := breakdownKey{a.from, a.currency, a.applied, a.received}
+	for a := range s.stakeIn(fromNs, toNs, currencyCode) {
+		k := breakdownKey{a.From, a.Currency, a.Applied, a.Received}
 		if items[k] == nil {
 			items[k] = &BreakdownItem{
-				CurrencyCode: set.currencies[a.currency], ReceiverLevel: stakingName(a.received),
-				AppliedPercentage: decimalOf(a.applied),
+				CurrencyCode: s.Currencies[a.Currency], ReceiverLevel: StakingName(a.Received),
+				AppliedPercentage: fixed.Mul64(uint64(a.Applied), fixed.Pow10[10]).ToI128(),
 			}
 		}
 		item := items[k]
-		item.Amount = item.Amount.Plus(a.amount)
-		if !a.bonus {
-			item.AmountToMainAccount = item.AmountToMainAccount.Plus(a.amount)
+		item.Amount = item.Amount.Plus(a.Amount)
+		if !a.Bonus {
+			item.AmountToMainAccount = item.AmountToMainAccount.Plus(a.Amount)
 		}
-		item.SourceStakeProfitAmount = item.SourceStakeProfitAmount.Plus(a.source)
-		total.add(a.currency, a.amount.Wide())
+		item.SourceStakeProfitAmount = item.SourceStakeProfitAmount.Plus(a.Source)
+		total.add(a.Currency, a.Amount.Wide())
 	}
 	out := Breakdown{
 		FromNs: fromNs, ToNs: toNs, Items: []BreakdownItem{},
-		TotalsByCurrency: total.list(set.currencies), CurrentLevel: stakingName(0),
-	}
-	v.s.mu.RLock()
-	if u := v.s.dir.user(n); u != nil {
-		out.CurrentLevel = stakingName(u.profile.Staking)
+		TotalsByCurrency: total.list(s.Currencies), CurrentLevel: StakingName(s.Staking),
 	}
 	for k, item := range items {
-		item.FromUserID, item.FromUserNickname = UserID(k.from).String(), v.s.dir.mustFind(k.from).profile.Nickname
+		who := s.Person(k.from)
+		item.FromUserID, item.FromUserNickname = who.ID, who.Nickname
 		out.Items = append(out.Items, *item)
 	}
-	v.s.mu.RUnlock()
 	slices.SortFunc(out.Items, func(a, b BreakdownItem) int {
 		return cmp.Or(
 			strings.Compare(a.FromUserID, b.FromUserID), strings.Compare(a.CurrencyCode, b.CurrencyCode),

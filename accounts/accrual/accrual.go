@@ -1,0 +1,132 @@
+package accrual
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tickhive/internal/fixed"
+)
+
+const (
+	dayNs = 86_400_000_000_000
+	msNs  = 1_000_000
+)
+
+// Accrual is one payment to a receiver for a fee or an income of a user below the receiver.
+type Accrual struct {
+	TimeNs   int64
+	Amount   fixed.I128
+	Source   fixed.I128 // StakeAccrual: the income of which it is a share; set in only one record of each income
+	From     uint32     // number of the user whose fee or income it is a share of
+	Currency uint32     // number of the currency
+	Level    uint32     // 1: the receiver is the user's inviter
+	Applied  uint32     // StakeAccrual: the share of the income, in 10^-8
+	Type     Type
+	Received uint8 // StakeAccrual: the receiver's staking level at that time
+	Bonus    bool  // isToUserBonuses
+}
+
+// ArchiveKey names a sum of accruals that are no longer retained one by one.
+type ArchiveKey struct {
+	Day      int64 // Unix days
+	From     uint32
+	Currency uint32
+	Level    uint32
+	Type     Type
+}
+
+// Received holds the accruals of one receiver. Deals and Others only grow at the end and lose their front, so
+// a copy of the slices stays valid without a lock.
+type Received struct {
+	Deals   []Accrual // of type DealCommission
+	Others  []Accrual // of every other type
+	Archive map[ArchiveKey]fixed.I192
+}
+
+// Empty reports whether nothing was received.
+func (r *Received) Empty() bool { return len(r.Deals)+len(r.Others)+len(r.Archive) == 0 }
+
+// Add adds an accrual.
+func (r *Received) Add(a Accrual) {
+	if a.Type == DealCommission {
+		r.Deals = append(r.Deals, a)
+	} else {
+		r.Others = append(r.Others, a)
+	}
+}
+
+// ArchiveOldest moves the oldest deal accrual to the archive of its day. It overwrites nothing, so readers that
+// hold the slice still see the accrual.
+func (r *Received) ArchiveOldest() {
+	a := &r.Deals[0]
+	r.Deals = r.Deals[1:]
+	if r.Archive == nil {
+		r.Archive = map[ArchiveKey]fixed.I192{}
+	}
+	k := ArchiveKey{Day: a.TimeNs / dayNs, From: a.From, Currency: a.Currency, Level: a.Level, Type: a.Type}
+	r.Archive[k] = r.Archive[k].Plus(a.Amount)
+}
+
+// Copy returns a copy that later changes do not touch.
+func (r *Received) Copy() Received { return Received{r.Deals, r.Others, maps.Clone(r.Archive)} }
+
+// LevelChange is one change of a user's staking level.
+type LevelChange struct {
+	AtNs     int64
+	Old, New uint8
+}
+
+// StakingName returns the name of a staking level on the wire.
+func StakingName(level uint8) string { return "R" + strconv.Itoa(int(level)) }
+
+// Person holds the properties of a user that the figures show.
+type Person struct {
+	ID         string
+	Nickname   string
+	Name       *string
+	SecondName *string
+}
+
+// Set holds the accruals that one user had received at one instant.
+type Set struct {
+	Received
+	Currencies []string // codes by number
+	Staking    uint8    // the receiver's staking level, 0 to 8
+	Changes    []LevelChange
+	Person     func(user uint32) Person // any goroutine may call it
+}
+
+// sorted returns the accruals of deals by time. They are out of order only where several engine loops made them.
+func (s *Set) sorted() []Accrual {
+	byTime := func(a, b Accrual) int { return cmp.Compare(a.TimeNs, b.TimeNs) }
+	if slices.IsSortedFunc(s.Deals, byTime) {
+		return s.Deals
+	}
+	deals := slices.Clone(s.Deals)
+	slices.SortStableFunc(deals, byTime)
+	return deals
+}
+
+// newestFirst yields the retained accruals, newest first.
+func (s *Set) newestFirst(yield func(*Accrual) bool) {
+	deals := s.sorted()
+	i, j := len(deals)-1, len(s.Others)-1
+	for i >= 0 || j >= 0 {
+		var a *Accrual
+		if j < 0 || (i >= 0 && deals[i].TimeNs > s.Others[j].TimeNs) {
+			a = &deals[i]
+			i--
+		} else {
+			a = &s.Others[j]
+			j--
+		}
+		if !yield(a) {
+			return
+		}
+	}
+}
+
+// printedNs returns a time as answers print it, in whole milliseconds (docs/contract/market-data.md#times).
+func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -1,0 +1,48 @@
+package slots
+
+// Slabs grow by chunks of 2^chunkBits values and copy nothing, so growth causes one allocation and no pause,
+// whatever the size. Chunks are small, because every quiet pair has one of each kind: a thousand pairs with a
+// few orders each take 46 MB.
+const (
+	chunkBits = 8
+	chunkMask = 1<<chunkBits - 1
+)
+
+// Slab stores values under int32 slot numbers. Slot 0 is never used, so a zero link means none. The slot freed
+// last is reused first, because it is the most likely one to be in the CPU cache.
+type Slab[T any] struct {
+	chunks []*[1 << chunkBits]T
+	free   []int32
+	used   int32 // number of slots ever used
+}
+
+// At returns the value of slot i. Its address does not change until the slot is released.
+func (s *Slab[T]) At(i int32) *T { return &s.chunks[uint32(i)>>chunkBits][i&chunkMask] }
+
+// Alloc returns a free slot. Its value is whatever the previous user left.
+func (s *Slab[T]) Alloc() int32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		return i
+	}
+	return s.Grow()
+}
+
+// Grow returns a slot that was never used.
+func (s *Slab[T]) Grow() int32 {
+	s.used++
+	if int(s.used>>chunkBits) >= len(s.chunks) {
+		s.chunks = append(s.chunks, new([1 << chunkBits]T))
+	}
+	return s.used
+}
+
+// Release makes slot i free.
+func (s *Slab[T]) Release(i int32) { s.free = append(s.free, i) }
+
+// Live returns the number of slots in use.
+func (s *Slab[T]) Live() int { return int(s.used) - len(s.free) }
+
+// Used returns the number of slots that were ever in use.
+func (s *Slab[T]) Used() int32 { return s.used }
