@@ -37,7 +37,7 @@ test('ccxt: tickers', async () => {
   assert.ok((await x.fetchLastPrices())[symbol].price > 0);
 });
 
-test('ccxt: a book is that of the same seq in the native API', async () => {
+test('ccxt: a book equals the native book of the same seq', async () => {
   const book = await x.fetchOrderBook(symbol, 5);
   clean(checkOrderBook(book, symbol, 5));
   for (let i = 0, same = 0; same === 0; i++) {
