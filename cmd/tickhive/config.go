@@ -98,6 +98,7 @@ type Config struct {
 	Auth struct {
 		Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
 		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
+		SecretKey string `toml:"secret_key_file" help:"file with the key that seals private keys at rest, outside the data directory; created with a random key if absent"`
 	} `toml:"auth"`
 	Log struct {
 		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`
