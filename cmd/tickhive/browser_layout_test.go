@@ -73,7 +73,7 @@ func (b *browser) showsTheMarket(what string) {
 			&& whole('.ask') === all('.ask') && whole('.bid') === all('.bid'); })()`)
 }
 
-// listed is how many pairs the list has. Only those in view have rows.
+// listed returns the number of pairs in the list. Only those in view have rows.
 const listed = `document.querySelector('.pairlist').dataset.count`
 
 // search types into the empty search field.
@@ -90,8 +90,10 @@ func (b *browser) listsPairs(what string) {
 	b.js(`(document.querySelector('.pairlist').scrollTop = 1e6, '')`)
 	b.wait(5*time.Second, what+": the list scrolls to its last pair", `(() => {
 		const list = document.querySelector('.pairlist').getBoundingClientRect(),
-			last = Math.max(...[...document.querySelectorAll('[data-pair]')].map((e) => e.getBoundingClientRect().bottom));
-		return document.querySelector('.pairlist').scrollTop > 1000 && scrollY === 0 && Math.abs(last - list.bottom) < 3;
+			last = Math.max(...[...document.querySelectorAll('[data-pair]')].
+				map((e) => e.getBoundingClientRect().bottom));
+		return document.querySelector('.pairlist').scrollTop > 1000 && scrollY === 0 &&
+			Math.abs(last - list.bottom) < 3;
 	})()`)
 	if got := b.js(listed + ` + ' ' + (document.querySelectorAll('[data-pair]').length < 60)`); got != "122 true" {
 		b.t.Errorf("%s: pairs, few rows: %s", what, got)

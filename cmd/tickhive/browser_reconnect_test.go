@@ -234,7 +234,8 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 			t.Errorf("without a connection the page says %q", word)
 		}
 		if said := b.js(`document.querySelector('.lost').checkVisibility() + ' ' +
-			getComputedStyle(document.querySelector('[data-panel=book]'), '::after').content`); said != `true "not live"` {
+			getComputedStyle(document.querySelector('[data-panel=book]'), '::after').content`); said !=
+			`true "not live"` {
 			t.Errorf("without a connection the page and the book say: %s", said)
 		}
 		l.set(lineUp)
