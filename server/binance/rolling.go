@@ -63,7 +63,7 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 	if err != nil {
 		return nil, err
 	}
-	full, err := q.form()
+	full, err := q.full()
 	if err != nil {
 		return nil, err
 	}

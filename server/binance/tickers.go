@@ -149,8 +149,8 @@ func (w *window) average(in *engine.Instrument) fixed.U128 {
 	return fixed.AveragePriceHalfEven(w.quote, w.volume, in.DigitsPrice)
 }
 
-// form returns whether the request wants the form FULL.
-func (q *call) form() (full bool, err *failure) {
+// full reports whether the request wants the form FULL.
+func (q *call) full() (full bool, err *failure) {
 	form, err := q.word("type", "FULL", "MINI")
 	return form == "FULL", err
 }
@@ -170,7 +170,7 @@ func (q *call) ticker24h() ([]byte, *failure) {
 	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
-	full, err := q.form()
+	full, err := q.full()
 	if err != nil {
 		return nil, err
 	}
