@@ -81,7 +81,7 @@ type Order struct {
 	FilledAmount       Decimal  `json:"filledAmount"`
 	FilledQuoteAmount  Decimal  `json:"filledQuoteAmount"`
 	AveragePrice       *Decimal `json:"averagePrice"` // nil: no fill
-	Fee                *Decimal `json:"fee"`          // nil: placed by an earlier version of the program that did not record it
+	Fee                *Decimal `json:"fee"`          // nil: an order of an earlier version
 	FeeCurrency        string   `json:"feeCurrencyCode"`
 	DateChanged        *string  `json:"dateChanged"`
 }

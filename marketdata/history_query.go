@@ -57,7 +57,7 @@ type Trigger uint8
 // The states of a stop price.
 const (
 	NoStop         Trigger = iota // the order has none
-	Waiting                       // the market has not reached it; an order that ended like this was no part of the book
+	Waiting                       // the market has not reached it; nor had it when the order ended
 	Triggered                     // the market has reached it
 	TriggerUnknown                // the snapshot from which the order comes does not say
 )

@@ -32,7 +32,7 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 				if core.OwnOpenOrders(p, m.Caller) > 0 {
 					bounds = append(bounds, last)
 				}
-			case m.Caller != 0 || core.OpenOrders(p) > 0: // a signed request that names a pair is always answered by the engine
+			case m.Caller != 0 || core.OpenOrders(p) > 0: // the engine always answers a signed request for one pair
 				bounds = append(bounds, last)
 			}
 		}

@@ -22,7 +22,7 @@ var terms = []string{
 	"initialQuoteAmount", "filledAmount", "filledQuoteAmount", "averagePrice", "fee", "feeCurrencyCode", "dateChanged",
 }
 
-// The order view has what the order asked for and what became of it, by id and by client order id, open and ended.
+// The order view says what the order asked for and what became of it, by id and by client order id, open and ended.
 func TestTheOrderViewIsComplete(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	at := func(second int64) { h.Clock.Set(servertest.StartNs + second*servertest.SecondNs) }
@@ -44,12 +44,12 @@ func TestTheOrderViewIsComplete(t *testing.T) {
 	// 1 at 100 and 2 at 101: 302 / 3 is rounded half to even at 8 digits; each fill's fee is 0.002 of it.
 	at(1)
 	bought := a.Place(`{"side":"buy",` + pair + `"amount":4,"price":101,"displayAmount":2,"clientOrderId":"ice:1"}`)
-	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 3.0000 302.000000 100.66666667 0.604 "+
-		"USDT 2026-01-01T00:00:01.0000000Z")
+	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 3.0000 302.000000 100.66666667 "+
+		"0.604 USDT 2026-01-01T00:00:01.0000000Z")
 	at(2)
 	b.Place(`{"side":"sell",` + pair + `"amount":1,"price":101}`) // the maker's fee is 0.001
-	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 4.0000 403.000000 100.75000000 0.705 "+
-		"USDT 2026-01-01T00:00:02.0000000Z")
+	check(bought, "ice:1", "limit gtc false cancel_taker <nil> <nil> 2.0000 <nil> 4.0000 403.000000 100.75000000 "+
+		"0.705 USDT 2026-01-01T00:00:02.0000000Z")
 	// A stop waits, is triggered by a trade at 90, and rests.
 	stop := a.Place(`{"side":"sell",` + pair + `"amount":1,"price":95,"stopPrice":90,"clientOrderId":"stop"}`)
 	check(stop, "stop", "stop_limit gtc false cancel_taker 90.00 false <nil> <nil> 0.0000 0.000000 <nil> 0.0 USDT "+
@@ -178,7 +178,8 @@ func TestTheDealsOfAnOrderAreNotCutSilently(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	const pair = `"currencyPairCode":"BTC_USDT",`
 	id := a.Place(`{"side":"buy",` + pair + `"amount":9,"price":10}`)
-	one := fmt.Sprintf(`{"place":{"accountId":%q,%s"side":"sell","type":"limit","price":10,"amount":"0.001"}}`, b.ID, pair)
+	one := fmt.Sprintf(`{"place":{"accountId":%q,`+pair+`"side":"sell","type":"limit","price":10,"amount":"0.001"}}`,
+		b.ID)
 	h.CallInternal("POST", "/orders/batch", `{"commands":[`+strings.Repeat(one+",", 999)+one+`]}`)
 	got := a.OK("GET", "/api/orders/"+id+"/deals", "")
 	if deals := servertest.ParseObject(t, got.Body)["deals"].([]any); len(deals) != 1000 ||

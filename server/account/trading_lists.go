@@ -89,6 +89,8 @@ func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 // cursorName is the parameter that continues a list; its values are the header X-Next-Cursor.
 const cursorName = "cursor"
 
+var hdrNextCursor = []byte("X-Next-Cursor")
+
 // A cursor is written as its time, order and trade with dots in between, an order's without the trade.
 const cursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,16}(\.[0-9]{1,19})?$`
 
@@ -119,7 +121,7 @@ func parseCursor(text string) (at marketdata.Cursor, ok bool) {
 // setNextCursor sets the header of a page that is not the last.
 func setNextCursor(c *edge.Ctx, next marketdata.Cursor) {
 	if next != (marketdata.Cursor{}) {
-		c.Response.Header.SetCanonical(edge.HdrNextCursor, appendCursor(nil, next))
+		c.Response.Header.SetCanonical(hdrNextCursor, appendCursor(nil, next))
 	}
 }
 

@@ -19,12 +19,13 @@ func (d *Service) tradingRoutes() []*edge.Route {
 	pair := edge.ParamPair(edge.PairName, false)
 	order := edge.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
 	client := orders + "/by-client-id/{" + edge.PairName + "}/{clientOrderId}"
-	byClient := []edge.Field{
-		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: body.ClientOrderPattern}, edge.ParamDecimals,
-	}
 	decimals := edge.ParamDecimals
+	byClient := []edge.Field{
+		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: body.ClientOrderPattern}, decimals,
+	}
 	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
-		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"), []edge.Field{{Name: cursorName, Pattern: cursorPattern}, decimals})
+		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
+		[]edge.Field{{Name: cursorName, Pattern: cursorPattern}, decimals})
 	l := lists{d}
 	return []*edge.Route{
 		{

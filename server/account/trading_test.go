@@ -53,7 +53,8 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	h.CheckRefusal("a closed order", a.Call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
 	deals := servertest.ParseObject(t, b.OK("GET", "/api/orders/"+sold+"/deals", "").Body)
 	d := deals["deals"].([]any)[0].(map[string]any)
-	if got := servertest.KeysOf(deals); got != strings.Replace(servertest.OrderMembers, "dateChanged ", "dateChanged deals ", 1) {
+	withDeals := strings.Replace(servertest.OrderMembers, "dateChanged ", "dateChanged deals ", 1)
+	if got := servertest.KeysOf(deals); got != withDeals {
 		t.Errorf("members %s", got)
 	}
 	if got := servertest.KeysOf(d); got != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker "+

@@ -36,7 +36,9 @@ func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceVie
 		add(in.Base)
 		add(in.Quote)
 	}
-	slices.SortFunc(rows, func(a, b accounts.BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
+		return strings.Compare(a.CurrencyCode, b.CurrencyCode)
+	})
 	return rows
 }
 
@@ -58,7 +60,7 @@ func (q *call) rates(in *engine.Instrument) (maker, taker fixed.I128) {
 }
 
 // account serves GET /api/v3/account. Its rates are the largest of all pairs.
-func (q *call) account() ([]byte, *failure) {
+func account(q *call) ([]byte, *failure) {
 	omit, err := q.word("omitZeroBalances", "false", "true")
 	if err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func AppendBalance(b []byte, asset, free, locked string, row *accounts.BalanceVi
 }
 
 // commission serves GET /api/v3/account/commission.
-func (q *call) commission() ([]byte, *failure) {
+func commission(q *call) ([]byte, *failure) {
 	v, err := q.pair()
 	if err != nil {
 		return nil, err
@@ -118,11 +120,12 @@ func (q *call) commission() ([]byte, *failure) {
 	b = appendRate(append(appendRate(b, "maker", maker), ','), "taker", taker)
 	const none = `{"maker":"0.0","taker":"0.0","buyer":"0.0","seller":"0.0"}`
 	return append(b, `,"buyer":"0.0","seller":"0.0"},"specialCommission":`+none+`,"taxCommission":`+none+
-		`,"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,"discount":"0.0"}}`...), nil
+		`,"discount":{"enabledForAccount":false,"enabledForSymbol":false,"discountAsset":null,`+
+		`"discount":"0.0"}}`...), nil
 }
 
 // tradeFee serves GET /sapi/v1/asset/tradeFee.
-func (q *call) tradeFee() ([]byte, *failure) {
+func tradeFee(q *call) ([]byte, *failure) {
 	views, root, _, err := q.views(maxTickers)
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func (q *call) tradeFee() ([]byte, *failure) {
 
 // coins serves GET /sapi/v1/capital/config/getall: every currency, without networks, because deposits and
 // withdrawals have no counterpart.
-func (q *call) coins() ([]byte, *failure) {
+func coins(q *call) ([]byte, *failure) {
 	root := q.f.opt.Board.Load()
 	b := []byte{'['}
 	for _, row := range q.balances(root, true) {
@@ -158,4 +161,4 @@ func (q *call) coins() ([]byte, *failure) {
 }
 
 // nothing serves lists that are always empty here.
-func (q *call) nothing() ([]byte, *failure) { return []byte("[]"), nil }
+func nothing(q *call) ([]byte, *failure) { return []byte("[]"), nil }

@@ -62,7 +62,7 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 }
 
 // order serves GET /api/v3/order.
-func (q *call) order() ([]byte, *failure) {
+func order(q *call) ([]byte, *failure) {
 	a, err := q.find(queried)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (q *call) cancelID(name string) (string, *failure) {
 }
 
 // cancel serves DELETE /api/v3/order.
-func (q *call) cancel() ([]byte, *failure) {
+func cancel(q *call) ([]byte, *failure) {
 	a, err := q.find(canceled)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func changeFailure(r *refuse.Refusal) *failure {
 }
 
 // cancelAll serves DELETE /api/v3/openOrders: it cancels the orders that are open when it begins.
-func (q *call) cancelAll() ([]byte, *failure) {
+func cancelAll(q *call) ([]byte, *failure) {
 	v, err := q.pair()
 	if err == nil {
 		err = q.unread()
@@ -159,7 +159,7 @@ func (q *call) cancelAll() ([]byte, *failure) {
 const cancelBatch = 100
 
 // cancelReplace serves POST /api/v3/order/cancelReplace: a cancel, then a new order.
-func (q *call) cancelReplace() ([]byte, *failure) {
+func cancelReplace(q *call) ([]byte, *failure) {
 	mode, err := q.required("cancelReplaceMode")
 	if err == nil && mode != "STOP_ON_FAILURE" && mode != "ALLOW_FAILURE" {
 		err = invalid("cancelReplaceMode")
@@ -238,7 +238,7 @@ func appendReplaced(b, first []byte, cancelErr *failure, second []byte, placeErr
 }
 
 // amend serves PUT /api/v3/order/amend/keepPriority: a smaller amount, at the same place in the queue.
-func (q *call) amend() ([]byte, *failure) {
+func amend(q *call) ([]byte, *failure) {
 	a, err := q.find(queried)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (q *call) collect(query marketdata.Query, stop func(*marketdata.OrderRecord
 }
 
 // openOrders serves GET /api/v3/openOrders.
-func (q *call) openOrders() ([]byte, *failure) {
+func openOrders(q *call) ([]byte, *failure) {
 	query, weight := marketdata.Query{Pair: engine.ControlPair, Status: marketdata.OnlyOpen}, 80
 	if q.sent("symbol") {
 		v, err := q.pair()
@@ -73,7 +73,7 @@ func (q *call) orderRows(rows []marketdata.OrderRecord) []byte {
 }
 
 // allOrders serves GET /api/v3/allOrders: the newest orders of the pair, or those from an id or a time on.
-func (q *call) allOrders() ([]byte, *failure) {
+func allOrders(q *call) ([]byte, *failure) {
 	v, err := q.pair()
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
 
 // myTrades serves GET /api/v3/myTrades: the newest fills of the pair, or those from an id or a time on, or those
 // of an order.
-func (q *call) myTrades() ([]byte, *failure) {
+func myTrades(q *call) ([]byte, *failure) {
 	v, err := q.pair()
 	if err != nil {
 		return nil, err

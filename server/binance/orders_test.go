@@ -68,7 +68,8 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 		t.Errorf("%+v %v", one, err)
 	}
 	gone, err := a.NewCancelOrderService().Symbol("BTCUSDT").OrderID(rest.OrderID).Do(ctx)
-	if err != nil || gone.Status != "CANCELED" || gone.OrigClientOrderID != "ask-1" || gone.ExecutedQuantity != "1.00000" {
+	if err != nil || gone.Status != "CANCELED" || gone.OrigClientOrderID != "ask-1" ||
+		gone.ExecutedQuantity != "1.00000" {
 		t.Errorf("%+v %v", gone, err)
 	}
 	for _, u := range []*user{a, b} {
@@ -105,9 +106,12 @@ func TestOrderTypes(t *testing.T) {
 	for _, w := range []want{
 		{"side=BUY&type=LIMIT_MAKER&quantity=1&price=98", "NEW", "LIMIT_MAKER", "GTC"},
 		{"side=BUY&type=LIMIT&timeInForce=IOC&quantity=1&price=100", "EXPIRED", "LIMIT", "IOC"},
-		{"side=SELL&type=STOP_LOSS_LIMIT&timeInForce=GTC&quantity=1&price=90&stopPrice=95", "NEW", "STOP_LOSS_LIMIT", "GTC"},
+		{
+			"side=SELL&type=STOP_LOSS_LIMIT&timeInForce=GTC&quantity=1&price=90&stopPrice=95", "NEW",
+			"STOP_LOSS_LIMIT", "GTC",
+		},
 		{"side=SELL&type=STOP_LOSS&quantity=1&stopPrice=94", "NEW", "STOP_LOSS", "GTC"},
-		{"side=BUY&type=LIMIT&timeInForce=GTC&quantity=5&price=97&icebergQty=1", "NEW", "LIMIT", "GTC"},
+		{limitBuy + "&quantity=5&price=97&icebergQty=1", "NEW", "LIMIT", "GTC"},
 	} {
 		status, body := a.raw("POST", "/api/v3/order", "symbol=BTCUSDT&newOrderRespType=RESULT&"+w.params)
 		var o gobinance.Order
@@ -126,28 +130,29 @@ func TestOrderTypes(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
+	const limitBuy = "side=BUY&type=LIMIT&timeInForce=GTC"
 	for params, answer := range map[string]string{
-		"":                                                                             `{"code":-1102,`,
-		"side=BUY":                                                                     `{"code":-1102,`,
-		"side=UP&type=LIMIT":                                                           `{"code":-1117,`,
-		"side=BUY&type=OCO":                                                            `{"code":-1116,`,
-		"side=BUY&type=TAKE_PROFIT&quantity=1":                                         `{"code":-2010,"msg":"Take profit`,
-		"side=BUY&type=LIMIT&quantity=1&price=1":                                       `{"code":-1102,"msg":"Mandatory parameter 'timeInForce'`,
-		"side=BUY&type=LIMIT&timeInForce=GTX":                                          `{"code":-1115,`,
-		"side=BUY&type=LIMIT&timeInForce=GTC":                                          `{"code":-1102,"msg":"Mandatory parameter 'quantity'`,
-		"side=BUY&type=MARKET&quantity=1&price=1":                                      `{"code":-1106,`,
-		"side=BUY&type=MARKET&quantity=1e3":                                            `{"code":-1100,`,
-		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":                             `{"code":-1104,`,
-		"side=SELL&type=MARKET&quoteOrderQty=10":                                       `{"code":-1020,`,
-		"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105":                             `{"code":-1020,`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98.001":                  `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=1.000001&price=98":               `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=0.01&price=98":                   `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
-		"side=BUY&type=LIMIT_MAKER&quantity=1&price=101":                               `{"code":-2010,"msg":"Order would immediately`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=99999&price=98":                  `{"code":-2010,"msg":"Account has insufficient`,
-		"side=BUY&type=LIMIT&timeInForce=FOK&quantity=50&price=101":                    `{"code":-2010,`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98&newClientOrderId=%20": `{"code":-1100,`,
-		"side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=98&newOrderRespType=X":   `{"code":-1130,`,
+		"":                                                          `{"code":-1102,`,
+		"side=BUY":                                                  `{"code":-1102,`,
+		"side=UP&type=LIMIT":                                        `{"code":-1117,`,
+		"side=BUY&type=OCO":                                         `{"code":-1116,`,
+		"side=BUY&type=TAKE_PROFIT&quantity=1":                      `{"code":-2010,"msg":"Take profit`,
+		"side=BUY&type=LIMIT&quantity=1&price=1":                    `{"code":-1102,"msg":"Mandatory parameter 'timeInForce'`,
+		"side=BUY&type=LIMIT&timeInForce=GTX":                       `{"code":-1115,`,
+		"side=BUY&type=LIMIT&timeInForce=GTC":                       `{"code":-1102,"msg":"Mandatory parameter 'quantity'`,
+		"side=BUY&type=MARKET&quantity=1&price=1":                   `{"code":-1106,`,
+		"side=BUY&type=MARKET&quantity=1e3":                         `{"code":-1100,`,
+		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":          `{"code":-1104,`,
+		"side=SELL&type=MARKET&quoteOrderQty=10":                    `{"code":-1020,`,
+		"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105":          `{"code":-1020,`,
+		limitBuy + "&quantity=1&price=98.001":                       `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`,
+		limitBuy + "&quantity=1.000001&price=98":                    `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
+		limitBuy + "&quantity=0.01&price=98":                        `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
+		"side=BUY&type=LIMIT_MAKER&quantity=1&price=101":            `{"code":-2010,"msg":"Order would immediately`,
+		limitBuy + "&quantity=99999&price=98":                       `{"code":-2010,"msg":"Account has insufficient`,
+		"side=BUY&type=LIMIT&timeInForce=FOK&quantity=50&price=101": `{"code":-2010,`,
+		limitBuy + "&quantity=1&price=98&newClientOrderId=%20":      `{"code":-1100,`,
+		limitBuy + "&quantity=1&price=98&newOrderRespType=X":        `{"code":-1130,`,
 	} {
 		b.fails("POST", "/api/v3/order", strings.TrimSuffix("symbol=BTCUSDT&"+params, "&"), 400, answer)
 	}
@@ -287,7 +292,8 @@ func TestSignatures(t *testing.T) {
 	nameless.fails("GET", "/api/v3/account", "", 401, `{"code":-2014,`)
 	read := r.Call("POST", "/users/"+a.id+"/apikeys", `{"name":"read","canTrade":false}`)
 	reader := r.withKey(a.id, read["publicKey"].(string), read["privateKey"].(string))
-	if status, body := reader.raw("GET", "/api/v3/account", ""); status != 200 || !strings.Contains(body, `"canTrade":false`) {
+	if status, body := reader.raw("GET", "/api/v3/account", ""); status != 200 ||
+		!strings.Contains(body, `"canTrade":false`) {
 		t.Errorf("%d %s", status, body)
 	}
 	reader.fails("POST", "/api/v3/order", order, 401, `{"code":-2015,`)
@@ -326,7 +332,7 @@ func TestAnUnknownOutcomeIsATimeout(t *testing.T) {
 func TestLoadMarketsCalls(t *testing.T) {
 	_, a, _ := funded(t)
 	for path, want := range map[string]string{
-		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.0","locked":"0.0","name":"BTC","isLegalMoney":false,`,
+		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.0","locked":"0.0","name":"BTC",`,
 		"/sapi/v1/asset/tradeFee":           `[{"symbol":"BTCUSDT","makerCommission":"0.001","takerCommission":"0.001"}]`,
 		"/sapi/v1/margin/isolated/allPairs": "[]",
 		"/api/v3/account/commission":        `{"code":-1102,`,
@@ -335,7 +341,8 @@ func TestLoadMarketsCalls(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	if fee, err := a.NewTradeFeeService().Symbol("BTCUSDT").Do(t.Context()); err != nil || fee[0].MakerCommission != "0.001" {
+	fee, err := a.NewTradeFeeService().Symbol("BTCUSDT").Do(t.Context())
+	if err != nil || fee[0].MakerCommission != "0.001" {
 		t.Errorf("%+v %v", fee, err)
 	}
 	a.r.is("/sapi/v1/margin/allPairs", 200, "[]")

@@ -159,7 +159,7 @@ func (q *call) decimal(name string, required bool) ([]byte, *failure) {
 }
 
 // place serves POST /api/v3/order.
-func (q *call) place() ([]byte, *failure) {
+func place(q *call) ([]byte, *failure) {
 	o, err := q.readOrder()
 	if err == nil {
 		err = q.unread()
@@ -184,7 +184,7 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 }
 
 // test serves POST /api/v3/order/test: it checks what can be checked without the money and the book.
-func (q *call) test() ([]byte, *failure) {
+func test(q *call) ([]byte, *failure) {
 	o, err := q.readOrder()
 	if err == nil {
 		err = q.unread()

@@ -23,15 +23,15 @@ type user struct {
 	r      *rig
 	id     string
 	native *client.Client
-	sent   int // requests of raw; each has another window, because the clock stands still
+	sent   int // requests of raw; each has another window, because the clock does not move
 }
 
 // user makes a user with BTC and USDT.
 func (r *rig) user(name string) *user {
 	r.t.Helper()
 	id := r.Call("POST", "/users", `{"nickname":"`+name+`"}`)["id"].(string)
-	for _, money := range []string{`{"currencyCode":"BTC","amount":"100"}`, `{"currencyCode":"USDT","amount":"100000"}`} {
-		r.Call("POST", "/users/"+id+"/deposits", money)
+	for _, money := range []string{`"BTC","amount":"100"`, `"USDT","amount":"100000"`} {
+		r.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":`+money+`}`)
 	}
 	key := r.Call("POST", "/users/"+id+"/apikeys", `{"name":"`+name+`"}`)
 	return r.withKey(id, key["publicKey"].(string), key["privateKey"].(string))

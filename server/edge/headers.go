@@ -15,7 +15,6 @@ var (
 	hdrAllow         = []byte("Allow")
 	HdrCacheControl  = []byte("Cache-Control")
 	HdrETag          = []byte("ETag")
-	HdrNextCursor    = []byte("X-Next-Cursor")
 	HdrNextStart     = []byte("X-Next-Start")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")
