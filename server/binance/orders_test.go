@@ -102,6 +102,7 @@ func TestOrderTypes(t *testing.T) {
 	r.Limit("BTC_USDT", "sell", "101", "1")
 	r.Limit("BTC_USDT", "buy", "101", "0.1")
 	ctx := t.Context()
+	const limitBuy = "side=BUY&type=LIMIT&timeInForce=GTC"
 	type want struct{ params, status, kind, tif string }
 	for _, w := range []want{
 		{"side=BUY&type=LIMIT_MAKER&quantity=1&price=98", "NEW", "LIMIT_MAKER", "GTC"},
@@ -130,22 +131,21 @@ func TestOrderTypes(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	const limitBuy = "side=BUY&type=LIMIT&timeInForce=GTC"
 	for params, answer := range map[string]string{
 		"":                                                          `{"code":-1102,`,
 		"side=BUY":                                                  `{"code":-1102,`,
 		"side=UP&type=LIMIT":                                        `{"code":-1117,`,
 		"side=BUY&type=OCO":                                         `{"code":-1116,`,
 		"side=BUY&type=TAKE_PROFIT&quantity=1":                      `{"code":-2010,"msg":"Take profit`,
-		"side=BUY&type=LIMIT&quantity=1&price=1":                    `{"code":-1102,"msg":"Mandatory parameter 'timeInForce'`,
+		"side=BUY&type=LIMIT&quantity=1&price=1":                    `{"code":-1102,"msg":"Mandatory parameter 'time`,
 		"side=BUY&type=LIMIT&timeInForce=GTX":                       `{"code":-1115,`,
-		"side=BUY&type=LIMIT&timeInForce=GTC":                       `{"code":-1102,"msg":"Mandatory parameter 'quantity'`,
+		"side=BUY&type=LIMIT&timeInForce=GTC":                       `{"code":-1102,"msg":"Mandatory parameter 'quan`,
 		"side=BUY&type=MARKET&quantity=1&price=1":                   `{"code":-1106,`,
 		"side=BUY&type=MARKET&quantity=1e3":                         `{"code":-1100,`,
 		"side=BUY&type=MARKET&quantity=1&trailingDelta=10":          `{"code":-1104,`,
 		"side=SELL&type=MARKET&quoteOrderQty=10":                    `{"code":-1020,`,
 		"side=BUY&type=STOP_LOSS&quantity=1&stopPrice=105":          `{"code":-1020,`,
-		limitBuy + "&quantity=1&price=98.001":                       `{"code":-1013,"msg":"Filter failure: PRICE_FILTER"`,
+		limitBuy + "&quantity=1&price=98.001":                       `{"code":-1013,"msg":"Filter failure: PRICE`,
 		limitBuy + "&quantity=1.000001&price=98":                    `{"code":-1013,"msg":"Filter failure: LOT_SIZE"`,
 		limitBuy + "&quantity=0.01&price=98":                        `{"code":-1013,"msg":"Filter failure: NOTIONAL"`,
 		"side=BUY&type=LIMIT_MAKER&quantity=1&price=101":            `{"code":-2010,"msg":"Order would immediately`,
@@ -181,8 +181,8 @@ func TestCancelsAndReplaces(t *testing.T) {
 	ctx := t.Context()
 	place := func(price, client string) int64 {
 		t.Helper()
-		o, err := a.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").Quantity("1").
-			Price(price).NewClientOrderID(client).Do(ctx)
+		o, err := a.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").
+			Quantity("1").Price(price).NewClientOrderID(client).Do(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,8 +200,8 @@ func TestCancelsAndReplaces(t *testing.T) {
 		"symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=2&price=90&newClientOrderId=one", 400,
 		`{"code":-2010,"msg":"Duplicate order sent."`)
 
-	both, err := a.NewCancelReplaceOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").Quantity("1").
-		Price("91").CancelReplaceMode("STOP_ON_FAILURE").CancelOrderID(first).NewOrderRespType("RESULT").Do(ctx)
+	both, err := a.NewCancelReplaceOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").
+		Quantity("1").Price("91").CancelReplaceMode("STOP_ON_FAILURE").CancelOrderID(first).NewOrderRespType("RESULT").Do(ctx)
 	if err != nil || both.CancelResult != "SUCCESS" || both.NewOrderResult != "SUCCESS" ||
 		trim(both.NewOrderResponse.Price) != "91" {
 		t.Fatalf("%+v %v", both, err)
@@ -333,7 +333,7 @@ func TestLoadMarketsCalls(t *testing.T) {
 	_, a, _ := funded(t)
 	for path, want := range map[string]string{
 		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.0","locked":"0.0","name":"BTC",`,
-		"/sapi/v1/asset/tradeFee":           `[{"symbol":"BTCUSDT","makerCommission":"0.001","takerCommission":"0.001"}]`,
+		"/sapi/v1/asset/tradeFee":           `[{"symbol":"BTCUSDT","makerCommission":"0.001","takerC`,
 		"/sapi/v1/margin/isolated/allPairs": "[]",
 		"/api/v3/account/commission":        `{"code":-1102,`,
 	} {
