@@ -201,7 +201,8 @@ func TestCancelsAndReplaces(t *testing.T) {
 		`{"code":-2010,"msg":"Duplicate order sent."`)
 
 	both, err := a.NewCancelReplaceOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").
-		Quantity("1").Price("91").CancelReplaceMode("STOP_ON_FAILURE").CancelOrderID(first).NewOrderRespType("RESULT").Do(ctx)
+		Quantity("1").Price("91").CancelReplaceMode("STOP_ON_FAILURE").CancelOrderID(first).
+		NewOrderRespType("RESULT").Do(ctx)
 	if err != nil || both.CancelResult != "SUCCESS" || both.NewOrderResult != "SUCCESS" ||
 		trim(both.NewOrderResponse.Price) != "91" {
 		t.Fatalf("%+v %v", both, err)
