@@ -175,8 +175,9 @@ func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 			what = "from before the server's start"
 		}
 		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
-			what = fmt.Sprintf("from before %d, which the server's clock had reached before it went back to",
-				v.opts.NotBeforeMs)
+			return unauthorized("API-Timestamp", "The server's clock went back to %d; it accepts no "+
+				"API-Timestamp before %d. Repeat the request in %d ms.", nowMs, v.opts.NotBeforeMs,
+				v.opts.NotBeforeMs-nowMs)
 		}
 		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
 	}

@@ -100,7 +100,8 @@ type Config struct {
 		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
 	} `toml:"auth"`
 	Log struct {
-		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Level  string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Format string `toml:"format" default:"text" help:"text (key=value pairs) or json (one object a line)"`
 	} `toml:"log"`
 
 	Assets []AssetConfig `toml:"assets"`
