@@ -18,8 +18,8 @@ type announcement struct {
 	json bool    // --ephemeral
 	key  demoKey // the key in the file; in prepare the one to deliver
 
-	public, internal string
-	secure           bool // the public listener speaks TLS
+	public, internal, binance string // binance is empty without that listener
+	secure                    bool   // the public listeners speak TLS
 }
 
 // wantsKey reports whether somebody asked for a demo key.
@@ -27,12 +27,21 @@ func (a *announcement) wantsKey() bool { return a.file != "" || a.json }
 
 // addresses takes the addresses on which the exchange listens.
 func (a *announcement) addresses(x *exchange.Opened, secure bool) {
-	a.public, a.internal, a.secure = x.PublicAddr(), x.InternalAddr(), secure
+	a.public, a.internal, a.binance, a.secure = x.PublicAddr(), x.InternalAddr(), x.BinanceAddr(), secure
+}
+
+// line returns a line that begins with a word and lists the addresses.
+func (a *announcement) line(word string) string {
+	line := fmt.Sprintf("%s public=%s internal=%s", word, a.public, a.internal)
+	if a.binance != "" {
+		line += " binance=" + a.binance
+	}
+	return line
 }
 
 func (a *announcement) listening() {
 	if !a.json {
-		fmt.Fprintf(a.out, "listening public=%s internal=%s\n", a.public, a.internal)
+		fmt.Fprintln(a.out, a.line("listening"))
 	}
 }
 
@@ -54,16 +63,21 @@ func (a *announcement) prepare(x *exchange.Running) error {
 
 func (a *announcement) ready() {
 	if !a.json {
-		fmt.Fprintf(a.out, "ready public=%s internal=%s\n", a.public, a.internal)
+		fmt.Fprintln(a.out, a.line("ready"))
 		return
 	}
 	line := struct {
 		Public   string `json:"public"`
 		Internal string `json:"internal"`
+		Binance  string `json:"binance,omitempty"`
 		demoKey
 	}{Public: "http://" + a.public, Internal: "http://" + a.internal, demoKey: a.key}
 	if a.secure {
 		line.Public = "https://" + a.public
+	}
+	if a.binance != "" {
+		scheme, _, _ := strings.Cut(line.Public, "://")
+		line.Binance = scheme + "://" + a.binance
 	}
 	if strings.HasPrefix(a.internal, exchange.UnixPrefix) {
 		line.Internal = a.internal
@@ -88,6 +102,7 @@ func (c *Config) ephemeral() (leave func() error, err error) {
 	}{
 		{"server.listen", &c.Server.Listen, "127.0.0.1:0"},
 		{"internal.listen", &c.Internal.Listen, "127.0.0.1:0"},
+		{"binance.listen", &c.Binance.Listen, "127.0.0.1:0"},
 		{"journal.sync", &c.Journal.Sync, "off"},
 	} {
 		if !c.given[k.name] {
