@@ -43,7 +43,9 @@ var mayImport = map[string][]string{
 	},
 	"server/agents": {"server/edge", "server/body", "server/encode", "engine", "accounts", "launchpad", "hive"},
 	"server/admin": {
-		"server/edge", "server/health", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
+		"server/public": {
+			"server/edge", "server/health", "server/encode", "engine", "marketdata", "aggregator",
+		},
 	},
 	"server/binance": {"server/edge", "server/encode", "engine", "marketdata"},
 	"server/web":     {"server/edge"},
