@@ -25,8 +25,14 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 			pairs = core.PairsByCode()
 		}
 		for _, p := range pairs {
-			// For a signed request the engine answers even when the pair has no open order.
-			if last := core.LastOrderID(p); last.N() > 0 && (m.Caller != 0 || core.OpenOrders(p) > 0) {
+			last := core.LastOrderID(p)
+			switch {
+			case last.N() == 0:
+			case m.Caller != 0 && m.Pair == engine.ControlPair:
+				if core.OwnOpenOrders(p, m.Caller) > 0 {
+					bounds = append(bounds, last)
+				}
+			case m.Caller != 0 || core.OpenOrders(p) > 0: // the engine always answers a signed request for one pair
 				bounds = append(bounds, last)
 			}
 		}
