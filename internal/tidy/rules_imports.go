@@ -43,9 +43,8 @@ var mayImport = map[string][]string{
 	},
 	"server/agents": {"server/edge", "server/body", "server/encode", "engine", "accounts", "launchpad", "hive"},
 	"server/admin": {
-		"server/public": {
-			"server/edge", "server/health", "server/encode", "engine", "marketdata", "aggregator",
-		},
+		"server/edge", "server/health", "server/body", "server/encode", "engine", "marketdata", "accounts",
+		"internal/entry",
 	},
 	"server/binance": {"server/edge", "server/encode", "engine", "marketdata"},
 	"server/web":     {"server/edge"},
