@@ -38,7 +38,7 @@ type Candle struct {
 	VolumeBase Decimal `json:"volumeBase"`
 }
 
-// PairStatus is what GET /api/status and the status channel say of a pair. A time is in Unix ms, nil before the
+// PairStatus is a pair's row of GET /api/status and of the status channel. A time is in Unix ms, nil before the
 // first event.
 type PairStatus struct {
 	Pair         string `json:"currencyPairCode"`
@@ -98,7 +98,8 @@ func (c *Client) Candles(ctx context.Context, pair, interval string, start, end 
 		from := start.UTC().Format(wireTime)
 		for from != "" {
 			v := url.Values{
-				"currencyPairCode": {pair}, "interval": {interval}, "start": {from}, "end": {end.UTC().Format(wireTime)},
+				"currencyPairCode": {pair}, "interval": {interval},
+				"start": {from}, "end": {end.UTC().Format(wireTime)},
 			}
 			var rows []Candle
 			h, err := c.Do(ctx, http.MethodGet, "/api/ohlc?"+v.Encode(), nil, &rows)
