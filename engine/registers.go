@@ -105,6 +105,15 @@ func (c *Core) OpenOrders(p PairID) int {
 	return 0
 }
 
+// OpenOrdersOf returns the number of open orders of an account in a pair, waiting stops included. The built-in
+// account's are not counted.
+func (c *Core) OpenOrdersOf(p PairID, account AccountID) int {
+	if b := c.book(p); b != nil {
+		return b.orders.openOf(account)
+	}
+	return 0
+}
+
 func (c *Core) book(p PairID) *book {
 	if uint64(p) >= uint64(len(c.books)) {
 		return nil
