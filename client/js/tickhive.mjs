@@ -31,7 +31,7 @@ const invalid = (field, message) => new ExchangeError(400, { code: 'INVALID_PARA
 
 // plain returns a number or a text as the exchange reads decimals: without an exponent. A
 // text keeps its digits.
-function plain(field, value) {
+export function plain(field, value) {
   const m = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(typeof value === 'string' || typeof value === 'number' ? String(value) : '');
   if (!m) throw invalid(field, `must be a decimal such as 0.25 that is not negative, not ${String(value)}.`);
   const [, whole, fraction = '', power] = m;
@@ -87,7 +87,7 @@ function forceOf(type, given) {
 
 // orderOf returns the body of POST /api/orders for a call of createOrder. What it cannot say
 // in the exchange's words it refuses, so that no other order is ever sent.
-function orderOf(symbol, kind, side, amount, price, params) {
+export function orderOf(symbol, kind, side, amount, price, params) {
   const type = String(kind).replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replaceAll('-', '_');
   if (!orderTypes.has(type)) throw invalid('type', `must be one of ${[...orderTypes.keys()].join(', ')}, not ${kind}.`);
   if (!Object.hasOwn(stopDirections, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
@@ -107,25 +107,28 @@ function orderOf(symbol, kind, side, amount, price, params) {
   return order;
 }
 
+// signature returns the credential headers of a request.
+export async function signature(apiKey, secret, method, target, body = '', timestamp = String(Date.now()), nonce = hex(crypto.getRandomValues(new Uint8Array(16)))) {
+  const digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
+  // A secret in PEM (PKCS #8) is an Ed25519 key.
+  const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)/.exec(secret);
+  const algorithm = pem ? { name: 'Ed25519' } : { name: 'HMAC', hash: 'SHA-256' };
+  const bytes = pem ? Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0)) : utf8(secret);
+  const key = await crypto.subtle.importKey(pem ? 'pkcs8' : 'raw', bytes, algorithm, false, ['sign']);
+  const text = [timestamp, nonce, method, target, digest].join('\n');
+  return {
+    'API-PublicKey': apiKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
+    'API-Signature': hex(await crypto.subtle.sign(algorithm.name, key, utf8(text))),
+  };
+}
+
 export class TickHive {
   constructor({ baseUrl = 'http://127.0.0.1:8080', apiKey, secret, WebSocket = globalThis.WebSocket } = {}) {
     Object.assign(this, { baseUrl: baseUrl.replace(/\/$/, ''), apiKey, secret, WebSocket });
     this.books = new Map();
   }
 
-  async sign(method, target, body = '', timestamp = String(Date.now()), nonce = hex(crypto.getRandomValues(new Uint8Array(16)))) {
-    const digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
-    // A secret in PEM (PKCS #8) is an Ed25519 key.
-    const pem = /^-----BEGIN PRIVATE KEY-----([^-]+)/.exec(this.secret);
-    const algorithm = pem ? { name: 'Ed25519' } : { name: 'HMAC', hash: 'SHA-256' };
-    const bytes = pem ? Uint8Array.from(atob(pem[1].replace(/\s/g, '')), (c) => c.charCodeAt(0)) : utf8(this.secret);
-    const key = await crypto.subtle.importKey(pem ? 'pkcs8' : 'raw', bytes, algorithm, false, ['sign']);
-    const text = [timestamp, nonce, method, target, digest].join('\n');
-    return {
-      'API-PublicKey': this.apiKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
-      'API-Signature': hex(await crypto.subtle.sign(algorithm.name, key, utf8(text))),
-    };
-  }
+  async sign(method, target, body, timestamp, nonce) { return signature(this.apiKey, this.secret, method, target, body, timestamp, nonce); }
 
   async request(method, path, params = {}, payload = undefined, signed = false) {
     const query = new URLSearchParams({ ...params, decimals: 'string' });
@@ -147,7 +150,7 @@ export class TickHive {
       const [base, quote] = p.code.split('_');
       return {
         id: p.code, symbol: `${base}/${quote}`, base, quote, type: 'spot', spot: true, active: true,
-        precision: { price: 10 ** -p.digitsPrice, amount: 10 ** -p.digitsAmount },
+        precision: { price: Number(`1e-${p.digitsPrice}`), amount: Number(`1e-${p.digitsAmount}`) },
         limits: { cost: { min: number(p.minQuoteAmount) } }, info: p,
       };
     });
@@ -305,15 +308,56 @@ export function crc32(text) {
 // Prices of one pair have the same number of digits, so that text compares like numbers.
 const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 
+// Book is one order book, rebuilt from a snapshot and updates. It is ready while its bids and
+// asks have passed their checks.
+export class Book {
+  constructor() { this.ready = false; }
+
+  // apply returns 'shown' for a change that passed its checks, 'same' for a message without
+  // one, and 'broken' when a snapshot is needed.
+  apply(m) {
+    if (m.type === 'heartbeat') {
+      if (this.ready && m.seq === this.seq) return 'same';
+      this.ready = false;
+      return 'broken';
+    }
+    if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
+    else if (m.type === 'update') {
+      if (!this.ready || m.seq <= this.seq) return 'same';
+      this.ready = m.prevSeq === this.seq;
+      if (!this.ready) return 'broken';
+      m.bids.forEach((l) => this.put(this.bids, l, -1));
+      m.asks.forEach((l) => this.put(this.asks, l, 1));
+      this.seq = m.seq;
+    } else return 'same';
+    this.lastChecksum = m.checksum;
+    this.ready = this.checksum() === m.checksum;
+    return this.ready ? 'shown' : 'broken';
+  }
+
+  put(side, level, direction) {
+    let i = 0;
+    while (i < side.length && compare(side[i][0], level[0]) * direction < 0) i++;
+    const found = i < side.length && side[i][0] === level[0];
+    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(i, 1); } else side.splice(i, found ? 1 : 0, level);
+  }
+
+  checksum() {
+    const text = (side) => side.slice(0, 10).map(([p, a]) => `${p}:${a}`).join(',');
+    return crc32(`${text(this.bids)}|${text(this.asks)}`);
+  }
+}
+
 const askAgain = 1000; // ms between two resyncs, and before a lost connection is reopened
 const patience = 5000; // ms: a subscription speaks once a second at least
-const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
+export const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
 
-// WatchedBook rebuilds one book from the stream and reconnects with fromSeq. It is ready
-// while its bids and asks have passed their checks; limit is the most that a call wanted.
-class WatchedBook {
+// WatchedBook follows one book on the stream and reconnects with fromSeq; limit is the most
+// that a call wanted.
+class WatchedBook extends Book {
   constructor(exchange, symbol, limit) {
-    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false, ready: false });
+    super();
+    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false });
     this.open();
   }
 
@@ -369,38 +413,9 @@ class WatchedBook {
     if (m.type === 'error' && m.id === this.id) this.end(new ExchangeError(0, m));
     if (m.type === 'subscribed' && m.id === this.id) this.subscribed = true;
     if (m.channel !== 'book' || !this.subscribed) return;
-    let good = true;
-    if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
-    else if (m.type === 'heartbeat') good = this.ready && m.seq === this.seq;
-    else if (m.type === 'update') {
-      if (!this.ready || m.seq <= this.seq) return;
-      good = m.prevSeq === this.seq;
-      if (good) {
-        m.bids.forEach((l) => this.put(this.bids, l, -1));
-        m.asks.forEach((l) => this.put(this.asks, l, 1));
-        this.seq = m.seq;
-      }
-    } else return;
-    if (good && m.checksum !== undefined) {
-      this.lastChecksum = m.checksum;
-      good = this.checksum() === m.checksum;
-    }
-    if (!good) {
-      this.ready = false;
-      this.resync();
-    } else if (m.type !== 'heartbeat') this.tell(m.time);
-  }
-
-  put(side, level, direction) {
-    let i = 0;
-    while (i < side.length && compare(side[i][0], level[0]) * direction < 0) i++;
-    const found = i < side.length && side[i][0] === level[0];
-    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(i, 1); } else side.splice(i, found ? 1 : 0, level);
-  }
-
-  checksum() {
-    const text = (side) => side.slice(0, 10).map(([p, a]) => `${p}:${a}`).join(',');
-    return crc32(`${text(this.bids)}|${text(this.asks)}`);
+    const outcome = this.apply(m);
+    if (outcome === 'broken') this.resync();
+    else if (outcome === 'shown') this.tell(m.time);
   }
 
   tell(time) {

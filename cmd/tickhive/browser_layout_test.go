@@ -10,8 +10,8 @@ import (
 )
 
 // manyPairs starts a demo market of 122 pairs, the last 110 of them without a trade. It
-// returns the URL fragment that signs in a user with funds.
-func manyPairs(t *testing.T) (in *instance, fragment string) {
+// returns the key pair of a user with funds.
+func manyPairs(t *testing.T) (in *instance, key map[string]any) {
 	t.Helper()
 	in = theDemo(t)
 	for i := range 110 {
@@ -19,8 +19,7 @@ func manyPairs(t *testing.T) (in *instance, fragment string) {
 	}
 	user := in.call(200, "POST", "/users", `{"nickname":"screen"}`)["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"screen"}`)
-	return in, fmt.Sprintf("#key=%s:%s", key["publicKey"], key["privateKey"])
+	return in, in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"screen"}`)
 }
 
 // panels returns the visible panels with their layout errors: outside the viewport,
@@ -124,15 +123,13 @@ func (b *browser) wholeTicket(what string) {
 // With 122 pairs the whole market fits on one screen: only panels scroll.
 func TestBrowserManyPairsOnADesktop(t *testing.T) {
 	t.Parallel()
-	in, fragment := manyPairs(t)
+	in, key := manyPairs(t)
 	b := newBrowser(t, in, 1440, 900)
 	b.run(chromedp.EmulateViewport(1280, 720))
 	b.open("/")
 	b.on("BTC_USDT")
 	b.wholeTicket("1280x720 without a key")
-	b.run(chromedp.Navigate("about:blank")) // a different fragment alone would not reload the page
-	b.open("/" + fragment)
-	b.on("BTC_USDT")
+	b.signIn(key)
 	b.wait(10*time.Second, "balances", `document.querySelector('[data-panel=orders]').innerText.includes('USDT')`)
 	for _, size := range [][2]int64{{1920, 1080}, {1440, 900}, {1280, 720}, {1181, 800}, {1024, 768}} {
 		what := fmt.Sprintf("%dx%d", size[0], size[1])
@@ -153,11 +150,12 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 // On a phone chart and book fill the screen, and a tab bar shows the other panels.
 func TestBrowserManyPairsOnAPhone(t *testing.T) {
 	t.Parallel()
-	in, fragment := manyPairs(t)
+	in, key := manyPairs(t)
 	b := newBrowser(t, in, 400, 800)
 	b.run(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
-	b.open("/" + fragment)
+	b.open("/")
 	b.wait(20*time.Second, "book", `document.querySelectorAll('.bid .row').length > 0`)
+	b.signIn(key)
 	b.showsTheMarket("phone")
 	b.shot("many-phone")
 	b.fits("phone", "book chart")

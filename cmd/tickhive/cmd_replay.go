@@ -58,7 +58,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 		return err
 	}
 	defer newReloads(&o).follow(signals)()
-	s, x, err := p.start(o, signals.stop)
+	s, x, err := p.start(o, announcement{out: p.out}, signals.stop)
 	if x == nil {
 		return err
 	}

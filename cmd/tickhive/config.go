@@ -26,6 +26,9 @@ type Config struct {
 		Host   string `toml:"host" help:"serve the aggregator namespace only to requests with this Host"`
 		Listen string `toml:"listen" help:"serve the aggregator namespace on a separate address"`
 	} `toml:"aggregator"`
+	Binance struct {
+		Listen string `toml:"listen" help:"address of the Binance-compatible listener; empty: none; port 0 picks a free port"`
+	} `toml:"binance"`
 	TLS struct {
 		Cert string `toml:"cert" help:"PEM certificate chain of the public listeners; SIGHUP reads it again"`
 		Key  string `toml:"key" help:"PEM key of tls.cert"`

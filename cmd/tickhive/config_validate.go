@@ -192,8 +192,9 @@ func (c *Config) validateListeners() error {
 		{"server.listen", c.Server.Listen},
 		{"internal.listen", c.Internal.Listen},
 		{"aggregator.listen", c.Aggregator.Listen},
+		{"binance.listen", c.Binance.Listen},
 	} {
-		if l.at == "" && l.name == "aggregator.listen" {
+		if l.at == "" && (l.name == "aggregator.listen" || l.name == "binance.listen") {
 			continue // no separate listener
 		}
 		if l.name == "internal.listen" && strings.HasPrefix(l.at, exchange.UnixPrefix) {

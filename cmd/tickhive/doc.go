@@ -10,7 +10,7 @@
 //
 //  1. Only this package reads flags, environment and configuration files; components take an
 //     Options struct.
-//  2. Standard output carries only the lines that scripts wait for (listening, ready, results
+//  2. Standard output carries only the lines that scripts wait for (listening, ready, --ephemeral's, results
 //     of subcommands); logs go to standard error.
 //  3. An unknown key in any source stops the program before it opens anything.
 //  4. Shutdown cancels a start under way and then stops in order. Only SIGKILL, SIGQUIT and the
@@ -19,7 +19,7 @@
 //     one line where it is harmless.
 //
 // Reading order: main, config, config_types, config_keys, config_load, config_validate, config_market,
-// options, serve, signals, progress, logging, then one file per subcommand (cmd_*).
+// options, serve, announce, demo_key, signals, progress, logging, then one file per subcommand (cmd_*).
 //
 // The package keeps no state: everything that outlives the process is in the data directory,
 // which internal/exchange owns.

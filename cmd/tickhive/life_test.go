@@ -21,6 +21,9 @@ func TestUntilReadyOnlyTheEarlyRoutesAnswer(t *testing.T) {
 		in.public + "/api/currencies":                        503,
 		in.public + "/api/tickers?currencyPairCode=BTC_USDT": 503,
 		in.public + "/no/such/path":                          404,
+		in.public + "/":                                      200,
+		in.public + "/status":                                200,
+		in.public + "/docs":                                  200,
 	} {
 		a := in.do("GET", url, "")
 		if a.status != status {

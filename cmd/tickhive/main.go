@@ -16,6 +16,7 @@ type cli struct {
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
+	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 

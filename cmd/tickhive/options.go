@@ -57,6 +57,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 func (c *Config) publicOptions() exchange.PublicOptions {
 	return exchange.PublicOptions{
 		Listen: c.Server.Listen, AggregatorListen: c.Aggregator.Listen, AggregatorHost: c.Aggregator.Host,
+		BinanceListen:  c.Binance.Listen,
 		TrustedProxies: c.Server.TrustedProxies, ConnectionsPerIP: c.Server.ConnectionsPerIP,
 		Connections: c.Server.Connections,
 		ReadTimeout: time.Duration(c.Server.ReadTimeout), WriteTimeout: time.Duration(c.Server.WriteTimeout),

@@ -11,7 +11,7 @@ import (
 )
 
 // recipe matches a README command that a reader pastes.
-var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&\n]*)")
+var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&>\n]*)")
 
 // span matches a backfill, which the test shortens.
 var span = regexp.MustCompile(`--backfill \S+`)
@@ -41,7 +41,11 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 			replays := args[0] == "replay"
 			in := launchWith(t, func(c *exec.Cmd) { c.Dir = work }, nil,
 				append(args, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")...)
-			in.waitLine("ready ")
+			if strings.Contains(text, "--ephemeral") {
+				in.waitLine("{")
+			} else {
+				in.waitLine("ready ")
+			}
 			if !replays {
 				in.signal(syscall.SIGTERM)
 			}
@@ -50,5 +54,30 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 				t.Errorf("%s: exit code %d: %s", text, code, said)
 			}
 		}
+	}
+}
+
+// The recipe of a test suite works when a reader pastes it.
+func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(sourceTree + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)```sh\n(bin/tickhive serve --ephemeral.*?)```").FindSubmatch(readme)
+	exe, err := os.Executable()
+	if m == nil || err != nil {
+		t.Fatalf("no recipe in the README: %v", err)
+	}
+	tree, err := filepath.Abs(sourceTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("bin/tickhive", exe, "client/", tree+"/client/").Replace(string(m[1]))
+	c := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
+	c.Dir, c.Env = t.TempDir(), append(os.Environ(), asProgram+"=1")
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"currencyCode":"BTC","free":10000.0`) {
+		t.Errorf("%v: %s", err, out)
 	}
 }

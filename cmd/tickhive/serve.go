@@ -15,7 +15,9 @@ import (
 // serveCmd runs the exchange until a signal stops it.
 type serveCmd struct {
 	serveFlags
-	AcceptDataLoss bool `help:"Start although records that the logs once had are missing; a new epoch begins."`
+	AcceptDataLoss bool   `help:"Start although records that the logs once had are missing; a new epoch begins."`
+	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
+	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
 }
 
 // shutdownTime is the time that accepted requests have after SIGTERM.
@@ -28,18 +30,33 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral}
+	if a.file != "" {
+		if a.key, err = readDemoKey(a.file); err != nil {
+			return err
+		}
+	}
+	leave := func() error { return nil }
+	if s.Ephemeral {
+		if leave, err = cfg.ephemeral(); err != nil {
+			return err
+		}
+	}
 	o, err := cfg.exchangeOptions(p, s.Quiet)
 	if err != nil {
-		return err
+		return errors.Join(err, leave())
 	}
 	o.AcceptDataLoss = s.AcceptDataLoss
-	return serve(p, o, signals)
+	if a.wantsKey() {
+		o.DemoKey = nil // one key is enough
+	}
+	return errors.Join(serve(p, o, a, signals), leave())
 }
 
 // serve opens, starts, runs and stops the exchange.
-func serve(p *program, o exchange.Options, signals processSignals) error {
+func serve(p *program, o exchange.Options, a announcement, signals processSignals) error {
 	defer newReloads(&o).follow(signals)()
-	s, x, err := p.start(o, signals.stop)
+	s, x, err := p.start(o, a, signals.stop)
 	if x == nil {
 		return err
 	}
@@ -62,23 +79,28 @@ type served struct {
 
 // start opens the exchange, starts the market and admits clients. If a signal arrives or a listener fails
 // before that, start stops what it has started; the exchange is nil and the error ends the program.
-func (p *program) start(o exchange.Options, signals <-chan os.Signal) (*served, *exchange.Running, error) {
+func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Signal) (*served, *exchange.Running,
+	error,
+) {
 	opened, err := exchange.Open(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	addresses := fmt.Sprintf("public=%s internal=%s", opened.PublicAddr(), opened.InternalAddr())
-	fmt.Fprintf(p.out, "listening %s\n", addresses)
+	a.addresses(opened, o.Public.Certificate != nil)
+	a.listening()
 	s := &served{p: p, log: o.Log, launch: opened.Launch(), signals: signals}
 	select {
 	case <-s.launch.Done():
 		x, err := s.launch.Running()
+		if err == nil {
+			err = a.prepare(x)
+		}
 		if err != nil {
 			s.launch.Stop(context.Background())
 			return nil, nil, err
 		}
 		x.Admit()
-		fmt.Fprintf(p.out, "ready %s\n", addresses)
+		a.ready()
 		return s, x, nil
 	case err := <-opened.Failed():
 		s.launch.Stop(context.Background())
@@ -132,10 +154,11 @@ func (s *served) stop(first os.Signal) error {
 	}
 }
 
-// showDemoKey prints the API key of the demo on the terminal.
+// showDemoKey prints the API key of the demo on the terminal. The page's form takes the pair: an
+// address that carried it would stay in the browser's history.
 func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
 	_, err := fmt.Fprintf(p.out,
-		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
-		public, private.Reveal(), page, public, private.Reveal())
+		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s\n\n",
+		public, private.Reveal(), page)
 	return err
 }

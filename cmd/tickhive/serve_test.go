@@ -40,6 +40,28 @@ func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
 	}
 }
 
+func TestTheBinanceListenerIsTheLastWord(t *testing.T) {
+	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
+		"--binance-listen", "127.0.0.1:0")
+	listening, ready := in.waitLine("listening "), in.waitLine("ready ")
+	words := strings.Fields(ready)
+	last := words[len(words)-1]
+	if !strings.HasPrefix(last, "binance=") || !strings.HasSuffix(listening, " "+last) {
+		t.Fatalf("%q, then %q", listening, ready)
+	}
+	base := "http://" + strings.TrimPrefix(last, "binance=")
+	if a := in.do("GET", base+"/api/v3/exchangeInfo", ""); a.status != 200 || !strings.Contains(a.body, `"BTCUSDT"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	in.takeAddresses(ready)
+	if a := in.do("GET", in.public+"/api/v3/ping", ""); a.status != 404 {
+		t.Errorf("the public listener has the facade's routes: %d", a.status)
+	}
+	if a := in.do("GET", base+"/api/status", ""); a.status != 404 {
+		t.Errorf("the facade has the public routes: %d", a.status)
+	}
+}
+
 func TestTheBuiltInMarketMoves(t *testing.T) {
 	in := start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--seed", "5")
 	in.call(200, "POST", "/clock", `{"advance":"30s"}`)

@@ -172,7 +172,7 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 	before := loops()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(p, o, processSignals{stop: signals}) }()
+	go func() { ended <- serve(p, o, announcement{out: lines}, processSignals{stop: signals}) }()
 	in := &instance{t: t}
 	in.takeAddresses(<-lines)
 	in.waitUnderWay()

@@ -20,6 +20,7 @@ import (
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
+	"tickhive/server/binance"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 	"tickhive/server/public"
@@ -41,9 +42,10 @@ type front struct {
 	hub      *stream.Hub
 	users    *account.Service
 	agents   *agents.Service
+	binance  *binance.Facade // nil: no listener
 
-	publicLn, internalLn, aggregatorLn net.Listener
-	failed                             chan error // error of a listener that ended unexpectedly
+	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
+	failed                                        chan error // error of a listener that ended unexpectedly
 
 	scrubs   scrubStats
 	gate     sequencer.Gate // reference to the loop of Running
@@ -68,7 +70,7 @@ const (
 
 // newFront builds the handlers. They serve nothing before listen.
 func newFront(b *base, room connLimits) (*front, error) {
-	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 3)}
+	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
 	page, description, err := pages(&b.o)
@@ -99,6 +101,11 @@ func newFront(b *base, room connLimits) (*front, error) {
 			return whole(dst)
 		},
 	})
+	if b.o.Public.BinanceListen != "" {
+		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
+			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine,
+		}))
+	}
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
@@ -130,6 +137,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
+		Facade: f.binance.Edge(),
 		Resources: []edge.Resource{
 			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},
@@ -157,6 +165,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			Routes: func() map[string][]edge.RouteStat {
 				return map[string][]edge.RouteStat{
 					"public": f.public.RouteStats(), "internal": f.internal.RouteStats(),
+					"binance": f.public.FacadeStats(),
 				}
 			},
 			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
@@ -197,25 +206,41 @@ func (f *front) listen(o *Options) error {
 	if o.Machine.Driver != nil {
 		return nil
 	}
-	var err error
-	if f.publicLn, err = o.Hooks.Listen(o.Public.Listen); err != nil {
-		return fmt.Errorf("server.listen: %w", err)
+	listeners := []struct {
+		key, at string
+		ln      *net.Listener
+		serve   func(net.Listener) error
+	}{
+		{"server.listen", o.Public.Listen, &f.publicLn, f.public.Serve},
+		{"internal.listen", o.Internal.Listen, &f.internalLn, f.internal.Serve},
+		{"aggregator.listen", o.Public.AggregatorListen, &f.aggregatorLn, f.public.ServeAggregator},
+		{"binance.listen", o.Public.BinanceListen, &f.binanceLn, f.public.ServeFacade},
 	}
-	if f.internalLn, err = o.Hooks.Listen(o.Internal.Listen); err != nil {
-		return errors.Join(fmt.Errorf("internal.listen: %w", err), f.publicLn.Close())
-	}
-	if err := admin.CheckAddress(f.internalLn.Addr(), o.Internal.Token); err != nil {
-		return errors.Join(err, f.publicLn.Close(), f.internalLn.Close())
-	}
-	if at := o.Public.AggregatorListen; at != "" {
-		if f.aggregatorLn, err = o.Hooks.Listen(at); err != nil {
-			return errors.Join(fmt.Errorf("aggregator.listen: %w", err), f.publicLn.Close(), f.internalLn.Close())
+	var failed error
+	for i, l := range listeners {
+		if i > 1 && l.at == "" {
+			continue // this listener is optional
 		}
-		go f.watch(f.public.ServeAggregator, f.aggregatorLn)
+		ln, err := o.Hooks.Listen(l.at)
+		if err != nil {
+			failed = fmt.Errorf("%s: %w", l.key, err)
+			break
+		}
+		*l.ln = ln
 	}
-	go f.watch(f.public.Serve, f.publicLn)
-	go f.watch(f.internal.Serve, f.internalLn)
-	return nil
+	if failed == nil {
+		failed = admin.CheckAddress(f.internalLn.Addr(), o.Internal.Token)
+	}
+	for _, l := range listeners {
+		switch {
+		case *l.ln == nil:
+		case failed != nil:
+			failed = errors.Join(failed, (*l.ln).Close())
+		default:
+			go f.watch(l.serve, *l.ln)
+		}
+	}
+	return failed
 }
 
 // watch serves a listener and reports its error when it ends.

@@ -6,6 +6,7 @@ import (
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
+	"tickhive/server/binance"
 	"tickhive/server/edge"
 	"tickhive/server/public"
 )
@@ -19,6 +20,7 @@ type Hooks struct {
 	Agents  func(*agents.Options)
 	Account func(*account.Options)
 	Admin   func(*admin.Options)
+	Binance func(*binance.Options)
 	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
 }
 

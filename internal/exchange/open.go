@@ -156,6 +156,9 @@ func (b *base) PublicAddr() string { return address(b.front.publicLn) }
 // InternalAddr returns the address of the internal listener.
 func (b *base) InternalAddr() string { return address(b.front.internalLn) }
 
+// BinanceAddr returns the address of the Binance-compatible listener, empty if there is none.
+func (b *base) BinanceAddr() string { return address(b.front.binanceLn) }
+
 // Failed receives the error of a listener that ended unexpectedly.
 func (b *base) Failed() <-chan error { return b.front.failed }
 

@@ -91,6 +91,8 @@ type PublicOptions struct {
 	// AggregatorListen serves the aggregator namespace on a separate address; empty: the public
 	// listener serves it, to requests with Host AggregatorHost if that is not empty.
 	AggregatorListen, AggregatorHost string
+	// BinanceListen is the address of the Binance-compatible facade; empty: none.
+	BinanceListen string
 
 	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For is trusted
 	ConnectionsPerIP int      // 0: 1,000; -1: unlimited

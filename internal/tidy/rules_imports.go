@@ -42,7 +42,8 @@ var mayImport = map[string][]string{
 	"server/admin": {
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
-	"server/web": {"server/edge"},
+	"server/binance": {"server/edge", "server/encode", "engine", "marketdata"},
+	"server/web":     {"server/edge"},
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
 	},

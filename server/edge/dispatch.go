@@ -37,7 +37,7 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	err := e.answer(c)
 	e.protect(&ctx.Response.Header, c.public)
 	if err != nil {
-		writeError(ctx, err, c.id)
+		e.refuseWith(ctx, err, c.id)
 		return
 	}
 	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
@@ -73,7 +73,7 @@ func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 			"stack", string(debug.Stack()))
 		c.RequestCtx.Response.Reset()
 		e.protect(&c.RequestCtx.Response.Header, false)
-		writeError(c.RequestCtx, errInternal, c.id)
+		e.refuseWith(c.RequestCtx, errInternal, c.id)
 	}
 	stats := &e.other
 	if c.route != nil {

@@ -39,6 +39,7 @@ type ListenerOptions struct {
 	Clock       clock.Clock
 	MachineNs   func() int64
 	gzip        *gzipMaker // nil: no route sends cached documents
+	refuse      refuseFunc // nil: the error object of this service
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }
@@ -159,7 +160,7 @@ func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
 	var id [maxRequestID]byte
 	ctx.Response.Reset()
 	e.protect(&ctx.Response.Header, false)
-	writeError(ctx, answer, e.appendRequestID(id[:0], ctx))
+	e.refuseWith(ctx, answer, e.appendRequestID(id[:0], ctx))
 	e.other.count(statusOf(answer.Code))
 }
 

@@ -93,8 +93,22 @@ func appendError(dst []byte, e *refuse.Refusal, requestID []byte) []byte {
 	return dst
 }
 
-// writeError makes the response an error answer. It keeps the headers that are already set
-// (CORS, rate limit, Allow).
+// refuseFunc writes the body and the status of an error answer in the form of another service.
+type refuseFunc func(ctx *fasthttp.RequestCtx, e *refuse.Refusal)
+
+// StatusOf returns the HTTP status of a refusal.
+func StatusOf(e *refuse.Refusal) int { return statusOf(e.Code) }
+
+// refuseWith makes the response an error answer in the form of the listener. It keeps the headers that are
+// already set (CORS, rate limit, Allow).
+func (e *Listener) refuseWith(ctx *fasthttp.RequestCtx, r *refuse.Refusal, requestID []byte) {
+	writeError(ctx, r, requestID)
+	if e.refuse != nil {
+		e.refuse(ctx, r)
+	}
+}
+
+// writeError makes the response an error answer of this service.
 func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 	h := &ctx.Response.Header
 	ctx.Response.SetStatusCode(statusOf(e.Code))

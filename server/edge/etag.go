@@ -93,11 +93,15 @@ func NotModified(ctx *fasthttp.RequestCtx, tag string) bool {
 	return false
 }
 
-// matchesTag reports whether one is the tag or its gzip variant.
+// matchesTag reports whether one is the tag, or the tag of its gzip or brotli encoding.
 func matchesTag(one []byte, tag string) bool {
 	n := tagLen - 1
 	if len(one) < tagLen || string(one[:n]) != tag[:n] {
 		return false
 	}
-	return string(one[n:]) == `"` || string(one[n:]) == `-g"`
+	switch string(one[n:]) {
+	case `"`, `-g"`, `-b"`:
+		return true
+	}
+	return false
 }

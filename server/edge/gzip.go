@@ -98,8 +98,20 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 	g.made.Add(1)
 }
 
-// wantsGzip reports whether Accept-Encoding names gzip, and not with q=0.
-func wantsGzip(ctx *fasthttp.RequestCtx) bool {
+// Coding returns the first of the content codings, best first, that the request accepts, or "". It
+// sets Vary.
+func (c *Ctx) Coding(codings ...string) string {
+	c.Response.Header.SetCanonical(hdrVary, valVary)
+	for _, coding := range codings {
+		if accepts(c.RequestCtx, []byte(coding)) {
+			return coding
+		}
+	}
+	return ""
+}
+
+// accepts reports whether Accept-Encoding names this content coding, and not with q=0.
+func accepts(ctx *fasthttp.RequestCtx, coding []byte) bool {
 	list := ctx.Request.Header.PeekCanonical(ReqAcceptEncoding)
 	for len(list) > 0 {
 		var one []byte
@@ -109,7 +121,7 @@ func wantsGzip(ctx *fasthttp.RequestCtx) bool {
 			one, list = list, nil
 		}
 		name, q, _ := bytes.Cut(one, []byte(";"))
-		if bytes.EqualFold(bytes.TrimSpace(name), valGzip) {
+		if bytes.EqualFold(bytes.TrimSpace(name), coding) {
 			return !zeroQuality(q)
 		}
 	}

@@ -57,10 +57,20 @@ type Options struct {
 	// Resources are the routes of the table: market data, accounts, launchpad, hive, streams, page.
 	Resources []Resource
 
+	// Facade has the routes of another exchange's interface, which ServeFacade serves; nil: none.
+	Facade *Facade
+
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
 	Log *slog.Logger // default slog.Default()
+}
+
+// Facade is the interface of another exchange on its own listener. Its listener shares the connections, the
+// certificate and the client addresses of the public one. Limits of requests are its own.
+type Facade struct {
+	Routes []*Route
+	Refuse refuseFunc
 }
 
 // Resource returns the routes of one resource. New calls it once.

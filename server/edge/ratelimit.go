@@ -37,11 +37,11 @@ type limiter struct {
 
 type limiterShard struct {
 	mu  sync.Mutex
-	lru *simplelru.LRU[netip.Addr, *SlidingLog]
+	lru *simplelru.LRU[netip.Addr, *slidingLog]
 }
 
-// SlidingLog holds the times of one client's counted requests in a ring; the oldest is at head.
-type SlidingLog struct {
+// slidingLog holds the times of one client's counted requests in a ring; the oldest is at head.
+type slidingLog struct {
 	times []int64 // machine ns
 	head  int
 	n     int
@@ -58,7 +58,7 @@ func newLimiter(o RateOptions, clients *clientIPs) (*limiter, error) {
 		l.keys[k] = true
 	}
 	for i := range l.shards {
-		lru, err := simplelru.NewLRU[netip.Addr, *SlidingLog](max(o.Clients/limiterShards, 1), nil)
+		lru, err := simplelru.NewLRU[netip.Addr, *slidingLog](max(o.Clients/limiterShards, 1), nil)
 		if err != nil {
 			return nil, fmt.Errorf("server: rate table: %w", err)
 		}
@@ -97,7 +97,7 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	s.mu.Lock()
 	log, ok := s.lru.Get(key)
 	if !ok {
-		log = &SlidingLog{times: make([]int64, 0, l.perSecond)}
+		log = &slidingLog{times: make([]int64, 0, l.perSecond)}
 		s.lru.Add(key, log)
 	}
 	waitNs := log.Count(now, l.perMinute, l.perSecond)
@@ -108,12 +108,12 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	if waitNs == 0 {
 		return nil
 	}
-	return TooMany(waitNs)
+	return tooMany(waitNs)
 }
 
-// TooMany returns the refusal of a request that would be accepted after waitNs. It rounds the
+// tooMany returns the refusal of a request that would be accepted after waitNs. It rounds the
 // wait up to whole seconds.
-func TooMany(waitNs int64) *refuse.Refusal {
+func tooMany(waitNs int64) *refuse.Refusal {
 	seconds := (waitNs + 999_999_999) / 1_000_000_000
 	unit := "seconds"
 	if seconds == 1 {
@@ -133,7 +133,7 @@ func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
 
 // Count counts a request at now and returns 0, or returns the wait until a request would be
 // accepted. A request leaves a window exactly when the window's length has passed.
-func (s *SlidingLog) Count(now int64, perMinute, perSecond int) (waitNs int64) {
+func (s *slidingLog) Count(now int64, perMinute, perSecond int) (waitNs int64) {
 	for s.n > 0 && s.times[s.head] <= now-longWindowNs {
 		s.head = (s.head + 1) % len(s.times)
 		s.n--
@@ -153,10 +153,10 @@ func (s *SlidingLog) Count(now int64, perMinute, perSecond int) (waitNs int64) {
 }
 
 // at returns the i-th time, oldest first.
-func (s *SlidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
+func (s *slidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
 
 // push appends a time. The ring grows on demand up to limit: a client seen once is cheap.
-func (s *SlidingLog) push(now int64, limit int) {
+func (s *slidingLog) push(now int64, limit int) {
 	if s.n == len(s.times) {
 		grown := make([]int64, min(max(2*s.n, 8), limit))
 		for i := range s.n {
@@ -177,5 +177,6 @@ func shardOf(a netip.Addr) int {
 
 // exempts reports whether the allow-list names the caller's address or verified key.
 func (l *limiter) exempts(c *Ctx) bool {
-	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Principal.PublicKey)))
+	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) ||
+		c.Principal != nil && l.allowsKey([]byte(c.Principal.PublicKey)))
 }

@@ -34,7 +34,7 @@ func (l *limiter) limits(p *pathEntry) bool {
 }
 
 // window returns the number of requests that count at now and the time of the oldest one.
-func (s *SlidingLog) window(now int64) (firstNs int64, n int) {
+func (s *slidingLog) window(now int64) (firstNs int64, n int) {
 	for i := range s.n {
 		if t := s.at(i); t > now-longWindowNs {
 			return t, s.n - i

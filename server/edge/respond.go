@@ -25,7 +25,7 @@ func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	}
 	h := &c.Response.Header
 	var body, tag []byte
-	if d.Size() >= gzipMinBytes && wantsGzip(c.RequestCtx) {
+	if d.Size() >= gzipMinBytes && accepts(c.RequestCtx, valGzip) {
 		if z := c.edge.gzip.get(d, at); z != nil {
 			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
 			h.SetContentEncodingBytes(valGzip)

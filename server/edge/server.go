@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync/atomic"
 
@@ -13,14 +14,15 @@ import (
 // networkShare is the part of all connections, one in networkShare, that one network may hold.
 const networkShare = 4
 
-// Server is the public edge: one listener, or two when the aggregator namespace has its
-// own. New makes it, Serve runs it; any goroutine may call every method.
+// Server is the public edge: one listener, and one more each for the aggregator namespace and the facade if
+// they have their own. New makes it, Serve runs it; any goroutine may call every method.
 type Server struct {
 	opt   Options
 	ready atomic.Bool
 
 	public     *Listener
 	aggregator *Listener // nil unless split
+	facade     *Listener // nil unless Options.Facade is set
 	clients    *clientIPs
 	conns      *ConnTable
 }
@@ -63,6 +65,13 @@ func New(o Options) (*Server, error) {
 		}
 		table = namespace(s.table(), NamespaceBase)
 	}
+	if f := o.Facade; f != nil {
+		other := base
+		other.Table, other.refuse, other.aggregatorHost = f.Routes, f.Refuse, ""
+		if s.facade, err = NewListener(other); err != nil {
+			return nil, err
+		}
+	}
 	base.Table = table
 	if s.public, err = NewListener(base); err != nil {
 		return nil, err
@@ -103,6 +112,26 @@ func (s *Server) ServeAggregator(ln net.Listener) error {
 	return s.aggregator.Serve(ln)
 }
 
+// ServeFacade serves the listener of Options.Facade. It panics without one.
+func (s *Server) ServeFacade(ln net.Listener) error {
+	if s.facade == nil {
+		panic("BUG: server: ServeFacade without a facade")
+	}
+	return s.facade.Serve(ln)
+}
+
+// listeners returns the listeners by their names.
+func (s *Server) listeners() (names []string, all []*Listener) {
+	names, all = []string{"public"}, []*Listener{s.public}
+	if s.aggregator != nil {
+		names, all = append(names, "aggregator"), append(all, s.aggregator)
+	}
+	if s.facade != nil {
+		names, all = append(names, "binance"), append(all, s.facade)
+	}
+	return names, all
+}
+
 // SetReady makes every route answer. Before it, routes that are not Early answer 503.
 func (s *Server) SetReady() { s.ready.Store(true) }
 
@@ -111,20 +140,19 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 
 // Shutdown stops accepting, finishes what was accepted and closes the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
-	err := s.public.Shutdown(ctx)
-	if s.aggregator != nil {
-		if aerr := s.aggregator.Shutdown(ctx); err == nil {
-			err = aerr
-		}
+	_, all := s.listeners()
+	errs := make([]error, 0, len(all))
+	for _, l := range all {
+		errs = append(errs, l.Shutdown(ctx))
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Routes returns the route table of the public listener, for the check of the OpenAPI
 // document. The caller must not change it.
 func (s *Server) Routes() []*Route { return s.public.Table }
 
-// RouteStats returns copies of the counters of every route.
+// RouteStats returns copies of the counters of every route but the facade's.
 func (s *Server) RouteStats() []RouteStat {
 	all := s.public.Stats()
 	if s.aggregator != nil {
@@ -133,22 +161,32 @@ func (s *Server) RouteStats() []RouteStat {
 	return all
 }
 
+// FacadeStats returns copies of the counters of the facade's routes, nil without a facade.
+func (s *Server) FacadeStats() []RouteStat {
+	if s.facade == nil {
+		return nil
+	}
+	return s.facade.Stats()
+}
+
 // Panics returns the number of handler panics since the start.
 func (s *Server) Panics() uint64 {
-	n := s.public.panics.Load()
-	if s.aggregator != nil {
-		n += s.aggregator.panics.Load()
+	_, all := s.listeners()
+	n := uint64(0)
+	for _, l := range all {
+		n += l.panics.Load()
 	}
 	return n
 }
 
 // Accepts returns the accept failures of each listener.
 func (s *Server) Accepts() []AcceptStat {
-	all := []AcceptStat{s.public.Accepts.Stat("public")}
-	if s.aggregator != nil {
-		all = append(all, s.aggregator.Accepts.Stat("aggregator"))
+	names, all := s.listeners()
+	stats := make([]AcceptStat, len(all))
+	for i, l := range all {
+		stats[i] = l.Accepts.Stat(names[i])
 	}
-	return all
+	return stats
 }
 
 // Connections returns the number of open connections.

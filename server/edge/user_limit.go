@@ -19,7 +19,7 @@ const maxLimitedUsers = 100_000
 type UserLimiter struct {
 	perMinute int
 	mu        sync.Mutex
-	users     *simplelru.LRU[engine.AccountID, *SlidingLog]
+	users     *simplelru.LRU[engine.AccountID, *slidingLog]
 }
 
 // NewUserLimiter returns a limiter that accepts perMinute requests of a user in any 60 s.
@@ -27,7 +27,7 @@ func NewUserLimiter(perMinute int) (*UserLimiter, error) {
 	if perMinute < 1 || perMinute > MaxPerMinute {
 		return nil, fmt.Errorf("server: %d requests of a user in 60 s: must be 1 to %d", perMinute, MaxPerMinute)
 	}
-	users, err := simplelru.NewLRU[engine.AccountID, *SlidingLog](maxLimitedUsers, nil)
+	users, err := simplelru.NewLRU[engine.AccountID, *slidingLog](maxLimitedUsers, nil)
 	if err != nil {
 		return nil, fmt.Errorf("server: table of limited users: %w", err)
 	}
@@ -42,7 +42,7 @@ func (l *UserLimiter) Check(c *Ctx) *refuse.Refusal {
 	l.mu.Lock()
 	log, ok := l.users.Get(c.Principal.Account)
 	if !ok {
-		log = &SlidingLog{}
+		log = &slidingLog{}
 		l.users.Add(c.Principal.Account, log)
 	}
 	waitNs := log.Count(c.MachineNs(), l.perMinute, l.perMinute)
@@ -50,5 +50,5 @@ func (l *UserLimiter) Check(c *Ctx) *refuse.Refusal {
 	if waitNs == 0 {
 		return nil
 	}
-	return TooMany(waitNs)
+	return tooMany(waitNs)
 }

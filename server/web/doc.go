@@ -10,7 +10,8 @@
 //     credentials, statuses. "go generate ./server/web" writes it, "make drift" compares it.
 //     openapi/*.json adds prose, examples and answers, and repeats nothing of it; describe.go
 //     lists its short forms.
-//  2. No file refers to another host.
+//  2. No file refers to another host. Files refer to each other by relative paths, pages by /app/NAME and
+//     /swagger/NAME, which get their hash when the route table is made.
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its
 //     panels scroll, the document does not.
 //  4. The chart shows the candles of /api/ohlc and reads them again on each snapshot of its
@@ -21,7 +22,8 @@
 // the chart's buttons, data-tab on the tabs of a phone, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
-// Reading order: openapi.go, describe.go, page.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
+// Reading order: openapi.go, describe.go, page.go, asset.go, then app/ (the page) and
+// swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.
 package web

@@ -1,16 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/valyala/fasthttp"
-
-	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 )
 
@@ -25,7 +25,6 @@ const (
 var (
 	hdrReferrer = []byte("Referrer-Policy")
 	valReferrer = []byte("no-referrer")
-	valRevisit  = []byte("no-cache")
 )
 
 var mediaTypes = map[string]string{
@@ -36,46 +35,6 @@ var mediaTypes = map[string]string{
 	".svg":  "image/svg+xml",
 	".png":  "image/png",
 	".json": "application/json; charset=utf-8",
-}
-
-// pagePaths lists the paths of the market page: one document that selects its view by the path.
-var pagePaths = []string{"/", "/launchpad", "/hive", "/status"}
-
-// asset is an embedded file, ready to send. Immutable.
-type asset struct {
-	body      []byte
-	mediaType string
-	tag       string
-	csp       []byte
-}
-
-func newAsset(body []byte, name, csp string) (*asset, error) {
-	mediaType, ok := mediaTypes[path.Ext(name)]
-	if !ok {
-		return nil, fmt.Errorf("server: no media type for %s", name)
-	}
-	sum := sha256.Sum256(body)
-	return &asset{body, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`, []byte(csp)}, nil
-}
-
-// handle sends the file; browsers cache it and revalidate it.
-func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
-	h := &c.Response.Header
-	h.SetCanonical(edge.HdrETag, []byte(a.tag))
-	h.SetCanonical(edge.HdrCacheControl, valRevisit)
-	h.SetCanonical(hdrReferrer, valReferrer)
-	h.SetCanonical(edge.HdrCSP, a.csp)
-	if edge.NotModified(c.RequestCtx, a.tag) {
-		c.NotModified()
-		return nil
-	}
-	h.SetContentType(a.mediaType)
-	c.Response.SetBodyRaw(a.body)
-	return nil
-}
-
-func (a *asset) route(at string) *edge.Route {
-	return &edge.Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: edge.AuthNever}
 }
 
 // Page returns the resource with everything for a browser: the market page, the documentation,
@@ -115,42 +74,97 @@ func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	}
 	routes := []*edge.Route{description.route("/swagger/v1/swagger.json")}
 	routes[0].Public = true
-	err = fs.WalkDir(Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || strings.HasPrefix(name, "openapi/") {
+	at, err := hashedFolders("app", "swagger")
+	if err != nil {
+		return nil, err
+	}
+	for folder := range at {
+		err = fs.WalkDir(Files, folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" {
+				return err
+			}
+			more, err := fileRoutes(name, at)
+			routes = append(routes, more...)
 			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		more, err := fileRoutes(name)
-		routes = append(routes, more...)
-		return err
-	})
-	return routes, err
+	}
+	slices.SortFunc(routes, func(a, b *edge.Route) int { return strings.Compare(a.Path, b.Path) })
+	return routes, nil
 }
 
-// fileRoutes returns the routes of one embedded file.
-func fileRoutes(name string) ([]*edge.Route, error) {
+// hashedFolders returns the path of each folder in URLs. It contains a hash over the files that
+// scripts and pages refer to, so that browsers may keep them without asking again.
+func hashedFolders(folders ...string) (map[string]string, error) {
+	at := map[string]string{}
+	for _, folder := range folders {
+		sum := sha256.New()
+		err := fs.WalkDir(Files, folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path.Ext(name) == ".html" {
+				return err
+			}
+			body, err := Files.ReadFile(name)
+			fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("server: embedded files: %w", err)
+		}
+		at[folder] = "/" + folder + "/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
+	}
+	return at, nil
+}
+
+// fileRoutes returns the routes of one embedded file. Pages are revalidated on each visit and name
+// the hashed paths of the other files.
+func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 	body, err := Files.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("server: embedded file: %w", err)
 	}
+	folder, rest, _ := strings.Cut(name, "/")
 	csp := pageCSP
-	if path.Dir(name) == "swagger" {
+	if folder == "swagger" {
 		csp = swaggerCSP
+	}
+	page := func(body []byte, paths ...string) ([]*edge.Route, error) {
+		for folder, hashed := range at {
+			body = bytes.ReplaceAll(body, []byte(`"/`+folder+`/`), []byte(`"`+hashed))
+		}
+		a, err := newAsset(body, name, csp)
+		if err != nil {
+			return nil, err
+		}
+		var routes []*edge.Route
+		for _, p := range paths {
+			routes = append(routes, a.route(p))
+		}
+		return routes, nil
+	}
+	switch name {
+	case "app/index.html":
+		market, err := page(body, "/")
+		if err != nil {
+			return nil, err
+		}
+		others, err := page(withoutPreloads(body), "/launchpad", "/hive", "/status")
+		return append(market, others...), err
+	case "app/docs.html":
+		return page(body, "/docs")
+	case "swagger/index.html":
+		return page(body, "/swagger")
 	}
 	a, err := newAsset(body, name, csp)
 	if err != nil {
 		return nil, err
 	}
-	switch name {
-	case "app/index.html":
-		var routes []*edge.Route
-		for _, at := range pagePaths {
-			routes = append(routes, a.route(at))
-		}
-		return routes, nil
-	case "app/docs.html":
-		return []*edge.Route{a.route("/docs")}, nil
-	case "swagger/index.html":
-		return []*edge.Route{a.route("/swagger")}, nil
-	}
-	return []*edge.Route{a.route("/" + name)}, nil
+	a.cache = valForever
+	return []*edge.Route{a.route(at[folder] + rest)}, nil
 }
+
+var preloads = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)
+
+// withoutPreloads removes the modules that only the market page needs.
+func withoutPreloads(html []byte) []byte { return preloads.ReplaceAll(html, nil) }

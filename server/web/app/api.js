@@ -8,14 +8,6 @@ let skewMs = 0;
 export const hasKeys = () => keys !== null;
 export function setKeys(publicKey, privateKey) { keys = publicKey && privateKey ? { publicKey, privateKey } : null; }
 
-// keysFromFragment reads #key=PUBLIC:PRIVATE and removes it from the address.
-export function keysFromFragment() {
-  const m = /^#key=([A-Za-z0-9]+):([A-Za-z0-9]+)$/.exec(location.hash);
-  if (!m) return;
-  setKeys(m[1], m[2]);
-  history.replaceState(null, '', location.pathname + location.search);
-}
-
 export class ApiError extends Error {
   constructor(status, body, headers) {
     super(body.message ?? `HTTP ${status}`);

@@ -1,5 +1,5 @@
 // Picks the page by the path and owns the one stream.
-import { keysFromFragment, syncClock } from './api.js';
+import { ApiError, get, syncClock } from './api.js';
 import { el, fill } from './dom.js';
 import { Stream } from './stream.js';
 import './theme.js';
@@ -10,6 +10,8 @@ const pages = {
   '/hive': () => import('./hive.js'),
   '/status': () => import('./status.js'),
 };
+const main = document.getElementById('page');
+const retryMs = 500;
 
 function linkState(up) {
   const node = document.getElementById('link');
@@ -18,16 +20,49 @@ function linkState(up) {
   document.body.classList.toggle('stale', !up);
 }
 
+// waiting shows why the exchange does not answer yet: it recovers or makes its history, or it
+// cannot be reached.
+async function waiting() {
+  let text = 'The exchange cannot be reached. Trying again.', progress = null;
+  try {
+    const { body } = await get('/api/status');
+    text = 'The exchange is starting. This page continues by itself.';
+    progress = body.progress;
+  } catch (error) {
+    if (error instanceof ApiError) text = 'The exchange is starting. This page continues by itself.';
+  }
+  const share = progress === null ? '' : `${Math.floor(progress * 100)} %`;
+  const bar = main.querySelector('.starting progress');
+  if (!bar) {
+    fill(main, el('section', { class: 'panel starting', role: 'status' }, el('h1', {}, 'TickHive'), el('p', {}, text),
+      el('progress', { max: '1', 'aria-label': 'Progress' }), el('b', {}, share)));
+    return;
+  }
+  main.querySelector('.starting p').textContent = text;
+  main.querySelector('.starting b').textContent = share;
+  if (progress === null) bar.removeAttribute('value'); else bar.value = progress;
+}
+
+// ready resolves when the exchange answers; until then the page shows the progress.
+async function ready() {
+  for (;;) {
+    try { await syncClock(); return; } catch (error) {
+      if (error instanceof ApiError && error.status !== 503) throw error;
+    }
+    await waiting();
+    await new Promise((r) => { setTimeout(r, retryMs); });
+  }
+}
+
 async function start() {
-  keysFromFragment();
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
   });
-  const main = document.getElementById('page');
   try {
-    await syncClock();
-    const page = await (pages[location.pathname] ?? pages['/'])();
-    await page.show(main, new Stream(linkState));
+    const loading = (pages[location.pathname] ?? pages['/'])(); // while the clock is read
+    loading.catch(() => {}); // reported below
+    await ready();
+    await (await loading).show(main, new Stream(linkState));
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,
       el('a', { href: location.pathname }, 'Try again')));

@@ -1,0 +1,11 @@
+// Package thirdparty runs clients of others, unmodified, against the real program. package.json and
+// package-lock.json pin them; `make clients` installs and runs them.
+//
+// check.mjs holds the structures that ccxt's manual documents, as checks of any ccxt exchange;
+// check_test.mjs proves that the checks find what is wrong. Each other *_test.mjs is one run of node:
+//
+//	native_test.mjs  the ccxt class of client/js with ccxt from npm
+//
+// Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
+// set. Reading order: check.mjs, native_test.mjs, thirdparty_test.go.
+package thirdparty

@@ -1,0 +1,117 @@
+package thirdparty
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runTime limits one file of tests, the build of the program included.
+const runTime = 5 * time.Minute
+
+// needed skips the test where something is not installed. `.ci/run` must have it.
+func needed(t *testing.T, missing string) {
+	t.Helper()
+	if os.Getenv("TICKHIVE_STRICT") == "1" {
+		t.Fatal(missing)
+	}
+	t.Skipf("%s: not run (TICKHIVE_STRICT=1 makes this an error)", missing)
+}
+
+// node runs one file of tests.
+func node(t *testing.T, file string, env ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, "node", "--test-reporter=tap", file)
+	c.Env = append(os.Environ(), env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%.20000s", file, err, out)
+	}
+	t.Logf("%s: %d cases", file, strings.Count(string(out), "\nok "))
+}
+
+// The checks find planted faults. They need no package.
+func TestTheChecksFindFaults(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		needed(t, "no node")
+	}
+	node(t, "check_test.mjs")
+}
+
+// The clients of others work with the program. They take some time and run only for `make clients`.
+func TestClients(t *testing.T) {
+	if os.Getenv("TICKHIVE_CLIENTS") != "1" {
+		t.Skip("run by `make clients`")
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		needed(t, "no node")
+	}
+	if _, err := os.Stat(filepath.Join("node_modules", "ccxt")); err != nil {
+		needed(t, "the packages are not installed: `npm ci` in client/thirdparty")
+	}
+	program := build(t)
+	files, err := filepath.Glob("*_test.mjs")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	for _, file := range files {
+		if file == "check_test.mjs" {
+			continue
+		}
+		t.Run(file, func(t *testing.T) { node(t, file, "EXCHANGE="+serve(t, program)) })
+	}
+}
+
+// build compiles the program.
+func build(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "tickhive")
+	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-pgo=off", "-o", name, "tickhive/cmd/tickhive")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return name
+}
+
+// serve starts an exchange with a demo market and returns its line of JSON.
+func serve(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	c := exec.Command(program, append([]string{
+		"serve", "--ephemeral", "--backfill", "3h", "--quiet", "--log-level", "warn",
+	}, args...)...)
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "TICKHIVE_") {
+			c.Env = append(c.Env, e)
+		}
+	}
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Errorf("the program ended with %v", err)
+		}
+	})
+	s := bufio.NewScanner(out)
+	if !s.Scan() {
+		t.Fatal(fmt.Errorf("the program says nothing: %w", s.Err()))
+	}
+	return s.Text()
+}

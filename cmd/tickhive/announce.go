@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"tickhive/internal/exchange"
+)
+
+// announcement says on standard output where a start is: "listening" and "ready" with the addresses, or with
+// --ephemeral one line of JSON. It also delivers the demo key.
+type announcement struct {
+	out  io.Writer
+	file string  // file of the demo key; empty: none
+	json bool    // --ephemeral
+	key  demoKey // the key in the file; in prepare the one to deliver
+
+	public, internal, binance string // binance is empty without that listener
+	secure                    bool   // the public listeners speak TLS
+}
+
+// wantsKey reports whether somebody asked for a demo key.
+func (a *announcement) wantsKey() bool { return a.file != "" || a.json }
+
+// addresses takes the addresses on which the exchange listens.
+func (a *announcement) addresses(x *exchange.Opened, secure bool) {
+	a.public, a.internal, a.binance, a.secure = x.PublicAddr(), x.InternalAddr(), x.BinanceAddr(), secure
+}
+
+// line returns a line that begins with a word and lists the addresses.
+func (a *announcement) line(word string) string {
+	line := fmt.Sprintf("%s public=%s internal=%s", word, a.public, a.internal)
+	if a.binance != "" {
+		line += " binance=" + a.binance
+	}
+	return line
+}
+
+func (a *announcement) listening() {
+	if !a.json {
+		fmt.Fprintln(a.out, a.line("listening"))
+	}
+}
+
+// prepare makes the demo key, unless the file has a usable one from an earlier start.
+func (a *announcement) prepare(x *exchange.Running) error {
+	if !a.wantsKey() || x.HasKey(a.key.UserID, a.key.PublicKey) {
+		return nil
+	}
+	k, err := x.FundedKey()
+	if err != nil {
+		return err
+	}
+	a.key = demoKeyOf(k)
+	if a.file == "" {
+		return nil
+	}
+	return a.key.write(a.file)
+}
+
+func (a *announcement) ready() {
+	if !a.json {
+		fmt.Fprintln(a.out, a.line("ready"))
+		return
+	}
+	line := struct {
+		Public   string `json:"public"`
+		Internal string `json:"internal"`
+		Binance  string `json:"binance,omitempty"`
+		demoKey
+	}{Public: "http://" + a.public, Internal: "http://" + a.internal, demoKey: a.key}
+	if a.secure {
+		line.Public = "https://" + a.public
+	}
+	if a.binance != "" {
+		scheme, _, _ := strings.Cut(line.Public, "://")
+		line.Binance = scheme + "://" + a.binance
+	}
+	if strings.HasPrefix(a.internal, exchange.UnixPrefix) {
+		line.Internal = a.internal
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic("BUG: announcement: " + err.Error()) // cannot happen: every member is a string
+	}
+	fmt.Fprintf(a.out, "%s\n", text)
+}
+
+// ephemeral gives the configuration a temporary data directory, which leave removes, and free ports where no
+// address is configured. Nothing outlives the process, so the journal is not synced.
+func (c *Config) ephemeral() (leave func() error, err error) {
+	if c.given["data.dir"] {
+		return nil, usage("--ephemeral uses a temporary data directory: leave out data.dir")
+	}
+	for _, k := range []struct {
+		name  string
+		value *string
+		own   string
+	}{
+		{"server.listen", &c.Server.Listen, "127.0.0.1:0"},
+		{"internal.listen", &c.Internal.Listen, "127.0.0.1:0"},
+		{"binance.listen", &c.Binance.Listen, "127.0.0.1:0"},
+		{"journal.sync", &c.Journal.Sync, "off"},
+	} {
+		if !c.given[k.name] {
+			*k.value = k.own
+		}
+	}
+	if c.Data.Dir, err = os.MkdirTemp("", "tickhive-"); err != nil {
+		return nil, fmt.Errorf("--ephemeral: temporary data directory: %w", err)
+	}
+	dir := c.Data.Dir
+	return func() error { return os.RemoveAll(dir) }, nil
+}

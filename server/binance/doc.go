@@ -1,0 +1,20 @@
+// Package binance serves the interface of Binance's spot exchange on its own listener, so that programs which
+// were written for that exchange trade here after a change of their base URL
+// (docs/contract/binance.md).
+//
+// It translates and decides nothing: reads come from the published views, orders go through internal/entry.
+//
+// Owner: a Facade belongs to the front; any goroutine may call its handlers. A call belongs to the goroutine of
+// its request.
+//
+// Invariants:
+//
+//  1. Every answer has the form that the other exchange gives the same fact, or is one of its errors. A function
+//     without a counterpart is refused with -1020, never answered with an invented value.
+//  2. A parameter that no handler reads is refused (-1104), so no instruction is dropped silently.
+//  3. A request pays its weight before its handler does any work.
+//
+// Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling.
+//
+// It does not match, hold money or store keys.
+package binance

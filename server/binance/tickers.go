@@ -1,0 +1,228 @@
+package binance
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+	"tickhive/server/encode"
+)
+
+// maxTickers bounds the list symbols of the tickers; of a rolling window maxRolling.
+const (
+	maxTickers = 1000
+	maxRolling = 100
+)
+
+// payTickers counts the weight of an answer about the given pairs.
+func (q *call) payTickers(n int, given bool, one, all int) (err *failure) {
+	if given && n == 1 {
+		return q.pay(one)
+	}
+	return q.pay(all)
+}
+
+// list answers with one row a pair: an object if the request names one pair, otherwise an array.
+func (q *call) list(views []*marketdata.View, row func(b []byte, v *marketdata.View) []byte) []byte {
+	if len(views) == 1 && q.sent("symbol") {
+		return row(nil, views[0])
+	}
+	b := []byte{'['}
+	for _, v := range views {
+		b = append(row(b, v), ',')
+	}
+	return append(trimComma(b), ']')
+}
+
+// open appends the first member of a row.
+func (f *Facade) open(b []byte, names *symbols, v *marketdata.View) []byte {
+	return append(append(append(b, `{"symbol":"`...), names.of(v.Instrument)...), '"')
+}
+
+func (q *call) price() ([]byte, *failure) {
+	views, root, given, err := q.views(maxTickers)
+	if err == nil {
+		err = q.payTickers(len(views), given, 2, 4)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := q.f.symbolsOf(root)
+	return q.list(views, func(b []byte, v *marketdata.View) []byte {
+		b = appendQuoted(append(q.f.open(b, names, v), ','), "price", v.Ticker.Last, v.Instrument.DigitsPrice)
+		return append(b, '}')
+	}), nil
+}
+
+func (q *call) bookTicker() ([]byte, *failure) {
+	views, root, given, err := q.views(maxTickers)
+	if err == nil {
+		err = q.payTickers(len(views), given, 2, 4)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := q.f.symbolsOf(root)
+	return q.list(views, func(b []byte, v *marketdata.View) []byte {
+		return append(appendTouch(append(q.f.open(b, names, v), ','), v), '}')
+	}), nil
+}
+
+// appendTouch appends the best levels; a side without orders has zeros.
+func appendTouch(b []byte, v *marketdata.View) []byte {
+	bid, _ := v.Bids.Best()
+	ask, _ := v.Asks.Best()
+	b = appendQuoted(b, "bidPrice", bid.Price, v.Instrument.DigitsPrice)
+	b = appendQuoted(append(b, ','), "bidQty", bid.Amount, v.Instrument.DigitsAmount)
+	b = appendQuoted(append(b, ','), "askPrice", ask.Price, v.Instrument.DigitsPrice)
+	return appendQuoted(append(b, ','), "askQty", ask.Amount, v.Instrument.DigitsAmount)
+}
+
+// window holds the figures of a span of time.
+type window struct {
+	open, high, low, last int64
+	volume                fixed.U128
+	quote                 fixed.U128
+	openMs, closeMs       int64
+	firstID, lastID       engine.TradeID
+	count                 int64
+}
+
+// day returns the figures of the last 24 hours, which are those of the pair's ticker.
+func day(root *marketdata.Root, v *marketdata.View) *window {
+	t, now := &v.Ticker, secondOf(root)
+	w := &window{
+		open: t.Ago24h, high: t.High, low: t.Low, last: t.Last, volume: t.Volume, quote: t.QuoteVolume,
+		openMs: encode.FloorDiv(root.NowNs, msNs) - 1000*daySec, closeMs: encode.FloorDiv(root.NowNs, msNs),
+	}
+	w.countFrom(v, (now-daySec+1)*1_000_000_000)
+	return w
+}
+
+// countFrom counts the kept trades since a time.
+func (w *window) countFrom(v *marketdata.View, ns int64) {
+	t := &v.Trades
+	if low := t.Search(ns); t.Len() > 0 && low <= t.Last() {
+		w.firstID, w.lastID, w.count = low, t.Last(), int64(t.Last()-low)+1
+	}
+}
+
+// append appends the members of the window that every form has, and with full those of FULL.
+func (w *window) append(b []byte, in *engine.Instrument, full bool) []byte {
+	if full {
+		b = append(w.appendChange(append(b, ','), in), ',')
+	} else {
+		b = append(b, ',')
+	}
+	b = appendQuoted(b, "openPrice", w.open, in.DigitsPrice)
+	b = appendQuoted(append(b, ','), "highPrice", w.high, in.DigitsPrice)
+	b = appendQuoted(append(b, ','), "lowPrice", w.low, in.DigitsPrice)
+	b = appendQuoted(append(b, ','), "lastPrice", w.last, in.DigitsPrice)
+	b = appendQuoted128(append(b, ','), "volume", w.volume, in.DigitsAmount)
+	b = appendQuoted128(append(b, ','), "quoteVolume", w.quote, in.DigitsTotal())
+	b = strconv.AppendInt(append(b, `,"openTime":`...), w.openMs, 10)
+	b = strconv.AppendInt(append(b, `,"closeTime":`...), w.closeMs, 10)
+	first, last := int64(w.firstID), int64(w.lastID)
+	if w.count == 0 {
+		first, last = -1, -1
+	}
+	b = strconv.AppendInt(append(b, `,"firstId":`...), first, 10)
+	b = strconv.AppendInt(append(b, `,"lastId":`...), last, 10)
+	return append(strconv.AppendInt(append(b, `,"count":`...), w.count, 10), '}')
+}
+
+// appendChange appends the change of the price and the average.
+func (w *window) appendChange(b []byte, in *engine.Instrument) []byte {
+	b = append(fixed.AppendI128(append(b, `"priceChange":"`...),
+		fixed.FromI64(w.last).Sub(fixed.FromI64(w.open)), in.DigitsPrice), '"')
+	b = append(fixed.AppendI128(append(b, `,"priceChangePercent":"`...),
+		fixed.PercentChangeHalfEven(w.last, w.open), fixed.QuotientDigits), '"')
+	return appendQuoted128(append(b, ','), "weightedAvgPrice", w.average(in), fixed.QuotientDigits)
+}
+
+// average returns the average price of the trades in the window in 10^-8, 0 without trades.
+func (w *window) average(in *engine.Instrument) fixed.U128 {
+	if w.volume.IsZero() {
+		return fixed.U128{}
+	}
+	return fixed.AveragePriceHalfEven(w.quote, w.volume, in.DigitsPrice)
+}
+
+// form returns whether the request wants the form FULL.
+func (q *call) form() (full bool, err *failure) {
+	form, err := q.word("type", "FULL", "MINI")
+	return form == "FULL", err
+}
+
+func (q *call) ticker24h() ([]byte, *failure) {
+	views, root, given, err := q.views(maxTickers)
+	if err != nil {
+		return nil, err
+	}
+	weight := 80
+	switch {
+	case given && len(views) <= 20:
+		weight = 2
+	case given && len(views) <= 100:
+		weight = 40
+	}
+	if err := q.pay(weight); err != nil {
+		return nil, err
+	}
+	full, err := q.form()
+	if err != nil {
+		return nil, err
+	}
+	names := q.f.symbolsOf(root)
+	return q.list(views, func(b []byte, v *marketdata.View) []byte {
+		w, in := day(root, v), v.Instrument
+		b = q.f.open(b, names, v)
+		if full {
+			b = appendQuoted(append(b, ','), "prevClosePrice", w.open, in.DigitsPrice)
+			b = appendQuoted(append(b, ','), "lastQty", lastAmount(v), in.DigitsAmount)
+			b = appendTouch(append(b, ','), v)
+		}
+		return w.append(b, in, full)
+	}), nil
+}
+
+// lastAmount returns the amount of the newest trade, 0 without one.
+func lastAmount(v *marketdata.View) int64 {
+	if v.Trades.Len() == 0 {
+		return 0
+	}
+	return v.Trades.At(v.Trades.Last()).Amount
+}
+
+// avgPrice answers with the average price of the last five minutes, or the last price if they have no trade.
+func (q *call) avgPrice() ([]byte, *failure) {
+	const minutes = 5
+	text, err := q.required("symbol")
+	if err != nil {
+		return nil, err
+	}
+	root := q.f.opt.Board.Load()
+	v, err := q.f.lookup(root, text)
+	if err != nil {
+		return nil, err
+	}
+	var w window
+	t := &v.Trades
+	for id := t.Search(root.NowNs - minutes*minuteNs + 1); t.Len() > 0 && id <= t.Last(); id++ {
+		one := t.At(id)
+		w.volume = w.volume.AddSat(fixed.FromU64(uint64(one.Amount)))
+		w.quote = w.quote.AddSat(fixed.Mul64(uint64(one.Price), uint64(one.Amount)))
+	}
+	b := strconv.AppendInt([]byte(`{"mins":`), minutes, 10)
+	if w.volume.IsZero() {
+		b = appendQuoted(append(b, ','), "price", v.Ticker.Last, v.Instrument.DigitsPrice)
+	} else {
+		b = appendQuoted128(append(b, ','), "price", w.average(v.Instrument), fixed.QuotientDigits)
+	}
+	at := int64(0)
+	if t.Len() > 0 {
+		at = t.At(t.Last()).TimeNs
+	}
+	return append(encode.AppendMs(append(b, `,"closeTime":`...), at), '}'), nil
+}

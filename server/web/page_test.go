@@ -1,0 +1,97 @@
+package web_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/clock"
+	"tickhive/server/edge"
+	"tickhive/server/web"
+)
+
+// static requests a file with a header and returns the answer and its decoded body.
+func static(t *testing.T, h fasthttp.RequestHandler, path, name, value string) (*fasthttp.Response, string) {
+	t.Helper()
+	var c fasthttp.RequestCtx
+	c.Request.SetRequestURI(path)
+	c.Request.Header.SetHost("x")
+	c.Request.Header.Set(name, value)
+	h(&c)
+	body, err := c.Response.BodyUncompressed()
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return &c.Response, string(body)
+}
+
+// etag returns the tag; its header has a name that Peek would normalize.
+func etag(r *fasthttp.Response) (tag string) {
+	for name, value := range r.Header.All() {
+		if strings.EqualFold(string(name), "ETag") {
+			tag = string(value)
+		}
+	}
+	return tag
+}
+
+// Every file that a page names exists below a hash and is kept for good; pages are revalidated. The
+// encodings have the same content and tags of their own, each of which answers 304.
+func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
+	files, err := web.Page(web.PartMarket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := edge.New(edge.Options{Clock: clock.Real{}, Resources: []edge.Resource{files}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := server.Handler() // never ready: the files are sent during recovery too
+	refers := regexp.MustCompile(`(?:src|href)="(/(?:app|swagger)/[^"]+)"`)
+	hashed := regexp.MustCompile(`^/(app|swagger)/[0-9a-f]{12}/`)
+	seen := map[string]bool{}
+	for _, page := range []string{"/", "/launchpad", "/hive", "/status", "/docs", "/swagger"} {
+		r, html := static(t, h, page, "Accept-Encoding", "br")
+		if got := string(r.Header.Peek("Cache-Control")); got != "no-cache" || r.StatusCode() != 200 {
+			t.Errorf("%s: %d %s", page, r.StatusCode(), got)
+		}
+		if preload := strings.Contains(html, "modulepreload"); preload != (page == "/") {
+			t.Errorf("%s: loads modules ahead: %v", page, preload)
+		}
+		for _, m := range refers.FindAllStringSubmatch(html, -1) {
+			seen[m[1]] = true
+		}
+	}
+	if len(seen) < 8 {
+		t.Errorf("the pages name only %v", seen)
+	}
+	for path := range seen {
+		plain, want := static(t, h, path, "Accept-Encoding", "identity")
+		if plain.StatusCode() != 200 || len(want) == 0 || !hashed.MatchString(path) ||
+			string(plain.Header.Peek("Cache-Control")) != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: %d, %d bytes, %s", path, plain.StatusCode(), len(want), plain.Header.Peek("Cache-Control"))
+		}
+		tags := map[string]bool{etag(plain): true}
+		for _, coding := range []string{"gzip", "br"} {
+			r, got := static(t, h, path, "Accept-Encoding", coding+", identity;q=0.5")
+			tags[etag(r)] = true
+			small := len(want) < 512 || strings.HasSuffix(path, ".png")
+			if got != want || small != (len(r.Header.ContentEncoding()) == 0) ||
+				small != (len(r.Header.Peek("Vary")) == 0) ||
+				!small && (string(r.Header.ContentEncoding()) != coding || len(r.Body()) >= len(want)) {
+				t.Errorf("%s %s: %q, %d of %d bytes", path, coding, r.Header.ContentEncoding(), len(r.Body()),
+					len(want))
+			}
+		}
+		if want := 3; len(tags) != want && len(plain.Header.Peek("Vary")) > 0 {
+			t.Errorf("%s: tags %v", path, tags)
+		}
+		for tag := range tags {
+			if r, _ := static(t, h, path, "If-None-Match", tag); r.StatusCode() != 304 || len(r.Body()) != 0 {
+				t.Errorf("%s with %s: %d", path, tag, r.StatusCode())
+			}
+		}
+	}
+}
