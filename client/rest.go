@@ -67,6 +67,39 @@ type Order struct {
 	UserID      string   `json:"userId"`
 	IsCanceled  bool     `json:"isCanceled"`
 	Status      string   `json:"status"`
+
+	Type                string `json:"type"` // limit, market, stop_limit, stop_market
+	TimeInForce         string `json:"timeInForce"`
+	PostOnly            bool   `json:"postOnly"`
+	SelfTradePrevention string `json:"selfTradePrevention"`
+
+	StopPrice     *Decimal `json:"stopPrice"`
+	IsTriggered   *bool    `json:"isTriggered"` // nil: no stop order
+	DisplayAmount *Decimal `json:"displayAmount"`
+	// InitialQuoteAmount is the amount that a market buy by QuoteAmount may spend.
+	InitialQuoteAmount *Decimal `json:"initialQuoteAmount"`
+	FilledAmount       Decimal  `json:"filledAmount"`
+	FilledQuoteAmount  Decimal  `json:"filledQuoteAmount"`
+	AveragePrice       *Decimal `json:"averagePrice"` // nil: no fill
+	Fee                *Decimal `json:"fee"`          // nil: an order of an earlier version
+	FeeCurrency        string   `json:"feeCurrencyCode"`
+	DateChanged        *string  `json:"dateChanged"`
+}
+
+// Fill is a deal of the caller's order.
+type Fill struct {
+	ID          string  `json:"id"`
+	Date        string  `json:"dealDateUtc"`
+	Pair        string  `json:"currencyPairCode"`
+	Volume      Decimal `json:"volume"`
+	Price       Decimal `json:"price"`
+	IsBuy       bool    `json:"isBuy"` // the taker's side
+	IsUserBuyer *bool   `json:"isUserBuyer"`
+	OrderID     string  `json:"orderId"`
+	TradeID     uint64  `json:"tradeId"`
+	Fee         Decimal `json:"fee"`
+	FeeCurrency string  `json:"feeCurrencyCode"`
+	IsMaker     bool    `json:"isMaker"`
 }
 
 // Balance is the caller's balance of one currency.
@@ -116,6 +149,60 @@ func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	var out Order
 	_, err := c.Do(ctx, http.MethodDelete, "/api/orders/"+url.PathEscape(id), nil, &out)
 	return out, err
+}
+
+// Order returns one order.
+func (c *Client) Order(ctx context.Context, id string) (Order, error) {
+	var out Order
+	_, err := c.Do(ctx, http.MethodGet, "/api/orders/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// OrderByClientID returns the order of the pair with a client order id.
+func (c *Client) OrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
+	var out Order
+	_, err := c.Do(ctx, http.MethodGet, "/api/orders/by-client-id/"+url.PathEscape(pair)+"/"+url.PathEscape(clientID),
+		nil, &out)
+	return out, err
+}
+
+// ListQuery selects rows of the caller's orders or fills. Empty members do not restrict.
+type ListQuery struct {
+	Pair     string
+	Status   string // orders only: all, active, canceled
+	OrderID  string // fills only
+	PageSize int    // 1 to 100; 0: 100
+	Cursor   string // of the page before; empty: the first page
+}
+
+func (q *ListQuery) target(path string) string {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"currencyPairCode": q.Pair, "status": q.Status, "orderId": q.OrderID, "cursor": q.Cursor,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.PageSize > 0 {
+		v.Set("pageSize", strconv.Itoa(q.PageSize))
+	}
+	if len(v) == 0 {
+		return path
+	}
+	return path + "?" + v.Encode()
+}
+
+// Orders returns a page of the caller's orders, newest first, and the cursor of the next page, empty after the last.
+func (c *Client) Orders(ctx context.Context, q ListQuery) (rows []Order, next string, err error) {
+	h, err := c.Do(ctx, http.MethodGet, q.target("/api/user/orders"), nil, &rows)
+	return rows, h.Get("X-Next-Cursor"), err
+}
+
+// Fills returns a page of the caller's fills, newest first, and the cursor of the next page, empty after the last.
+func (c *Client) Fills(ctx context.Context, q ListQuery) (rows []Fill, next string, err error) {
+	h, err := c.Do(ctx, http.MethodGet, q.target("/api/user/deals"), nil, &rows)
+	return rows, h.Get("X-Next-Cursor"), err
 }
 
 // CancelAll cancels the caller's open orders on a pair and returns their number.

@@ -49,8 +49,7 @@ func (c *Core) Assets() []*Asset {
 	return all
 }
 
-// Account returns the number of the account with that UUID; the zero UUID is the built-in
-// account's.
+// Account returns the number of the account with that UUID; the zero UUID is the built-in account's.
 func (c *Core) Account(uuid [16]byte) (AccountID, bool) {
 	id, ok := c.control.accounts[uuid]
 	return id, ok
@@ -64,12 +63,10 @@ func (c *Core) AccountUUID(id AccountID) [16]byte {
 	return c.control.uuids[id]
 }
 
-// Accounts returns the number of accounts, the built-in one included: the highest AccountID
-// plus one.
+// Accounts returns the number of accounts, the built-in one included: the highest AccountID plus one.
 func (c *Core) Accounts() int { return len(c.control.uuids) }
 
-// LastSeq returns the seq of a pair's newest event, 0 for an unknown pair; for ControlPair,
-// the seq of the control stream.
+// LastSeq returns the seq of the newest event of a pair or, for ControlPair, of the control stream; 0: unknown pair.
 func (c *Core) LastSeq(p PairID) Seq {
 	if p == ControlPair {
 		return c.control.seq
@@ -80,8 +77,7 @@ func (c *Core) LastSeq(p PairID) Seq {
 	return 0
 }
 
-// LastOrderID returns the id of a pair's newest order, 0 for an unknown pair or one without orders. A mass
-// cancel uses it as its bound.
+// LastOrderID returns the id of a pair's newest order, 0 for none. A mass cancel uses it as its bound.
 func (c *Core) LastOrderID(p PairID) OrderID {
 	if b := c.book(p); b != nil && b.lastN > 0 {
 		return MakeOrderID(p, b.lastN)
@@ -105,13 +101,20 @@ func (c *Core) OpenOrders(p PairID) int {
 	return 0
 }
 
-// OpenOrdersOf returns the number of open orders of an account in a pair, waiting stops included. The built-in
-// account's are not counted.
-func (c *Core) OpenOrdersOf(p PairID, account AccountID) int {
-	if b := c.book(p); b != nil {
-		return b.orders.openOf(account)
+// OwnOpenOrders returns the number of open orders of an account in a pair, waiting stops included.
+func (c *Core) OwnOpenOrders(p PairID, account AccountID) (n int) {
+	if b := c.book(p); b != nil && b.orders.owners.find(account) != 0 {
+		n = int(b.orders.owners.slots.At(b.orders.owners.find(account)).open)
 	}
-	return 0
+	return n
+}
+
+// ClientOrder returns the order of a remembered client order id (ClientID.Hash), 0 when the pair does not know the id.
+func (c *Core) ClientOrder(p PairID, hash [2]uint64) (id OrderID) {
+	if b := c.book(p); b != nil && b.clients.find(hash) != 0 {
+		id = MakeOrderID(p, b.clients.entries.At(b.clients.find(hash)).n())
+	}
+	return id
 }
 
 func (c *Core) book(p PairID) *book {

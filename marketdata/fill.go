@@ -47,12 +47,27 @@ func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	}
 	if maker {
 		out.Order, out.Account, out.Side = f.maker, f.makerAccount, f.side.Opposite()
-		out.Fee = Fee(f.price, f.amount, digitsTotal, f.makerFee, f.makerDiscount)
 	} else {
 		out.Order, out.Account, out.Side = f.taker, f.takerAccount, f.side
-		out.Fee = Fee(f.price, f.amount, digitsTotal, f.takerFee, f.takerDiscount)
 	}
+	out.Fee = f.fee(maker, digitsTotal)
 	return out
+}
+
+// order returns the order of the maker or of the taker.
+func (f *fillRec) order(maker bool) engine.OrderID {
+	if maker {
+		return f.maker
+	}
+	return f.taker
+}
+
+// fee returns the fee that the maker or the taker of the trade pays.
+func (f *fillRec) fee(maker bool, digitsTotal int) fixed.I128 {
+	if maker {
+		return Fee(f.price, f.amount, digitsTotal, f.makerFee, f.makerDiscount)
+	}
+	return Fee(f.price, f.amount, digitsTotal, f.takerFee, f.takerDiscount)
 }
 
 // Fee returns price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded half even

@@ -1,10 +1,17 @@
 package marketdata
 
+import (
+	"sort"
+
+	"tickhive/engine"
+)
+
 // Fills returns a page of an account's fills, newest first. A trade of the account with itself is two fills.
 //
 // turn has the same meaning as in Orders. Trades that happen during the walk do not change the
 // page: the walk starts at the newest fill of its first turn and goes back, and a fill never
 // changes. When the oldest fills are evicted before the walk reaches them, the list ends there.
+// A page after a cursor begins at the cursor's trade, which a binary search over the times finds.
 func (h *History) Fills(q Query, turn func(func()) error) ([]Fill, error) {
 	if q.Limit <= 0 || q.Offset < 0 {
 		return nil, nil
@@ -30,6 +37,7 @@ type fillWalk struct {
 	restored uint64 // History.restored when the walk started
 	next     uint64 // 1 + number of the next fill to read, 0: no more
 	skip     int    // rows to skip before the page begins
+	behind   bool   // the walk has passed the cursor
 	rows     []Fill
 }
 
@@ -42,7 +50,7 @@ func (w *fillWalk) turn() {
 			w.done = true
 			return
 		}
-		w.next = h.accounts[q.Account].fill
+		w.start()
 	}
 	for range walkRecords {
 		if w.next == 0 || !h.fills.has(w.next-1) {
@@ -56,7 +64,24 @@ func (w *fillWalk) turn() {
 	}
 }
 
-// read adds the rows of one trade to the page and sets next to the account's next older fill.
+// start sets the newest fill to read.
+func (w *fillWalk) start() {
+	h, q := w.history, &w.query
+	w.next = h.accounts[q.Account].fill
+	if q.Order != 0 {
+		w.next = 0
+		if o, _ := h.lookup(q.Order); o != nil && o.account == q.Account {
+			w.next = o.lastFill
+		}
+	}
+	w.behind = q.After == (Cursor{})
+	if !w.behind && (q.Order == 0 || q.Order == q.After.Order) {
+		w.next = h.findFill(&q.After, q.Account, w.next)
+	}
+}
+
+// read adds the rows of one trade to the page and sets next to the next older fill of the account, or of the order
+// that the query names.
 func (w *fillWalk) read(f *fillRec) {
 	q := &w.query
 	if f.timeNs < q.SinceNs {
@@ -65,7 +90,7 @@ func (w *fillWalk) read(f *fillRec) {
 	}
 	for _, maker := range [...]bool{false, true} {
 		if (maker && f.makerAccount != q.Account) || (!maker && f.takerAccount != q.Account) ||
-			!q.matches(f.taker.Pair(), f.timeNs) {
+			!q.matches(f.taker.Pair(), f.timeNs) || q.Order != 0 && q.Order != f.order(maker) || !w.passed(f, maker) {
 			continue
 		}
 		if w.skip > 0 {
@@ -79,7 +104,12 @@ func (w *fillWalk) read(f *fillRec) {
 		}
 	}
 	back := f.takerAccountPrev
-	if f.takerAccount != q.Account {
+	switch {
+	case q.Order != 0 && q.Order == f.taker:
+		back = f.takerPrev
+	case q.Order != 0:
+		back = f.makerPrev
+	case f.takerAccount != q.Account:
 		back = f.makerAccountPrev
 	}
 	if back == 0 {
@@ -87,4 +117,39 @@ func (w *fillWalk) read(f *fillRec) {
 		return
 	}
 	w.next -= uint64(back)
+}
+
+// passed reports whether a row is behind the cursor. The cursor's own row is not.
+func (w *fillWalk) passed(f *fillRec, maker bool) bool {
+	c := &w.query.After
+	if w.behind || f.timeNs < c.TimeNs {
+		w.behind = true
+		return true
+	}
+	w.behind = f.timeNs == c.TimeNs && f.trade == c.Trade && f.order(maker) == c.Order
+	return false
+}
+
+// findFill returns 1 + the number of the cursor's fill, so that a deep page costs no walk over the newer ones. When
+// it is not among the fills of its time, or they are too many to look through, it returns head.
+func (h *History) findFill(c *Cursor, account engine.AccountID, head uint64) uint64 {
+	first := h.fills.first()
+	n := first + uint64(sort.Search(int(h.fills.end-first), func(i int) bool {
+		return h.fills.at(first+uint64(i)).timeNs > c.TimeNs
+	}))
+	for range walkRecords {
+		if n == first {
+			break
+		}
+		n--
+		f := h.fills.at(n)
+		if f.timeNs != c.TimeNs {
+			break
+		}
+		if f.trade == c.Trade && (f.taker == c.Order && f.takerAccount == account ||
+			f.maker == c.Order && f.makerAccount == account) {
+			return n + 1
+		}
+	}
+	return head
 }

@@ -12,11 +12,11 @@ import (
 // Other goroutines may call only Orders and Fills, which run their reads on the owner's
 // goroutine, a bounded part at a time.
 //
-// Memory of an open or closed order: 112 bytes, and 4 for its number in a page of 512 numbers (2 KB;
+// Memory of an open or closed order: 128 bytes, and 4 for its number in a page of 512 numbers (2 KB;
 // the page is retained while one of its orders is). An order with a client id, a stop price, a display
 // amount or a quote amount takes 136 more, plus the text of the client id. A trade takes 96 bytes for
-// its two fills. At the default limits: 100,000 closed orders 11 MB; 1,000,000 fills 48 MB; 1,000,000
-// client ids that outlive their orders 248 MB plus their texts.
+// its two fills. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000
+// client ids that outlive their orders 264 MB plus their texts.
 type History struct {
 	open   slab[orderRec]
 	extras slab[orderExtra]
@@ -50,6 +50,7 @@ type accountState struct {
 // orderRec is the retained record of an order.
 type orderRec struct {
 	filledQuote fixed.U128 // product units
+	fee         fixed.I128 // sum of the fees of its fills in 10^-18 of the quote currency; negative: not known
 	filled      int64      // lots
 	open        int64      // lots not yet filled, hidden ones too; after a cancel, the lots that were canceled
 	seq         engine.Seq // seq of the last event of the last command that changed the order
@@ -66,7 +67,7 @@ type orderRec struct {
 
 	price, amount int64
 	createdNs     int64
-	endedNs       int64 // 0: still open
+	changedNs     int64 // last change; the end of an order that is not open; 0: not known
 	account       engine.AccountID
 	extra         uint32 // 1 + slab place of the order's orderExtra, 0: none
 	next          uint32 // open order: 1 + slab place of the account's next older open order
@@ -76,9 +77,13 @@ type orderRec struct {
 }
 
 const (
-	bitChanged uint8 = 1 << iota // the order is in History.changed
-	bitPlaced                    // the command that placed the order has ended
-	bitPinned                    // open order: a walk in History.pinned continues at it
+	bitChanged     uint8 = 1 << iota // the order is in History.changed
+	bitPlaced                        // the command that placed the order has ended
+	bitPinned                        // open order: a walk in History.pinned continues at it
+	bitTriggered                     // stop order: it was triggered
+	bitTriggerLost                   // stop order of an old snapshot, which does not say whether it was triggered
+
+	bitsTrigger = bitTriggered | bitTriggerLost // the bits that a snapshot holds
 )
 
 // orderExtra holds the members that only a few orders have.
@@ -97,6 +102,7 @@ type orderExtra struct {
 	firstSeq         engine.Seq
 	firstFill        uint64
 	firstStatus      engine.Status
+	firstTrigger     uint8 // of bitsTrigger
 }
 
 func newHistory(o Options) *History {

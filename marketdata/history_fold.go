@@ -14,15 +14,16 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 	case engine.EventAccepted:
 		h.accept(p, e)
 	case engine.EventCanceled:
-		o := h.change(p, e.Order)
-		o.status, o.cause, o.open, o.endedNs = e.Status, e.Cause, e.Amount, e.TimeNs
+		o := h.change(p, e.Order, e.TimeNs)
+		o.status, o.cause, o.open = e.Status, e.Cause, e.Amount
 	case engine.EventReplaced:
-		o := h.change(p, e.Order)
+		o := h.change(p, e.Order, e.TimeNs)
 		o.price, o.amount, o.open = e.Price, e.Amount, e.OpenAmount
 	case engine.EventReduced:
-		h.change(p, e.Order).open = e.OpenAmount
+		h.change(p, e.Order, e.TimeNs).open = e.OpenAmount
 	case engine.EventTriggered:
-		h.change(p, e.Order)
+		o := h.change(p, e.Order, e.TimeNs)
+		o.bits = o.bits&^bitTriggerLost | bitTriggered
 	default: // a refusal, or an event that changes no order
 	}
 }
@@ -33,11 +34,11 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 		panic("BUG: marketdata: more open orders than places")
 	}
 	o := h.open.at(i)
-	o.filledQuote, o.filled, o.open = fixed.U128{}, 0, e.Amount
+	o.filledQuote, o.fee, o.filled, o.open = fixed.U128{}, fixed.I128{}, 0, e.Amount
 	o.seq, o.lastFill, o.id = 0, 0, e.Order
 	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
 	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitChanged
-	o.price, o.amount, o.createdNs, o.endedNs = e.Price, e.Amount, e.TimeNs, 0
+	o.price, o.amount, o.createdNs, o.changedNs = e.Price, e.Amount, e.TimeNs, e.TimeNs
 	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
 	stop := e.MakerOpen
 	if e.Client != nil || stop != 0 || e.Display != 0 || !e.Quote.IsZero() {
@@ -51,8 +52,9 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 	h.changed = append(h.changed, i)
 }
 
-// change returns the record of an open order and adds it to the orders that the current command has changed.
-func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
+// change returns the record of an open order that changes at timeNs, and adds it to the orders that the current
+// command has changed.
+func (h *History) change(p *pairState, id engine.OrderID, timeNs int64) *orderRec {
 	w := p.orders.get(id)
 	if w&^placeMask != inOpen {
 		panic("BUG: marketdata: an event of an order that is not open")
@@ -62,6 +64,7 @@ func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 	if o.id != id {
 		panic("BUG: marketdata: an event of an order that is not open")
 	}
+	o.changedNs = timeNs
 	if o.bits&bitChanged == 0 {
 		o.bits |= bitChanged
 		h.command = p
@@ -71,7 +74,7 @@ func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 }
 
 func (h *History) foldTrade(p *pairState, e *engine.Event) {
-	taker, maker := h.change(p, e.Order), h.change(p, e.Maker)
+	taker, maker := h.change(p, e.Order, e.TimeNs), h.change(p, e.Maker, e.TimeNs)
 	n := h.fills.end
 	f := h.newFill()
 	*f = fillRec{
@@ -83,6 +86,9 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	quote := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
 	taker.fill(e, quote, n, e.OpenAmount, e.Flags&engine.FlagQuote != 0)
 	maker.fill(e, quote, n, e.MakerOpen, false)
+	digits := p.instrument.DigitsTotal()
+	taker.pay(f.fee(false, digits))
+	maker.pay(f.fee(true, digits))
 	ta := h.account(taker.account)
 	f.takerAccountPrev = distance(n, ta.fill)
 	ta.fill = n + 1
@@ -117,7 +123,21 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 	o.lastFill = n + 1
 	o.status = engine.PartiallyCompleted
 	if open == 0 && !byQuote {
-		o.status, o.endedNs = engine.Completed, e.TimeNs
+		o.status = engine.Completed
+	}
+}
+
+// noFee is the fee of an order of an old snapshot that no longer held all its fills.
+var noFee = fixed.I128{Hi: -1}
+
+// pay adds the fee of a fill. The largest I128 caps the sum, like each fee.
+func (o *orderRec) pay(fee fixed.I128) {
+	switch {
+	case o.fee.Sign() < 0: // not known
+	case o.fee.Cmp(maxFee.Sub(fee)) > 0:
+		o.fee = maxFee
+	default:
+		o.fee = o.fee.Add(fee)
 	}
 }
 
@@ -161,6 +181,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 	x.firstFilledQuote, x.firstFilled, x.firstOpen = o.filledQuote, o.filled, o.open
 	x.firstPrice, x.firstAmount = o.price, o.amount
 	x.firstSeq, x.firstFill, x.firstStatus = o.seq, o.lastFill, o.status
+	x.firstTrigger = o.bits & bitsTrigger
 }
 
 // close moves an ended order from the open orders to the end of the closed ones.

@@ -25,6 +25,7 @@ type OrderRecord struct {
 	Quote   fixed.U128 // the most to spend, in product units; set when ByQuote
 	Stop    int64      // ticks, 0: none
 	Display int64      // lots shown at a time; 0: all
+	Trigger Trigger    // of a stop order
 
 	Status      engine.Status
 	Cause       engine.CancelCause // why the order was canceled
@@ -36,13 +37,30 @@ type OrderRecord struct {
 	// ByQuote.
 	Reduced int64
 
+	// Fee is the sum of the fees of all fills, in 10^-18 of the quote currency. FeeKnown is false
+	// for an order of a snapshot that no longer held all its fills.
+	Fee      fixed.I128
+	FeeKnown bool
+
 	CreatedNs int64 // Unix ns
+	ChangedNs int64 // Unix ns of the last change, 0: not known
 	EndedNs   int64 // Unix ns, 0: open
 	// Seq is the seq of the last event of the last command that changed the order (of a mass
 	// cancel: of the order's own cancel).
 	Seq   engine.Seq
 	Fills []Fill // oldest first, at most the newest 1,000; nil in results of lists
 }
+
+// Trigger is the state of an order's stop price.
+type Trigger uint8
+
+// The states of a stop price.
+const (
+	NoStop         Trigger = iota // the order has none
+	Waiting                       // the market has not reached it; nor had it when the order ended
+	Triggered                     // the market has reached it
+	TriggerUnknown                // the snapshot from which the order comes does not say
+)
 
 // StatusFilter chooses orders by their state.
 type StatusFilter uint8
@@ -68,16 +86,37 @@ func (f StatusFilter) matches(s engine.Status) bool {
 // Query chooses orders or fills of an account.
 type Query struct {
 	Account engine.AccountID
-	Pair    engine.PairID // engine.ControlPair: every pair
-	Status  StatusFilter  // orders only
-	SinceNs int64         // inclusive; compared with CreatedNs of orders, TimeNs of fills
-	UntilNs int64         // inclusive; compared with the same times
-	Offset  int           // skip this many of the newest
-	Limit   int           // return at most this many
+	Pair    engine.PairID  // engine.ControlPair: every pair
+	Status  StatusFilter   // orders only
+	Order   engine.OrderID // fills only: of this order; 0: of every order
+	SinceNs int64          // inclusive; compared with CreatedNs of orders, TimeNs of fills
+	UntilNs int64          // inclusive; compared with the same times
+	Offset  int            // skip this many of the newest
+	Limit   int            // return at most this many
+	After   Cursor         // continue after this row; then Offset must be 0. The zero value: begin at the newest row
 }
+
+// Cursor names a row of a list, so that the next page continues after it whatever happened since.
+type Cursor struct {
+	TimeNs int64 // CreatedNs of an order, TimeNs of a fill
+	Order  engine.OrderID
+	Trade  engine.TradeID // 0: the row is an order
+}
+
+// Cursor returns the place of the order in a list of orders.
+func (r *OrderRecord) Cursor() Cursor { return Cursor{TimeNs: r.CreatedNs, Order: r.ID} }
+
+// Cursor returns the place of the fill in a list of fills.
+func (f *Fill) Cursor() Cursor { return Cursor{TimeNs: f.TimeNs, Order: f.Order, Trade: f.Trade} }
 
 func (q *Query) matches(pair engine.PairID, timeNs int64) bool {
 	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
+}
+
+// selects reports whether the order belongs to the list, behind its cursor.
+func (q *Query) selects(o *orderRec) bool {
+	return q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) &&
+		(q.After == Cursor{} || newerKey(o.key(), orderKey{q.After.TimeNs, q.After.Order}) > 0)
 }
 
 // Order returns the order with this id and its fills. It finds open orders and retained closed ones.
@@ -104,11 +143,13 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	first.filled, first.filledQuote, first.open = x.firstFilled, x.firstFilledQuote, x.firstOpen
 	first.status, first.seq = x.firstStatus, x.firstSeq
 	first.price, first.amount = x.firstPrice, x.firstAmount
-	if first.endedNs = o.createdNs; first.status.Open() {
-		first.endedNs, first.cause = 0, 0
+	first.bits = x.firstTrigger
+	if first.changedNs = o.createdNs; first.status.Open() {
+		first.cause = 0
 	}
 	r := h.record(&first)
 	r.Fills = h.fillsOf(o.id, x.firstFill)
+	r.Fee, r.FeeKnown = sumFees(r.Fills, r.Filled)
 	return r, true
 }
 
@@ -139,15 +180,28 @@ func (h *History) record(o *orderRec) OrderRecord {
 		PostOnly: o.flags&engine.FlagPostOnly != 0, ByQuote: o.flags&engine.FlagQuote != 0,
 		Price: o.price, Amount: o.amount,
 		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote,
-		CreatedNs: o.createdNs, EndedNs: o.endedNs, Seq: o.seq,
+		CreatedNs: o.createdNs, ChangedNs: o.changedNs, Seq: o.seq,
 	}
 	if o.status.Open() {
 		r.Open = o.open
 	} else {
-		r.Canceled = o.open
+		r.Canceled, r.EndedNs = o.open, o.changedNs
+	}
+	if r.FeeKnown = o.fee.Sign() >= 0; r.FeeKnown {
+		r.Fee = o.fee
 	}
 	if !r.ByQuote {
 		r.Reduced = o.amount - o.filled - o.open
+	}
+	if o.typ == engine.StopLimit || o.typ == engine.StopMarket {
+		switch {
+		case o.bits&bitTriggered != 0:
+			r.Trigger = Triggered
+		case o.bits&bitTriggerLost != 0:
+			r.Trigger = TriggerUnknown
+		default:
+			r.Trigger = Waiting
+		}
 	}
 	if o.extra != 0 {
 		x := h.extras.at(o.extra - 1)
@@ -163,21 +217,46 @@ func (h *History) record(o *orderRec) OrderRecord {
 func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
 	digits := h.pairs[id.Pair()].instrument.DigitsTotal()
 	var out []Fill
-	for n := newest; n != 0 && h.fills.has(n-1) && len(out) < fillsPerOrder; {
+	h.walkFills(id, newest, func(f *fillRec, maker bool) bool {
+		out = append(out, f.fill(maker, digits))
+		return len(out) < fillsPerOrder
+	})
+	slices.Reverse(out)
+	return out
+}
+
+// walkFills calls yield for the retained fills of an order, newest first, until yield returns false. newest is 1 +
+// the number of the newest one.
+func (h *History) walkFills(id engine.OrderID, newest uint64, yield func(f *fillRec, maker bool) bool) {
+	for n := newest; n != 0 && h.fills.has(n-1); {
 		f := h.fills.at(n - 1)
 		maker := f.maker == id
-		out = append(out, f.fill(maker, digits))
+		if !yield(f, maker) {
+			return
+		}
 		back := f.takerPrev
 		if maker {
 			back = f.makerPrev
 		}
 		if back == 0 {
-			break
+			return
 		}
 		n -= uint64(back)
 	}
-	slices.Reverse(out)
-	return out
+}
+
+// sumFees returns the sum of the fees of an order's fills. It returns false when fills are missing: their amounts
+// are not the filled amount.
+func sumFees(fills []Fill, filled int64) (fixed.I128, bool) {
+	var o orderRec
+	for i := range fills {
+		filled -= fills[i].Amount
+		o.pay(fills[i].Fee)
+	}
+	if filled != 0 {
+		return fixed.I128{}, false
+	}
+	return o.fee, true
 }
 
 // OpenOrders yields the open orders of an account, newest first, until yield returns false.

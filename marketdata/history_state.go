@@ -12,15 +12,24 @@ import (
 // orders by pair and number, remembered and closed orders by their end, fills from the oldest on. The decoder
 // rebuilds lists and links. The encoding is a function of the events. The state hash does not include it.
 
+// Format 2 added to each order its fee, whether its stop price was reached, and, while it is open, the time of its
+// last change. The decoder reads format 1: it sums up the fees of the orders whose fills are all retained, and marks
+// what else it cannot know.
+const (
+	historyFormat = 2
+	historyNoFees = 1
+)
+
 // maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
 
 // AppendHistoryState appends the whole order history. The owner calls it between commands.
-func (f *Feed) AppendHistoryState(dst []byte) []byte {
-	h := f.history
+func (f *Feed) AppendHistoryState(dst []byte) []byte { return f.history.append(dst, historyFormat) }
+
+func (h *History) append(dst []byte, format uint64) []byte {
 	h.endCommand()
 	w := walker{wire.Writer(dst)}
-	w.format()
+	w.U64(&format)
 	w.Len(len(h.accounts))
 	w.Len(len(h.pairs))
 	for _, p := range h.pairs {
@@ -33,13 +42,13 @@ func (f *Feed) AppendHistoryState(dst []byte) []byte {
 	w.Len(int(h.open.n) - len(h.open.free))
 	for _, p := range h.pairs {
 		if p != nil {
-			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o) })
+			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o, format) })
 		}
 	}
 	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
 		w.Len(int(r.end - r.first()))
 		for n := r.first(); n < r.end; n++ {
-			h.walkOrder(w, r.at(n))
+			h.walkOrder(w, r.at(n), format)
 		}
 	}
 	w.Len(int(h.fills.end - h.fills.first()))
@@ -94,7 +103,10 @@ func (f *Feed) DecodeHistoryState(data []byte) error {
 }
 
 func (h *History) read(w walker) {
-	w.format()
+	format := uint64(0)
+	if w.U64(&format); format < historyNoFees || format > historyFormat {
+		w.Fail("an order history of format %d cannot be read by this version, which has %d", format, historyFormat)
+	}
 	accounts := uint64(0)
 	if w.U64(&accounts); accounts > maxAccounts {
 		w.Fail("%d accounts", accounts)
@@ -112,14 +124,14 @@ func (h *History) read(w walker) {
 			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1), counts: make([]uint16, 1)}
 		}
 	}
-	h.readOpen(w)
+	h.readOpen(w, format)
 	for range w.Len(0) {
-		if o := h.readOrder(w); o != nil {
+		if o := h.readOrder(w, format); o != nil {
 			h.pushRemembered(o)
 		}
 	}
 	for range w.Len(0) {
-		if o := h.readOrder(w); o != nil {
+		if o := h.readOrder(w, format); o != nil {
 			h.pairs[o.id.Pair()].orders.add(o.id, inClosed|location(h.closed.next))
 			h.pushClosed(o)
 		}
@@ -131,12 +143,42 @@ func (h *History) read(w walker) {
 		}
 		h.pushFill(&f)
 	}
+	if format == historyNoFees {
+		h.sumAllFees()
+	}
 }
 
-func (h *History) readOpen(w walker) {
+// sumAllFees sets the fee of every order from its fills.
+func (h *History) sumAllFees() {
+	var turns wire.Turns
+	sum := func(o *orderRec) {
+		digits, filled := h.pairs[o.id.Pair()].instrument.DigitsTotal(), o.filled
+		h.walkFills(o.id, o.lastFill, func(f *fillRec, maker bool) bool {
+			turns.Turn()
+			filled -= f.amount
+			o.pay(f.fee(maker, digits))
+			return true
+		})
+		if filled != 0 {
+			o.fee = noFee
+		}
+	}
+	for _, p := range h.pairs {
+		if p != nil {
+			p.orders.eachOpen(h, sum)
+		}
+	}
+	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
+		for n := r.first(); n < r.end; n++ {
+			sum(r.at(n))
+		}
+	}
+}
+
+func (h *History) readOpen(w walker, format uint64) {
 	var slots []uint32
 	for range w.Len(0) {
-		o := h.readOrder(w)
+		o := h.readOrder(w, format)
 		if o == nil {
 			return
 		}
@@ -159,12 +201,12 @@ func (h *History) readOpen(w walker) {
 }
 
 // readOrder reads the next order; it returns nil for an invalid one.
-func (h *History) readOrder(w walker) *orderRec {
+func (h *History) readOrder(w walker, format uint64) *orderRec {
 	if w.Err() != nil {
 		return nil
 	}
 	o := &orderRec{}
-	h.walkOrder(w, o)
+	h.walkOrder(w, o, format)
 	if p := int(o.id.Pair()); p >= len(h.pairs) || h.pairs[p] == nil || o.id.N()/idPageOrders < h.pairs[p].orders.base {
 		w.Fail("order %d belongs to no pair", o.id)
 	}
@@ -215,7 +257,7 @@ func (h *History) pushFill(f *fillRec) {
 	ma.fillCount++
 }
 
-func (h *History) walkOrder(w walker, o *orderRec) {
+func (h *History) walkOrder(w walker, o *orderRec, format uint64) {
 	w.U64((*uint64)(&o.id))
 	w.U32((*uint32)(&o.account))
 	w.U8((*uint8)(&o.side), 1)
@@ -225,11 +267,23 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U8(&o.flags, 255)
 	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
 	w.U8((*uint8)(&o.cause), uint8(engine.CauseLimit))
-	o.bits = bitPlaced
-	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.endedNs} {
+	trigger := o.bits & bitsTrigger
+	if format != historyNoFees {
+		w.U8(&trigger, bitsTrigger)
+	}
+	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.changedNs} {
 		w.I64(v)
 	}
+	if format == historyNoFees && w.Reading() {
+		trigger = oldTrigger(o)
+	}
+	if w.Reading() {
+		o.bits = bitPlaced | trigger
+	}
 	w.u128(&o.filledQuote)
+	if format != historyNoFees {
+		w.i128(&o.fee)
+	}
 	w.seq(&o.seq)
 	has := o.extra != 0
 	w.Bool(&has)
@@ -240,7 +294,24 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 		o.extra = h.extras.alloc() + 1
 		*h.extras.at(o.extra - 1) = orderExtra{}
 	}
-	h.walkExtra(w, h.extras.at(o.extra-1))
+	x := h.extras.at(o.extra - 1)
+	if format != historyNoFees {
+		w.U8(&x.firstTrigger, bitsTrigger)
+	} else if w.Reading() {
+		x.firstTrigger = trigger
+	}
+	h.walkExtra(w, x)
+}
+
+// oldTrigger returns the bits of the stop price of an order of format 1. A stop order that traded was triggered.
+func oldTrigger(o *orderRec) uint8 {
+	switch {
+	case o.typ != engine.StopLimit && o.typ != engine.StopMarket:
+		return 0
+	case o.filled > 0:
+		return bitTriggered
+	}
+	return bitTriggerLost
 }
 
 func (h *History) walkExtra(w walker, x *orderExtra) {

@@ -161,7 +161,7 @@ func (w *orderWalk) start() {
 	switch {
 	case q.Account == 0: // the built-in account: its open orders are not counted, and no API key belongs to it
 		h.walkBuiltin(func(o *orderRec) bool {
-			if q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
+			if q.selects(o) {
 				w.add(o)
 			}
 			return true
@@ -191,7 +191,7 @@ func (w *orderWalk) findOpen() {
 		if w.page.complete(o.createdNs) || o.createdNs < q.SinceNs {
 			break
 		}
-		if q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
+		if q.selects(o) {
 			w.add(o)
 		}
 		w.open = o.next
@@ -213,11 +213,11 @@ func (w *orderWalk) findClosed() {
 		}
 		w.left--
 		o := h.closed.at(w.closed - 1)
-		if w.page.complete(o.endedNs) || o.endedNs < q.SinceNs {
+		if w.page.complete(o.changedNs) || o.changedNs < q.SinceNs {
 			break
 		}
 		switch {
-		case !q.matches(o.id.Pair(), o.createdNs) || !q.Status.matches(o.status):
+		case !q.selects(o):
 		case w.closed > w.since:
 			w.late = append(w.late, o.key())
 		default:

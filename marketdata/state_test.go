@@ -197,6 +197,69 @@ func TestStateTellsEachFieldApart(t *testing.T) {
 	}
 }
 
+// A history of format 1 has no fees: they come from the fills, and are not known where fills are gone. The time of
+// the last change of an open order is not known until the order changes again.
+func TestAHistoryOfTheFirstFormatSumsUpItsFees(t *testing.T) {
+	rnd := newRand(t)
+	const pairs = 2
+	r := newRig(Options{ClosedOrders: 500, Fills: 400, ClientIDs: 40}, pairs)
+	r.run(rnd, 4000, pairs, true)
+	f, g := r.feed, NewFeed(r.feed.opts)
+	for p := range pairs {
+		if err := g.DecodePairState(f.AppendPairState(nil, engine.PairID(p))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for p := range pairs { // where format 1 had the end of the order
+		f.pairs[p].orders.eachOpen(f.history, func(o *orderRec) { o.changedNs = 0 })
+	}
+	if err := g.DecodeHistoryState(f.history.append(nil, historyNoFees)); err != nil {
+		t.Fatal(err)
+	}
+	var known, unknown, paid, open, stops int
+	compare := func(o *orderRec) {
+		want, _ := f.History().Order(o.id)
+		got, ok := g.History().Order(o.id)
+		if !ok {
+			t.Fatalf("order %d is gone", o.id)
+		}
+		switch {
+		case !got.FeeKnown:
+			unknown++
+			if len(want.Fills) > 0 && want.Filled == want.Fills[0].Amount || want.Filled == 0 {
+				t.Fatalf("the fee of order %d is not known", o.id)
+			}
+			want.Fee, want.FeeKnown = fixed.I128{}, false
+		case got.Fee.Sign() > 0:
+			paid++
+		default:
+			known++
+		}
+		if got.Trigger == TriggerUnknown && got.Filled == 0 && want.Trigger != NoStop {
+			want.Trigger = TriggerUnknown
+			stops++
+		}
+		if got.EndedNs == 0 {
+			open++
+		}
+		same(t, want, got)
+	}
+	for p := range pairs {
+		f.pairs[p].orders.eachOpen(f.history, compare)
+	}
+	for n := f.history.closed.first(); n < f.history.closed.end; n++ {
+		compare(f.history.closed.at(n))
+	}
+	if known == 0 || unknown == 0 || paid == 0 || open == 0 || stops == 0 {
+		t.Fatalf("%d without fee, %d unknown, %d paid, %d open, %d stops", known, unknown, paid, open, stops)
+	}
+	for _, format := range []uint64{0, historyFormat + 1} {
+		if g.DecodeHistoryState(f.history.append(nil, format)) == nil {
+			t.Errorf("format %d was read", format)
+		}
+	}
+}
+
 func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 	rnd := newRand(t)
 	r := newRig(Options{TradesMin: 5, TradesMax: 50, ClosedOrders: 20, Fills: 20, ClientIDs: 5}, 1)

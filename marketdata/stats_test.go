@@ -34,7 +34,7 @@ func TestRecordsAreAsSmallAsStated(t *testing.T) {
 		"trade":  {unsafe.Sizeof(Trade{}), 40},
 		"candle": {unsafe.Sizeof(Candle{}), 80},
 		"bucket": {unsafe.Sizeof(bucket{}), 64},
-		"order":  {unsafe.Sizeof(orderRec{}), 112},
+		"order":  {unsafe.Sizeof(orderRec{}), 128},
 		"extra":  {unsafe.Sizeof(orderExtra{}), 136},
 		"fill":   {unsafe.Sizeof(fillRec{}), 96},
 		"page":   {unsafe.Sizeof(Page{}), 296},

@@ -84,7 +84,7 @@ func simpleFills(h *History, q Query) []Fill {
 		digits := h.pairs[f.taker.Pair()].instrument.DigitsTotal()
 		for _, maker := range []bool{false, true} {
 			fl := f.fill(maker, digits)
-			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) {
+			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) && (q.Order == 0 || q.Order == fl.Order) {
 				found = append(found, fl)
 			}
 		}

@@ -308,11 +308,15 @@ func (g *golden) trading(w people) {
 	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":1,"accountId":"x"}`)
 	g.as(w.alice, "POST", "/api/orders", `{"side":"buy","currencyPairCode":"NO_PAIR","amount":1,"price":1}`)
 	id := regexp.MustCompile(`"id":"([0-9]+)"`).FindStringSubmatch(g.as(w.alice, "GET", "/api/user/orders", ""))[1]
+	cursor := fmt.Sprintf("%d.%s", g.nowMs*1_000_000, id)
 	for _, target := range []string{
 		"/api/user/orders?currencyPairCode=BTC_USDT&status=active", "/api/user/orders?status=canceled&pageSize=1",
 		"/api/user/orders?status=open",
 		"/api/user/deals", "/api/user/deals?currencyPairCode=ETH_USDT", "/api/orders/" + id +
-			"/deals", "/api/orders/1/deals",
+			"/deals", "/api/orders/1/deals", "/api/orders/" + id, "/api/orders/1",
+		"/api/orders/by-client-id/BTC_USDT/a-1", "/api/orders/by-client-id/BTC_USDT/none",
+		"/api/user/orders?pageSize=2", "/api/user/orders?pageSize=2&cursor=" + cursor, "/api/user/orders?cursor=x",
+		"/api/user/deals?orderId=1",
 		"/api/wallets/balances", "/api/wallets/balances?decimals=string",
 		"/api/deals?currencyPairCode=BTC_USDT&pageSize=3",
 	} {

@@ -21,7 +21,9 @@ type Answer struct {
 }
 
 // collect fills a from the events of its command, or of one part of it.
-func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *engine.Command, events []engine.Event) {
+func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, records bool, cmd *engine.Command,
+	events []engine.Event,
+) {
 	if len(events) == 0 {
 		return
 	}
@@ -39,7 +41,7 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *en
 	if first.Kind == engine.EventRejected {
 		a.Reason = first.Reason
 	}
-	if caller != 0 {
+	if caller != 0 && (!records || cmd.Kind != engine.Place) {
 		a.collectOwn(h, cmd, first)
 		return
 	}
@@ -67,8 +69,8 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *en
 	}
 }
 
-// collectOwn fills the answer of a signed request. For a new order it has only the id, for a changed order the
-// record.
+// collectOwn fills the answer of a signed request. For a new order it has only the id (see Request.Records), for a
+// changed order the record.
 func (a *Answer) collectOwn(h *marketdata.History, cmd *engine.Command, first *engine.Event) {
 	if cmd.Kind == engine.Place {
 		a.Order = first.Order
@@ -76,6 +78,7 @@ func (a *Answer) collectOwn(h *marketdata.History, cmd *engine.Command, first *e
 	}
 	a.Record, a.Found = h.Order(cmd.Order)
 	if !a.Found || a.Record.Account != cmd.Account {
-		a.Reason = engine.UnknownOrder // an order of another account is reported as unknown, whatever its state
+		// An order of another account is reported as unknown, whatever its state.
+		a.Record, a.Found, a.Reason = marketdata.OrderRecord{}, false, engine.UnknownOrder
 	}
 }

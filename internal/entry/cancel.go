@@ -12,8 +12,6 @@ type MassCancel struct {
 	Account  engine.AccountID // operator: the account whose orders are canceled
 	Everyone bool             // operator: cancel the orders of every account
 	Pair     engine.PairID    // the pair; ControlPair: every pair
-
-	guarded bool // only pairs in which Account has open orders: a Guard needs no answer of the others
 }
 
 // CancelAll cancels the selected orders that are open when it is sequenced, and returns their
@@ -46,12 +44,14 @@ func (e *Entry) bounds(m *MassCancel) (bounds []engine.OrderID, err error) {
 			pairs = core.PairsByCode()
 		}
 		for _, p := range pairs {
-			// For a signed request the engine answers even when the pair has no open order.
-			open := m.Caller != 0 || core.OpenOrders(p) > 0
-			if m.guarded {
-				open = core.OpenOrdersOf(p, m.Account) > 0
-			}
-			if last := core.LastOrderID(p); last.N() > 0 && open {
+			last := core.LastOrderID(p)
+			switch {
+			case last.N() == 0:
+			case m.Caller != 0 && m.Pair == engine.ControlPair:
+				if core.OwnOpenOrders(p, m.Caller) > 0 {
+					bounds = append(bounds, last)
+				}
+			case m.Caller != 0 || core.OpenOrders(p) > 0: // the engine always answers a signed request for one pair
 				bounds = append(bounds, last)
 			}
 		}
@@ -98,15 +98,10 @@ func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (
 	return canceled, reason, nil
 }
 
-// guardedCancel selects all open orders of an account.
-func guardedCancel(account engine.AccountID) MassCancel {
-	return MassCancel{Account: account, Pair: engine.ControlPair, guarded: true}
-}
-
 // cancelUpTo cancels the orders of an account up to the bounds. It returns the bounds of the pairs that take no
 // cancels at the moment.
 func (e *Entry) cancelUpTo(account engine.AccountID, bounds []engine.OrderID) (canceled int, rest []engine.OrderID) {
-	m, root := guardedCancel(account), e.opt.Board.Load()
+	m, root := MassCancel{Caller: account, Pair: engine.ControlPair}, e.opt.Board.Load()
 	for i, bound := range bounds {
 		if v := root.View(bound.Pair()); v != nil && v.Instrument.State == engine.Halted {
 			rest = append(rest, bound)

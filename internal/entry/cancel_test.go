@@ -16,11 +16,12 @@ func TestAMassCancelReachesItsOrders(t *testing.T) {
 		want int
 	}{
 		{"a caller's", entry.MassCancel{Caller: 1}, 70},
-		{"one account's", entry.MassCancel{Account: 2, Pair: every}, 3},
+		{"one account's", entry.MassCancel{Account: 2, Pair: every}, 5},
 		{"the built-in account's", entry.MassCancel{Pair: every}, 1},
 		{"everyone's of a pair", entry.MassCancel{Everyone: true}, 73},
-		{"everyone's", entry.MassCancel{Everyone: true, Pair: every}, 74},
+		{"everyone's", entry.MassCancel{Everyone: true, Pair: every}, 76},
 		{"of a pair without orders", entry.MassCancel{Caller: 1, Pair: 2}, 0},
+		{"a caller's of every pair", entry.MassCancel{Caller: 2, Pair: every}, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -34,8 +35,16 @@ func TestAMassCancelReachesItsOrders(t *testing.T) {
 				r.placed(b, limit(engine.Buy, "2", "1"))
 			}
 			r.placed(0, entry.Place{Pair: []byte("ETH_USDT"), Price: []byte("1"), Amount: []byte("1")})
+			for range 2 {
+				r.placed(b, entry.Place{Pair: []byte("XRP_USDT"), Price: []byte("1"), Amount: []byte("1")})
+			}
+			r.parts = nil
 			if n, refusal := r.e.CancelAll(c.m); refusal != nil || n != c.want {
 				t.Errorf("%d canceled, want %d: %v", n, c.want, refusal)
+			}
+			// A caller without open orders in a pair sends nothing to it.
+			if c.m.Caller == 2 && len(r.parts) != 2 {
+				t.Errorf("%d commands, want one for each pair with orders", len(r.parts))
 			}
 		})
 	}
@@ -56,6 +65,7 @@ func TestAHaltedPairCancelsNothing(t *testing.T) {
 		{entry.MassCancel{Caller: u}, "PAIR_HALTED"},
 		{entry.MassCancel{Everyone: true}, "CONFLICT"},
 		{entry.MassCancel{Everyone: true, Pair: engine.ControlPair}, ""}, // it skips the pair
+		{entry.MassCancel{Caller: u, Pair: engine.ControlPair}, ""},
 	} {
 		n, refusal := r.e.CancelAll(c.m)
 		code := ""

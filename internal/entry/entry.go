@@ -125,3 +125,55 @@ func (e *Entry) Order(caller engine.AccountID, text string) (Answer, *refuse.Ref
 	}
 	return a, nil
 }
+
+// ClientOrder returns the retained order of the caller that has a client order id, as long as the pair remembers
+// the id (docs/contract/matching.md#client-order-ids).
+func (e *Entry) ClientOrder(caller engine.AccountID, pair, client string) (Answer, *refuse.Refusal) {
+	ins := e.Instrument([]byte(pair))
+	if ins == nil {
+		return Answer{}, refuse.Missing("currencyPairCode", "There is no pair %s.", pair)
+	}
+	a := Answer{Instrument: ins}
+	hash := clientHash(caller, ins.ID, client)
+	if err := e.opt.Exchange.QueryPair(ins.ID, func() {
+		if a.Order = e.opt.Core.ClientOrder(ins.ID, hash); a.Order != 0 {
+			a.Record, a.Found = e.opt.History.Order(a.Order)
+		}
+	}); err != nil {
+		return Answer{}, NotApplied(err)
+	}
+	if !a.Found || a.Record.Account != caller {
+		return Answer{}, refuse.Missing("clientOrderId", "You have no order %s in the pair %s.", client, pair)
+	}
+	return a, nil
+}
+
+// Orders returns a page of an account's orders, newest first, and the cursor of the page after it; the zero
+// cursor means that this page is the last.
+func (e *Entry) Orders(q marketdata.Query) ([]marketdata.OrderRecord, marketdata.Cursor, *refuse.Refusal) {
+	return page(e, q, e.opt.History.Orders, (*marketdata.OrderRecord).Cursor)
+}
+
+// Fills returns a page of an account's fills, newest first, and the cursor of the page after it, as Orders does.
+func (e *Entry) Fills(q marketdata.Query) ([]marketdata.Fill, marketdata.Cursor, *refuse.Refusal) {
+	return page(e, q, e.opt.History.Fills, (*marketdata.Fill).Cursor)
+}
+
+// page reads one row more than the page has, which tells whether it is the last.
+func page[T any](e *Entry, q marketdata.Query, list func(marketdata.Query, func(func()) error) ([]T, error),
+	cursor func(*T) marketdata.Cursor,
+) (rows []T, next marketdata.Cursor, refusal *refuse.Refusal) {
+	limit := q.Limit
+	if limit > 0 {
+		q.Limit++
+	}
+	rows, err := list(q, e.opt.Exchange.Query)
+	if err != nil {
+		return nil, next, NotApplied(err)
+	}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = cursor(&rows[limit-1])
+	}
+	return rows, next, nil
+}

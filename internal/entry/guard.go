@@ -222,8 +222,7 @@ func (g *Guard) carryOn(s *job) {
 		}
 	}
 	if !s.begun {
-		all := guardedCancel(s.account)
-		bounds, err := g.e.bounds(&all)
+		bounds, err := g.e.bounds(&MassCancel{Caller: s.account, Pair: engine.ControlPair})
 		if err != nil {
 			return // the engine takes nothing at the moment
 		}

@@ -61,7 +61,7 @@ func (r *guarded) orders(u engine.AccountID) {
 func (r *guarded) open(u engine.AccountID, want int) {
 	r.t.Helper()
 	got := 0
-	if err := r.Query(func() { got = r.Core.OpenOrdersOf(0, u) + r.Core.OpenOrdersOf(1, u) }); err != nil {
+	if err := r.Query(func() { got = r.Core.OwnOpenOrders(0, u) + r.Core.OwnOpenOrders(1, u) }); err != nil {
 		r.t.Fatal(err)
 	}
 	if got != want {

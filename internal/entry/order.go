@@ -158,13 +158,11 @@ func setReason(cmd *engine.Command, r engine.Reason) {
 // makes it unique and the hash of the content (docs/contract/matching.md#client-order-ids).
 // Stamped values (rates, limits) are no content: a repeat stays equal when they change.
 func newClientID(cmd *engine.Command, text string) *engine.ClientID {
-	var buf [128]byte
-	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))
-	b = binary.BigEndian.AppendUint32(b, uint32(cmd.Pair))
-	id := &engine.ClientID{Text: text, Hash: hash128(append(b, text...))}
+	id := &engine.ClientID{Text: text, Hash: clientHash(cmd.Account, cmd.Pair, text)}
 
+	var buf [128]byte
 	const content = engine.FlagPostOnly | engine.FlagQuote
-	b = append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
+	b := append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
 	b = append(b, cmd.Flags&content, byte(cmd.Refuse))
 	for _, v := range [...]uint64{
 		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
@@ -173,6 +171,14 @@ func newClientID(cmd *engine.Command, text string) *engine.ClientID {
 	}
 	id.Content = hash128(b)
 	return id
+}
+
+// clientHash returns the hash that makes a client order id unique.
+func clientHash(account engine.AccountID, pair engine.PairID, text string) [2]uint64 {
+	var buf [128]byte
+	b := binary.BigEndian.AppendUint32(buf[:0], uint32(account))
+	b = binary.BigEndian.AppendUint32(b, uint32(pair))
+	return hash128(append(b, text...))
 }
 
 func hash128(b []byte) [2]uint64 {

@@ -18,6 +18,10 @@ type Request struct {
 	Commands []Command
 	Answers  []Answer // one for each command, after Submit or SubmitOne
 
+	// Records makes the answers of a signed request hold new orders too, which costs a copy of their fills. An
+	// operator's answers always do. Acquire sets it to false.
+	Records bool
+
 	e      *Entry
 	caller engine.AccountID // 0: an operator
 	parts  parts
@@ -29,7 +33,7 @@ func newRequest(e *Entry) *Request {
 		i += r.parts.offset
 		r.parts.taken[i] = r.parts.taken[i] || takenOver(cmd, events)
 		if i < len(r.Answers) { // Do needs none
-			r.Answers[i].collect(e.opt.History, r.caller, cmd, events)
+			r.Answers[i].collect(e.opt.History, r.caller, r.Records, cmd, events)
 		}
 	}
 	return r
@@ -40,7 +44,7 @@ func newRequest(e *Entry) *Request {
 // every order.
 func (e *Entry) Acquire(caller engine.AccountID) *Request {
 	r := e.requests.Get().(*Request)
-	r.caller = caller
+	r.caller, r.Records = caller, false
 	return r
 }
 
@@ -84,9 +88,6 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 		return refusal
 	}
 	a, cmd := &r.Answers[0], &r.parts.all[0]
-	if r.parts.withheld != engine.NotRejected {
-		a.Reason = r.parts.withheld
-	}
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
 	}
@@ -135,6 +136,9 @@ func (r *Request) run() *refuse.Refusal {
 	// An order that lacks money need not be sequenced, unless an operator wants its outcome.
 	if err := r.parts.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
 		return r.parts.refused(err)
+	}
+	if r.parts.withheld != engine.NotRejected {
+		r.Answers[0].Reason = r.parts.withheld
 	}
 	return nil
 }

@@ -97,7 +97,8 @@ func brokenSigned(k *servertest.Keys, method, target, body string) map[string]ht
 // signedTarget fills the parameters of a route's path with values that exist.
 func signedTarget(r *edge.Route, k *servertest.Keys, order string) string {
 	if strings.HasPrefix(r.Path, "/api/orders") {
-		return strings.NewReplacer("{id}", order, "{orderId}", order).Replace(r.Path)
+		return strings.NewReplacer("{id}", order, "{orderId}", order, "{currencyPairCode}", "BTC_USDT",
+			"{clientOrderId}", "c-1").Replace(r.Path)
 	}
 	return strings.NewReplacer("{publicKey}", k.Public, "{tokenId}", "10001", "{inviter}", k.ID, "{id}", k.ID,
 		"{orderId}", order).Replace(r.Path)

@@ -128,14 +128,6 @@ func (f *privateFeed) Publish() {
 	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
 }
 
-// appendFill appends the members of a fill: the public deal and the members for its owner.
-func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
-	b = appendFillDeal(b, f, ins)
-	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
-	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
-	return appendFillFee(b, f, ins)
-}
-
 func (d *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
 	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
 }

@@ -32,7 +32,44 @@ func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument
 	canceled := r.Status == engine.Canceled || r.Status == engine.PartiallyExecutedAndCanceled
 	b = strconv.AppendBool(append(b, `","isCanceled":`...), canceled)
 	b = append(append(b, `,"status":"`...), r.Status.String()...)
-	return append(b, '"')
+	return appendOrderTerms(append(b, '"'), r, ins)
+}
+
+// appendOrderTerms appends the members of the order view that say what the order asked for and what became of it.
+func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
+	b = append(append(b, `,"type":"`...), r.Type.String()...)
+	b = append(append(b, `","timeInForce":"`...), r.TIF.String()...)
+	b = appendBool(b, `","postOnly":`, r.PostOnly)
+	b = append(append(b, `,"selfTradePrevention":"`...), r.STP.String()...)
+	b = encode.AppendUnits(append(b, `","stopPrice":`...), r.Stop, ins.DigitsPrice, r.Stop != 0)
+	b = append(b, `,"isTriggered":`...)
+	switch r.Trigger {
+	case marketdata.Waiting, marketdata.Triggered:
+		b = strconv.AppendBool(b, r.Trigger == marketdata.Triggered)
+	case marketdata.NoStop, marketdata.TriggerUnknown:
+		b = append(b, "null"...)
+	}
+	b = encode.AppendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
+	b = append(b, `,"initialQuoteAmount":`...)
+	if r.ByQuote {
+		b = fixed.AppendU128(b, r.Quote, ins.DigitsTotal())
+	} else {
+		b = append(b, "null"...)
+	}
+	b = fixed.AppendI64(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount)
+	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
+	b = encode.AppendAveragePrice(append(b, `,"averagePrice":`...), r.FilledQuote, r.Filled, ins.DigitsPrice)
+	b = append(b, `,"fee":`...)
+	if r.FeeKnown {
+		b = appendMoney(b, r.Fee)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), `","dateChanged":`...)
+	if r.ChangedNs == 0 {
+		return append(b, "null"...)
+	}
+	return append(encode.AppendISO(append(b, '"'), r.ChangedNs, 7), '"')
 }
 
 // appendFillDeal appends the members of a fill's public deal, as the fill's owner sees it.
@@ -45,8 +82,11 @@ func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte
 	return encode.AppendDeal(b, ins, f.Trade, &t, &f.Account)
 }
 
-// appendFillFee appends the members that a fill adds to the public deal.
-func appendFillFee(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+// appendFill appends the members of a fill: the public deal and the members for its owner.
+func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+	b = appendFillDeal(b, f, ins)
+	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
+	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
 	b = appendMoney(append(b, `,"fee":`...), f.Fee)
 	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), '"')
 	return appendBool(b, `,"isMaker":`, f.IsMaker)

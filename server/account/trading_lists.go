@@ -3,6 +3,7 @@ package account
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tickhive/accounts"
@@ -10,6 +11,7 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/body"
 	"tickhive/server/edge"
 )
 
@@ -39,8 +41,7 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 		}
 		q.Status = marketdata.StatusFilter(max(i, 0))
 	}
-	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
-	if err != nil {
+	if err := paging(c, &q); err != nil {
 		return q, err
 	}
 	if err := between(c, &q); err != nil {
@@ -53,11 +54,75 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 		}
 		q.Pair = v.Instrument.ID
 	}
-	if page-1 > maxListOffset/size { // the page is beyond all retained records
-		return q, nil
+	return q, nil
+}
+
+// paging reads pageNumber or cursor, and pageSize.
+func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
+	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
+	if err != nil {
+		return err
+	}
+	text, err := c.Str(cursorName)
+	switch {
+	case err != nil:
+		return err
+	case text != "":
+		number, err := c.Str("pageNumber")
+		if err != nil {
+			return err
+		}
+		if number != "" {
+			return refuse.Param(cursorName, "The parameters cursor and pageNumber must not be given together.")
+		}
+		var ok bool
+		if q.After, ok = parseCursor(text); !ok {
+			return refuse.Param(cursorName, "The parameter cursor must be the X-Next-Cursor of the page before.")
+		}
+	case page-1 > maxListOffset/size: // the page is beyond all retained records
+		return nil
 	}
 	q.Offset, q.Limit = int((page-1)*size), int(size)
-	return q, nil
+	return nil
+}
+
+// cursorName is the parameter that continues a list; its values are the header X-Next-Cursor.
+const cursorName = "cursor"
+
+var hdrNextCursor = []byte("X-Next-Cursor")
+
+// A cursor is written as its time, order and trade with dots in between, an order's without the trade.
+const cursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,16}(\.[0-9]{1,19})?$`
+
+func appendCursor(b []byte, at marketdata.Cursor) []byte {
+	b = appendID(append(strconv.AppendInt(b, at.TimeNs, 10), '.'), uint64(at.Order))
+	if at.Trade != 0 {
+		b = appendID(append(b, '.'), uint64(at.Trade))
+	}
+	return b
+}
+
+// parseCursor reads what appendCursor writes, and nothing else.
+func parseCursor(text string) (at marketdata.Cursor, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return at, false
+	}
+	at.TimeNs, _ = strconv.ParseInt(parts[0], 10, 64)
+	order, _ := strconv.ParseUint(parts[1], 10, 64)
+	at.Order = engine.OrderID(order)
+	if len(parts) == 3 {
+		trade, _ := strconv.ParseUint(parts[2], 10, 64)
+		at.Trade = engine.TradeID(trade)
+	}
+	return at, at.Order != 0 && string(appendCursor(nil, at)) == text
+}
+
+// setNextCursor sets the header of a page that is not the last.
+func setNextCursor(c *edge.Ctx, next marketdata.Cursor) {
+	if next != (marketdata.Cursor{}) {
+		c.Response.Header.SetCanonical(hdrNextCursor, appendCursor(nil, next))
+	}
 }
 
 // maxListOffset is greater than the number of orders and fills that can be retained.
@@ -91,11 +156,15 @@ func (d lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	found, qerr := d.opt.History.Orders(q, d.opt.Exchange.Query)
-	if qerr != nil {
-		return entry.NotApplied(qerr)
+	if q.After.Trade != 0 {
+		return refuse.Param(cursorName, "The parameter cursor is of a list of deals.")
+	}
+	found, next, err := d.entry.Orders(q)
+	if err != nil {
+		return err
 	}
 	root := d.opt.Board.Load()
+	setNextCursor(c, next)
 	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
 		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Principal.UserID), '}')
 	}))
@@ -108,18 +177,73 @@ func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	found, qerr := d.opt.History.Fills(q, d.opt.Exchange.Query)
-	if qerr != nil {
-		return entry.NotApplied(qerr)
+	if q.After.Order != 0 && q.After.Trade == 0 {
+		return refuse.Param(cursorName, "The parameter cursor is of a list of orders.")
+	}
+	if text, err := c.Str("orderId"); err != nil {
+		return err
+	} else if text != "" {
+		a, err := d.entry.Order(q.Account, text)
+		if err != nil {
+			return err
+		}
+		q.Order = a.Record.ID
+		if q.After.Order != 0 && q.After.Order != q.Order {
+			return refuse.Param(cursorName, "The parameter cursor is of a list of other deals.")
+		}
+	}
+	found, next, err := d.entry.Fills(q)
+	if err != nil {
+		return err
 	}
 	root := d.opt.Board.Load()
+	setNextCursor(c, next)
 	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFillDeal(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
+		return append(appendFill(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
 	}))
 	return nil
 }
 
-// orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
+// sendOrder sends the view of an order.
+func (d lists) sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
+	c.Private(append(appendUserOrder([]byte{'{'}, &a.Record, a.Instrument, c.Principal.UserID), '}'))
+	return nil
+}
+
+// order serves GET /api/orders/{orderId}.
+func (d lists) order(c *edge.Ctx) *refuse.Refusal {
+	a, err := d.entry.Order(accountOf(c), c.PathParam("orderId"))
+	if err != nil {
+		return err
+	}
+	return d.sendOrder(c, &a)
+}
+
+// clientOrder serves GET /api/orders/by-client-id/{currencyPairCode}/{clientOrderId}.
+func (d lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
+	a, err := d.byClientID(c)
+	if err != nil {
+		return err
+	}
+	return d.sendOrder(c, &a)
+}
+
+// byClientID returns the caller's order that the path names by its client order id.
+func (d *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
+	pair, client := c.PathParam(edge.PairName), c.PathParam("clientOrderId")
+	if !edge.ValidPairCode([]byte(pair)) {
+		return entry.Answer{}, refuse.Param(edge.PairName,
+			"The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
+	}
+	if !body.IsClientOrderID(client) {
+		return entry.Answer{}, refuse.Param("clientOrderId",
+			"The parameter clientOrderId must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
+	}
+	return d.entry.ClientOrder(accountOf(c), pair, client)
+}
+
+// orderDeals serves GET /api/orders/{orderId}/deals: the order and its newest deals, newest first. X-Truncated says
+// that there are older ones, which GET /api/user/deals lists.
 func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 	a, err := d.entry.Order(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
@@ -127,9 +251,16 @@ func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 	}
 	rec, ins := &a.Record, a.Instrument
 	slices.Reverse(rec.Fills)
+	missing := rec.Filled
+	for i := range rec.Fills {
+		missing -= rec.Fills[i].Amount
+	}
+	if missing != 0 {
+		c.Response.Header.SetCanonical(edge.HdrTruncated, edge.ValTrue)
+	}
 	b := appendUserOrder([]byte{'{'}, rec, ins, c.Principal.UserID)
 	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFillFee(appendFillDeal(append(b, '{'), f, ins), f, ins), '}')
+		return append(appendFill(append(b, '{'), f, ins), '}')
 	})
 	c.Private(append(b, '}'))
 	return nil

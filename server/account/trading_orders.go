@@ -18,9 +18,14 @@ func (d *Service) tradingRoutes() []*edge.Route {
 	const orders = "/api/orders"
 	pair := edge.ParamPair(edge.PairName, false)
 	order := edge.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
+	client := orders + "/by-client-id/{" + edge.PairName + "}/{clientOrderId}"
 	decimals := edge.ParamDecimals
+	byClient := []edge.Field{
+		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: body.ClientOrderPattern}, decimals,
+	}
 	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
-		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"), []edge.Field{decimals})
+		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
+		[]edge.Field{{Name: cursorName, Pattern: cursorPattern}, decimals})
 	l := lists{d}
 	return []*edge.Route{
 		{
@@ -39,6 +44,8 @@ func (d *Service) tradingRoutes() []*edge.Route {
 			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder,
 			Params: []edge.Field{order, decimals},
 		},
+		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []edge.Field{order, decimals}},
+		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
@@ -47,7 +54,10 @@ func (d *Service) tradingRoutes() []*edge.Route {
 				Default: orderStatuses[0],
 			}}, page...),
 		},
-		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Params: append([]edge.Field{pair}, page...)},
+		{
+			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
+			Params: append([]edge.Field{pair, order}, page...),
+		},
 		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []edge.Field{decimals}},
 	}
 }

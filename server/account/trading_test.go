@@ -53,11 +53,12 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	h.CheckRefusal("a closed order", a.Call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
 	deals := servertest.ParseObject(t, b.OK("GET", "/api/orders/"+sold+"/deals", "").Body)
 	d := deals["deals"].([]any)[0].(map[string]any)
-	if got := servertest.KeysOf(deals); got != strings.Replace(servertest.OrderMembers, "date ", "date deals ", 1) {
+	withDeals := strings.Replace(servertest.OrderMembers, "dateChanged ", "dateChanged deals ", 1)
+	if got := servertest.KeysOf(deals); got != withDeals {
 		t.Errorf("members %s", got)
 	}
 	if got := servertest.KeysOf(d); got != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker "+
-		"isUserBuyer price volume" {
+		"isUserBuyer orderId price tradeId volume" {
 		t.Errorf("members %s", got)
 	}
 	if d["isUserBuyer"] != false || d["isMaker"] != false || d["isBuy"] != false || d["fee"] != json.Number("0.1005") ||

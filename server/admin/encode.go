@@ -40,11 +40,7 @@ func appendOrder(b []byte, a *entry.Answer) []byte {
 	b = encode.AppendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
 	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
 	b = append(b, `,"averagePrice":`...)
-	if r.Filled > 0 {
-		b = fixed.AppendU128(b, averagePrice(r.FilledQuote, r.Filled, ins.DigitsPrice), fixed.QuotientDigits)
-	} else {
-		b = append(b, "null"...)
-	}
+	b = encode.AppendAveragePrice(b, r.FilledQuote, r.Filled, ins.DigitsPrice)
 	b = strconv.AppendInt(append(b, `,"createdAtNs":`...), r.CreatedNs, 10)
 	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(r.Seq), 10)
 	b = appendFills(append(b, `,"fills":`...), r.Fills, ins)
@@ -138,23 +134,4 @@ func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []by
 		b = append(strconv.AppendBool(append(b, `","isMaker":`...), f.IsMaker), '}')
 	}
 	return append(b, ']')
-}
-
-// averagePrice returns total / filled in 10^-8, rounded half to even. It uses 64-bit arithmetic when the price
-// has at most 8 decimals, the usual case.
-func averagePrice(total fixed.U128, filled int64, digitsPrice int) fixed.U128 {
-	if digitsPrice > fixed.QuotientDigits {
-		return fixed.AveragePriceHalfEven(total, fixed.FromU64(uint64(filled)), digitsPrice)
-	}
-	scale := fixed.Pow10[fixed.QuotientDigits-digitsPrice]
-	ticks, rest := total.DivMod64(uint64(filled))
-	if ticks.Hi != 0 {
-		panic("BUG: server: an average price beyond the prices it is made of")
-	}
-	more, rest := fixed.Mul64(rest, scale).DivMod64(uint64(filled))
-	v := fixed.Mul64(ticks.Lo, scale).Add(more)
-	if left := uint64(filled) - rest; rest > left || rest == left && v.Lo&1 == 1 {
-		v = v.Add(fixed.FromU64(1))
-	}
-	return v
 }

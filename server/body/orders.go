@@ -9,6 +9,9 @@ import (
 // MaxBatch is the largest number of commands in one batch (docs/contract/internal.md#orders).
 const MaxBatch = 1000
 
+// ClientOrderPattern is the regular expression of a client order id.
+const ClientOrderPattern = "^[A-Za-z0-9_.:-]{1,64}$"
+
 // OrderReader reads the members of an order and tracks which required members it has read.
 type OrderReader struct {
 	*entry.Place
@@ -30,7 +33,7 @@ var (
 	displayField = edge.Field{Name: "displayAmount", Kind: edge.KindDecimal}
 	postField    = edge.Field{Name: "postOnly", Kind: edge.KindBoolean, Default: false}
 	selfField    = edge.Field{Name: "selfTradePrevention", Kind: edge.KindWord, Words: textsOf(selfTrades)}
-	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Pattern: "^[A-Za-z0-9_.:-]{1,64}$"}
+	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Pattern: ClientOrderPattern}
 )
 
 // OrderMembers and TradingMembers describe the bodies of POST /orders and POST /api/orders, each in the order

@@ -138,13 +138,21 @@ func (r *Reader) clientOrderID() []byte {
 	if s == nil {
 		return nil
 	}
-	ok := len(s) <= 64
-	for _, c := range s {
-		ok = ok && (c|0x20 >= 'a' && c|0x20 <= 'z' || c-'0' <= 9 || c == '_' || c == '.' || c == ':' || c == '-')
-	}
-	if !ok {
+	if !clientOrderChars(s) {
 		r.Bad("must be 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
 		return nil
 	}
 	return s
 }
+
+func clientOrderChars[T string | []byte](s T) bool {
+	ok := len(s) <= 64
+	for i := range len(s) {
+		c := s[i]
+		ok = ok && (c|0x20 >= 'a' && c|0x20 <= 'z' || c-'0' <= 9 || c == '_' || c == '.' || c == ':' || c == '-')
+	}
+	return ok
+}
+
+// IsClientOrderID reports whether a text has the form of a client order id.
+func IsClientOrderID(s string) bool { return s != "" && clientOrderChars(s) }

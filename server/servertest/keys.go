@@ -143,5 +143,7 @@ func NewTradedExchange(t testing.TB, change ...func(*exchange.Options)) (h *Exch
 }
 
 // OrderMembers are the members of an order of the trading API, sorted.
-const OrderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled " +
-	"isMarket price quoteAmount status userId"
+const OrderMembers = "amount averagePrice clientOrderId currencyPairCode date dateChanged decrementedAmount " +
+	"displayAmount fee feeCurrencyCode filledAmount filledQuoteAmount id initialAmount initialQuoteAmount isBid " +
+	"isCanceled isMarket isTriggered postOnly price quoteAmount selfTradePrevention status stopPrice timeInForce " +
+	"type userId"
