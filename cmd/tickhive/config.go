@@ -102,6 +102,11 @@ type Config struct {
 		Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
 		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
 	} `toml:"auth"`
+	Faults struct {
+		Rules    []string `toml:"rules" help:"fault rules in force from the start, each a text such as \"latency probability=0.1 delay=250ms\""`
+		Scenario string   `toml:"scenario" help:"ready set of fault rules in force from the start"`
+		Seed     int64    `toml:"seed" default:"1" range:"0 4611686018427387904" help:"seed of faults.scenario; a rule has its own"`
+	} `toml:"faults"`
 	Log struct {
 		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`
 	} `toml:"log"`

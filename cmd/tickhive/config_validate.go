@@ -139,6 +139,10 @@ func (c *Config) validateEffect() error {
 		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
 			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
 	}
+	if c.given["faults.seed"] && c.Faults.Scenario == "" {
+		errs = append(errs, errors.New("faults.seed: is the seed of faults.scenario, which is not set; "+
+			"a rule has its own seed="))
+	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
@@ -169,7 +173,8 @@ func (c *Config) validateComponents() error {
 	_, launchpadErr := c.launchpadOptions() // errors of launchpadOptions already name their keys
 	_, quorumErr := c.quorum()
 	_, referralErr := c.referral()
-	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr)...)
+	_, faultErr := c.faultRules()
+	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr, faultErr)...)
 }
 
 // isNet reports whether text is an IP address or a CIDR.

@@ -15,6 +15,7 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
+	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 

@@ -14,6 +14,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
@@ -34,6 +35,7 @@ type Options struct {
 	// it opens; nil: the key is not created.
 	DemoKey func(public string, private auth.Secret, page string) error
 
+	Faults   []fault.Rule // faults on demand, in force from the start
 	Public   PublicOptions
 	Internal InternalOptions
 	Files    uint64 // file descriptors that the process may have; 0: unknown

@@ -14,7 +14,7 @@ import (
 func (q *call) ping() ([]byte, *failure) { return []byte("{}"), nil }
 
 func (q *call) time() ([]byte, *failure) {
-	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()), '}'), nil
+	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.SkewNs()), '}'), nil
 }
 
 func (q *call) systemStatus() ([]byte, *failure) { return []byte(`{"status":0,"msg":"normal"}`), nil }
