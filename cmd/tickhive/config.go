@@ -101,6 +101,7 @@ type Config struct {
 	Auth struct {
 		Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
 		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
+		SecretKey string `toml:"secret_key_file" help:"file with the key that seals private keys at rest, outside the data directory; created with a random key if absent"`
 	} `toml:"auth"`
 	Faults struct {
 		Rules    []string `toml:"rules" help:"fault rules in force from the start, each a text such as \"latency probability=0.1 delay=250ms\""`
