@@ -37,6 +37,7 @@ func TestGoldenRun(t *testing.T) {
 	token := g.launchpad(who)
 	g.hive(who, token)
 	g.streams(who)
+	g.guard(who)
 	g.system()
 	g.edge(who)
 	g.pages()
@@ -61,6 +62,8 @@ func (g *golden) early() {
 	g.get("/api/tickers?currencyPairCode=BTC_USDT")
 	g.in("GET", "/ready", "")
 	g.in("GET", "/clock", "")
+	g.get("/healthz")
+	g.get("/readyz")
 }
 
 func (g *golden) setUp() {
