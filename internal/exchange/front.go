@@ -113,7 +113,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	})
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
-			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine,
+			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.users.Entry(), Users: f.users,
 		}))
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
