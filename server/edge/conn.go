@@ -160,7 +160,8 @@ func (t *ConnTable) setAnswers() {
 	perIP := "This address has reached its limit of %d open connections; close one first." + lifts
 	t.answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
 		fmt.Sprintf(perIP, t.limits.PerAddress, "server.connections_per_ip"))
-	perNet := "This network (/24, or /48 of IPv6) has reached its share of %d open connections; close one first." + lifts
+	perNet := "This network (/24, or /48 of IPv6) has reached its share of %d open connections; close one first." +
+		lifts
 	t.answerPerNet = refusal("429 Too Many Requests", refuse.RateLimit,
 		fmt.Sprintf(perNet, t.limits.PerNetwork, "server.connections"))
 }

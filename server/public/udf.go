@@ -122,7 +122,8 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 	b = strconv.AppendInt(append(b, `,"volume_precision":`...), int64(in.DigitsAmount), 10)
 	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,`+
 		`"has_no_volume":false,"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],`+
-		`"weekly_multipliers":["1"],"monthly_multipliers":["1","12"],"data_status":"streaming","supported_resolutions":`...)
+		`"weekly_multipliers":["1"],"monthly_multipliers":["1","12"],"data_status":"streaming",`+
+		`"supported_resolutions":`...)
 	return c.SendBody(append(appendUDFResolutions(b), '}'), edge.NoSeq)
 }
 

@@ -215,7 +215,7 @@ func TestUDFWeeks(t *testing.T) {
 		if weeks.T[w] != monday || weeks.O[w] != days.O[at] || weeks.C[w] != days.C[at+n-1] ||
 			number(weeks.H[w]) != high || number(weeks.L[w]) != low ||
 			weeks.V[w] != json.Number(fmt.Sprintf("0.000000%02d", 2*n)) {
-			t.Errorf("week %d: %d %s %s %s %s %s", w, weeks.T[w], weeks.O[w], weeks.H[w], weeks.L[w], weeks.C[w], weeks.V[w])
+			t.Errorf("week %d: %+v of %+v", w, weeks, days)
 		}
 		at += n
 	}
@@ -247,7 +247,8 @@ func TestUDFQuotes(t *testing.T) {
 	v := quotes.D[0].V
 	for name, want := range map[string]any{
 		"short_name": "BTC_USDT", "description": "BTC/USDT", "exchange": "TickHive", "lp": ticker.Price,
-		"chp": ticker.PriceChangePercentage24h, "bid": ticker.BidPrice, "ask": ticker.AskPrice, "volume": ticker.Volume24h,
+		"chp": ticker.PriceChangePercentage24h, "bid": ticker.BidPrice, "ask": ticker.AskPrice,
+		"volume": ticker.Volume24h,
 		"high_price": "2.03", "low_price": "1.00", "spread": "0.00", "ch": "-0.97",
 	} {
 		if fmt.Sprint(v[name]) != fmt.Sprint(want) {

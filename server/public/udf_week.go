@@ -75,7 +75,8 @@ func udfSecond(c *edge.Ctx, name string, up bool) (sec int64, given bool, err *r
 	}
 	sec, bad := strconv.ParseInt(string(whole), 10, 64)
 	if bad != nil || sec < -udfMaxSecond || sec > udfMaxSecond {
-		return 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond, udfMaxSecond)
+		return 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond,
+			udfMaxSecond)
 	}
 	if len(bytes.Trim(fraction, "0")) > 0 {
 		if up && !negative {
