@@ -248,7 +248,7 @@ func TestUDFQuotes(t *testing.T) {
 	for name, want := range map[string]any{
 		"short_name": "BTC_USDT", "description": "BTC/USDT", "exchange": "TickHive", "lp": ticker.Price,
 		"chp": ticker.PriceChangePercentage24h, "bid": ticker.BidPrice, "ask": ticker.AskPrice,
-		"volume": ticker.Volume24h,
+		"volume":     ticker.Volume24h,
 		"high_price": "2.03", "low_price": "1.00", "spread": "0.00", "ch": "-0.97",
 	} {
 		if fmt.Sprint(v[name]) != fmt.Sprint(want) {
