@@ -28,6 +28,7 @@ func (x *Running) halt() {
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
+	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)
 	x.halt()
 	x.end(x.lastSnapshot)
