@@ -109,7 +109,8 @@ type Config struct {
 		Seed     int64    `toml:"seed" default:"1" range:"0 4611686018427387904" help:"seed of faults.scenario; a rule has its own"`
 	} `toml:"faults"`
 	Log struct {
-		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Level  string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Format string `toml:"format" default:"text" help:"text (key=value pairs) or json (one object a line)"`
 	} `toml:"log"`
 
 	Assets []AssetConfig `toml:"assets"`

@@ -20,7 +20,7 @@ import (
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
 func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, error) {
-	log, err := newLogging(p.err, c.Log.Level)
+	log, err := newLogging(p.err, c.Log.Level, c.Log.Format)
 	if err != nil {
 		return exchange.Options{}, err
 	}
