@@ -89,7 +89,8 @@ func TestTheDepthStreamKeepsTheBook(t *testing.T) {
 		}
 		if i%8 == 7 {
 			var u depthUpdate
-			if text := s.next(); json.Unmarshal([]byte(text), &u) != nil || !strings.HasPrefix(text, `{"e":"depthUpdate"`) {
+			if text := s.next(); json.Unmarshal([]byte(text), &u) != nil ||
+				!strings.HasPrefix(text, `{"e":"depthUpdate"`) {
 				t.Fatal(text)
 			}
 			updates = append(updates, u)
