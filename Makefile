@@ -9,7 +9,7 @@ FUZZTIME ?= 60s
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint fmt cover deadcode mutate drift soak vopr fuzz bench-build bench bench-scale pgo
+.PHONY: help build run test race lint fmt cover deadcode mutate drift soak vopr fuzz clients bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,11 @@ PKG := ./engine ./marketdata ./internal/wal ./accounts
 mutate: ## change PKG in one place at a time and list the changes that its tests do not notice (hours)
 	$(GO) -C internal/devtools build -o $(CURDIR)/bin/mutate ./mutate
 	nice -n 15 bin/mutate $(PKG)
+
+clients: ## third-party clients under Node (ccxt and others, pinned in client/thirdparty) against the program
+	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --silent; \
+		else echo "no npm: the packages of client/thirdparty are not installed"; fi
+	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v
 
 drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive -run 'Golden'

@@ -144,7 +144,7 @@ func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	r, _, err := replica.Load(replica.Options{}, dir, 0)
+	r, _, err := replica.Load(replica.Options{}, dir, replica.NoLimit)
 	if err != nil {
 		return nil, err
 	}

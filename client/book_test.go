@@ -19,10 +19,13 @@ func TestChecksumVectors(t *testing.T) {
 	}
 }
 
+// vectorPEM is the key of the Ed25519 vectors.
+const vectorPEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n" +
+	"-----END PRIVATE KEY-----\n"
+
 // The vectors of docs/contract/signing.md#ed25519-keys.
 func TestSignEd25519Vectors(t *testing.T) {
-	const file = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n" +
-		"-----END PRIVATE KEY-----\n"
+	const file = vectorPEM
 	key, err := ParseEd25519(file)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,8 @@ type Options struct {
 	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
 	Legacy bool
 	// NotBeforeMs refuses older timestamps. In a used data directory it is the start of the process, because
-	// earlier nonces are lost, or a later time that the clock had reached before it went back. 0: no limit.
+	// earlier nonces are lost, a later time that the clock had reached before it went back, or the window beyond it
+	// if nonces are missing. 0: no limit.
 	NotBeforeMs int64
 	// Used yields the nonces that an earlier process accepted with timestamps from NotBeforeMs on, in the order
 	// of their use. UsedNs is the current time.
@@ -175,8 +176,9 @@ func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 			what = "from before the server's start"
 		}
 		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
-			what = fmt.Sprintf("from before %d, which the server's clock had reached before it went back to",
-				v.opts.NotBeforeMs)
+			return unauthorized("API-Timestamp", "A request with an API-Timestamp before %d may have been accepted "+
+				"earlier, so it is refused; the server's time is %d. Repeat the request in %d ms.", v.opts.NotBeforeMs,
+				nowMs, v.opts.NotBeforeMs-nowMs)
 		}
 		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
 	}

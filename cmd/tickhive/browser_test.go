@@ -16,7 +16,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -128,17 +127,6 @@ func (b *browser) run(actions ...chromedp.Action[chromedp.Void]) {
 func (b *browser) open(path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate(b.in.public + path))
-}
-
-// signIn enters a key pair into the ticket of the market page and waits for the order form.
-func (b *browser) signIn(key map[string]any) {
-	b.t.Helper()
-	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
-	for _, half := range []string{"publicKey", "privateKey"} {
-		b.js(fmt.Sprintf(`document.querySelector('.ticket [name=%s]').value = %q`, half, key[half]))
-	}
-	b.js(`document.querySelector('.ticket form').requestSubmit()`)
-	b.wait(10*time.Second, "the order form", `document.querySelector('.ticket [name=price]')`)
 }
 
 // js returns the value of an expression as text.
@@ -392,41 +380,5 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
 	b.wait(5*time.Second, "held money is back",
 		`!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
-	b.clean()
-}
-
-// A key pair stays in the page's memory: no entry of the browser's history, no storage and no
-// cookie has it after it was used.
-func TestBrowserTheKeyPairStaysInMemory(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	user := in.call(200, "POST", "/users", `{"nickname":"memory"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"memory"}`)
-	b := newBrowser(t, in, 1440, 900)
-	b.open("/")
-	b.signIn(key)
-	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
-	b.run(chromedp.Click(`nav a[href="/status"]`))
-	b.wait(10*time.Second, "the status page", `document.querySelector('main').innerText.includes('BTC_USDT')`)
-	history, err := chromedp.Call(b.ctx, page.GetNavigationHistory, cdp.Empty{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(history.Entries); n < 2 {
-		t.Fatalf("%d entries in the history, want the market page and the status page", n)
-	}
-	kept := []string{b.js(`JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), ` +
-		`document.cookie, history.state])`)}
-	for _, e := range history.Entries {
-		kept = append(kept, e.URL, e.UserTypedURL, e.Title)
-	}
-	for _, text := range kept {
-		for _, half := range []string{"publicKey", "privateKey"} {
-			if strings.Contains(text, key[half].(string)) {
-				t.Errorf("the browser keeps the %s in %q", half, text)
-			}
-		}
-	}
 	b.clean()
 }

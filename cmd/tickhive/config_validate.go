@@ -62,6 +62,9 @@ func (c *Config) validate() error {
 	if _, err := parseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%v", err)
 	}
+	if !slices.Contains(logFormats, c.Log.Format) {
+		bad("log.format", "%q is not one of %s", c.Log.Format, strings.Join(logFormats, ", "))
+	}
 	errs = append(errs, c.check(checkSign))
 	_, startErr := c.clockStart()
 	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(),
@@ -139,6 +142,10 @@ func (c *Config) validateEffect() error {
 		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
 			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
 	}
+	if c.given["faults.seed"] && c.Faults.Scenario == "" {
+		errs = append(errs, errors.New("faults.seed: is the seed of faults.scenario, which is not set; "+
+			"a rule has its own seed="))
+	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
@@ -169,7 +176,8 @@ func (c *Config) validateComponents() error {
 	_, launchpadErr := c.launchpadOptions() // errors of launchpadOptions already name their keys
 	_, quorumErr := c.quorum()
 	_, referralErr := c.referral()
-	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr)...)
+	_, faultErr := c.faultRules()
+	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr, faultErr)...)
 }
 
 // isNet reports whether text is an IP address or a CIDR.
@@ -201,7 +209,8 @@ func (c *Config) validateListeners() error {
 			continue // a path
 		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT", l.name, l.at))
+			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT, for example 127.0.0.1:8080",
+				l.name, l.at))
 		} else if _, err := net.LookupPort("tcp", port); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}

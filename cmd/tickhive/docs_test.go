@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"html"
 	"os"
@@ -143,4 +144,29 @@ func TestJavaScriptClient(t *testing.T) {
 	text := strings.Replace(string(script), "'./tickhive.mjs'", "'./client/js/tickhive.mjs'", 1)
 	example{"client/js/smoke.mjs", "node", text}.try(t, in, append(os.Environ(), "BASE="+in.public,
 		fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"])))
+}
+
+// The Python module runs its tests of a running exchange against the program.
+func TestPythonClient(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("no python3: not run (TICKHIVE_STRICT=1 makes this an error)")
+	}
+	in := launch(t, nil, "serve", "--ephemeral", "--backfill", "1h")
+	var said struct {
+		Public string
+		demoKey
+	}
+	if err := json.Unmarshal([]byte(in.waitLine("{")), &said); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), python, sourceTree+"/client/python/tickhive_test.py")
+	c.Env = append(os.Environ(), "BASE="+said.Public, "PUBLIC="+said.PublicKey, "PRIVATE="+said.PrivateKey)
+	if out, err := c.CombinedOutput(); err != nil || strings.Contains(string(out), "skipped") {
+		t.Errorf("%v: %s", err, out)
+	}
 }

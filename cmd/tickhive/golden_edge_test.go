@@ -21,6 +21,20 @@ func (g *golden) system() {
 	for _, target := range []string{"/api/healthcheck", "/api/status", "/api/time", "/api/time?decimals=string"} {
 		g.get(target)
 	}
+	g.note("faults on demand")
+	g.in("POST", "/faults",
+		`{"rules":["status route=/api/time status=502 retry-after=3","skew skew=-5s","drop channel=*"]}`)
+	g.in("POST", "/faults", `{"rules":["slow"]}`)
+	g.in("POST", "/faults", `{"scenario":"lost-ack","rules":["close"]}`)
+	g.in("POST", "/faults", `{"scenario":"lost-ack","seed":7,"for":"1h"}`)
+	g.get("/api/time")
+	g.get("/api/status")
+	g.in("GET", "/faults", "")
+	g.in("DELETE", "/faults/1", "")
+	g.in("DELETE", "/faults/1", "")
+	g.get("/api/time")
+	g.in("DELETE", "/faults", "")
+	g.get("/api/time")
 	g.note("metrics: names, types and labels")
 	_, h, text := g.send(g.internal, "GET", "/metrics", "")
 	fmt.Fprintf(g.text(), "%s\n%s\n", h.Get("Content-Type"), metricNames(text))

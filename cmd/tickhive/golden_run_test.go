@@ -60,6 +60,8 @@ func (g *golden) early() {
 	g.get("/api/tickers?currencyPairCode=BTC_USDT")
 	g.in("GET", "/ready", "")
 	g.in("GET", "/clock", "")
+	g.get("/healthz")
+	g.get("/readyz")
 }
 
 func (g *golden) setUp() {

@@ -43,7 +43,8 @@ func (g *golden) trading(w people) {
 	g.as(w.bob, "PATCH", "/api/orders/14", `{"price":1}`)
 	g.as(w.alice, "POST", "/api/orders/batch", `{"commands":[{"place":{`+order+
 		`"buy","type":"limit","amount":0.01,"price":62000,"clientOrderId":"b-1"}},`+
-		`{"replace":{"orderId":"14","price":"62500"}},{"cancel":{"orderId":1}},{"place":{`+order+`"buy","amount":100,"price":64000}}]}`)
+		`{"replace":{"orderId":"14","price":"62500"}},{"cancel":{"orderId":1}},`+
+		`{"place":{`+order+`"buy","amount":100,"price":64000}}]}`)
 	g.as(w.alice, "POST", "/api/orders/batch", `{"commands":[{"cancel":{}}]}`)
 	g.as(w.alice, "POST", "/api/orders/batch", `{"commands":[]}`)
 	g.as(w.alice, "DELETE", "/api/orders/by-client-id/BTC_USDT/b-1", "")

@@ -81,7 +81,7 @@ func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := exchange.EngineLog(filepath.Join(dir, "engine"))
-	newest, _, err := replica.Load(replica.Options{Engine: meta.Engine, Market: meta.Market}, log, 0)
+	newest, _, err := replica.Load(replica.Options{Engine: meta.Engine, Market: meta.Market}, log, replica.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

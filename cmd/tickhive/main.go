@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 
+	kongcompletion "github.com/jotaen/kong-completion"
+
 	"tickhive/internal/cmdline"
 )
 
@@ -15,12 +17,15 @@ type cli struct {
 	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
+	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
 	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	DemoKey demoKeyCmd `cmd:"" help:"Write a funded API key of a running exchange to a file."`
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version, the commit and the toolchain."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Print the code that completes commands in bash, zsh or fish."`
 
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
 }

@@ -12,6 +12,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/exchange"
+	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
 	"tickhive/launchpad"
 	"tickhive/server/edge"
@@ -19,7 +20,7 @@ import (
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
 func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, error) {
-	log, err := newLogging(p.err, c.Log.Level)
+	log, err := newLogging(p.err, c.Log.Level, c.Log.Format)
 	if err != nil {
 		return exchange.Options{}, err
 	}
@@ -32,8 +33,8 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
 		},
 		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
-		Accounts: c.accountOptions(),
-		Hive:     hive.DefaultOptions(),
+		Accounts: c.accountOptions(), SecretKeyFile: c.Auth.SecretKey,
+		Hive: hive.DefaultOptions(),
 	}
 	if c.TLS.Cert != "" {
 		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
@@ -43,7 +44,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	if isTerminal(p.out) {
 		o.DemoKey = p.showDemoKey
 	}
-	var errs [7]error
+	var errs [8]error
 	o.Journal, errs[0] = c.journalOptions()
 	o.Clock, errs[1] = c.clockOptions()
 	o.Sim, errs[2] = c.simulation()
@@ -51,6 +52,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	o.Launchpad, errs[4] = c.launchpadOptions()
 	o.Hive.QuorumCents, errs[5] = c.quorum()
 	o.Assets, o.Pairs, errs[6] = c.instruments()
+	o.Faults, errs[7] = c.faultRules()
 	return o, errors.Join(errs[:]...)
 }
 
@@ -215,4 +217,23 @@ func (c *Config) quorum() (int64, error) {
 		return 0, fmt.Errorf("hive.quorum: %s must be from 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
 	}
 	return cents, nil
+}
+
+// faultRules returns the fault rules that are in force from the start.
+func (c *Config) faultRules() ([]fault.Rule, error) {
+	rules, err := fault.ParseAll(c.Faults.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("faults.rules: %w", err)
+	}
+	if c.Faults.Scenario != "" {
+		more, err := fault.Scenario(c.Faults.Scenario, uint64(c.Faults.Seed), 0)
+		if err != nil {
+			return nil, fmt.Errorf("faults.scenario: %w", err)
+		}
+		rules = append(rules, more...)
+	}
+	if len(rules) > fault.MaxRules {
+		return nil, fmt.Errorf("faults.rules: %d rules, at most %d", len(rules), fault.MaxRules)
+	}
+	return rules, nil
 }

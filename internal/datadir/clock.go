@@ -32,11 +32,14 @@ func clockLine(ns int64) []byte {
 	return fmt.Appendf(line, " %s\n", checksum(line))
 }
 
-// openClockFile reads the file or makes it. A new clock begins at beginNs, as does the empty file of an older
-// program. The line of an older program has no checksum.
-func openClockFile(fsys vfs.FS, name string, beginNs int64) (*clockFile, error) {
+// openClockFile reads the file, or makes it unless it must be there. A new clock begins at beginNs, as does the
+// empty file of an older program. The line of an older program has no checksum.
+func openClockFile(fsys vfs.FS, name string, beginNs int64, must bool) (*clockFile, error) {
 	c := &clockFile{fsys: fsys, name: name, ns: beginNs}
 	raw, found, err := readFile(fsys, name)
+	if err == nil && must && len(raw) == 0 {
+		return nil, &DamagedError{name, "it is missing or empty"}
+	}
 	if err == nil && !found {
 		err = c.write(clockLine(beginNs)) // the file's existence marks the clock as virtual (clockKind)
 	}

@@ -72,7 +72,7 @@ func reopened(o Options) (d *Dir, n *Nonces, used []string, err error) {
 	if d, err = Open(o); err != nil {
 		return nil, nil, nil, err
 	}
-	if n, _, err = d.OpenNonces(0); err != nil {
+	if n, _, err = d.OpenNonces(d.ClockNs() / 1e6); err != nil {
 		return d, nil, nil, err
 	}
 	for u := range n.Used(0) {
@@ -81,8 +81,8 @@ func reopened(o Options) (d *Dir, n *Nonces, used []string, err error) {
 	return d, n, used, errors.Join(n.failed, d.Close(true))
 }
 
-// No flipped bit is accepted without a word: the start is refused with the file, or the last nonce
-// is cut off and counted. A refused start changes nothing.
+// No flipped bit is accepted without a word: the start is refused with the file, or it refuses every timestamp
+// that may have been accepted. A refused start changes nothing.
 func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 	fsys := vfs.NewMem()
 	var a acknowledged
@@ -93,8 +93,7 @@ func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 	for _, name := range names {
 		file := path.Join(damageDir, name)
 		content := fsys.Content(file)
-		lastLine := strings.LastIndexByte(strings.TrimSuffix(string(content), "\n"), '\n') + 1
-		refused, cut := 0, 0
+		refused, shut := 0, 0
 		for off := range content {
 			for bit := range uint(8) {
 				damaged := fsys.Kill()
@@ -110,14 +109,15 @@ func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 					if left, _ := damaged.List(path.Join(damageDir, "engine")); len(left) != 1 {
 						t.Fatalf("%s byte %d bit %d: a refused start removed the market", name, off, bit)
 					}
-				case err == nil && name == "NONCES" && off >= lastLine && n.Torn() > 0 && len(used) == a.nonces-1:
-					cut++
+				case err == nil && name == "NONCES" && n.Damaged() != "" &&
+					n.notBefore() > damageStart+int64(a.written):
+					shut++
 				default:
 					t.Fatalf("%s byte %d bit %d: %v, %d nonces", name, off, bit, err, len(used))
 				}
 			}
 		}
-		t.Logf("%s: %d bytes, %d flips refused, %d cut off at the end", name, len(content), refused, cut)
+		t.Logf("%s: %d bytes, %d flips refused, %d shut", name, len(content), refused, shut)
 	}
 }
 
@@ -155,6 +155,12 @@ func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
 			if d.ClockNs() < c.a.clockNs {
 				t.Fatalf("old %v, cut %d: the clock is at %d, %d was acknowledged", old, i, d.ClockNs(), c.a.clockNs)
 			}
+			if n.Damaged() != "" {
+				if torn++; n.notBefore() <= damageStart+int64(c.a.written) {
+					t.Fatalf("old %v, cut %d: the start does not refuse what was accepted", old, i)
+				}
+				continue
+			}
 			for k := range c.a.nonces {
 				if !slices.Contains(used, fmt.Sprint("n", k+1)) {
 					t.Fatalf("old %v, cut %d: nonce %d of %d is missing: %q", old, i, k+1, c.a.nonces, used)
@@ -163,18 +169,35 @@ func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
 			if old && !slices.Contains(used, "before") {
 				t.Fatalf("cut %d: the nonce of the older program is missing: %q", i, used)
 			}
-			if n.Torn() > 0 {
-				torn++
-			}
 		}
 		t.Logf("old %v: %d cuts, %d torn", old, len(cuts), torn)
+	}
+}
+
+// A file that ends between two lines, or is gone, is damaged like one with a flipped bit.
+func TestNoncesThatEndTooEarlyAreDamaged(t *testing.T) {
+	fsys := vfs.NewMem()
+	var a acknowledged
+	if err := usedBy(damageOptions(fsys), &a); err != nil {
+		t.Fatal(err)
+	}
+	const name = damageDir + "/NONCES"
+	for size := range len(fsys.Content(name)) + 1 {
+		cut := fsys.Kill()
+		if cut.Cut(name, int64(size)); size == len(fsys.Content(name)) {
+			cut.Lose(name)
+		}
+		_, n, _, err := reopened(damageOptions(cut))
+		if err != nil || n.Damaged() == "" || n.notBefore() <= damageStart+int64(a.written) {
+			t.Fatalf("%d bytes: %v, %q, not before %d", size, err, n.Damaged(), n.notBefore())
+		}
 	}
 }
 
 // Under journal.sync = interval and off a power cut may take nonces, and never the start.
 func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
 	fsys := vfs.NewMem()
-	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +213,11 @@ func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
 			}
 		}
 		for seed := range uint64(4) {
-			after, _, err := openNonces(fsys.Crash(uint64(i)*4+seed), "d/NONCES", 0)
+			after, _, err := openNonces(fsys.Crash(uint64(i)*4+seed), "d/NONCES", 0, false)
 			if err != nil {
 				t.Fatalf("nonce %d, seed %d: %v", i, seed, err)
 			}
-			if after.Torn() > 0 {
+			if after.Damaged() != "" {
 				torn++
 			}
 			if i >= 100 && after.newest < damageStart+100 {
@@ -210,7 +233,7 @@ func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
 // The goroutine of journal.sync = interval syncs what was written.
 func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
 	fsys := vfs.NewMem()
-	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +256,7 @@ func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
 // After a failed sync no nonce is kept, because the content of the disk is unknown.
 func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
 	fsys := vfs.NewMem()
-	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,4 +292,21 @@ func oldDirectory(t *testing.T) *vfs.Mem {
 		}
 	}
 	return fsys
+}
+
+// A damaged format is damage, not the file of another program.
+func TestADamagedFormatIsDamage(t *testing.T) {
+	fsys := vfs.NewMem()
+	if err := usedBy(damageOptions(fsys), &acknowledged{}); err != nil {
+		t.Fatal(err)
+	}
+	content := string(fsys.Content(damageDir + "/meta.json"))
+	for old, text := range map[string]string{`"format": 2`: `"format": 7`, `"format"`: `"fOrmaq"`} {
+		damaged := fsys.Kill()
+		damaged.Put(damageDir+"/meta.json", []byte(strings.Replace(content, old, text, 1)))
+		var d *DamagedError
+		if _, err := Open(damageOptions(damaged)); !errors.As(err, &d) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

@@ -160,7 +160,7 @@ func (d *Dir) begin(o Options) error {
 		d.meta.Format, d.meta.Logs, d.meta.Converting = format, nil, ""
 	}
 	if d.meta.Clock == clockVirtual {
-		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs)
+		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, d.meta.Sealed && used)
 	}
 	if err != nil || d.empty {
 		return err
@@ -174,7 +174,7 @@ func (d *Dir) begin(o Options) error {
 // mark marks the directory as in use by this process.
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
-	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot && !d.meta.Synced {
+	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot {
 		if d.meta.Epoch, err = newEpoch(d.random); err != nil {
 			return err
 		}
@@ -188,13 +188,13 @@ func (d *Dir) mark(o Options) (err error) {
 		return err
 	}
 	d.clean = d.fresh || d.meta.Clean
-	d.meta.Clean, d.meta.Boot, d.meta.Synced = false, boot, o.Synced
+	d.meta.Clean, d.meta.Boot = false, boot
 	return d.save()
 }
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
-	d.meta.Logs, d.meta.Converting = nil, ""
+	d.meta.Logs, d.meta.Converting, d.meta.Sealed = nil, "", false
 	for _, name := range storeDirs {
 		if err := d.removeFiles(d.Sub(name), nil); err != nil {
 			return err
@@ -268,7 +268,10 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	if !d.Stored() {
 		return nil, knownMs, nil
 	}
-	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs)
+	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs, d.meta.Sealed)
+	if err == nil && !d.meta.Sealed {
+		err = d.change(func(m *Meta) { m.Sealed = true })
+	}
 	if err == nil {
 		d.nonces.startSync(d.synced, d.syncEvery, d.driver, d.process)
 	}
@@ -313,7 +316,7 @@ func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = ""
 
 // MayLose makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
 // journal's last commands may be missing.
-func (d *Dir) MayLose() error { return d.change(func(m *Meta) { m.Boot, m.Synced = "", false }) }
+func (d *Dir) MayLose() error { return d.change(func(m *Meta) { m.Boot = "" }) }
 
 // AddIncident stores an incident. Without a directory it remembers it.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }

@@ -18,11 +18,11 @@
 //  3. A directory whose initial data are incomplete is begun over, so no client ever sees it.
 //  4. meta.json is replaced whole, with fsync and rename (files.go).
 //  5. Every file has checksums. One that is not what the program wrote is refused before anything
-//     is changed (DamagedError), but for the end of NONCES, which a power cut may tear.
+//     is changed (DamagedError), but for NONCES: damage of it shuts the window of signed requests.
 //  6. meta.json knows the place that each log has reached, at the latest start or clean stop.
 //
 // Reading order: datadir.go, meta.go, origin.go, logs.go, convert.go, files.go, clock.go, nonces.go,
-// nonces_shrink.go, writer.go.
+// nonces_shrink.go, writer.go, token.go, secret_key.go.
 //
 // It does not read or write the stores.
 package datadir

@@ -6,6 +6,35 @@ import (
 	"tickhive/internal/vfs"
 )
 
+// A power cut begins a new epoch, under every sync policy: a disk may have lied about a sync. A kill and a clean
+// stop do not.
+func TestAPowerCutBeginsANewEpoch(t *testing.T) {
+	disk := vfs.NewMem()
+	start := func(boot string, synced bool) *Dir {
+		t.Helper()
+		disk = disk.Kill()
+		d, err := Open(Options{Path: "d", FS: disk, Boot: boot, Synced: synced, Virtual: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, synced := range []bool{true, false} {
+		was := start("a", synced).Epoch()
+		if killed := start("a", synced); killed.Epoch() != was {
+			t.Error("a kill begins a new epoch")
+		} else if err := killed.Close(true); err != nil {
+			t.Fatal(err)
+		}
+		if start("b", synced).Epoch() != was {
+			t.Error("a clean stop begins a new epoch")
+		}
+		if start("a", synced).Epoch() == was {
+			t.Error("a power cut begins no new epoch")
+		}
+	}
+}
+
 // A failed sync begins a new epoch at the next start, and only there; a clean stop after it does not.
 func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
 	disk := vfs.NewMem()

@@ -39,16 +39,20 @@ type Meta struct {
 	Clean bool `json:"clean"`
 	// Boot is the boot ID at the last write. A different one means that the power was off.
 	Boot string `json:"boot"`
-	// Synced means that clients were shown only durable events (journal.sync = always).
-	Synced bool `json:"synced"`
+	// Synced is a member of older programs. It is not used.
+	Synced *bool `json:"synced,omitempty"`
 	// Filling means that the backfill and the demo data are not complete. A start that
 	// finds it set begins the directory over.
 	Filling bool `json:"filling"`
+	// Sealed means that CLOCK and NONCES are there, and that NONCES has a last line.
+	Sealed bool `json:"sealed,omitempty"`
 	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
 	// at the start. A log that does not reach its place has lost records.
 	Logs map[string]LogEnd `json:"logs,omitempty"`
 	// Converting is the step of a conversion from the old format that is under way.
-	Converting string     `json:"converting,omitempty"`
+	Converting string `json:"converting,omitempty"`
+	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	SealedWith string     `json:"sealedWith,omitempty"`
 	Incidents  []Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits of the last process. The stored state depends on
 	// them, so an offline verification needs them.
@@ -95,12 +99,12 @@ func (d *Dir) load() error {
 	if err := json.Unmarshal(raw, &d.meta); err != nil {
 		return &DamagedError{name, err.Error()}
 	}
-	if d.meta.Format != format && d.meta.Format != oldFormat {
+	sealed, err := checkMeta(raw)
+	if known := d.meta.Format == format || d.meta.Format == oldFormat; err != nil && (sealed || known) {
+		return &DamagedError{name, err.Error()}
+	} else if !known {
 		return fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
 			"use that program, or another --data-dir", name, d.meta.Format, d.meta.Writer, format)
-	}
-	if err := checkMeta(raw); err != nil {
-		return &DamagedError{name, err.Error()}
 	}
 	d.clean = d.meta.Clean
 	if d.meta.Clock == "" {
@@ -121,19 +125,19 @@ func sealMeta(raw []byte) []byte {
 	return fmt.Appendf(bytes.Clone(body), "%s%s%s", metaSum, checksum(body), metaEnd)
 }
 
-// checkMeta verifies the checksum. The file of an older program has none. Unknown members are refused, so a
-// file whose member name for the checksum is damaged is refused too.
-func checkMeta(raw []byte) error {
+// checkMeta verifies the checksum. The file of an older program has none, so it is not sealed. Its unknown members
+// are refused, so a file whose member name for the checksum is damaged is refused too.
+func checkMeta(raw []byte) (sealed bool, err error) {
 	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
 	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {
-		if sealed := sealMeta(raw[:at]); !bytes.Equal(sealed, raw) {
-			return errors.New("its checksum (crc32c) differs")
+		if !bytes.Equal(sealMeta(raw[:at]), raw) {
+			return true, errors.New("its checksum (crc32c) differs")
 		}
-		return nil
+		return true, nil
 	}
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
-	return strict.Decode(new(Meta))
+	return false, strict.Decode(new(Meta))
 }
 
 // save durably replaces meta.json. The caller must hold mu or have exclusive access.

@@ -22,6 +22,10 @@ import (
 // process; see writer.go for a power cut. A line with the nonce `*` is the key's floor: all
 // requests of the key with older timestamps are refused, and their lines are removed.
 //
+// The last line, `~crc32c offset` with its own offset, proves that no line behind it is missing; each write
+// moves it. Without it, or with anything else that is not valid, the used nonces are not known: the
+// start begins the file again with a line that refuses every timestamp that the last process can have accepted.
+//
 // A clock may go back over a restart, so the file alone decides which nonces are retained. A
 // request is accepted at most 60 s before or after its timestamp, so the clock has reached the
 // newest timestamp minus 60 s. A request older than this is refused by its timestamp
@@ -46,7 +50,7 @@ type Nonces struct {
 	pass   *nonceShrink                 // the pass that drops obsolete lines; nil: none
 	line   []byte                       // scratch buffer of Keep
 	failed error                        // error of reading the file at the start
-	torn   int64                        // number of bytes that the start cut off
+	bad    string                       // what the start has found damaged; empty: nothing
 	count  uint64                       // number of lines written
 	broken error                        // error of a failed sync, after which no nonce is accepted
 
@@ -55,39 +59,38 @@ type Nonces struct {
 
 const (
 	nonceFileLimit = 1 << 20
+	nonceBuffer    = 64 << 10
 	nonceMark      = '~' // first character of a line with a checksum
-	floorMark      = "*" // no nonce has this character
+	floorMark      = "*" // no nonce and no key has this character
+	endDigits      = 19
+	endBytes       = len("~01234567 ") + endDigits + len("\n")
 	// shrinkLines is the number of lines that each request examines during a pass. A pass ends after the file
 	// has grown by a seventh, so no request waits for the whole pass.
 	shrinkLines = 8
 )
 
-// openNonces opens or creates the file. knownMs is the latest time that the clock or a journal has reached. The
-// caller must refuse timestamps before notBeforeMs and every nonce that Used yields, and must then call Follow.
-func openNonces(fsys vfs.FS, path string, knownMs int64) (n *Nonces, notBeforeMs int64, err error) {
+// openNonces opens or creates the file. knownMs is the latest time that the clock or a journal has reached. ended
+// reports that the file must be there, with its last line. The caller must refuse timestamps before notBeforeMs
+// and every nonce that Used yields, and must then call Follow.
+func openNonces(fsys vfs.FS, path string, knownMs int64, ended bool) (n *Nonces, notBeforeMs int64, err error) {
 	n = &Nonces{fsys: fsys, path: path, least: nonceFileLimit, floor: func([]byte) int64 { return 0 }}
-	if err := n.open(); err != nil {
-		var damaged *DamagedError
-		if errors.As(err, &damaged) {
-			return nil, 0, err
-		}
+	if err := n.open(knownMs, ended); err != nil {
 		return nil, 0, nonceError(err)
 	}
 	n.limit = max(n.least, n.size)
 	return n, max(knownMs, n.notBefore()), nil
 }
 
-func (n *Nonces) open() (err error) {
-	if n.f, err = n.fsys.OpenRW(n.path); errors.Is(err, fs.ErrNotExist) {
-		if n.f, err = n.fsys.Create(n.path); err == nil {
-			err = n.fsys.SyncDir(filepath.Dir(n.path))
-		}
-	}
-	if err == nil {
-		err = n.upgrade()
-	}
-	if err == nil {
-		err = n.read()
+func (n *Nonces) open(knownMs int64, ended bool) (err error) {
+	n.f, err = n.fsys.OpenRW(n.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && ended:
+		n.bad = "it is missing"
+		return n.shut(knownMs)
+	case errors.Is(err, fs.ErrNotExist):
+		return n.replace(nil)
+	case err == nil:
+		err = n.read(knownMs, ended)
 	}
 	if err != nil && n.f != nil {
 		err = errors.Join(err, n.f.Close())
@@ -95,87 +98,72 @@ func (n *Nonces) open() (err error) {
 	return err
 }
 
-// read finds the end of the valid lines and cuts off what a power cut has left after it.
-func (n *Nonces) read() error {
+// read verifies the file. It replaces a damaged one, and one of an older program, whose last line or whose
+// checksums are not there.
+func (n *Nonces) read(knownMs int64, ended bool) error {
 	total, err := n.f.Size()
 	if err != nil {
 		return err
 	}
-	n.size = total
-	end := int64(0)
-	for l := range n.lines {
-		if l.end != end+int64(len(l.text)) {
-			break // something between the two lines is not valid
-		}
-		end, n.newest = l.end, max(n.newest, l.timestampMs)
-	}
-	if n.failed != nil || end == total {
-		return n.failed
-	}
-	rest := make([]byte, total-end)
-	if k, err := n.f.ReadAt(rest, end); err != nil && k < len(rest) {
-		return err
-	}
-	if follows := nextNonceLine(rest); follows >= 0 && !vfs.LostSector(rest[:follows], end, true) {
-		reason := fmt.Sprintf("the checksum of the line at offset %d differs, and valid lines follow it", end)
-		return &DamagedError{n.path, reason}
-	}
-	n.size, n.torn = end, total-end
-	if err := n.f.Truncate(end); err != nil { // the remaining bytes would corrupt the next line
-		return err
-	}
-	return n.f.Sync()
-}
-
-// nextNonceLine returns the offset of the first valid line in damaged bytes, -1 if there is none.
-func nextNonceLine(b []byte) int {
-	for at := range b {
-		if b[at] != nonceMark {
-			continue
-		}
-		line, _, _ := bytes.Cut(b[at:], []byte("\n"))
-		if _, ok := parseNonceLine(b[at:min(at+len(line)+1, len(b))]); ok {
-			return at
-		}
-	}
-	return -1
-}
-
-// upgrade replaces the file of an older program, whose lines have no checksum. An invalid line of
-// that file, for example a truncated one, is left out.
-func (n *Nonces) upgrade() error {
-	size, err := n.f.Size()
-	if err != nil || size == 0 {
-		return err
-	}
-	var out []byte
+	var plain []byte // the lines of a program without checksums
+	old := !ended
 	for text, err := range rawLines(n.f) {
 		if err != nil {
 			return err
 		}
-		if text[0] == nonceMark {
+		l, ok := parseNonceLine(text)
+		switch {
+		case ok:
+			n.size, n.newest = n.size+int64(len(text)), max(n.newest, l.timestampMs)
+			continue
+		case string(text) == string(appendNonceEnd(nil, n.size)) && n.size+int64(endBytes) == total:
 			return nil
+		case old && text[0] != nonceMark && n.size == 0:
+			if l, ok := parseNonceFields(text); ok { // a pass of that program may have left the rest of a line
+				plain = appendNonceLine(plain, l.timestampMs, string(l.key), l.nonce)
+				n.newest = max(n.newest, l.timestampMs)
+			}
+			continue
 		}
-		if l, ok := parseNonceFields(text); ok {
-			out = appendNonceLine(out, l.timestampMs, string(l.key), l.nonce)
-		}
+		n.bad = fmt.Sprintf("the line at offset %d is not valid", n.size)
+		return errors.Join(n.f.Close(), n.shut(knownMs))
 	}
-	if err := n.f.Close(); err != nil {
-		return err
+	switch {
+	case !old:
+		n.bad = fmt.Sprintf("it ends at offset %d without its last line", n.size)
+		return errors.Join(n.f.Close(), n.shut(knownMs))
+	case n.size > 0:
+		_, err := n.f.WriteAt(appendNonceEnd(nil, n.size), n.size)
+		return errors.Join(err, n.f.Sync())
+	default:
+		return errors.Join(n.f.Close(), n.replace(plain))
 	}
-	if err := replaceFile(n.fsys, filepath.Dir(n.path), n.path, out); err != nil {
+}
+
+// shut replaces a damaged file by one that refuses every timestamp that may have been accepted: those up to
+// the window ahead of the latest known time.
+func (n *Nonces) shut(knownMs int64) error {
+	n.newest = max(knownMs, n.notBefore()) + 2*auth.MaxWindowMs + 1
+	return n.replace(appendNonceLine(nil, n.newest, floorMark, []byte(floorMark)))
+}
+
+// replace durably makes the file one with these lines, and opens it.
+func (n *Nonces) replace(lines []byte) (err error) {
+	n.size = int64(len(lines))
+	if err := replaceFile(n.fsys, filepath.Dir(n.path), n.path, appendNonceEnd(lines, n.size)); err != nil {
 		return err
 	}
 	n.f, err = n.fsys.OpenRW(n.path)
 	return err
 }
 
-// Torn returns the number of bytes that the start cut off the end of the file.
-func (n *Nonces) Torn() int64 {
+// Damaged returns what the start has found damaged, empty for nothing. It then refuses all timestamps that may
+// have been accepted.
+func (n *Nonces) Damaged() string {
 	if n == nil {
-		return 0
+		return ""
 	}
-	return n.torn
+	return n.bad
 }
 
 // Failed returns the error of a failed sync, after which no nonce is kept until a restart; nil: none failed.
@@ -200,7 +188,7 @@ func (n *Nonces) Used(notBeforeMs int64) iter.Seq[auth.UsedNonce] {
 			if u.Nonce == floorMark {
 				u.Nonce = ""
 			}
-			if u.TimestampMs >= notBeforeMs && !yield(u) {
+			if u.TimestampMs >= notBeforeMs && u.PublicKey != floorMark && !yield(u) {
 				return
 			}
 		}
@@ -264,6 +252,20 @@ func appendNonceLine(dst []byte, timestampMs int64, publicKey string, nonce []by
 	return dst
 }
 
+// appendNonceEnd appends the last line of a file, which begins at an offset.
+func appendNonceEnd(dst []byte, at int64) []byte {
+	mark := len(dst)
+	dst = append(dst, "~01234567 "...)
+	body := len(dst)
+	for n := int64(1e18); n > 0; n /= 10 {
+		dst = append(dst, byte('0'+at/n%10))
+	}
+	dst = append(dst, '\n')
+	crc := checksum(dst[body:])
+	copy(dst[mark+1:], crc[:])
+	return dst
+}
+
 // lines yields the valid lines of the file. It stops at an error and stores it in failed.
 func (n *Nonces) lines(yield func(nonceLine) bool) {
 	at := int64(0)
@@ -286,7 +288,7 @@ func (n *Nonces) lines(yield func(nonceLine) bool) {
 // without one is longer than any valid line, or the last.
 func rawLines(f io.ReaderAt) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		in := newNonceReader(f)
+		in := bufio.NewReaderSize(io.NewSectionReader(f, 0, math.MaxInt64), nonceBuffer)
 		for {
 			text, err := in.ReadSlice('\n')
 			if len(text) > 0 && !yield(text, nil) {
@@ -300,10 +302,6 @@ func rawLines(f io.ReaderAt) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
-}
-
-func newNonceReader(f io.ReaderAt) *bufio.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(f, 0, math.MaxInt64), 64<<10)
 }
 
 // Keep writes a used nonce, unless its timestamp will be refused. It ignores the current time.
@@ -337,13 +335,21 @@ func (n *Nonces) write(timestampMs int64, publicKey string, nonce []byte) (upTo 
 		}
 	}
 	n.line = appendNonceLine(n.line[:0], timestampMs, publicKey, nonce)
+	end := n.size + int64(len(n.line))
+	n.line = appendNonceEnd(n.line, end)
 	if _, err := n.f.WriteAt(n.line, n.size); err != nil {
-		return 0, err
+		return 0, errors.Join(err, n.unwrite())
 	}
-	n.size += int64(len(n.line))
+	n.size = end
 	n.newest = max(n.newest, timestampMs)
 	n.count++
 	return n.count, nil
+}
+
+// unwrite makes the file end as it did before a write that failed. A start finds damage where that fails too.
+func (n *Nonces) unwrite() error {
+	_, err := n.f.WriteAt(appendNonceEnd(nil, n.size), n.size)
+	return errors.Join(err, n.f.Truncate(n.size+int64(endBytes)))
 }
 
 func nonceError(err error) error { return fmt.Errorf("data directory: nonces: %w", err) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -40,7 +41,8 @@ func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int6
 			PublicKey: keyOfTest(i), Secret: auth.NewSecret(privateOfTest), Name: "k", CanTrade: true,
 		}})
 	}
-	n, notBefore, err := openNonces(vfs.OS{}, path, knownMs)
+	_, missing := os.Stat(path)
+	n, notBefore, err := openNonces(vfs.OS{}, path, knownMs, missing == nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,25 @@ func (n *Nonces) beginPass() {
 		n.endPass()
 		return
 	}
-	n.pass = &nonceShrink{in: newNonceReader(n.f), f: f, keys: map[string]nonceFloor{}}
+	in := bufio.NewReaderSize(&nonceLines{n: n}, nonceBuffer)
+	n.pass = &nonceShrink{in: in, f: f, keys: map[string]nonceFloor{}}
+}
+
+// nonceLines reads the lines of a file that grows, and not its last line, which moves.
+type nonceLines struct {
+	n  *Nonces
+	at int64
+}
+
+// Read implements io.Reader. The caller must hold mu.
+func (l *nonceLines) Read(b []byte) (int, error) {
+	left := l.n.size - l.at
+	if left == 0 {
+		return 0, io.EOF
+	}
+	k, err := l.n.f.ReadAt(b[:min(int64(len(b)), left)], l.at)
+	l.at += int64(k)
+	return k, err
 }
 
 // endPass gives up a pass. The next one begins after the file has grown by a seventh. The caller must hold mu.
@@ -111,6 +129,9 @@ func (p *nonceShrink) flush() error {
 func (n *Nonces) shrunk() error {
 	p := n.pass
 	err := p.flush()
+	if err == nil {
+		_, err = p.f.WriteAt(appendNonceEnd(nil, p.written), p.written)
+	}
 	if err == nil {
 		err = p.f.Sync()
 	}

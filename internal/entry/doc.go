@@ -42,7 +42,7 @@
 //	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
 //	a, refusal := e.Order(caller, text) // one retained order
 //
-// Reading order: entry, order (text to ticks and lots), request, parts, stripes, hold, answer,
+// Reading order: entry, order (text to ticks and lots), request, dry_run, parts, stripes, hold, answer,
 // cancel, refusal.
 //
 // The package does not read JSON, know HTTP statuses or verify signatures. It does not match

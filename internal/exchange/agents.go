@@ -85,11 +85,13 @@ func (r *restored) openAgents() (*agentSide, error) {
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return nil, err
 	}
+	r.reportSnapshots(a.ledger.Recovered().Damaged)
 	v := a.ledger.View()
 	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
 	if a.hive, err = hive.OpenStore(hs); err != nil {
 		return nil, errors.Join(err, a.ledger.Close())
 	}
+	r.reportSnapshots(a.hive.Recovered().Damaged)
 	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
 	if !a.fresh {
 		a.clock.spanNs.Store(0) // the directory already has a history
@@ -256,3 +258,9 @@ func (a *agentSide) close() error {
 	a.stop()
 	return errors.Join(a.hive.Close(), a.ledger.Close())
 }
+
+// Ledger returns the launchpad's store.
+func (x *Running) Ledger() *launchpad.Store { return x.agents.ledger }
+
+// Hive returns the hive's store.
+func (x *Running) Hive() *hive.Store { return x.agents.hive }

@@ -39,7 +39,7 @@
 //	running.Admit()
 //	launch.Stop(ctx)                 // in any phase
 //
-// Reading order: options, hooks, open, front, connections, recover, journal, accounts, agents, start, backfill,
+// Reading order: options, hooks, open, front, status, connections, recover, journal, accounts, agents, start, backfill,
 // configure, demo, demo_agents, funded_key, background, snapshots, watch, scrub, stop, launch, bulk.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.

@@ -15,6 +15,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/internal/fault"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -33,6 +34,7 @@ import (
 type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
+	now  func() int64 // process clock
 	// clockHeld reports whether the machine's clock has made a step that an operator must accept.
 	clockHeld func() bool
 
@@ -40,6 +42,7 @@ type front struct {
 	public   *edge.Server
 	internal *admin.Server
 	hub      *stream.Hub
+	faults   *fault.Switch
 	users    *account.Service
 	agents   *agents.Service
 	binance  *binance.Facade // nil: no listener
@@ -70,7 +73,13 @@ const (
 
 // newFront builds the handlers. They serve nothing before listen.
 func newFront(b *base, room connLimits) (*front, error) {
-	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4)}
+	f := &front{
+		log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4), faults: &fault.Switch{},
+		now: b.clock.NowNs,
+	}
+	if _, err := f.faults.Add(b.o.Faults, b.clock.NowNs()); err != nil {
+		return nil, fmt.Errorf("faults: %w", err)
+	}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
 	page, description, err := pages(&b.o)
@@ -96,6 +105,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f.hub = stream.NewHub(stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
 		Private: f.users.Private(), MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
+		Faults: f.faults,
 		Status: func(dst []byte) []byte {
 			whole, _ := f.prices.StatusView()
 			return whole(dst)
@@ -103,7 +113,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	})
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
-			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine,
+			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.users.Entry(), Users: f.users,
 		}))
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
@@ -128,7 +138,7 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
 	f.public, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
-		Clock: b.clock, Log: b.log,
+		Clock: b.clock, Log: b.log, Faults: f.faults,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
@@ -148,9 +158,11 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 func (f *front) makeInternal(b *base, connections int, description admin.Resource) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
-		Entry:     f.users.Entry(),
-		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes, description},
-		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
+		Entry: f.users.Entry(),
+		Resources: []admin.Resource{
+			f.users.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
+		},
+		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, UnixPrefix),
 		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
@@ -282,40 +294,6 @@ func (f *front) admit() {
 // accepts returns the accept statistics of every listener.
 func (f *front) accepts() []edge.AcceptStat {
 	return append(f.public.Accepts(), f.internal.Accepts())
-}
-
-// status returns the fields of /api/status that only the exchange knows.
-func (f *front) status() public.StatusInfo {
-	info := public.StatusInfo{
-		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.clockHeld(),
-	}
-	for _, a := range f.accepts() {
-		if in, lasts := a.Incident(); lasts {
-			info.Incidents = append([]edge.Incident{in}, info.Incidents...)
-		}
-	}
-	for _, in := range f.data.Incidents() {
-		info.Incidents = append(info.Incidents, edge.Incident(in))
-	}
-	if x := f.stage.Load().running; x != nil {
-		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
-	}
-	return info
-}
-
-// noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
-func (f *front) noncesFailed() error {
-	if a := f.stage.Load().accounts; a != nil {
-		return a.nonces.Failed()
-	}
-	return nil // they are not open yet
-}
-
-// storesFailed returns the reason why a store accepts no changes at present, nil while all do.
-func (f *front) storesFailed() error {
-	s := f.stage.Load()
-	return errors.Join(s.journal.failed(), s.accounts.failed(), f.agents.Health())
 }
 
 // stateHash returns the hash of the current state. With a journal a follower computes it, so

@@ -80,13 +80,8 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 	j.skips = replica.Skips{}
 	o.Skips = j.skips
 	var err error
-	if limit == 0 {
-		r.market = replica.New(o)
-	} else if r.market, r.found, err = replica.Load(o, j.dir, limit); err != nil {
+	if r.market, r.found, err = replica.Load(o, j.dir, limit); err != nil {
 		return nil, ExplainDamage(err)
-	}
-	for _, bad := range r.found.Damaged {
-		say("damaged snapshot ignored; using the previous one: %s", bad)
 	}
 	pos, last := r.market.Pos, j.log.LastSeq()
 	if pos > last {

@@ -14,6 +14,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
@@ -34,12 +35,16 @@ type Options struct {
 	// it opens; nil: the key is not created.
 	DemoKey func(public string, private auth.Secret, page string) error
 
+	Faults   []fault.Rule // faults on demand, in force from the start
 	Public   PublicOptions
 	Internal InternalOptions
 	Files    uint64 // file descriptors that the process may have; 0: unknown
 
 	// Dir is the data directory; empty: nothing outlives the process.
 	Dir string
+	// SecretKeyFile has the key that seals the secrets in Dir; it is outside Dir and made if absent; empty: the
+	// secrets are plain.
+	SecretKeyFile string
 	// AcceptDataLoss lets a start go on without records that logs are known to have had.
 	AcceptDataLoss bool
 

@@ -92,6 +92,13 @@ func (r *restored) reportRecovery(format string, args ...any) {
 	r.incident("recovery", format, args...)
 }
 
+// reportSnapshots reports damaged snapshots.
+func (r *restored) reportSnapshots(damaged []string) {
+	for _, bad := range damaged {
+		r.reportRecovery("damaged snapshot ignored; using the previous one: %s", bad)
+	}
+}
+
 // openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
@@ -103,7 +110,7 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	}
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
 		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log,
+		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log, Seal: r.secrets,
 	}}
 	if r.journal != nil {
 		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
@@ -130,6 +137,7 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 		return err
 	}
 	defer market.close()
+	r.reportSnapshots(market.found.Damaged)
 	bar := r.o.Progress("recovery")
 	market.progress = func(done, total int64) {
 		bar.Set(done, total)
@@ -193,9 +201,7 @@ func (r *restored) publish() {
 // configured rates effective.
 func (r *restored) attachAccounts() error {
 	a := r.accounts
-	for _, bad := range a.store.Recovered().Damaged {
-		r.logf("accounts: damaged snapshot ignored; using the previous one: %s", bad)
-	}
+	r.reportSnapshots(a.store.Recovered().Damaged)
 	released := a.state.ReleaseUnknown(func(order uint64) bool {
 		_, open := r.core.Order(engine.OrderID(order))
 		return open
@@ -207,10 +213,10 @@ func (r *restored) attachAccounts() error {
 	if err != nil {
 		return err
 	}
-	if torn := nonces.Torn(); torn > 0 {
-		r.reportRecovery("the last write of NONCES was torn: %d bytes cut off", torn)
-	}
-	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
+	if bad := nonces.Damaged(); bad != "" {
+		r.reportRecovery("NONCES is damaged: %s: the nonces that were used are not known; signed requests with "+
+			"timestamps before Unix ms %d are rejected", bad, a.notBeforeMs)
+	} else if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
 		r.incident("clock", "the clock is %s behind the last recorded time: "+
 			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond)
 	}

@@ -54,6 +54,12 @@ var clientAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 40_000}
 // call sends a request to the internal listener, or with a key or a path outside of /internal to the
 // public one. An answer with the status 0 says that the process ended before it.
 func (w *world) call(k *key, method, target, body string) answer {
+	w.nonce++
+	return w.callStamped(k, w.clock.NowNs()/1_000_000, "n"+strconv.Itoa(w.nonce), method, target, body)
+}
+
+// callStamped is call with a timestamp and a nonce for the signature.
+func (w *world) callStamped(k *key, stampMs int64, nonce, method, target, body string) answer {
 	p, x := w.p, w.x
 	if x == nil || p.dead {
 		return answer{}
@@ -70,7 +76,7 @@ func (w *world) call(k *key, method, target, body string) answer {
 	}
 	handler := x.Internal().Handler()
 	if k != nil {
-		w.sign(r, k, method, target, body)
+		k.sign(r, stampMs, nonce, method, target, body)
 	}
 	if k != nil || target[1] == 'a' {
 		handler = x.Public().Handler()
@@ -89,9 +95,8 @@ func (w *world) call(k *key, method, target, body string) answer {
 	return answer{ctx.Response.StatusCode(), text, string(ctx.Response.Header.Peek("X-Seq"))}
 }
 
-func (w *world) sign(r *fasthttp.Request, k *key, method, target, body string) {
-	w.nonce++
-	ts, nonce := strconv.FormatInt(w.clock.NowNs()/1_000_000, 10), "n"+strconv.Itoa(w.nonce)
+func (k *key) sign(r *fasthttp.Request, stampMs int64, nonce, method, target, body string) {
+	ts := strconv.FormatInt(stampMs, 10)
 	sum := sha256.Sum256([]byte(body))
 	mac := hmac.New(sha256.New, []byte(k.PrivateKey))
 	_, _ = mac.Write([]byte(ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])))

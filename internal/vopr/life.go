@@ -115,16 +115,11 @@ func refusable(c vfs.Class) bool {
 }
 
 // undetectable names a fault that no start can notice, empty for none. A log that was not closed is what its
-// files say: an earlier content of its last file is an earlier log. After a sync that lied, a power cut takes
-// the records together with the slot that says how far they were synced.
+// files say: an earlier content of its last file is an earlier log. After a power cut the epoch is another one, so
+// that nothing is lost within an epoch.
 func undetectable(l *life) string {
 	for _, in := range l.ending {
-		if in.Class == vfs.StaleFile && l.end != stop {
-			return in.Class.String()
-		}
-	}
-	for _, in := range l.working {
-		if in.Class == vfs.LyingSync && l.end.power() {
+		if in.Class == vfs.StaleFile && l.end != stop && !l.end.power() {
 			return in.Class.String()
 		}
 	}

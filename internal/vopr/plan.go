@@ -13,6 +13,7 @@ type plan struct {
 	sync              sequencer.SyncPolicy
 	segment, snapshot int64 // bytes
 	keepAll           bool
+	virtual           bool // clock
 	lives             []life
 }
 

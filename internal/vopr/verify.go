@@ -1,10 +1,12 @@
 package vopr
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"tickhive/marketdata/replica"
 )
@@ -79,6 +81,11 @@ func (w checker) readStatus() {
 	}
 	if err := w.call(nil, "GET", "/api/status", "").into(&s); err != nil {
 		w.fail("status: %v", err)
+	}
+	if n := len(s.Incidents) - len(w.model.incidents); slices.ContainsFunc(s.Incidents[:max(n, 0)],
+		func(in json.RawMessage) bool { return bytes.Contains(in, []byte("NONCES is damaged")) }) {
+		w.machine.pass(int64(61 * time.Second)) // signed requests are refused meanwhile
+		w.mix.Shut++
 	}
 	w.mix.Incidents += max(len(s.Incidents)-len(w.model.incidents), 0)
 	w.model.epoch, w.model.incidents = s.Epoch, nil

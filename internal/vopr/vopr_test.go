@@ -9,9 +9,10 @@ import (
 )
 
 var (
-	seeds = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200")
-	first = flag.Uint64("vopr.first", 1, "the first seed")
-	trace = flag.Bool("vopr.trace", false, "print the transcript of the first seed")
+	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200")
+	first   = flag.Uint64("vopr.first", 1, "the first seed")
+	damaged = flag.Int("vopr.damaged", 150, "number of damages of a directory")
+	trace   = flag.Bool("vopr.trace", false, "print the transcript of the first seed")
 )
 
 // A seed gives the same transcript every time.

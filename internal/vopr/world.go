@@ -62,6 +62,7 @@ type Mix struct {
 	Requests, Acknowledged, Refused, Unknown  int
 	Market, Accounts, Launchpad, Hive         int // commands
 	Lives, Refusals, Epochs, Incidents, Steps int
+	Shut                                      int // starts that refuse signed requests for a minute
 	Limits                                    int // runs that ended with a loss that no start can notice
 	Ends                                      [ends]int
 	Faults                                    [vfs.Classes]int
@@ -82,6 +83,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Epochs += o.Epochs
 	m.Incidents += o.Incidents
 	m.Steps += o.Steps
+	m.Shut += o.Shut
 	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
@@ -209,6 +211,7 @@ func (w *world) options() exchange.Options {
 			Sync: w.plan.sync, SegmentBytes: w.plan.segment, SnapshotBytes: w.plan.snapshot, KeepAll: w.plan.keepAll,
 		},
 		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
+		Clock:     exchange.ClockOptions{Virtual: w.plan.virtual},
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,

@@ -151,6 +151,9 @@ func (r *Reader) segmentEnd(reason string) error {
 			at.Reason = "the segment is missing"
 		case next.reason != "":
 			at.File, at.Offset, at.Reason = next.path, 0, next.reason
+		case next.first > r.want:
+			at.Reason = fmt.Sprintf("the segment ends here, and %s begins at record %d", path.Base(next.path),
+				next.first)
 		case next.first != r.want || next.chain != r.chain:
 			at.File, at.Offset = next.path, 0
 			at.Reason = fmt.Sprintf("the segment begins at record %d of another history", next.first)

@@ -64,7 +64,7 @@ func recovered(fs *vfs.Mem) (pos uint64, hash string, err error) {
 		return 0, "", err
 	}
 	defer func() { _ = log.Close() }()
-	r, _, err := replica.Load(replica.Options{}, dir, 0)
+	r, _, err := replica.Load(replica.Options{}, dir, replica.NoLimit)
 	if err != nil {
 		return 0, "", err
 	}

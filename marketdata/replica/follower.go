@@ -22,13 +22,31 @@ type follower struct {
 // follow returns a follower that starts from the newest snapshot and stops at pos.
 func (k *Keeper) follow(pos uint64) (f follower, err error) {
 	f.to = pos
-	if f.market, _, err = Load(k.o.Market, k.o.Dir, pos); err != nil {
+	var found wal.Loaded
+	if f.market, found, err = Load(k.o.Market, k.o.Dir, pos); err != nil {
+		return f, err
+	}
+	if err = k.passOver(found); err != nil {
 		return f, err
 	}
 	if f.market.Pos < pos {
 		f.rd, err = k.o.Log.Reader(f.market.Pos + 1)
 	}
 	return f, err
+}
+
+// passOver sets damaged snapshots aside, so that none counts as one of the two that are retained. Needs mu.
+func (k *Keeper) passOver(found wal.Loaded) error {
+	if len(found.Damaged) == 0 {
+		return nil
+	}
+	for _, bad := range found.Damaged {
+		if k.o.Damaged != nil {
+			k.o.Damaged(bad)
+		}
+	}
+	k.covered.Store(found.Meta.Seq)
+	return found.SetAside(k.o.Dir.FS, k.o.Dir.Dir)
 }
 
 // advance replays at most followRecords records and reports whether the market has reached its position. It

@@ -78,6 +78,8 @@ type KeeperOptions struct {
 	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
 	Taken  func()
 	Failed func(error)
+	// Damaged receives the reason why a retained snapshot cannot be used; nil: no receiver.
+	Damaged func(reason string)
 }
 
 // Keeper takes snapshots and state hashes of a running market. It replays the journal into a second market (a

@@ -25,7 +25,9 @@ func TestLoadReportsDamagedSnapshotsOnly(t *testing.T) {
 		if damaged > 0 {
 			x.fs.Flip(name, 200, 1)
 		}
-		for limit, want := range map[uint64]uint64{seqs[0]: seqs[0], seqs[1]: seqs[1-damaged], 0: seqs[1-damaged]} {
+		for limit, want := range map[uint64]uint64{
+			seqs[0]: seqs[0], seqs[1]: seqs[1-damaged], replica.NoLimit: seqs[1-damaged], 0: 0,
+		} {
 			r, found, err := replica.Load(replica.Options{}, x.dir, limit)
 			if err != nil || r.Pos != want || len(found.Damaged) != damaged {
 				t.Errorf("limit %d: %v, position %d, want %d; damaged: %v", limit, err, r.Pos, want, found.Damaged)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"runtime/debug"
 
@@ -130,13 +131,16 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 	return nil
 }
 
-// Load returns the market of the newest intact snapshot at or before limit (0: no limit), or an empty market
-// when there is none. found names the snapshot and the newer damaged ones that were skipped. An intact snapshot
-// that cannot be decoded is an error: its bytes are unchanged since they were written.
+// NoLimit makes Load take the newest intact snapshot.
+const NoLimit = math.MaxUint64
+
+// Load returns the market of the newest intact snapshot at or before limit, or an empty market when
+// there is none. found names the snapshot and the newer damaged ones that were skipped. An intact snapshot that
+// cannot be decoded is an error: its bytes are unchanged since they were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before decoding
-		if err == nil && limit != 0 && meta.Seq > limit {
+		if err == nil && meta.Seq > limit {
 			return wal.ErrUnwanted
 		}
 		return err

@@ -63,7 +63,7 @@ func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
 	if x.log, err = wal.Open(fs, x.dir.Dir, x.dir.Options); err != nil {
 		t.Fatal(err)
 	}
-	rep, found, err := replica.Load(replica.Options{Extras: []replica.Extra{x.trader}}, x.dir, 0)
+	rep, found, err := replica.Load(replica.Options{Extras: []replica.Extra{x.trader}}, x.dir, replica.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestBodiesAreCanonical(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := func() []byte {
-		r, _, err := replica.Load(replica.Options{}, x.dir, 0)
+		r, _, err := replica.Load(replica.Options{}, x.dir, replica.NoLimit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package admin
 import (
 	"math"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -42,6 +44,12 @@ func NewMetrics(src MetricsSource) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
 		&metrics{src},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tickhive_build_info", Help: "The running build; always 1.",
+			ConstLabels: prometheus.Labels{
+				"version": cmdline.Version, "commit": cmdline.Commit(), "goversion": runtime.Version(),
+			},
+		}, func() float64 { return 1 }),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(
 			collectors.MetricsGC, collectors.MetricsMemory, collectors.MetricsScheduler)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

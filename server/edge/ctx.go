@@ -31,6 +31,9 @@ type Ctx struct {
 	params       []param
 	DecimalsText bool // ?decimals=string
 
+	faultStatus int   // status of an error that a fault rule causes; 0: none
+	skewNs      int64 // the error of SkewNs
+
 	scratch []byte // the handler's buffer for rendering and header values
 	number  [24]byte
 	tag     [32]byte
@@ -41,6 +44,9 @@ func (c *Ctx) RequestID() string { return string(c.id) }
 
 // MachineNs returns the time of the machine's clock in Unix ns.
 func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
+
+// SkewNs returns what a route with Time adds to the time that it answers: 0 unless a fault rule skews it.
+func (c *Ctx) SkewNs() int64 { return c.skewNs }
 
 // Viewer returns the account of the principal, nil for a request without credentials.
 func (c *Ctx) Viewer() *engine.AccountID {
@@ -77,6 +83,7 @@ const maxPooledScratch = 256 << 10
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
 	c.params, c.DecimalsText, c.public = c.params[:0], false, false
+	c.faultStatus, c.skewNs = 0, 0
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
 	}

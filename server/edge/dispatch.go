@@ -38,6 +38,9 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	e.protect(&ctx.Response.Header, c.public)
 	if err != nil {
 		e.refuseWith(ctx, err, c.id)
+		if c.faultStatus != 0 {
+			ctx.Response.SetStatusCode(c.faultStatus)
+		}
 		return
 	}
 	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
@@ -189,6 +192,9 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 		if err := c.readDecimals(); err != nil {
 			return err
 		}
+	}
+	if rules := e.faults.Requests(); rules != nil {
+		return e.handleFaulty(c, rules)
 	}
 	return route.Handle(c)
 }

@@ -16,11 +16,13 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 )
 
 // ListenerOptions holds the settings that differ between the listeners.
 type ListenerOptions struct {
+	Name        string // in fault rules: public, aggregator
 	Table       []*Route
 	MaxBody     int
 	Read        time.Duration
@@ -38,8 +40,9 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *gzipMaker // nil: no route sends cached documents
-	refuse      refuseFunc // nil: the error object of this service
+	gzip        *gzipMaker    // nil: no route sends cached documents
+	faults      *fault.Switch // nil: no fault rules concern this listener
+	refuse      refuseFunc    // nil: the error object of this service
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }
@@ -58,11 +61,17 @@ type Listener struct {
 	panics   atomic.Uint64
 	authFailures
 	Accepts acceptStats
+	held    atomic.Int64  // requests that fault rules hold back
+	closing chan struct{} // closed by Shutdown
+	close   sync.Once
 }
 
 // NewListener builds the router and the HTTP server of one listener from its route table.
 func NewListener(o ListenerOptions) (*Listener, error) {
-	e := &Listener{ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log}}
+	e := &Listener{
+		ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log},
+		closing: make(chan struct{}),
+	}
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
 	var boot [4]byte
 	if _, err := rand.Read(boot[:]); err != nil {
@@ -121,6 +130,7 @@ func (e *Listener) Serve(ln net.Listener) error {
 
 // Shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *Listener) Shutdown(ctx context.Context) error {
+	e.close.Do(func() { close(e.closing) })
 	e.Conns.setShutdownDeadlines()
 	// also ends connections that were accepted while the listener was closing
 	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)

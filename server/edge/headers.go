@@ -16,6 +16,7 @@ var (
 	HdrCacheControl  = []byte("Cache-Control")
 	HdrETag          = []byte("ETag")
 	HdrNextStart     = []byte("X-Next-Start")
+	hdrFault         = []byte("X-Fault")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")
 	hdrSeq           = []byte("X-Seq")
@@ -37,6 +38,8 @@ var (
 	ReqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
 	ReqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
+
+	reqBinanceKey = []byte("X-Mbx-Apikey")
 
 	ValJSON      = []byte("application/json; charset=utf-8")
 	ValNoStore   = []byte("no-store")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
 )
 
@@ -62,6 +63,9 @@ type Options struct {
 
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
+
+	// Faults holds the rules of faults on demand; nil: there are none.
+	Faults *fault.Switch
 
 	Log *slog.Logger // default slog.Default()
 }

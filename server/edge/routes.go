@@ -82,6 +82,8 @@ type Route struct {
 	Hot bool
 	// Tagged marks answers with an ETag and X-Seq, which may be 304.
 	Tagged bool
+	// Time marks routes that answer the process clock's time plus Ctx.SkewNs.
+	Time bool
 	// MaxAgeSec is the max-age of a shared document, in seconds; 0 means 1.
 	MaxAgeSec int
 	// Params describes the query parameters, and the parameters of the path that are not plain text.

@@ -49,6 +49,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
+		Name: "public", faults: o.Faults,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
@@ -59,6 +60,7 @@ func New(o Options) (*Server, error) {
 	table := s.table()
 	if o.SplitAggregator {
 		split := base
+		split.Name = "aggregator"
 		split.Table = namespace(table, NamespaceAggregator)
 		if s.aggregator, err = NewListener(split); err != nil {
 			return nil, err
@@ -67,6 +69,7 @@ func New(o Options) (*Server, error) {
 	}
 	if f := o.Facade; f != nil {
 		other := base
+		other.Name = "binance"
 		other.Table, other.refuse, other.aggregatorHost = f.Routes, f.Refuse, ""
 		if s.facade, err = NewListener(other); err != nil {
 			return nil, err

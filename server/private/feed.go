@@ -50,6 +50,7 @@ type Key struct {
 	Account   engine.AccountID
 	Number    uint64 // the key's number in this process (auth.Principal)
 	ExpiresNs int64  // 0: never
+	PublicKey string
 }
 
 // Queue is the bounded queue between the sequencer and the hub.

@@ -23,6 +23,13 @@ type StatusInfo struct {
 	// OldestUnpublishedNs is the machine time of the oldest event that no view shows yet; 0: none.
 	OldestUnpublishedNs int64
 	Incidents           []edge.Incident // newest first
+	Faults              []FaultInfo     // fault rules in force; the status names them when there are any
+}
+
+// FaultInfo is the status row of a fault rule.
+type FaultInfo struct {
+	ID   uint64
+	Rule string // its text without key and seed
 }
 
 const (
@@ -103,7 +110,23 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 		b = encode.AppendString(append(b, `,"message":`...), in.Message)
 		b = append(b, '}')
 	}
-	return append(b, "]}"...)
+	return append(appendFaults(append(b, ']'), info.Faults), '}')
+}
+
+// appendFaults appends the member faults, or nothing when no rule is in force.
+func appendFaults(b []byte, faults []FaultInfo) []byte {
+	if len(faults) == 0 {
+		return b
+	}
+	b = append(b, `,"faults":[`...)
+	for i, f := range faults {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(append(b, `{"id":`...), f.ID, 10)
+		b = append(encode.AppendString(append(b, `,"rule":`...), f.Rule), '}')
+	}
+	return append(b, ']')
 }
 
 // AppendPairStatus appends the status row of one pair. Streams send the same row.

@@ -44,3 +44,15 @@ func closeFrame(code int, reason string) frame {
 	p := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
 	return newFrame(opClose, append(p, reason...))
 }
+
+// payload returns the bytes behind the header.
+func (f frame) payload() []byte {
+	switch f[1] {
+	case 126:
+		return f[4:]
+	case 127:
+		return f[10:]
+	default:
+		return f[2:]
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
@@ -43,6 +44,8 @@ type Options struct {
 	// MachineNs returns the machine's time, Unix ns; nil: clock.MachineNs. Ticks, pings, heartbeats and
 	// limits use it.
 	MachineNs func() int64
+	// Faults holds the rules of faults on demand; nil: there are none.
+	Faults *fault.Switch
 	// Driver steps the hub while Shutdown waits; nil: the goroutine of Run does.
 	Driver step.Driver
 }
@@ -74,10 +77,11 @@ type Hub struct {
 	resumes     resumeDiff
 	buf         []byte
 	undelivered []delivery // encoded messages that are not queued for their subscribers yet
-	slow        []*conn    // scratch buffer of deliver
+	slow        slowConns  // scratch buffer of deliver
 	ticks       int
 	// deliveries counts deliveries; a connection counts as slow at most once in each.
 	deliveries uint64
+	faulty     faultyDelivery
 }
 
 // NewHub returns a hub; Run starts it.
@@ -94,7 +98,7 @@ func NewHub(o Options) *Hub {
 		unconflated: make(map[streamKey]*stream),
 	}
 	h.board.Board = o.Board
-	h.private.hub, h.tickNs = h, o.MachineNs()+int64(tickEvery)
+	h.private.hub, h.faulty.hub, h.tickNs = h, h, o.MachineNs()+int64(tickEvery)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
@@ -220,6 +224,7 @@ func (h *Hub) tick() {
 	}
 	h.private.sendMessages()
 	h.heartbeats()
+	h.faulty.releaseDue()
 	if slow {
 		h.housekeeping()
 	}
@@ -291,6 +296,13 @@ func (h *Hub) deliver() {
 	}
 	batch := h.undelivered
 	h.slow = h.slow[:0]
+	if rules := h.opts.Faults.Streams(); rules != nil || len(h.faulty.waiting) > 0 {
+		h.faulty.deliver(batch, rules)
+		clear(batch)
+		h.undelivered = batch[:0]
+		h.slow.resync(h)
+		return
+	}
 	for from, left := 0, true; left; from += subscribersPerPass {
 		left = false
 		for _, b := range batch {
@@ -306,13 +318,7 @@ func (h *Hub) deliver() {
 	}
 	clear(batch)
 	h.undelivered = batch[:0]
-	h.deliveries++
-	for _, c := range h.slow { // only here, because resyncSlow may remove subscribers from a stream
-		if c.hub.lastFullDelivery != h.deliveries { // several updates that do not fit count once
-			c.hub.lastFullDelivery = h.deliveries
-			h.resyncSlow(c)
-		}
-	}
+	h.slow.resync(h)
 }
 
 // frame returns payload as a frame, with decimals as text when the stream's options ask for it.

@@ -148,6 +148,7 @@ func (o operation) authenticate() {
 		o.refuse("", err.Code, err.Message)
 		return
 	}
+	key.PublicKey = o.req.publicKey
 	if !o.conn.hub.authed || o.conn.hub.key.Number != key.Number {
 		o.hub.private.unbind(o.conn)
 		for _, ended := range o.hub.private.endPrivate(o.conn) {

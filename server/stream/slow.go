@@ -1,5 +1,20 @@
 package stream
 
+// slowConns are the connections for which an update of a delivery did not fit.
+type slowConns []*conn
+
+// resync handles them once the delivery is over, because resyncSlow may remove subscribers from a stream. Several
+// updates that do not fit count once.
+func (s slowConns) resync(h *Hub) {
+	h.deliveries++
+	for _, c := range s {
+		if c.hub.lastFullDelivery != h.deliveries {
+			c.hub.lastFullDelivery = h.deliveries
+			h.resyncSlow(c)
+		}
+	}
+}
+
 // resyncSlow handles an update that did not fit: it drops the backlog, and each stream starts
 // over with a snapshot once there is room. A second update that does not fit within
 // secondFullWithin closes the connection.
@@ -32,6 +47,7 @@ func (h *Hub) closeSlow(c *conn) {
 // awaitSnapshot makes a subscription pending: it receives no messages until its snapshot is queued.
 func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 	sub.live, sub.reason = false, reason
+	h.faulty.forget(sub, 0, len(sub.held))
 	if !sub.pending {
 		sub.pending = true
 		sub.conn.hub.pending = append(sub.conn.hub.pending, sub)

@@ -97,6 +97,8 @@ type subscription struct {
 	// fromSeq is the seq from which the client resumes with a difference instead of a snapshot.
 	fromSeq    uint64
 	hasFromSeq bool
+	// held are the messages that fault rules hold back, in the order in which they are sent.
+	held []heldMessage
 }
 
 // remove takes a subscription out of the stream at a machine time in ms.

@@ -1,0 +1,275 @@
+"""Tests of tickhive.py: python3 client/python/tickhive_test.py. With BASE, PUBLIC and PRIVATE in the environment
+it also asks a running exchange everything once."""
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+import unittest
+from decimal import Decimal
+
+sys.dont_write_bytecode = True
+import tickhive  # noqa: E402
+
+
+class Signing(unittest.TestCase):
+    def test_the_vectors_of_the_contract(self):
+        for nonce, method, target, body, want in [
+            ('n-1', 'GET', '/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T', b'',
+             '7c72f27d874d374164db11a4998dd423cdae47c857517918e62f06eb69370f37'),
+            ('n-2', 'POST', '/api/launchpad/spawn', b'{"name":"My Token","symbol":"ALPHA"}',
+             '1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e'),
+        ]:
+            self.assertEqual(tickhive.sign('privKEY456', 1767225600000, nonce, method, target, body), want)
+
+    def test_an_ed25519_key_is_refused(self):
+        with self.assertRaisesRegex(ValueError, 'Ed25519'):
+            tickhive.credentials('p', '-----BEGIN PRIVATE KEY-----', 'GET', '/')
+
+    def test_decimals_are_exact(self):
+        self.assertEqual([tickhive.plain(v) for v in ('1E-7', Decimal('1E+3'), 5)], ['0.0000001', '1000', '5'])
+        for bad in (0.1, 'NaN', 'x'):
+            self.assertRaises((TypeError, ValueError, ArithmeticError), tickhive.plain, bad)
+
+
+def message(kind, seq, bids, asks=(), checksum=None, **more):
+    m = dict(more, type=kind, channel='book', currencyPairCode='A_B', seq=seq, time=1, epoch='e', bids=bids, asks=asks)
+    m['checksum'] = checksum
+    return m
+
+
+class Books(unittest.TestCase):
+    def test_the_checksums_of_the_contract(self):
+        b = tickhive.Book('A_B')
+        self.assertEqual(b.checksum(), 2343686810)
+        b.bids, b.asks = [['65000.50', '0.12500000'], ['65000.00', '1.00000000']], [['65001.00', '0.50000000']]
+        self.assertEqual(b.checksum(), 1722274598)
+
+    def test_a_gap_a_wrong_checksum_and_a_lost_update_are_found(self):
+        def ready():
+            b, twin = tickhive.Book('A_B'), tickhive.Book('A_B')
+            twin.bids = [['9.0', '1.0'], ['8.0', '1.0']]
+            self.assertEqual(b.apply(message('snapshot', 5, twin.bids, checksum=twin.checksum())), 'shown')
+            return b, twin
+        b, twin = ready()
+        twin.bids = [['10.0', '2.0'], ['8.0', '3.0']]
+        update = message('update', 7, [['9.0', '0.0'], ['10.0', '2.0'], ['8.0', '3.0']], checksum=twin.checksum(), prevSeq=5)
+        self.assertEqual([b.apply(update), b.apply(update), b.bids], ['shown', 'same', twin.bids])
+        self.assertEqual(b.apply(message('heartbeat', 7, [])), 'same')
+        self.assertEqual(b.apply(message('heartbeat', 8, [])), 'broken')
+        self.assertEqual((ready()[0].apply(message('update', 9, [], prevSeq=8)), ready()[0].apply(dict(update, checksum=1))), ('broken', 'broken'))
+        b, _ = ready()
+        b.apply(message('update', 9, [], prevSeq=8))
+        self.assertEqual((b.ready, b.apply(message('update', 10, [], prevSeq=9))), (False, 'same'))
+
+
+class Server:
+    """A made-up exchange: one script for each connection."""
+
+    def __init__(self, *scripts):
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.base = 'http://127.0.0.1:%d' % self.listener.getsockname()[1]
+        self.heard, self.scripts = [], scripts
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        for script in self.scripts:
+            line, _ = self.listener.accept()
+            with line:
+                head = b''
+                while b'\r\n\r\n' not in head:
+                    head += line.recv(4096)
+                key = [x.split(': ')[1] for x in head.decode().split('\r\n') if x.startswith('Sec-WebSocket-Key')][0]
+                digest = tickhive.hashlib.sha1((key + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').encode()).digest()
+                line.sendall(b'HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: ' + tickhive.base64.b64encode(digest) + b'\r\n\r\n')
+                script(self, line)
+        self.listener.close()
+
+    def hear(self, line):
+        """Reads one masked frame of the client."""
+        def take(n):
+            out = b''
+            while len(out) < n:
+                chunk = line.recv(n - len(out))
+                if not chunk:
+                    raise EOFError
+                out += chunk
+            return out
+        first, second = take(2)
+        n = second & 0x7f
+        if n > 125:
+            n = int.from_bytes(take(2 if n == 126 else 8), 'big')
+        mask, payload = take(4), take(n)
+        payload = bytes(x ^ mask[i % 4] for i, x in enumerate(payload))
+        self.heard.append((first & 15, payload))
+        return payload
+
+
+def frame(payload, code=1, final=True):
+    n = len(payload)
+    head = struct.pack('>BB', (0x80 if final else 0) | code, n) if n < 126 else struct.pack('>BBH', (0x80 if final else 0) | code, 126, n) \
+        if n < 65536 else struct.pack('>BBQ', (0x80 if final else 0) | code, 127, n)
+    return head + payload
+
+
+class Sockets(unittest.TestCase):
+    def test_fragments_pings_and_lengths(self):
+        long, longer = b'a' * 300, b'b' * 70000
+
+        def script(server, line):
+            line.sendall(frame(b'one ', final=False) + frame(b'?', 9) + frame(b'message', 0))
+            server.hear(line)
+            for byte in frame(long):
+                line.sendall(bytes([byte]))
+            line.sendall(frame(longer))
+            server.hear(line)
+            line.sendall(frame(struct.pack('>H', 1013) + b'SLOW_CONSUMER', 8))
+            server.hear(line)
+        server = Server(script)
+        ws = tickhive.WebSocket(server.base, timeout=30)
+        self.assertEqual([ws.receive(), ws.receive(), ws.receive()], ['one message', long.decode(), longer.decode()])
+        ws.send('x' * 70000)
+        with self.assertRaises(tickhive.StreamClosed) as e:
+            ws.receive()
+        self.assertEqual((e.exception.code, e.exception.reason), (1013, 'SLOW_CONSUMER'))
+        server.thread.join(30)
+        ws.close()
+        self.assertEqual([(code, len(payload)) for code, payload in server.heard], [(10, 1), (1, 70000), (8, 2)])
+
+    def test_a_timeout_loses_no_part_of_a_message(self):
+        more = threading.Event()
+
+        def script(server, line):
+            line.sendall(frame(b'hello')[:4])
+            more.wait(30)
+            line.sendall(frame(b'hello')[4:])
+            server.hear(line)
+        server = Server(script)
+        ws = tickhive.WebSocket(server.base, timeout=30)
+        self.assertRaises(socket.timeout, ws.receive, 0.01)
+        more.set()
+        self.assertEqual(ws.receive(30), 'hello')
+        ws.close()
+
+    def test_frames_that_a_server_must_not_send(self):
+        for bad in (b'\x81\x81aaaab', b'\xc1\x01a', b'\x82\x01a', b'\x81\x7f' + struct.pack('>Q', 1 << 40)):
+            server = Server(lambda server, line, bad=bad: (line.sendall(bad), line.recv(1)))
+            ws = tickhive.WebSocket(server.base, timeout=30)
+            self.assertRaises(tickhive.StreamClosed, ws.receive)
+            ws.close()
+
+    def test_a_book_resyncs_and_resumes(self):
+        tickhive.RETRY = 0.0
+        b = tickhive.Book('A_B')
+        b.bids = [['9.0', '1.0']]
+        say = {'checksum': b.checksum()}
+
+        def first(server, line):
+            server.hear(line)
+            line.sendall(frame(json.dumps(message('snapshot', 4, b.bids, **say)).encode()))
+            line.sendall(frame(json.dumps(message('update', 9, [], prevSeq=8, checksum=1)).encode()))
+            server.hear(line)
+            line.sendall(frame(json.dumps(message('snapshot', 9, b.bids, **say)).encode()))
+
+        def second(server, line):
+            server.hear(line)
+            line.sendall(frame(json.dumps(message('update', 10, [], prevSeq=9, **say)).encode()))
+            server.hear(line)
+        server = Server(first, second)
+        stream = tickhive.BookStream(server.base, ['A_B'])
+        self.assertEqual([next(stream).seq for _ in range(3)], [4, 9, 10])
+        stream.close()
+        server.thread.join(30)
+        asked = [json.loads(payload) for code, payload in server.heard if code == 1]
+        self.assertEqual([m['op'] for m in asked], ['subscribe', 'resync', 'subscribe'])
+        self.assertNotIn('fromSeq', asked[0])
+        self.assertEqual((asked[2]['fromSeq'], asked[2]['epoch'], stream.resyncs, stream.reconnects), (9, 'e', 1, 1))
+
+
+@unittest.skipUnless(os.environ.get('BASE'), 'no exchange in BASE')
+class Exchange(unittest.TestCase):
+    def setUp(self):
+        self.x = tickhive.Client(os.environ['BASE'], os.environ['PUBLIC'], os.environ['PRIVATE'])
+        self.addCleanup(self.x.close)
+
+    def test_market_data(self):
+        x = self.x
+        self.assertIn('BTC_USDT', [p['code'] for p in x.pairs()])
+        t = x.ticker('BTC_USDT')
+        self.assertIsInstance(t['price'], Decimal)
+        self.assertTrue(0 < t['bidPrice'] < t['askPrice'])
+        book = x.order_book('BTC_USDT', 10)
+        self.assertEqual((len(book['bids']), book['seq'] > 0), (5, True))
+        self.assertEqual(len(x.deals('BTC_USDT', size=7)), 7)
+        self.assertTrue(x.candles('BTC_USDT', 'minute', '2020-01-01', '2100-01-01'))
+        self.assertTrue(abs(x.time() - tickhive.time.time() * 1000) < 60000)
+        with self.assertRaises(tickhive.APIError) as e:
+            x.ticker('AA_BB')
+        self.assertEqual((e.exception.status, e.exception.code), (404, 'NOT_FOUND'))
+
+    def test_trading(self):
+        x = self.x
+        price = (x.ticker('BTC_USDT')['bidPrice'] / 2).quantize(Decimal('0.01'))
+        ids = [x.place_order('BTC_USDT', 'buy', amount='0.001', price=price, clientOrderId='py-%d' % i) for i in range(103)]
+        self.assertEqual([o['id'] for o in x.orders('BTC_USDT')], ids[::-1])
+        self.assertTrue(x.balances()['USDT']['held'] > 0)
+        self.assertEqual(x.cancel_order(ids[0])['status'], 'Canceled')
+        self.assertEqual(x.cancel_all('BTC_USDT'), 102)
+        bought = x.order(x.place_order('BTC_USDT', 'buy', quoteAmount='100', isMarket=True))
+        self.assertEqual(bought['status'], 'Completed')
+        self.assertEqual(len(list(x.fills('BTC_USDT'))), len(bought['deals']))
+        with self.assertRaises(tickhive.APIError) as e:
+            x.cancel_order('1')
+        self.assertEqual(e.exception.code, 'NOT_FOUND')
+        other = tickhive.Client(os.environ['BASE'], os.environ['PUBLIC'], 'wrong')
+        self.addCleanup(other.close)
+        with self.assertRaises(tickhive.APIError) as e:
+            other.balances()
+        self.assertEqual(e.exception.code, 'UNAUTHORIZED')
+
+    def test_books_are_followed_through_faults(self):
+        stream = tickhive.BookStream(os.environ['BASE'], ['BTC_USDT', 'ETH_USDT'], depth=10)
+        self.addCleanup(stream.close)
+        last = {}
+
+        def follow(n):
+            for _ in range(n):
+                book = next(stream)
+                self.assertTrue(book.seq > last.get(book.pair, 0) and Decimal(book.bids[0][0]) < Decimal(book.asks[0][0]))
+                last[book.pair] = book.seq
+        follow(6)
+        stream.books['BTC_USDT'].bids.insert(0, ['99999999.00', '1.00000000'])  # no later checksum can be right
+        while stream.resyncs == 0 or not stream.books['BTC_USDT'].ready:
+            stream.step()
+        stream.stream.line.socket.shutdown(socket.SHUT_RDWR)
+        while stream.reconnects == 0:
+            stream.step()
+        for _ in range(6):
+            self.assertTrue(next(stream).ready)
+        self.assertEqual(stream.reconnects, 1)
+
+    def test_private_streams(self):
+        with tickhive.Stream(os.environ['BASE'], timeout=30) as s:
+            def until(kind, channel=None):
+                while True:
+                    m = s.receive()
+                    if m['type'] == kind and m.get('channel') in (channel, None):
+                        return m
+            s.auth(os.environ['PUBLIC'], os.environ['PRIVATE'])
+            until('authenticated')
+            s.subscribe('orders')
+            until('snapshot', 'orders')
+            order = self.x.place_order('BTC_USDT', 'buy', amount='0.001', price='10000')
+            self.assertEqual(until('update', 'orders')['order']['id'], order)
+            self.x.cancel_order(order)
+            self.assertEqual(until('update', 'orders')['order']['status'], 'Canceled')
+            s.subscribe('book', ['AA_BB'])
+            with self.assertRaises(tickhive.APIError):
+                until('never')
+
+
+if __name__ == '__main__':
+    unittest.main()

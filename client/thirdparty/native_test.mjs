@@ -1,0 +1,206 @@
+// The ccxt class of client/js with ccxt from npm against a running exchange; EXCHANGE has the line
+// that `tickhive serve --ephemeral` prints.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import ccxt from 'ccxt';
+import { makeTickHive } from '../js/ccxt.mjs';
+import {
+  checkBalance, checkCurrency, checkMarket, checkOHLCV, checkOrder, checkOrderBook, checkTicker, checkTrades,
+} from './check.mjs';
+
+const at = JSON.parse(process.env.EXCHANGE);
+const symbol = 'BTC/USDT';
+const Exchange = makeTickHive(ccxt);
+const make = (options = {}) => new Exchange({ hostname: new URL(at.public).host, apiKey: at.publicKey, secret: at.privateKey, ...options });
+const x = make();
+after(() => x.close());
+const clean = (found) => assert.deepEqual(found, []);
+
+// far returns a price below the market at which a buy rests.
+async function far() {
+  const { bid } = await x.fetchTicker(symbol);
+  return Number(x.priceToPrecision(symbol, bid * 0.5));
+}
+
+test('it is a ccxt exchange, and a sandbox', async () => {
+  assert.ok(x instanceof ccxt.Exchange);
+  assert.deepEqual([x.id, x.has.fetchOHLCV, x.has.watchOrders, x.has.fetchFundingRate], ['tickhive', true, true, undefined]);
+  x.setSandboxMode(true);
+  x.setSandboxMode(false);
+  for (const name of Object.keys(x.has)) if (x.has[name] === true && /^(fetch|create|cancel|edit|watch)/.test(name)) assert.equal(typeof x[name], 'function', name);
+});
+
+test('markets and currencies', async () => {
+  await x.loadMarkets();
+  assert.ok(x.symbols.length >= 12);
+  for (const m of Object.values(x.markets)) clean(checkMarket(m));
+  for (const c of Object.values(await x.fetchCurrencies())) clean(checkCurrency(c));
+  const ada = x.market('ADA/USDT');
+  assert.deepEqual([x.priceToPrecision('ADA/USDT', 0.123456789), x.amountToPrecision(symbol, 0.1234567891)], ['0.12346', '0.12345678']);
+  assert.deepEqual([String(ada.precision.price), ada.taker, ada.active], ['0.00001', 0.001, true]);
+  assert.equal((await x.fetchStatus()).status, 'ok');
+  assert.ok(Math.abs((await x.fetchTime()) - Date.now()) < 60000);
+});
+
+test('tickers, books, trades, candles', async () => {
+  clean(checkTicker(await x.fetchTicker(symbol), symbol));
+  const tickers = await x.fetchTickers();
+  assert.deepEqual(Object.keys(tickers).sort(), x.symbols);
+  for (const [s, t] of Object.entries(tickers)) clean(checkTicker(t, s));
+  assert.deepEqual(Object.keys(await x.fetchTickers([symbol])), [symbol]);
+  const book = await x.fetchOrderBook(symbol, 5);
+  clean(checkOrderBook(book, symbol, 5));
+  assert.ok(book.bids.length === 5 && book.nonce > 0);
+  const trades = await x.fetchTrades(symbol, undefined, 50);
+  clean(checkTrades(trades, symbol));
+  assert.equal(trades.length, 50);
+  const since = await x.fetchTrades(symbol, trades[10].timestamp, 3);
+  assert.deepEqual(since[0].timestamp, trades[10].timestamp);
+  assert.equal(since.length, 3);
+  for (const [frame, step] of [['1m', 60000], ['1h', 3600000]]) clean(checkOHLCV(await x.fetchOHLCV(symbol, frame), step));
+  const candles = await x.fetchOHLCV(symbol, '1m', undefined, 5);
+  assert.equal(candles.length, 5);
+  assert.deepEqual((await x.fetchOHLCV(symbol, '1m', candles[1][0], 2)).map((c) => c[0]), [candles[1][0], candles[2][0]]);
+});
+
+test('orders rest, are found, changed and canceled', async () => {
+  const price = await far();
+  const order = await x.createOrder(symbol, 'limit', 'buy', 0.01, price, { clientOrderId: 'native-1', postOnly: true });
+  clean(checkOrder(order, symbol));
+  assert.deepEqual([order.status, order.price, order.amount, order.filled, order.remaining, order.clientOrderId, order.side, order.type],
+    ['open', price, 0.01, 0, 0.01, 'native-1', 'buy', 'limit']);
+  assert.deepEqual([order.postOnly, order.timeInForce], [true, 'PO']);
+  const stop = await x.createOrder(symbol, 'market', 'sell', 0.01, undefined, { triggerPrice: price });
+  clean(checkOrder(stop, symbol));
+  assert.deepEqual([stop.status, stop.triggerPrice, stop.type], ['open', price, 'market']);
+  const open = await x.fetchOpenOrders(symbol);
+  open.forEach((o) => clean(checkOrder(o, symbol)));
+  assert.deepEqual(open.map((o) => o.id), [order.id, stop.id]);
+  assert.deepEqual((await x.fetchOrder(order.id, symbol)).id, order.id);
+  const balance = await x.fetchBalance();
+  clean(checkBalance(balance));
+  assert.ok(balance.USDT.used >= price * 0.01);
+  const canceled = await x.cancelOrder(order.id, symbol);
+  clean(checkOrder(canceled, symbol));
+  assert.equal(canceled.status, 'canceled');
+  assert.deepEqual((await x.cancelAllOrders(symbol)).map((o) => o.id), [stop.id]);
+  assert.deepEqual(await x.fetchOpenOrders(), []);
+  assert.deepEqual((await x.fetchCanceledOrders(symbol)).map((o) => o.id), [order.id, stop.id]);
+});
+
+test('market orders are filled; trades, fees and balances agree with them', async () => {
+  const before = await x.fetchBalance();
+  const bought = await x.createOrder(symbol, 'market', 'buy', 0.02);
+  const spent = await x.createMarketBuyOrderWithCost(symbol, 500);
+  for (const o of [bought, spent]) {
+    clean(checkOrder(o, symbol));
+    assert.equal(o.status, 'closed');
+    assert.ok(o.trades.length > 0);
+    clean(checkTrades(o.trades, symbol, true));
+  }
+  const now = await x.fetchBalance();
+  const got = bought.filled + spent.filled;
+  assert.ok(Math.abs(now.BTC.total - before.BTC.total - got) < 1e-9, `${before.BTC.total} to ${now.BTC.total}, bought ${got}`);
+  const fees = [bought, spent].reduce((sum, o) => sum + o.fees.reduce((a, f) => a + f.cost, 0), 0);
+  assert.ok(fees > 0 && Math.abs(before.USDT.total - now.USDT.total - bought.cost - spent.cost - fees) < 1e-6);
+  const mine = await x.fetchMyTrades(symbol);
+  clean(checkTrades(mine, symbol, true));
+  assert.ok(mine.length >= bought.trades.length + spent.trades.length);
+  const closed = await x.fetchClosedOrders(symbol);
+  closed.forEach((o) => clean(checkOrder(o, symbol)));
+  assert.deepEqual(closed.map((o) => o.id), [bought.id, spent.id]);
+  assert.deepEqual((await x.fetchOrders(symbol, undefined, 2)).map((o) => o.id), [bought.id, spent.id]);
+});
+
+test('more than a page of open orders is listed whole', async () => {
+  const price = await far();
+  const fast = make({ options: { orderAfterCreate: false } });
+  const ids = (await Promise.all(Array.from({ length: 105 }, (_, i) => fast.createOrder(symbol, 'limit', 'buy', 0.001, price - i)))).map((o) => o.id);
+  assert.deepEqual((await x.fetchOpenOrders(symbol)).map((o) => o.id).sort(), ids.sort());
+  assert.equal((await x.cancelAllOrders()).length, 105);
+  assert.deepEqual(await x.fetchOpenOrders(), []);
+});
+
+test('errors are those of ccxt', async () => {
+  const price = await far();
+  const rejects = (call, Class) => assert.rejects(call, (e) => e instanceof Class || assert.fail(`${e.constructor.name}: ${e.message}, not ${Class.name}`));
+  await rejects(x.createOrder(symbol, 'limit', 'buy', 1e4, price), ccxt.InsufficientFunds);
+  await rejects(x.createOrder(symbol, 'limit', 'buy', 0.01, price * 4, { postOnly: true }), ccxt.OrderImmediatelyFillable);
+  await rejects(x.createOrder(symbol, 'limit', 'buy', '0.00000001', '1'), ccxt.InvalidOrder);
+  await rejects(x.createOrder(symbol, 'stop_market', 'sell', 0.01), ccxt.InvalidOrder);
+  await rejects(x.createOrder(symbol, 'trailing', 'sell', 0.01), ccxt.InvalidOrder);
+  await rejects(x.createOrder('AAA/BBB', 'limit', 'buy', 1, 1), ccxt.BadSymbol);
+  await rejects(x.cancelOrder('1', symbol), ccxt.OrderNotFound);
+  await rejects(x.fetchOrder('1', symbol), ccxt.OrderNotFound);
+  await rejects(x.fetchOHLCV(symbol, '7m'), ccxt.BadRequest);
+  const twice = await x.createOrder(symbol, 'limit', 'buy', 0.01, price, { clientOrderId: 'twice' });
+  assert.equal((await x.createOrder(symbol, 'limit', 'buy', 0.01, price, { clientOrderId: 'twice' })).id, twice.id); // a repeat is placed once
+  await rejects(x.createOrder(symbol, 'limit', 'buy', 0.02, price, { clientOrderId: 'twice' }), ccxt.DuplicateOrderId);
+  await x.cancelOrder(twice.id);
+  await rejects(x.cancelOrder(twice.id), ccxt.OrderNotFound);
+  await rejects(make({ secret: 'wrong' }).fetchBalance(), ccxt.AuthenticationError);
+  await rejects(make({ options: { timeDifference: 3600000 } }).fetchBalance(), ccxt.InvalidNonce);
+  await rejects(make({ apiKey: undefined }).fetchBalance(), ccxt.AuthenticationError);
+  await rejects(make({ hostname: '127.0.0.1:1' }).fetchTime(), ccxt.NetworkError);
+});
+
+test('public streams', async () => {
+  let last = 0;
+  for (let i = 0; i < 5; i++) {
+    const book = await x.watchOrderBook(symbol, 10);
+    clean(checkOrderBook(book, symbol, 10));
+    assert.ok(book.nonce > last && book.bids.length === 10);
+    last = book.nonce;
+  }
+  assert.equal((await x.watchOrderBook(symbol, 50)).asks.length, 50);
+  clean(checkTicker(await x.watchTicker(symbol), symbol));
+  const [[s, t]] = Object.entries(await x.watchTickers([symbol, 'ETH/USDT']));
+  clean(checkTicker(t, s));
+  clean(checkOHLCV(await x.watchOHLCV(symbol, '1m'), 60000));
+  const first = await x.watchTrades(symbol);
+  clean(checkTrades(first, symbol));
+  const next = await x.watchTrades(symbol);
+  clean(checkTrades([...first, ...next], symbol));
+  await assert.rejects(x.watchOHLCV(symbol, '7m'), ccxt.BadRequest);
+});
+
+test('a wrong book is mended, and a broken line resumes', async () => {
+  const url = x.implodeHostname(x.urls.api.ws), line = x.streamsOf(url);
+  const book = line.books['book:BTC_USDT'];
+  await x.watchOrderBook(symbol, 10);
+  book.bids[0] = [book.bids[0][0], '123456.00000000'];
+  for (let i = 0; i < 3; i++) clean(checkOrderBook(await x.watchOrderBook(symbol, 10), symbol, 10));
+  assert.ok(line.resyncs['book:BTC_USDT'] === undefined && book.checksum() === book.lastChecksum);
+  const trades = await x.watchTrades(symbol);
+  const waits = x.watchOrderBook(symbol, 10);
+  x.clients[url].connection.terminate();
+  await assert.rejects(waits, ccxt.NetworkError);
+  const seq = book.seq;
+  const again = await x.watchOrderBook(symbol, 10);
+  assert.ok(again.nonce > seq && line.books['book:BTC_USDT'] === book);
+  while (trades.at(-1).timestamp < again.timestamp) trades.push(...await x.watchTrades(symbol));
+  trades.forEach((t, i) => assert.ok(!i || Number(t.id) === Number(trades[i - 1].id) + 1, `trade ${t.id} follows ${trades[i - 1]?.id}`));
+});
+
+test('private streams', async () => {
+  const price = await far();
+  const first = await x.watchBalance();
+  clean(checkBalance(first));
+  const watched = x.watchOrders(symbol);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const order = await x.createOrder(symbol, 'limit', 'buy', 0.01, price);
+  const [seen] = await watched;
+  clean(checkOrder(seen, symbol));
+  assert.deepEqual([seen.id, seen.status], [order.id, 'open']);
+  const held = await x.watchBalance();
+  clean(checkBalance(held));
+  assert.ok(held.USDT.used > first.USDT.used);
+  const fills = x.watchMyTrades(symbol);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const bought = await x.createOrder(symbol, 'market', 'buy', 0.01);
+  const trades = await fills;
+  clean(checkTrades(trades, symbol, true));
+  assert.equal(trades[0].order, bought.id);
+  await x.cancelOrder(order.id);
+  for (let status; status !== 'canceled';) status = (await x.watchOrders(symbol)).find((o) => o.id === order.id)?.status;
+});

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"tickhive/internal/exchange"
+)
+
+// internalFlags names the internal listener of a running exchange.
+type internalFlags struct {
+	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the internal listener, or unix:PATH (${default})."`
+	InternalTokenFile string `placeholder:"FILE" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
+}
+
+// internalAPI calls the internal API of a running exchange.
+type internalAPI struct {
+	base, token string
+	http        http.Client
+}
+
+// maxInternalAnswer limits the answer that a command reads.
+const maxInternalAnswer = 16 << 20
+
+// api returns the internal API that the command line names.
+func (c *internalFlags) api(p *program) (*internalAPI, error) {
+	a := &internalAPI{base: "http://" + c.Internal + "/internal/v1"}
+	if path, ok := strings.CutPrefix(c.Internal, exchange.UnixPrefix); ok {
+		a.base = "http://localhost/internal/v1"
+		a.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}
+	}
+	for _, e := range p.environ {
+		if token, ok := strings.CutPrefix(e, envPrefix+"INTERNAL_TOKEN="); ok {
+			a.token = token
+		}
+	}
+	if c.InternalTokenFile != "" {
+		text, err := os.ReadFile(c.InternalTokenFile)
+		if err != nil {
+			return nil, usageError{Err: err}
+		}
+		a.token = strings.TrimSpace(string(text))
+	}
+	return a, nil
+}
+
+// call sends one request and decodes the answer into out, unless out is nil.
+func (a *internalAPI) call(ctx context.Context, method, path, body string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return usageError{Err: err}
+	}
+	if a.token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("internal API: %w; --internal names another address", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxInternalAnswer))
+	if err != nil {
+		return fmt.Errorf("internal API: %s %s: %w", method, path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("internal API: %s %s: %w", method, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package exchange
+
+import (
+	"errors"
+
+	"tickhive/server/edge"
+	"tickhive/server/public"
+)
+
+// status returns the fields of /api/status that only the exchange knows.
+func (f *front) status() public.StatusInfo {
+	info := public.StatusInfo{
+		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
+		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.clockHeld(),
+	}
+	for _, a := range f.accepts() {
+		if in, lasts := a.Incident(); lasts {
+			info.Incidents = append([]edge.Incident{in}, info.Incidents...)
+		}
+	}
+	for _, in := range f.data.Incidents() {
+		info.Incidents = append(info.Incidents, edge.Incident(in))
+	}
+	for _, a := range f.faults.List(f.now()) {
+		info.Faults = append(info.Faults, public.FaultInfo{ID: a.ID, Rule: a.Public()})
+	}
+	if x := f.stage.Load().running; x != nil {
+		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
+	}
+	return info
+}
+
+// noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
+func (f *front) noncesFailed() error {
+	if a := f.stage.Load().accounts; a != nil {
+		return a.nonces.Failed()
+	}
+	return nil // they are not open yet
+}
+
+// storesFailed returns the reason why a store accepts no changes at present, nil while all do.
+func (f *front) storesFailed() error {
+	s := f.stage.Load()
+	return errors.Join(s.journal.failed(), s.accounts.failed(), f.agents.Health())
+}

@@ -1,0 +1,156 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/fault"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// faultRoutes returns the routes of faults on demand (docs/contract/faults.md). Resources adds them.
+type faultRoutes struct {
+	faults *fault.Switch
+	now    func() int64
+}
+
+// FaultRoutes returns the routes that read and set the rules of s. now returns the time of the process clock.
+func FaultRoutes(s *fault.Switch, now func() int64) Resource {
+	f := faultRoutes{s, now}
+	const path = edge.InternalPrefix + "/faults"
+	return func() []*edge.Route {
+		return []*edge.Route{
+			{Method: fasthttp.MethodGet, Path: path, Handle: f.list},
+			{
+				Method: fasthttp.MethodPost, Path: path, Handle: f.add,
+				Schema: "AddFaults", Members: faultsForm.Members(),
+			},
+			{Method: fasthttp.MethodDelete, Path: path, Handle: f.removeAll},
+			{Method: fasthttp.MethodDelete, Path: path + "/{id}", Handle: f.remove},
+		}
+	}
+}
+
+// addFaults is the body of POST /faults.
+type addFaults struct {
+	rules    []string
+	scenario string
+	seed     uint64
+	lasts    time.Duration
+}
+
+// maxRuleText is the length of the longest text of a rule that is read; fault.Parse refuses shorter ones.
+const maxRuleText = 2000
+
+var faultsForm = body.Of(
+	body.Value("rules", edge.KindArray, ruleTexts, func(q *addFaults, v []string) { q.rules = v }).
+		As(edge.Field{Range: []int64{1, fault.MaxRules}, Element: &edge.Field{}}),
+	body.Choice("scenario", scenarioWords(), func(q *addFaults, v string) { q.scenario = v }),
+	body.Integer("seed", 0, 1<<62, func(q *addFaults, v int64) { q.seed = uint64(v) }).As(edge.Field{Default: 1}),
+	body.Value("for", edge.KindText, duration, func(q *addFaults, v time.Duration) { q.lasts = v }),
+).
+	Rule("scenario", "must not be given with rules: give one of the two.",
+		func(q *addFaults) bool { return q.rules == nil || q.scenario == "" }).
+	Rule("rules", "is required, or scenario instead.",
+		func(q *addFaults) bool { return q.rules != nil || q.scenario != "" }).
+	Rule("for", "must be above 0 and at most 366d, and only with scenario; a rule has for= in its text.",
+		func(q *addFaults) bool {
+			return q.lasts == 0 || q.scenario != "" && q.lasts > 0 && q.lasts <= fault.MaxWindow
+		})
+
+func scenarioWords() (words []body.Word[string]) {
+	for _, name := range fault.Scenarios() {
+		words = append(words, body.Word[string]{Text: name, Value: name})
+	}
+	return words
+}
+
+func ruleTexts(r *body.Reader) (list []string, given bool) {
+	if r.Null() || !r.Array() {
+		return nil, false
+	}
+	for r.Element() {
+		if len(list) == fault.MaxRules {
+			r.Err = &body.Error{Field: "rules", Message: "The member rules may have at most 100 elements."}
+			return nil, false
+		}
+		list = append(list, string(r.Text(maxRuleText)))
+	}
+	return list, len(list) > 0
+}
+
+// add serves POST /faults.
+func (f faultRoutes) add(c *edge.Ctx) *refuse.Refusal {
+	q := addFaults{seed: 1}
+	if err := faultsForm.Decode(c.PostBody(), &q); err != nil {
+		return err
+	}
+	var rules []fault.Rule
+	if q.scenario != "" {
+		var err error
+		if rules, err = fault.Scenario(q.scenario, q.seed, q.lasts); err != nil {
+			return refuse.Param("scenario", "The member scenario: %s.", err)
+		}
+	}
+	for i, text := range q.rules {
+		r, err := fault.Parse(text)
+		if err != nil {
+			field := "rules[" + strconv.Itoa(i) + "]"
+			return refuse.Param(field, "The member %s: %s.", field, err)
+		}
+		rules = append(rules, r)
+	}
+	added, err := f.faults.Add(rules, f.now())
+	if err != nil {
+		return refuse.New(refuse.Conflict, "", "The rules were not added: %s.", err)
+	}
+	sendRules(c, added)
+	return nil
+}
+
+// list serves GET /faults.
+func (f faultRoutes) list(c *edge.Ctx) *refuse.Refusal {
+	sendRules(c, f.faults.List(f.now()))
+	return nil
+}
+
+func sendRules(c *edge.Ctx, rules []*fault.Active) {
+	b := []byte(`{"rules":[`)
+	for i, a := range rules {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		n := a.Counts()
+		b = strconv.AppendUint(append(b, `{"id":`...), a.ID, 10)
+		b = encode.AppendString(append(b, `,"rule":`...), a.String())
+		b = strconv.AppendUint(append(b, `,"matched":`...), n.Matched, 10)
+		b = strconv.AppendUint(append(b, `,"applied":`...), n.Applied, 10)
+		b = append(strconv.AppendUint(append(b, `,"skipped":`...), n.Skipped, 10), '}')
+	}
+	c.Private(append(b, `]}`...))
+}
+
+// removeAll serves DELETE /faults.
+func (f faultRoutes) removeAll(c *edge.Ctx) *refuse.Refusal {
+	sendRemoved(c, f.faults.Remove(0))
+	return nil
+}
+
+// remove serves DELETE /faults/{id}.
+func (f faultRoutes) remove(c *edge.Ctx) *refuse.Refusal {
+	id, err := strconv.ParseUint(c.PathParam("id"), 10, 64)
+	if err != nil || id == 0 || f.faults.Remove(id) == 0 {
+		return refuse.Missing("id", "There is no fault rule with this id.")
+	}
+	sendRemoved(c, 1)
+	return nil
+}
+
+func sendRemoved(c *edge.Ctx, n int) {
+	c.Private(append(strconv.AppendInt([]byte(`{"removed":`), int64(n), 10), '}'))
+}

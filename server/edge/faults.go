@@ -1,0 +1,308 @@
+package edge
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/fault"
+	"tickhive/internal/refuse"
+)
+
+// maxHeldRequests bounds the requests that fault rules hold back at a time; each keeps a goroutine and a connection.
+const maxHeldRequests = 4096
+
+// maxKeptBody is the largest body that a fault rule keeps or cuts.
+const maxKeptBody = 8 << 20
+
+// outcome holds the faults that happen to a request after its handler has run.
+type outcome struct {
+	cut, lost, keep *fault.Active
+}
+
+// faultyRequest is a request to which fault rules may apply.
+type faultyRequest struct{ *Ctx }
+
+// has reports whether an earlier rule causes the fault of this action, which happens once.
+func (o *outcome) has(a fault.Action) bool {
+	return a == fault.Truncate && o.cut != nil || a == fault.LostAck && o.lost != nil ||
+		a == fault.Stale && o.keep != nil
+}
+
+// handleFaulty calls the handler of a request and applies the fault rules that concern it, in the order in which
+// they were added. It runs after every check, so a fault happens only to a request that would have been answered.
+func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal {
+	c := faultyRequest{ctx}
+	m := c.match()
+	var after outcome
+	for _, a := range rules {
+		if !concerns(a.Action, c.route) || after.has(a.Action) {
+			continue
+		}
+		d := a.Decide(&m)
+		if !d.Happens {
+			continue
+		}
+		switch a.Action {
+		case fault.Latency:
+			if !e.holdBack(a, a.DelayOf(d)) {
+				continue
+			}
+		case fault.Status, fault.RateLimit:
+			c.nameFault(a)
+			return c.faultyAnswer(a)
+		case fault.Close:
+			c.dropConnection()
+			return nil
+		case fault.HalfOpen:
+			if !e.holdBack(a, a.Delay) {
+				continue
+			}
+			c.dropConnection()
+			return nil
+		case fault.Stale:
+			if c.repeat(a) {
+				c.nameFault(a)
+				return nil
+			}
+			after.keep = a
+			continue
+		case fault.Skew:
+			c.skewNs = int64(a.Skew)
+		case fault.Truncate:
+			after.cut = a
+			continue
+		case fault.LostAck:
+			after.lost = a
+			continue
+		case fault.Drop, fault.Repeat, fault.Reorder, fault.Delay, fault.Gap, fault.Checksum:
+			continue // of streams
+		}
+		c.nameFault(a)
+	}
+	if err := c.route.Handle(ctx); err != nil || c.Hijacked() {
+		return err
+	}
+	return c.apply(&after)
+}
+
+// concerns reports whether an action can happen to requests of a route.
+func concerns(a fault.Action, r *Route) bool {
+	switch a {
+	case fault.Stale:
+		return r.Method == fasthttp.MethodGet && !r.Time
+	case fault.LostAck:
+		return r.Method != fasthttp.MethodGet
+	case fault.Skew:
+		return r.Time
+	default:
+		return true
+	}
+}
+
+// apply applies the faults that happen to an answer.
+func (c faultyRequest) apply(o *outcome) *refuse.Refusal {
+	ok := c.Response.StatusCode() == fasthttp.StatusOK
+	if o.lost != nil && ok {
+		if o.lost.Status == 0 {
+			c.dropConnection()
+			return nil
+		}
+		c.Response.ResetBody()
+		c.nameFault(o.lost)
+		return c.faultyAnswer(o.lost)
+	}
+	if o.keep != nil && ok && !c.keepAnswer(o.keep) {
+		o.keep.Skip()
+	}
+	if o.cut != nil && ok && !c.IsHead() && c.cutBody(o.cut.Keep) {
+		c.nameFault(o.cut)
+	}
+	return nil
+}
+
+// match describes the request to the rules.
+func (c faultyRequest) match() fault.Match {
+	m := fault.Match{
+		Listener: c.edge.Name, Method: c.route.Method, Route: c.route.Path, NowNs: c.edge.Clock.NowNs(),
+		Names: c.namesPair,
+	}
+	if c.Principal != nil {
+		m.Key = c.Principal.PublicKey
+	} else {
+		m.Key = string(c.Request.Header.PeekCanonical(ReqPublicKey)) +
+			string(c.Request.Header.PeekCanonical(reqBinanceKey))
+	}
+	return m
+}
+
+// namesPair reports whether the target or the body of the request contains a pair's code, also without its
+// separator or with / in its place.
+func (c faultyRequest) namesPair(pair string) bool {
+	for _, text := range [...][]byte{c.Request.Header.RequestURI(), c.Request.Body()} {
+		for _, separator := range [...]string{"_", "", "/", "%2F"} {
+			if bytes.Contains(text, []byte(strings.Replace(pair, "_", separator, 1))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nameFault adds the rule to the header X-Fault.
+func (c faultyRequest) nameFault(a *fault.Active) {
+	h := &c.Response.Header
+	text := append([]byte(nil), h.PeekBytes(hdrFault)...)
+	if len(text) > 0 {
+		text = append(text, ", "...)
+	}
+	text = append(append(text, a.Action.String()...), "; rule="...)
+	h.SetCanonical(hdrFault, strconv.AppendUint(text, a.ID, 10))
+}
+
+// faultCodes are the codes of error statuses that rules cause, as far as the program has one. Others are UNAVAILABLE
+// from 500 on and INVALID_PARAM below.
+var faultCodes = map[int]refuse.Code{
+	fasthttp.StatusUnauthorized: refuse.Unauthorized, fasthttp.StatusForbidden: refuse.Forbidden,
+	fasthttp.StatusNotFound: refuse.NotFound, fasthttp.StatusRequestTimeout: refuse.RequestTimeout,
+	fasthttp.StatusConflict: refuse.Conflict, fasthttp.StatusTooManyRequests: refuse.RateLimit,
+	fasthttp.StatusInternalServerError: refuse.Internal, fasthttp.StatusGatewayTimeout: refuse.OutcomeUnknown,
+}
+
+// faultyAnswer returns the error that a rule answers.
+func (c faultyRequest) faultyAnswer(a *fault.Active) *refuse.Refusal {
+	status := a.Status
+	if a.Action == fault.RateLimit {
+		status = fasthttp.StatusTooManyRequests
+	}
+	code, known := faultCodes[status]
+	if !known {
+		code = refuse.InvalidParam
+		if status >= fasthttp.StatusInternalServerError {
+			code = refuse.Unavailable
+		}
+	}
+	c.faultStatus = status
+	return refuse.New(code, "", "A fault rule answers this request; X-Fault names it.").After(int64(a.RetryAfter))
+}
+
+// holdBack waits. It returns early when the rule is removed or the listener shuts down, and reports false when too
+// many requests wait already.
+func (e *Listener) holdBack(a *fault.Active, d time.Duration) bool {
+	defer e.held.Add(-1)
+	if e.held.Add(1) > maxHeldRequests {
+		a.Skip()
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-a.Ended:
+	case <-e.closing:
+	}
+	return true
+}
+
+// dropConnection closes the connection without an answer.
+func (c faultyRequest) dropConnection() {
+	c.Response.Reset()
+	c.HijackSetNoResponse(true)
+	c.Hijack(func(net.Conn) {}) // fasthttp closes the connection when the function returns
+}
+
+// keptHeaders are the headers that belong to a body.
+var keptHeaders = []string{
+	"Content-Encoding", "ETag", "Cache-Control", "Vary", "X-Seq", "X-Truncated", "X-Next-Start",
+}
+
+// keptUnder returns the name under which a rule keeps the answer of the request: keys and encodings differ.
+func (c faultyRequest) keptUnder() string {
+	key := ""
+	if c.Principal != nil {
+		key = c.Principal.PublicKey
+	}
+	return c.edge.Name + " " + key + " " + string(c.Request.Header.RequestURI()) + " " +
+		string(c.Request.Header.PeekCanonical(ReqAcceptEncoding))
+}
+
+// repeat answers with the answer that a rule has kept. It reports false when there is none that is young enough.
+func (c faultyRequest) repeat(a *fault.Active) bool {
+	kept := a.Answers.Get(c.keptUnder(), time.Unix(0, c.MachineNs()), a.Age)
+	if kept == nil {
+		return false
+	}
+	for _, h := range kept.Headers {
+		c.Response.Header.Set(h[0], h[1])
+	}
+	if tag := string(c.Response.Header.PeekBytes(HdrETag)); len(tag) >= tagLen && NotModified(c.RequestCtx, tag) {
+		c.NotModified()
+		return true
+	}
+	c.Response.SetBodyRaw(kept.Body)
+	return true
+}
+
+// keepAnswer keeps the answer for later requests. It reports false when a bound is reached.
+func (c faultyRequest) keepAnswer(a *fault.Active) bool {
+	if c.Response.IsBodyStream() && (c.Response.Header.ContentLength() < 0 ||
+		c.Response.Header.ContentLength() > maxKeptBody) {
+		return false
+	}
+	kept := &fault.Answer{
+		Body: bytes.Clone(c.Response.Body()), At: time.Unix(0, c.MachineNs()),
+		Headers: [][2]string{{"Content-Type", string(c.Response.Header.ContentType())}},
+	}
+	for _, name := range keptHeaders {
+		if v := c.Response.Header.Peek(name); len(v) > 0 {
+			kept.Headers = append(kept.Headers, [2]string{name, string(v)})
+		}
+	}
+	return a.Answers.Put(c.keptUnder(), kept)
+}
+
+// cutBody lets the connection end after the first bytes of the body, which Content-Length announces whole. It reports
+// false when the body is too long to be read.
+func (c faultyRequest) cutBody(keep int) bool {
+	if c.Response.IsBodyStream() && (c.Response.Header.ContentLength() < 0 ||
+		c.Response.Header.ContentLength() > maxKeptBody) {
+		return false
+	}
+	body := bytes.Clone(c.Response.Body())
+	if len(body) == 0 {
+		return false
+	}
+	c.Response.SetBodyStream(&cutBody{body[:min(keep, len(body)-1)]}, len(body))
+	return true
+}
+
+var errCut = errors.New("server: a fault rule cut the body")
+
+// cutBody is a body that ends too early.
+type cutBody struct{ left []byte }
+
+// Read implements io.Reader.
+func (b *cutBody) Read(p []byte) (int, error) {
+	if len(b.left) == 0 {
+		return 0, errCut
+	}
+	n := copy(p, b.left)
+	b.left = b.left[n:]
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo. It flushes, because fasthttp drops the buffer of a failed answer.
+func (b *cutBody) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(b.left)
+	if buffer, ok := w.(*bufio.Writer); ok && err == nil {
+		err = buffer.Flush()
+	}
+	return int64(n), errors.Join(err, errCut)
+}

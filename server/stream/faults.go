@@ -1,0 +1,253 @@
+package stream
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"time"
+
+	"tickhive/internal/fault"
+)
+
+// Bounds of the messages that fault rules hold back on all connections. Beyond them a message is sent at once.
+const (
+	maxHeldMessages = 10_000
+	maxHeldBytes    = 16 << 20
+	// reorderWithin limits the time for which a message waits to be overtaken.
+	reorderWithin = time.Second
+)
+
+// heldMessage is a message that a fault rule holds back.
+type heldMessage struct {
+	*message
+	dueNs     int64 // machine time
+	overtaken bool  // the next message is sent first
+}
+
+// faultyDelivery holds the state of deliveries to which fault rules apply. Owner: the hub's goroutine.
+type faultyDelivery struct {
+	hub     *Hub
+	waiting []*subscription // subscriptions with held messages
+	count   int
+	bytes   int
+	ended   []endedConn // connections that a rule ends after the delivery
+}
+
+// endedConn is a connection that a fault rule closes or leaves half open.
+type endedConn struct {
+	conn *conn
+	open bool
+}
+
+// deliver queues messages like Hub.deliver and applies the fault rules, in the order in which they were added.
+// A fault happens to one subscriber's copy of a message. Snapshots and answers to operations are never faulty, so a
+// client can always start over.
+func (f *faultyDelivery) deliver(batch []delivery, rules []*fault.Active) {
+	if rules == nil {
+		f.releaseHeld(func(*heldMessage) bool { return true })
+	}
+	for _, b := range batch {
+		for _, sub := range b.stream.subs {
+			if sub.live {
+				f.one(sub, b.message, rules)
+			}
+		}
+	}
+	f.hub.writers.flush()
+	for _, e := range f.ended {
+		f.endConn(e)
+	}
+	f.ended = f.ended[:0]
+}
+
+// one queues a message for one subscriber, unless a fault rule holds it back or loses it.
+func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Active) {
+	match := fault.Match{
+		Listener: "public", Channel: sub.stream.key.name(), NowNs: f.hub.opts.Clock.NowNs(), Names: sub.namesPair(m),
+	}
+	if sub.conn.hub.authed {
+		match.Key = sub.conn.hub.key.PublicKey
+	}
+	copies, held := 1, heldMessage{}
+	for _, a := range rules {
+		member := memberOf(a.Action)
+		if member != nil && !bytes.Contains(m.frame, member) {
+			continue
+		}
+		d := a.Decide(&match)
+		if !d.Happens {
+			continue
+		}
+		switch a.Action {
+		case fault.Drop:
+			return
+		case fault.Close, fault.HalfOpen:
+			f.ended = append(f.ended, endedConn{sub.conn, a.Action == fault.HalfOpen})
+			return
+		case fault.Repeat:
+			copies = 2
+		case fault.Gap:
+			m = changed(m, member, func(n uint64) uint64 { return n + 1 })
+		case fault.Checksum:
+			m = changed(m, member, func(n uint64) uint64 { return n ^ 1 })
+		case fault.Reorder, fault.Delay:
+			if f.count >= maxHeldMessages || f.bytes+len(m.frame) > maxHeldBytes {
+				a.Skip()
+				continue
+			}
+			delay := reorderWithin
+			if a.Action == fault.Delay {
+				delay = a.DelayOf(d)
+			}
+			held = heldMessage{m, f.hub.opts.MachineNs() + int64(delay), a.Action == fault.Reorder}
+		case fault.Latency, fault.Status, fault.RateLimit, fault.Truncate, fault.Stale, fault.LostAck, fault.Skew:
+			// of requests
+		}
+	}
+	for range copies {
+		held.message = m
+		f.queueInOrder(sub, held)
+	}
+}
+
+// queueInOrder queues a message behind the ones that are held back for the subscriber. It is sent at once when there
+// are none and it has no due time.
+func (f *faultyDelivery) queueInOrder(sub *subscription, m heldMessage) {
+	n := len(sub.held)
+	switch {
+	case n > 0 && sub.held[n-1].overtaken:
+		last := sub.held[n-1].message
+		f.forget(sub, n-1, n)
+		if m.overtaken { // one of two neighbors overtakes
+			m.overtaken, m.dueNs = false, 0
+		}
+		f.queueInOrder(sub, m)
+		f.queueInOrder(sub, heldMessage{message: last})
+	case n > 0:
+		m.dueNs = max(m.dueNs, sub.held[n-1].dueNs)
+		f.hold(sub, m)
+	case m.dueNs > 0:
+		f.hold(sub, m)
+	default:
+		f.push(sub, m.message)
+	}
+}
+
+// hold holds a message back for a subscriber. When the bounds are reached, everything that is held for the
+// subscriber is sent first, so that the order stays.
+func (f *faultyDelivery) hold(sub *subscription, m heldMessage) {
+	if f.count >= maxHeldMessages || f.bytes+len(m.frame) > maxHeldBytes {
+		for _, held := range sub.held {
+			f.push(sub, held.message)
+		}
+		f.forget(sub, 0, len(sub.held))
+		f.push(sub, m.message)
+		return
+	}
+	if len(sub.held) == 0 && !slices.Contains(f.waiting, sub) {
+		f.waiting = append(f.waiting, sub)
+	}
+	sub.held = append(sub.held, m)
+	f.count++
+	f.bytes += len(m.frame)
+}
+
+// forget removes the messages from..to that are held back for a subscriber.
+func (f *faultyDelivery) forget(sub *subscription, from, to int) {
+	for _, m := range sub.held[from:to] {
+		f.count--
+		f.bytes -= len(m.frame)
+	}
+	sub.held = slices.Delete(sub.held, from, to)
+}
+
+func (f *faultyDelivery) push(sub *subscription, m *message) {
+	if !sub.backlog.pushShared(m) {
+		f.hub.slow = append(f.hub.slow, sub.conn)
+	}
+}
+
+// releaseDue sends the held messages that are due. The next flush wakes the writers.
+func (f *faultyDelivery) releaseDue() {
+	if len(f.waiting) == 0 {
+		return
+	}
+	now := f.hub.opts.MachineNs()
+	f.hub.slow = f.hub.slow[:0]
+	f.releaseHeld(func(m *heldMessage) bool { return m.dueNs <= now })
+	f.hub.slow.resync(f.hub)
+}
+
+// releaseHeld sends the first held messages of each subscription while they are due. Messages of a subscription that
+// has ended or starts over are discarded.
+func (f *faultyDelivery) releaseHeld(due func(*heldMessage) bool) {
+	f.waiting = slices.DeleteFunc(f.waiting, func(sub *subscription) bool {
+		if !sub.live || sub.conn.hub.subs[sub.stream.key.subKey()] != sub {
+			f.forget(sub, 0, len(sub.held))
+		}
+		n := 0
+		for ; n < len(sub.held) && due(&sub.held[n]); n++ {
+			f.push(sub, sub.held[n].message)
+		}
+		f.forget(sub, 0, n)
+		return len(sub.held) == 0
+	})
+}
+
+// endConn closes a connection without a close frame, or leaves it open and silent.
+func (f *faultyDelivery) endConn(e endedConn) {
+	if e.conn.hub.detached {
+		return
+	}
+	e.conn.hub.detached = true
+	f.hub.unsubscribeAll(e.conn)
+	delete(f.hub.conns, e.conn)
+	if e.open {
+		e.conn.backlog.finish()
+	} else {
+		e.conn.failSocket()
+	}
+}
+
+// namesPair returns the function that reports whether a message concerns a pair.
+func (s *subscription) namesPair(m *message) func(pair string) bool {
+	return func(pair string) bool {
+		if s.stream.key.paired() {
+			return s.stream.view.Instrument.Code == pair
+		}
+		return bytes.Contains(m.frame, []byte(`"currencyPairCode":"`+pair+`"`))
+	}
+}
+
+var (
+	prevSeqMember  = []byte(`"prevSeq":`)
+	checksumMember = []byte(`"checksum":`)
+)
+
+// memberOf returns the member that an action falsifies, nil when it falsifies none.
+func memberOf(a fault.Action) []byte {
+	switch a {
+	case fault.Gap:
+		return prevSeqMember
+	case fault.Checksum:
+		return checksumMember
+	default:
+		return nil
+	}
+}
+
+// changed returns a copy of a message in which the integer of a member is replaced.
+func changed(m *message, member []byte, change func(uint64) uint64) *message {
+	payload := m.frame.payload()
+	at := bytes.Index(payload, member) + len(member)
+	end := at
+	for end < len(payload) && payload[end]-'0' <= 9 {
+		end++
+	}
+	n, err := strconv.ParseUint(string(payload[at:end]), 10, 64)
+	if err != nil {
+		return m
+	}
+	text := strconv.AppendUint(slices.Clone(payload[:at]), change(n), 10)
+	return &message{newFrame(opText, append(text, payload[end:]...)), m.kind, m.private}
+}
