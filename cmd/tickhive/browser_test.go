@@ -129,6 +129,14 @@ func (b *browser) open(path string) {
 	b.run(chromedp.Navigate(b.in.public + path))
 }
 
+// hasMoney waits until the list of balances has USDT, and shows the open orders again.
+func (b *browser) hasMoney() {
+	b.t.Helper()
+	b.js(`document.querySelector('[data-list=balances]').click()`)
+	b.wait(10*time.Second, "balances", `document.querySelector('[data-balance=USDT]')`)
+	b.js(`document.querySelector('[data-list=open]').click()`)
+}
+
 // js returns the value of an expression as text.
 func (b *browser) js(expression string) string {
 	b.t.Helper()
@@ -139,14 +147,14 @@ func (b *browser) js(expression string) string {
 	return out
 }
 
-// wait evaluates the expression every 25 ms until it is true. Polling inside the page would
-// need eval, which the page's policy forbids.
+// wait evaluates the expression every 25 ms until it is true. An element that is not there yet
+// counts as false. Polling inside the page would need eval, which the page's policy forbids.
 func (b *browser) wait(within time.Duration, what, expression string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
 	for end := time.Now().Add(within); ; <-look.C {
-		if b.js("!!("+expression+")") == "true" {
+		if b.js("(() => { try { return !!("+expression+"); } catch { return false; } })()") == "true" {
 			return
 		}
 		if time.Now().After(end) {
@@ -266,7 +274,9 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	b.wait(5*time.Second, "header "+want, fmt.Sprintf(`(() => {
 		const dd = (name) => [...document.querySelectorAll('.head dl div')].
 			find((d) => d.querySelector('dt').textContent === name)?.querySelector('dd').textContent;
-		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ') === %q; })()`, want))
+		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ').
+			replaceAll('\u202f', '') === %q;
+	})()`, want))
 	book := in.do("GET",
 		in.public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
 	b.wait(5*time.Second, "ladder", fmt.Sprintf(`(() => {
@@ -274,8 +284,8 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
 		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() &&
 			asks.join() === api.asks.map((l) => l[0]).join()
-			&& document.querySelector('.spread').textContent.startsWith('spread ' +
-				(api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
+			&& document.querySelector('.spread .gap').textContent.startsWith('spread ' +
+				(api.asks[0][0] - api.bids[0][0]).toFixed(api.asks[0][0].split('.')[1].length) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
 	b.clean()
 }
@@ -300,7 +310,7 @@ func TestBrowserKeyboard(t *testing.T) {
 		}
 		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
 	}
-	until("\t", 15, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
+	until("\t", 25, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
 	b.run(chromedp.KeyEvent(kb.Home))
 	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
 		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
@@ -368,7 +378,7 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.open("/")
 	b.on("TT_USDT")
 	b.signIn(key)
-	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
+	b.hasMoney()
 	const price = "100.00"
 	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
 		chromedp.Click(`.ticket .buy`))
@@ -376,9 +386,10 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.wait(5*time.Second, "the level in the book",
 		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
 	b.shot("ticket")
-	b.run(chromedp.Click(`[data-order] button`))
+	b.run(chromedp.Click(`[data-order] [aria-label^=Cancel]`))
 	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.run(chromedp.Click(`[data-list=balances]`))
 	b.wait(5*time.Second, "held money is back",
-		`!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
+		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
 	b.clean()
 }
