@@ -106,6 +106,7 @@ export function makeTickHive(ccxt) {
     handleErrors(code, reason, url, method, headers, body, response) {
       if (code < 400) {
         if (url.includes('/orderbook?')) response.seq = this.safeInteger2(headers, 'X-Seq', 'x-seq');
+        if (url.includes('/api/user/')) response.cursor = this.safeString2(headers, 'X-Next-Cursor', 'x-next-cursor');
         return undefined;
       }
       if (response?.code) throw this.errorOf(response, url);
@@ -365,11 +366,12 @@ export function makeTickHive(ccxt) {
     async pages(path, query, since, limit) {
       const rows = [];
       if (since !== undefined) query = { ...query, sinceDate: days(since) };
-      for (let pageNumber = 1; ; pageNumber++) {
-        if (pageNumber > this.options.maxPages) throw new ccxt.ExchangeError(`${this.id} more than ${rows.length} rows: narrow since, or raise options.maxPages`);
-        const page = await this.request(path, 'private', 'GET', { ...query, pageNumber, pageSize });
+      for (let n = 1, cursor; ; n++) {
+        if (n > this.options.maxPages) throw new ccxt.ExchangeError(`${this.id} more than ${rows.length} rows: narrow since, or raise options.maxPages`);
+        const page = await this.request(path, 'private', 'GET', cursor === undefined ? { ...query, pageSize } : { ...query, pageSize, cursor });
         rows.push(...page);
-        if (page.length < pageSize || since === undefined && limit !== undefined && rows.length >= limit) break;
+        ({ cursor } = page);
+        if (cursor === undefined || since === undefined && limit !== undefined && rows.length >= limit) break;
       }
       if (since === undefined) return rows.slice(0, limit).reverse();
       return rows.reverse().slice(0, limit);

@@ -36,6 +36,7 @@ func TestGoldenRun(t *testing.T) {
 	token := g.launchpad(who)
 	g.hive(who, token)
 	g.streams(who)
+	g.guard(who)
 	g.system()
 	g.edge(who)
 	g.pages()

@@ -38,6 +38,10 @@ func (d *Service) tradingRoutes() []*edge.Route {
 			Members: body.TradingBatchMembers,
 		},
 		{
+			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: d.setSwitch,
+			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
+		},
+		{
 			Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
 			Params: []edge.Field{pair, {Name: "all", Kind: edge.KindBoolean, Default: false}},
 		},

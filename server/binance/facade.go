@@ -138,7 +138,7 @@ func (q *call) run(e *endpoint) ([]byte, *failure) {
 	if err := q.readParams(); err != nil {
 		return nil, err
 	}
-	if e.signed {
+	if e.signed || q.sent("signature") { // libraries sign more than they need to
 		if err := q.signed(); err != nil {
 			return nil, err
 		}

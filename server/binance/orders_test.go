@@ -336,11 +336,15 @@ func TestLoadMarketsCalls(t *testing.T) {
 		"/sapi/v1/capital/config/getall":    `[{"coin":"BTC","free":"100.0","locked":"0.0","name":"BTC",`,
 		"/sapi/v1/asset/tradeFee":           `[{"symbol":"BTCUSDT","makerCommission":"0.001","takerC`,
 		"/sapi/v1/margin/isolated/allPairs": "[]",
+		"/sapi/v1/margin/allPairs":          "[]", // needs no key; libraries sign it all the same
 		"/api/v3/account/commission":        `{"code":-1102,`,
 	} {
 		if _, body := a.raw("GET", path, ""); !strings.HasPrefix(body, want) {
 			t.Errorf("%s: %s", path, body)
 		}
+	}
+	for _, path := range []string{"/sapi/v1/margin/allPairs", "/api/v3/ping"} {
+		a.r.is(path+"?timestamp=1&signature=ab", 401, `{"code":-2014,"msg":"API-key format invalid."}`)
 	}
 	fee, err := a.NewTradeFeeService().Symbol("BTCUSDT").Do(t.Context())
 	if err != nil || fee[0].MakerCommission != "0.001" {
