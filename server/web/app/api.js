@@ -80,7 +80,7 @@ export async function syncClock() {
   syncedAt = performance.now();
 }
 
-// The clock of the exchange may stand still, jump, or differ from the computer's after a sleep.
+// The clock of the exchange may stop, jump, or differ from the computer's after a sleep.
 const syncMs = 5000;
 let syncedAt = -Infinity;
 
