@@ -37,6 +37,8 @@ func sampleRecords() []Record {
 		{Kind: SetInviter, User: 4, Inviter: 3, HasRate: true, Rate: maxDiscount},
 		{Kind: CreateLink, User: 4, Rate: 9, LinkNumber: 77},
 		{Kind: Configure, Config: DefaultConfig()},
+		{Kind: SetHalt, User: 4, Halted: true},
+		{Kind: SetSwitch, User: 4, DeadlineNs: t0 + 7},
 	}
 }
 
@@ -152,7 +154,9 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		"archive": func(s *State) {
 			s.dir.users[1].received.Archive[accrual.ArchiveKey{Day: 1}] = fixed.FromI64(1).Wide()
 		},
-		"queue": func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
+		"halt":   func(s *State) { s.dir.users[1].halted = true },
+		"switch": func(s *State) { s.deadlines.arm(s.dir.users[1], t0) },
+		"queue":  func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
 	} {
 		s, err := DecodeSnapshot(base, testOptions())
 		if err != nil {

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"fmt"
+	"time"
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
@@ -24,6 +25,8 @@ const (
 	SetInviter                 // User, Code
 	CreateLink                 // User, DiscountPercent
 	Configure                  // Config: the referral rates to use from now on
+	SetHalt                    // User, Halted
+	SetSwitch                  // User, Timeout, FiredNs
 )
 
 // kindRow holds what the state does for one kind of command.
@@ -96,6 +99,14 @@ var kinds = [...]kindRow{
 		plan: (*State).planConfigure, apply: (*State).applyConfigure, noUser: true, locksFold: true,
 		code: func(w walker, rec *Record) { w.config(&rec.Config) },
 	},
+	SetHalt: {
+		plan: (*State).planHalt, apply: (*State).applyHalt,
+		code: func(w walker, rec *Record) { w.Bool(&rec.Halted) },
+	},
+	SetSwitch: {
+		plan: (*State).planSwitch, apply: (*State).applySwitch,
+		code: func(w walker, rec *Record) { w.I64(&rec.DeadlineNs) },
+	},
 }
 
 // known reports whether k is a kind of command. A record of another program may have an unknown kind.
@@ -124,6 +135,9 @@ type Command struct {
 	Code            string
 	DiscountPercent fixed.I128 // per cent, in 10^-18
 	Config          Config
+	Halted          bool
+	Timeout         time.Duration // SetSwitch: 0 turns the switch off
+	FiredNs         int64         // SetSwitch: only if the switch is still set to this time; 0: always
 }
 
 // Record is one accepted command with every decision of its plan, so that Apply gives the same result under
@@ -150,6 +164,8 @@ type Record struct {
 	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
 	LinkNumber uint64         // CreateLink: number of the link, from 1 without gaps
 	Config     Config         // Configure
+	Halted     bool           // SetHalt
+	DeadlineNs int64          // SetSwitch: when the switch fires; 0: it is off
 
 	// staged says that the plan has already changed the balance: it subtracted the money of a withdrawal, or
 	// reserved room for a deposit or a profit. It is not encoded; a decoded record is not staged.
@@ -164,7 +180,7 @@ func (r *Record) RestsOnEngine() bool { return r.Kind == Withdraw }
 // Result is the answer to a command. It shares nothing with the state.
 type Result struct {
 	Kind       Kind
-	User       UserView       // CreateUser, PatchUser
+	User       UserView       // CreateUser, PatchUser, SetHalt
 	Key        APIKeyView     // CreateKey
 	Secret     auth.Secret    // CreateKey: shown once
 	Balance    BalanceView    // Deposit, Withdraw
@@ -172,6 +188,7 @@ type Result struct {
 	Accruals   []PaidAccrual  // AddProfit
 	Inviter    InviterView    // SetInviter
 	Link       AmbassadorLink // CreateLink
+	DeadlineNs int64          // SetSwitch
 }
 
 // OptionalName is a name in a request that may be missing, a text, or null (nil).

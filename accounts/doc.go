@@ -39,7 +39,7 @@
 //
 // Reading order: limits, reject, money, config, command, state, apply, users, directory,
 // identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
-// search, accruals, avatars, view, check, codec, snapshot, restore, store. The scripts of
+// search, accruals, guard, avatars, view, check, codec, snapshot, restore, store. The scripts of
 // testdata/*.txt (script_test.go) show what holds, fees, referral and limits do to balances.
 //
 // The package has the engine's words (ids, sides, order types, events, reasons) and folds

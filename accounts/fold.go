@@ -137,9 +137,15 @@ func (f fold) accepted(e *engine.Event) {
 	if o.byQuote && !byQuote {
 		o.byQuote, o.capped = false, true
 	}
-	s.holds.orders[o.id] = o
+	s.holds.add(o)
 	s.holds.raise(o, p, need)
 	s.holds.expectNew(o, p, earn)
+}
+
+// add adds an open order.
+func (h *holds) add(o *orderHold) {
+	h.orders[o.id] = o
+	h.dir.mustFind(o.account).orders++
 }
 
 // raise increases a hold to need. A funded account cannot hold more than its free balance: the rounding of fees
@@ -175,6 +181,7 @@ func (f fold) canceled(e *engine.Event) {
 func (h *holds) finish(o *orderHold, p *pairTerms) {
 	h.release(o, p, fixed.I128{})
 	delete(h.orders, o.id)
+	h.dir.mustFind(o.account).orders--
 	h.expectOf(o, p, fixed.I128{})
 }
 

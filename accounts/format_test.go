@@ -41,13 +41,17 @@ func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 }
 
 // The fixtures were written by the programs of these versions: one user with 1000 USDT, an order that
-// holds 100, and the keys "trade" and "read". In the later one "trade" has made "read".
+// holds 100, and the keys "trade" and "read". In the later ones "trade" has made "read".
 func TestOlderSnapshotsAreRead(t *testing.T) {
 	for _, c := range []struct {
 		file    string
 		version byte
 		tree    bool
-	}{{"testdata/snapshot-v2.hex", 2, false}, {"testdata/snapshot-v3.hex", 3, true}} {
+	}{
+		{"testdata/snapshot-v2.hex", 2, false},
+		{"testdata/snapshot-v3.hex", 3, true},
+		{"testdata/snapshot-v4.hex", 4, true},
+	} {
 		text, err := os.ReadFile(c.file)
 		if err != nil {
 			t.Fatal(err)

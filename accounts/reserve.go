@@ -94,7 +94,7 @@ type pendingEntry struct {
 }
 
 // Reserve reserves the amount that an order must hold, before the engine sees the order.
-// Refusals are InsufficientFunds, TotalOutOfRange, UnknownPair and TooManyOrders. A stop_market
+// Refusals are AccountHalted, InsufficientFunds, TotalOutOfRange, UnknownPair and TooManyOrders. A stop_market
 // buy of a funded account must give a quote amount: without one it is refused for lack of funds,
 // because its cost is unknown until it triggers. An order that the engine refuses for its shape
 // (no price, no amount) reserves nothing. Any goroutine.
@@ -116,6 +116,9 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 			return Reservation{}, engine.TotalOutOfRange
 		}
 		return Reservation{}, engine.NotRejected
+	}
+	if u.halted {
+		return Reservation{}, engine.AccountHalted
 	}
 	o := orderHold{
 		account: p.Account, pair: p.Pair, side: p.Side, typ: p.Type, byQuote: p.ByQuote,
@@ -250,6 +253,7 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	e.amounts, e.coming = append(e.amounts, need), append(e.coming, r.coming)
 	h.balances.expect(u.n, r.in, fixed.I128{}, r.coming)
 	h.waiting++
+	u.reserved++
 	h.balances.changed(u, currency)
 	return r, engine.NotRejected
 }
@@ -266,6 +270,9 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 		return Reservation{}, engine.NotRejected
 	}
 	pair, u := s.holds.pairs[o.pair], s.dir.mustFind(o.account)
+	if u.halted {
+		return Reservation{}, engine.AccountHalted
+	}
 	r := Reservation{key: replaceKey(o), Replaces: true}
 	if s.holds.pending[r.key] != nil {
 		return Reservation{}, engine.InsufficientFunds
@@ -348,6 +355,7 @@ func (h *holds) takeOver(key reservationKey) bool {
 	}
 	h.waiting--
 	u := h.dir.mustFind(key.account)
+	u.reserved--
 	r := u.row(e.currency)
 	r.pending = r.pending.Minus(amount)
 	h.balances.changed(u, e.currency)

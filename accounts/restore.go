@@ -29,7 +29,7 @@ func (w *snapshot) addOrder(o *orderHold) {
 	}
 	limit := o.coming
 	o.coming = fixed.I128{}
-	w.s.holds.orders[o.id] = o
+	w.s.holds.add(o)
 	w.s.holds.expectOf(o, p, limit)
 }
 

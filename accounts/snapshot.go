@@ -14,19 +14,20 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
-const SnapshotVersion = 4
+const SnapshotVersion = 5
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
 // sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has no
 // reservations: they end with the process.
 //
 //	version | lastNs, enginePos | config | totals by currency | pairs | users (profile,
-//	inviter, links, keys, level changes, balances) | receivers of the deal accruals kept,
+//	inviter, links, keys, level changes, balances, halt, switch) | receivers of the deal accruals kept,
 //	oldest first | open holds | accruals and archive by receiver
 //
 // Version 1 encodes sums (balances, totals, archive) as money in 16 bytes; version 2 encodes them in
 // 24 bytes, the least significant word first, and adds the earn limit at the end of an open hold.
 // Version 3 adds canManageKeys and the key that made it at the end of a key, version 4 its scheme.
+// Version 5 adds the halt of a user and the time of the dead man's switch after the balances.
 type snapshot struct {
 	walker
 	s       *State
@@ -272,7 +273,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec, w.version-1); w.Reading() && w.Err() == nil {
+		if w.key(&rec, min(w.version-1, RulesVersion)); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}
@@ -284,6 +285,14 @@ func (w *snapshot) account(u *user) {
 		put(w.walker, &u.levelChanges, c)
 	}
 	w.rows(u)
+	if w.version < 5 {
+		return
+	}
+	w.Bool(&u.halted)
+	atNs := u.deadlineNs
+	if w.I64(&atNs); w.Reading() {
+		w.s.deadlines.arm(u, atNs)
+	}
 }
 
 // rows encodes the balances that are not zero.

@@ -24,6 +24,7 @@ type State struct {
 	referral  *referral
 	holds     *holds
 	keys      *auth.Keys
+	deadlines deadlines
 	enginePos uint64
 
 	onKeyDeleted func(key uint64) // nil: no listener
@@ -55,7 +56,7 @@ func New(opts Options) *State {
 	dir, money := newDirectory(), newBalances()
 	return &State{
 		opts: opts, dir: dir, balances: money, keys: auth.NewKeys(),
-		referral: newReferral(dir, money), holds: newHolds(dir, money),
+		referral: newReferral(dir, money), holds: newHolds(dir, money), deadlines: newDeadlines(),
 	}
 }
 

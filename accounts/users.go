@@ -31,6 +31,11 @@ type user struct {
 	rows         []row // sorted by currency number
 	received     accrual.Received
 	levelChanges []accrual.LevelChange
+
+	halted     bool
+	deadlineNs int64 // when the dead man's switch fires; 0: it is off
+	orders     int   // number of open orders
+	reserved   int   // number of orders and replaces on their way to the engine
 }
 
 // Profile holds the properties of a user that can be set.
@@ -235,6 +240,7 @@ type UserView struct {
 	DealBidDiscount    fixed.I128 // dealBidDiscountFraction
 	DealAskDiscount    fixed.I128 // dealAskDiscountFraction
 	CreatedNs          int64      // dateCreated
+	Halted             bool
 }
 
 func (s *State) userView(u *user) UserView {
@@ -247,7 +253,7 @@ func (s *State) userView(u *user) UserView {
 		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
 		NoTradeCommissions: p.NoFees,
 		DealBidDiscount:    decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
-		CreatedNs: u.createdNs,
+		CreatedNs: u.createdNs, Halted: u.halted,
 	}
 }
 

@@ -164,3 +164,42 @@ func ExampleFollower() {
 	// resyncs: 1 because client: an update does not follow the one before it: have 5, update goes from 6 to 7
 	// best bid: 65000.00 1.00000000
 }
+
+// A price and an amount that follow from a calculation are rounded to what the pair takes.
+func ExamplePairSettings() {
+	p := client.PairSettings{Code: "BTC_USDT", DigitsPrice: 2, DigitsAmount: 8}
+	bid, err := p.BidPrice("64999.4567")
+	fmt.Println(bid, err)
+	ask, err := p.AskPrice("64999.4501")
+	fmt.Println(ask, err)
+	amount, err := p.Amount("0.123456789")
+	fmt.Println(amount, err)
+	_, err = p.Amount("1e-7")
+	fmt.Println(err)
+	// Output:
+	// 64999.45 <nil>
+	// 64999.46 <nil>
+	// 0.12345678 <nil>
+	// client: "1e-7" cannot be rounded to 8 digits
+}
+
+// AllOrders follows the cursor from page to page.
+func ExampleClient_AllOrders() {
+	base, end := serve(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("cursor") == "" {
+			w.Header().Set("X-Next-Cursor", "c1")
+			_, _ = io.WriteString(w, `[{"id":"9"},{"id":"8"}]`)
+			return
+		}
+		_, _ = io.WriteString(w, `[{"id":"7"}]`)
+	})
+	defer end()
+	c := &client.Client{Base: base, PublicKey: "pubKEY123", PrivateKey: "privKEY456"}
+	for o, err := range c.AllOrders(context.Background(), client.ListQuery{Status: "active"}) {
+		fmt.Println(o.ID, err)
+	}
+	// Output:
+	// 9 <nil>
+	// 8 <nil>
+	// 7 <nil>
+}

@@ -51,8 +51,11 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 
 // Step reads one message and applies it. When a check fails, Step requests a new snapshot and counts it in
 // Resyncs; this is no error.
-func (f *Follower) Step() (*Message, error) {
-	m, err := f.next()
+func (f *Follower) Step() (*Message, error) { return f.StepContext(context.Background()) }
+
+// StepContext is Step until ctx ends. Then the stream is closed; Reconnect continues from the known seqs.
+func (f *Follower) StepContext(ctx context.Context) (*Message, error) {
+	m, err := f.next(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +71,13 @@ func (f *Follower) send(requests []Request) error {
 	return nil
 }
 
-func (f *Follower) next() (*Message, error) {
+func (f *Follower) next(ctx context.Context) (*Message, error) {
 	if f.Patience > 0 {
 		if err := f.Stream.SetReadDeadline(time.Now().Add(f.Patience)); err != nil {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 	}
-	m, err := f.Stream.Next()
+	m, err := f.Stream.NextContext(ctx)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, fmt.Errorf("%w: nothing for %s", ErrSilent, f.Patience)
 	}

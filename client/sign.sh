@@ -10,11 +10,17 @@
 #   openssl genpkey -algorithm ed25519 -out key.pem
 #   openssl pkey -in key.pem -pubout -outform DER | tail -c 32 | base64    # ed25519PublicKey
 #
-# Needs curl, openssl and GNU date. A PRIVATE is on openssl's command line for a moment: use an
+# Needs curl and openssl. A PRIVATE is on openssl's command line for a moment: use an
 # Ed25519 key, or a program of your own, on a machine that others share.
 set -eu
+if [ $# -lt 2 ]; then
+	echo "usage: BASE=URL PUBLIC=KEY PRIVATE=SECRET $0 METHOD TARGET [BODY]" >&2
+	exit 2
+fi
+: "${PUBLIC:?set PUBLIC to the public key}" "${PRIVATE_FILE:-${PRIVATE:?set PRIVATE, or PRIVATE_FILE for an Ed25519 key}}"
 method=$1 target=$2 body=${3-}
 timestamp=$(date +%s%3N)
+case $timestamp in *[!0-9]*) timestamp=$(date +%s)000 ;; esac # a date without %N, as on macOS
 nonce=$(openssl rand -hex 16)
 hash=$(printf %s "$body" | openssl dgst -sha256 -hex | sed 's/^.* //')
 text=$(printf '%s\n%s\n%s\n%s\n%s' "$timestamp" "$nonce" "$method" "$target" "$hash")

@@ -17,7 +17,8 @@ import (
 // maxMessage limits one received message, in bytes. A snapshot of a full book is smaller.
 const maxMessage = 64 << 20
 
-// Message is a message of the server. Only the members of its Type are set.
+// Message is a message of the server. Only the members of its Type and Channel are set. A snapshot has lists, an
+// update of orders and fills has one row.
 type Message struct {
 	Type     string          `json:"type"`
 	ID       json.RawMessage `json:"id"`
@@ -35,7 +36,19 @@ type Message struct {
 	TradeID  uint64          `json:"tradeId"`
 	Code     string          `json:"code"`
 	Text     string          `json:"message"`
-	Raw      []byte          `json:"-"`
+
+	Ticker   *Ticker      `json:"ticker"`
+	Candle   *Candle      `json:"candle"` // nil in a snapshot without one
+	Closed   bool         `json:"closed"` // the candle is final
+	Status   *Status      `json:"status"`
+	Pairs    []PairStatus `json:"pairs"` // of an update of status: the changed rows
+	Orders   []Order      `json:"orders"`
+	Order    *Order       `json:"order"`
+	Fills    []Fill       `json:"fills"`
+	Fill     *Fill        `json:"fill"`
+	Balances []Balance    `json:"balances"`
+
+	Raw []byte `json:"-"`
 }
 
 // StreamTrade is one trade of the trades channel.
@@ -126,6 +139,18 @@ func (s *Stream) Next() (*Message, error) {
 		return nil, fmt.Errorf("client: message %.100q: %w", raw, err)
 	}
 	return m, nil
+}
+
+// NextContext is Next until ctx ends. Then it closes the stream, because a message may have been read in part, and
+// returns the cause.
+func (s *Stream) NextContext(ctx context.Context) (*Message, error) {
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	m, err := s.Next()
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("client: read: %w", context.Cause(ctx))
+	}
+	return m, err
 }
 
 // CloseCode returns the WebSocket close code in err, 0 when there is none.

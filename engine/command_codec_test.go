@@ -36,6 +36,7 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &limited},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &onlyDown},
 		{Kind: engine.Place, Refuse: engine.AboveMaxQuoteAmount},
+		{Kind: engine.Replace, Refuse: engine.AccountHalted},
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &inst},
 		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: asset},

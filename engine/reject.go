@@ -28,25 +28,25 @@ const (
 	OrderClosed
 	DuplicateClientOrderID
 	TooManyOrders
-	// PairExists and InvalidPair refuse an AddPair on the control stream; they never reach
-	// an order.
+	// PairExists and InvalidPair refuse an AddPair on the control stream, never an order.
 	PairExists
 	InvalidPair
 	// The numbers of the reasons are part of the journal's records: later ones come last.
 	PriceOutOfBand
 	AboveMaxQuoteAmount
+	AccountHalted // found by the accounts: the core knows no halts of accounts
 )
 
 // lastReason is the highest number of a reason.
-const lastReason = AboveMaxQuoteAmount
+const lastReason = AccountHalted
 
 var reasonNames = [...]string{
 	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
 	"amount_off_lot", "amount_out_of_range", "total_out_of_range", "below_min_quote_amount",
 	"insufficient_funds", "unknown_pair", "unknown_order", "would_cross", "no_liquidity",
 	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
-	"duplicate_client_order_id", "too_many_orders",
-	"pair_exists", "invalid_pair", "price_out_of_band", "above_max_quote_amount",
+	"duplicate_client_order_id", "too_many_orders", "pair_exists", "invalid_pair", "price_out_of_band",
+	"above_max_quote_amount", "account_halted",
 }
 
 // String returns the wire word.

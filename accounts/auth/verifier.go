@@ -176,8 +176,9 @@ func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 			what = "from before the server's start"
 		}
 		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
-			what = fmt.Sprintf("from before %d, up to which it may have been accepted earlier; the server's time is",
-				v.opts.NotBeforeMs)
+			return unauthorized("API-Timestamp", "A request with an API-Timestamp before %d may have been accepted "+
+				"earlier, so it is refused; the server's time is %d. Repeat the request in %d ms.", v.opts.NotBeforeMs,
+				nowMs, v.opts.NotBeforeMs-nowMs)
 		}
 		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
 	}

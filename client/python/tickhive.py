@@ -190,13 +190,13 @@ class Client:
         return self._pages('/api/user/deals', {'currencyPairCode': pair})
 
     def _pages(self, path, query, size=100):
-        page = 1
+        cursor = None
         while True:
-            rows = self.request('GET', path, dict(query, pageNumber=page, pageSize=size), signed=True)
+            rows = self.request('GET', path, dict(query, cursor=cursor, pageSize=size), signed=True)
+            cursor = self.headers.get('x-next-cursor')
             yield from rows
-            if len(rows) < size:
+            if cursor is None:
                 return
-            page += 1
 
     def balances(self):
         """Returns the balances that are not zero, by currency."""

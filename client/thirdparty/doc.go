@@ -4,8 +4,10 @@
 // check.mjs holds the structures that ccxt's manual documents, as checks of any ccxt exchange;
 // check_test.mjs proves that the checks find what is wrong. Each other *_test.mjs is one run of node:
 //
-//	native_test.mjs  the ccxt class of client/js with ccxt from npm
+//	native_test.mjs   the ccxt class of client/js with ccxt from npm
+//	binance_test.mjs  market data by ccxt.binance, binance-api-node, @binance/connector, binance
+//	binance_orders_test.mjs  trading by the same
 //
 // Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
-// set. Reading order: check.mjs, native_test.mjs, thirdparty_test.go.
+// set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go.
 package thirdparty

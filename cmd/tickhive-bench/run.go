@@ -54,7 +54,7 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	}
 	o := bench.Options{
 		Program: self, Product: product, Dir: dir, Quick: b.Quick, Rounds: b.Rounds, Targets: b.Target,
-		Version: "TickHive " + cmdline.Version, Commit: cmdline.Commit(),
+		Version: "TickHive " + cmdline.Version, Commit: cmdline.CommitHere(),
 		Command: "tickhive-bench " + strings.Join(ctx.Args, " "),
 	}
 	if !b.Quiet {

@@ -233,6 +233,11 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		if word := b.js(`document.getElementById('link').textContent`); word != "reconnecting" {
 			t.Errorf("without a connection the page says %q", word)
 		}
+		if said := b.js(`document.querySelector('.lost').checkVisibility() + ' ' +
+			getComputedStyle(document.querySelector('[data-panel=book]'), '::after').content`); said !=
+			`true "not live"` {
+			t.Errorf("without a connection the page and the book say: %s", said)
+		}
 		l.set(lineUp)
 		b.wait(30*time.Second, "live again", `document.getElementById('link').textContent === 'live'`)
 		b.drawsAll("after the reconnect", in, "CC_USDT", "minute")

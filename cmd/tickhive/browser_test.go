@@ -16,7 +16,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -130,15 +129,12 @@ func (b *browser) open(path string) {
 	b.run(chromedp.Navigate(b.in.public + path))
 }
 
-// signIn enters a key pair into the ticket of the market page and waits for the order form.
-func (b *browser) signIn(key map[string]any) {
+// hasMoney waits until the list of balances has USDT, and shows the open orders again.
+func (b *browser) hasMoney() {
 	b.t.Helper()
-	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
-	for _, half := range []string{"publicKey", "privateKey"} {
-		b.js(fmt.Sprintf(`document.querySelector('.ticket [name=%s]').value = %q`, half, key[half]))
-	}
-	b.js(`document.querySelector('.ticket form').requestSubmit()`)
-	b.wait(10*time.Second, "the order form", `document.querySelector('.ticket [name=price]')`)
+	b.js(`document.querySelector('[data-list=balances]').click()`)
+	b.wait(10*time.Second, "balances", `document.querySelector('[data-balance=USDT]')`)
+	b.js(`document.querySelector('[data-list=open]').click()`)
 }
 
 // js returns the value of an expression as text.
@@ -151,14 +147,14 @@ func (b *browser) js(expression string) string {
 	return out
 }
 
-// wait evaluates the expression every 25 ms until it is true. Polling inside the page would
-// need eval, which the page's policy forbids.
+// wait evaluates the expression every 25 ms until it is true. An element that is not there yet
+// counts as false. Polling inside the page would need eval, which the page's policy forbids.
 func (b *browser) wait(within time.Duration, what, expression string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
 	for end := time.Now().Add(within); ; <-look.C {
-		if b.js("!!("+expression+")") == "true" {
+		if b.js("(() => { try { return !!("+expression+"); } catch { return false; } })()") == "true" {
 			return
 		}
 		if time.Now().After(end) {
@@ -278,7 +274,9 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	b.wait(5*time.Second, "header "+want, fmt.Sprintf(`(() => {
 		const dd = (name) => [...document.querySelectorAll('.head dl div')].
 			find((d) => d.querySelector('dt').textContent === name)?.querySelector('dd').textContent;
-		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ') === %q; })()`, want))
+		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ').
+			replaceAll('\u202f', '') === %q;
+	})()`, want))
 	book := in.do("GET",
 		in.public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
 	b.wait(5*time.Second, "ladder", fmt.Sprintf(`(() => {
@@ -286,8 +284,8 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
 		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() &&
 			asks.join() === api.asks.map((l) => l[0]).join()
-			&& document.querySelector('.spread').textContent.startsWith('spread ' +
-				(api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
+			&& document.querySelector('.spread .gap').textContent.startsWith('spread ' +
+				(api.asks[0][0] - api.bids[0][0]).toFixed(api.asks[0][0].split('.')[1].length) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
 	b.clean()
 }
@@ -312,7 +310,7 @@ func TestBrowserKeyboard(t *testing.T) {
 		}
 		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
 	}
-	until("\t", 15, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
+	until("\t", 25, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
 	b.run(chromedp.KeyEvent(kb.Home))
 	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
 		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
@@ -380,7 +378,7 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.open("/")
 	b.on("TT_USDT")
 	b.signIn(key)
-	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
+	b.hasMoney()
 	const price = "100.00"
 	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
 		chromedp.Click(`.ticket .buy`))
@@ -388,45 +386,10 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.wait(5*time.Second, "the level in the book",
 		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
 	b.shot("ticket")
-	b.run(chromedp.Click(`[data-order] button`))
+	b.run(chromedp.Click(`[data-order] [aria-label^=Cancel]`))
 	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.run(chromedp.Click(`[data-list=balances]`))
 	b.wait(5*time.Second, "held money is back",
-		`!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
-	b.clean()
-}
-
-// A key pair stays in the page's memory: no entry of the browser's history, no storage and no
-// cookie has it after it was used.
-func TestBrowserTheKeyPairStaysInMemory(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	user := in.call(200, "POST", "/users", `{"nickname":"memory"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"memory"}`)
-	b := newBrowser(t, in, 1440, 900)
-	b.open("/")
-	b.signIn(key)
-	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
-	b.run(chromedp.Click(`nav a[href="/status"]`))
-	b.wait(10*time.Second, "the status page", `document.querySelector('main').innerText.includes('BTC_USDT')`)
-	history, err := chromedp.Call(b.ctx, page.GetNavigationHistory, cdp.Empty{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(history.Entries); n < 2 {
-		t.Fatalf("%d entries in the history, want the market page and the status page", n)
-	}
-	kept := []string{b.js(`JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), ` +
-		`document.cookie, history.state])`)}
-	for _, e := range history.Entries {
-		kept = append(kept, e.URL, e.UserTypedURL, e.Title)
-	}
-	for _, text := range kept {
-		for _, half := range []string{"publicKey", "privateKey"} {
-			if strings.Contains(text, key[half].(string)) {
-				t.Errorf("the browser keeps the %s in %q", half, text)
-			}
-		}
-	}
+		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
 	b.clean()
 }

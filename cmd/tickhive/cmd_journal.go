@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,8 +36,12 @@ type journalVerifyCmd struct {
 // engineDir returns the engine's directory within a data directory, or dir itself.
 func engineDir(dir string) (string, error) {
 	for _, d := range []string{filepath.Join(dir, "engine"), filepath.Clean(dir)} {
-		if info, err := os.Stat(d); err == nil && info.IsDir() {
+		info, err := os.Stat(d)
+		if err == nil && info.IsDir() {
 			return d, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return "", fmt.Errorf("%w: run this command as the owner of the directory", err)
 		}
 	}
 	return "", fmt.Errorf("%s: no such directory; name a data directory or its engine directory", dir)
@@ -239,6 +244,9 @@ type journalDumpCmd struct {
 
 // Run prints one JSON object per record. At a damaged record it prints file, offset and reason, and ends.
 func (c *journalDumpCmd) Run(p *program) error {
+	if c.To != 0 && c.To < c.From {
+		return usage("--to %d is before --from %d", c.To, c.From)
+	}
 	dir, err := engineDir(c.Dir)
 	if err != nil {
 		return err

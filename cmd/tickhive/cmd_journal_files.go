@@ -13,6 +13,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/seal"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
@@ -45,6 +46,9 @@ var storeLogs = []struct {
 }{
 	{"engine", exchange.EngineLog("").Options, discard},
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
+		if _, sealed := seal.KeyOf(b); sealed {
+			return nil, nil // its checksum verifies; what is in it only the exchange can open
+		}
 		return accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
 	})},
 	{"launchpad", wal.Options{RecordVersion: launchpad.RecordVersion}, discard},

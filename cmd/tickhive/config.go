@@ -101,6 +101,7 @@ type Config struct {
 	Auth struct {
 		Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
 		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
+		SecretKey string `toml:"secret_key_file" help:"file with the key that seals private keys at rest, outside the data directory; created with a random key if absent"`
 	} `toml:"auth"`
 	Faults struct {
 		Rules    []string `toml:"rules" help:"fault rules in force from the start, each a text such as \"latency probability=0.1 delay=250ms\""`
@@ -108,7 +109,8 @@ type Config struct {
 		Seed     int64    `toml:"seed" default:"1" range:"0 4611686018427387904" help:"seed of faults.scenario; a rule has its own"`
 	} `toml:"faults"`
 	Log struct {
-		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Level  string `toml:"level" default:"info" help:"debug, info, warn or error"`
+		Format string `toml:"format" default:"text" help:"text (key=value pairs) or json (one object a line)"`
 	} `toml:"log"`
 
 	Assets []AssetConfig `toml:"assets"`

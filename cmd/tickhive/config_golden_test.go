@@ -32,7 +32,7 @@ var wrongConfigurations = []string{
 	"[[pairs]]\ncode = \"AA_BB\"\nstate = \"closed\"\n[[pairs]]\ncode = \"AA_CC\"\nmin_quote = \"0.1\"",
 	"[[pairs]]\nlisten = 1",
 	"--config=/nowhere/tickhive.toml", "--set=rate.allw=1", "--set=rate.per_minute=x", "--set=rate.per_minute",
-	"--set=sim.enabled=maybe",
+	"--set=sim.enabled=maybe", "--set=log.format=xml", "--listen=18090",
 	"--set=rate.allow=a b", "--set=market.candles_kept=1,x", "--set=market.candles_kept=1,2",
 	"--set=referral.levels=1,2", "--set=referral.levels=1,z",
 	"--set=referral.staking=0", "--set=sim.backfill=x", "--set=sim.backfill=-1s", "--set=launchpad.fee=-1",

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"tickhive/internal/cmdline"
 )
 
 // key is one configurable scalar or list: a member of a section, or of an asset or a pair.
@@ -130,34 +132,8 @@ func unknownKey(name string, names []string) error {
 	return fmt.Errorf("unknown key %s; did you mean %s?", name, nearest(name, names))
 }
 
-// nearest returns the candidate with the smallest edit distance to name, the first one of equals.
+// nearest returns the candidate with the smallest edit distance to name.
 func nearest(name string, candidates []string) string {
-	best, at := "", 1<<30
-	for _, c := range candidates {
-		if d := editDistance(name, c); d < at {
-			best, at = c, d
-		}
-	}
+	best, _ := cmdline.Nearest(name, candidates)
 	return best
-}
-
-// editDistance returns the number of insertions, deletions and replacements that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -62,6 +62,9 @@ func (c *Config) validate() error {
 	if _, err := parseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%v", err)
 	}
+	if !slices.Contains(logFormats, c.Log.Format) {
+		bad("log.format", "%q is not one of %s", c.Log.Format, strings.Join(logFormats, ", "))
+	}
 	errs = append(errs, c.check(checkSign))
 	_, startErr := c.clockStart()
 	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(),
@@ -206,7 +209,8 @@ func (c *Config) validateListeners() error {
 			continue // a path
 		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT", l.name, l.at))
+			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT, for example 127.0.0.1:8080",
+				l.name, l.at))
 		} else if _, err := net.LookupPort("tcp", port); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}

@@ -1,6 +1,11 @@
 package main
 
-import "reflect"
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"unicode"
+)
 
 // serveFlags holds the flags of serve, which replay has too. Each flag sets the key in its tag and overrides
 // file, environment and --set. An empty text means that the flag is not given.
@@ -29,9 +34,52 @@ type serveFlags struct {
 func (f *serveFlags) config(p *program) (*Config, error) {
 	cfg, err := loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
 	if err != nil {
-		return nil, usageError{Err: err}
+		return nil, usageError{Err: f.named(err)}
 	}
 	return cfg, nil
+}
+
+// named returns err with the flag beside each key that a flag has set, because the user typed the flag.
+func (f *serveFlags) named(err error) error {
+	text := err.Error()
+	for flag, key := range f.given() {
+		text = strings.ReplaceAll(text, key+": ", flag+" ("+key+"): ")
+	}
+	return errors.New(text)
+}
+
+// given returns the key of each given flag.
+func (f *serveFlags) given() map[string]string {
+	keys, v := map[string]string{}, reflect.ValueOf(*f)
+	for i := range v.NumField() {
+		if t := v.Type().Field(i); t.Tag.Get("key") != "" && !v.Field(i).IsZero() {
+			keys[flagName(t.Name)] = t.Tag.Get("key")
+		}
+	}
+	return keys
+}
+
+// serveFlagOf returns the flag that sets a key, if there is one.
+func serveFlagOf(key string) (flag string, ok bool) {
+	t := reflect.TypeFor[serveFlags]()
+	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("key") == key {
+			return flagName(t.Field(i).Name), true
+		}
+	}
+	return "", false
+}
+
+// flagName returns the flag of a member: DataDir -> --data-dir.
+func flagName(member string) string {
+	var b strings.Builder
+	for i, r := range member {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return "--" + b.String()
 }
 
 // settings returns the given flags as KEY=VALUE.

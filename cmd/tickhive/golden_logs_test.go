@@ -253,7 +253,7 @@ func (g *golden) commands() {
 		code := run(args, &program{out: &out, err: &failed})
 		text := strings.ReplaceAll(out.String(), g.dir, "DIR")
 		if args[0] == "version" {
-			text, _, _ = strings.Cut(text, " (go1.")
+			text, _, _ = strings.Cut(text, " (commit ")
 			text += "\n"
 		}
 		text = regexp.MustCompile(`(?m) # .*$`).ReplaceAllString(text, "") // help texts of config print

@@ -37,6 +37,7 @@ func TestGoldenRun(t *testing.T) {
 	token := g.launchpad(who)
 	g.hive(who, token)
 	g.streams(who)
+	g.guard(who)
 	g.system()
 	g.edge(who)
 	g.pages()
@@ -61,6 +62,8 @@ func (g *golden) early() {
 	g.get("/api/tickers?currencyPairCode=BTC_USDT")
 	g.in("GET", "/ready", "")
 	g.in("GET", "/clock", "")
+	g.get("/healthz")
+	g.get("/readyz")
 }
 
 func (g *golden) setUp() {
@@ -283,6 +286,7 @@ func (g *golden) udf() {
 		"config", "time", "symbols?symbol=BTC_USDT", "symbols?symbol=TickHive:BTC/USDT", "symbols?symbol=NO_PAIR",
 		"search?query=usdt&type=&exchange=&limit=1", "search?query=x&limit=0",
 		"history?symbol=BTC_USDT&resolution=1&from=1767225600&to=1767312100",
+		"history?symbol=BTC_USDT&resolution=1W&from=1767225600.5&to=1767312100.25", "quotes?symbols=BTC_USDT,NO_PAIR",
 		"history?symbol=BTC_USDT&resolution=D&to=1767312100&countback=1",
 		"history?symbol=BTC_USDT&resolution=1D&from=1&to=2", "history?symbol=BTC_USDT&resolution=7&from=1&to=2",
 		"history?symbol=BTC_USDT&resolution=1D&from=3&to=2",

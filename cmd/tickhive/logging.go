@@ -11,13 +11,26 @@ type logging struct {
 	*slog.Logger
 }
 
-// newLogging returns a log that writes structured lines to w.
-func newLogging(w io.Writer, level string) (*logging, error) {
+// The formats of the log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+var logFormats = []string{logText, logJSON}
+
+// newLogging returns a log that writes structured lines to w. format is one of logFormats.
+func newLogging(w io.Writer, level, format string) (*logging, error) {
 	l := &logging{}
 	if err := l.set(level); err != nil {
 		return nil, err
 	}
-	l.Logger = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: &l.level}))
+	o := &slog.HandlerOptions{Level: &l.level}
+	var h slog.Handler = slog.NewTextHandler(w, o)
+	if format == logJSON {
+		h = slog.NewJSONHandler(w, o)
+	}
+	l.Logger = slog.New(h)
 	return l, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 
+	kongcompletion "github.com/jotaen/kong-completion"
+
 	"tickhive/internal/cmdline"
 )
 
@@ -21,7 +23,9 @@ type cli struct {
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version, the commit and the toolchain."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Print the code that completes commands in bash, zsh or fish."`
 
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
 }

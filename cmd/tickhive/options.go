@@ -20,7 +20,7 @@ import (
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
 func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, error) {
-	log, err := newLogging(p.err, c.Log.Level)
+	log, err := newLogging(p.err, c.Log.Level, c.Log.Format)
 	if err != nil {
 		return exchange.Options{}, err
 	}
@@ -33,8 +33,8 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
 		},
 		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
-		Accounts: c.accountOptions(),
-		Hive:     hive.DefaultOptions(),
+		Accounts: c.accountOptions(), SecretKeyFile: c.Auth.SecretKey,
+		Hive: hive.DefaultOptions(),
 	}
 	if c.TLS.Cert != "" {
 		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {

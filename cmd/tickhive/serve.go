@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"tickhive/accounts/auth"
@@ -84,7 +86,7 @@ func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Si
 ) {
 	opened, err := exchange.Open(o)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, addressRemedy(err)
 	}
 	a.addresses(opened, o.Public.Certificate != nil)
 	a.listening()
@@ -161,4 +163,17 @@ func (p *program) showDemoKey(public string, private auth.Secret, page string) e
 		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s\n\n",
 		public, private.Reveal(), page)
 	return err
+}
+
+// addressRemedy adds the flag that chooses another address to the error of a listener whose address is in use.
+func addressRemedy(err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	key, _, _ := strings.Cut(err.Error(), ": ")
+	remedy := "--set " + key + "=HOST:PORT"
+	if flag, ok := serveFlagOf(key); ok {
+		remedy = flag + " HOST:PORT"
+	}
+	return fmt.Errorf("%w: stop the process that uses the address, or choose another one with %s", err, remedy)
 }

@@ -1,7 +1,9 @@
 package cmdline
 
 import (
+	"fmt"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
@@ -14,16 +16,21 @@ const Version = "1.0.0.0"
 // docs/adr/0011-heap-floor-of-24-mib.md has the measurements.
 const HeapFloor = 24 << 20
 
+// Build describes this build of a program: version, commit, toolchain and platform.
+func Build() string {
+	return fmt.Sprintf("TickHive v%s (commit %s, %s, %s/%s)", Version, Commit(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
+}
+
 // Commit returns the first 12 digits of the revision that the binary was built from, followed
-// by " with changes" when the tree had uncommitted changes. For a binary without version
-// control stamps it asks git about the current folder. If git fails too, the revision is
-// "unknown".
+// by " with changes" when the tree had uncommitted changes. A binary without version control stamps
+// has the revision "unknown".
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return unknownRevision
 	}
-	revision, dirty := "unknown", ""
+	revision, dirty := unknownRevision, ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -32,10 +39,20 @@ func Commit() string {
 			dirty = " with changes"
 		}
 	}
-	if revision == "unknown" {
-		if out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output(); err == nil {
-			revision = strings.TrimSpace(string(out))
-		}
-	}
 	return revision + dirty
+}
+
+const unknownRevision = "unknown"
+
+// CommitHere returns Commit, or the revision of the current folder for a binary without stamps. The bench calls
+// it, which runs in the tree that it measures.
+func CommitHere() string {
+	if c := Commit(); !strings.HasPrefix(c, unknownRevision) {
+		return c
+	}
+	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return unknownRevision
+	}
+	return strings.TrimSpace(string(out))
 }

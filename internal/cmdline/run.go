@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
 // ExitError ends the program with an exit code. The function that returns it has printed the
@@ -51,7 +53,7 @@ type Line struct {
 
 // Run parses args, runs the selected command and returns the exit code: 0, the code of an
 // ExitError, 2 for a UsageError or a command line that cannot be parsed, 3 for damaged data, 1
-// for any other error.
+// for any other error. Every program has `help [COMMAND]` and --version.
 func Run(l Line, args []string) int {
 	code, err := run(l, args)
 	if err != nil {
@@ -61,6 +63,13 @@ func Run(l Line, args []string) int {
 }
 
 func run(l Line, args []string) (int, error) {
+	switch first := append(args, "")[0]; first {
+	case "help":
+		args = append(args[1:len(args):len(args)], "--help")
+	case "--version":
+		fmt.Fprintln(l.Out, Build())
+		return 0, nil
+	}
 	parser, err := kong.New(l.Commands,
 		kong.Name(l.Name),
 		kong.Description(l.About),
@@ -71,9 +80,10 @@ func run(l Line, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	kongcompletion.Register(parser)
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		return 2, err
+		return 2, fmt.Errorf("%w; %s --help lists commands and flags", misspelled(parser.Model, args, err), l.Name)
 	}
 	err = ctx.Run()
 	var code ExitError
@@ -90,3 +100,25 @@ func run(l Line, args []string) (int, error) {
 	}
 	return 1, err
 }
+
+// misspelled adds the nearest command to the error of a first argument that is none. Kong does so only for a
+// program without a default command.
+func misspelled(model *kong.Application, args []string, err error) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return err
+	}
+	var commands []string
+	for _, c := range model.Children {
+		if !c.Hidden {
+			commands = append(commands, c.Name)
+		}
+	}
+	best, distance := Nearest(args[0], commands)
+	if distance == 0 || distance > farthestTypo {
+		return err
+	}
+	return fmt.Errorf("there is no command %s, did you mean %s?", args[0], best)
+}
+
+// farthestTypo is the greatest edit distance at which a word counts as misspelled; beyond it is another word.
+const farthestTypo = 2

@@ -50,7 +50,9 @@ type Meta struct {
 	// at the start. A log that does not reach its place has lost records.
 	Logs map[string]LogEnd `json:"logs,omitempty"`
 	// Converting is the step of a conversion from the old format that is under way.
-	Converting string     `json:"converting,omitempty"`
+	Converting string `json:"converting,omitempty"`
+	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	SealedWith string     `json:"sealedWith,omitempty"`
 	Incidents  []Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits of the last process. The stored state depends on
 	// them, so an offline verification needs them.

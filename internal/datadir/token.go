@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tickhive/internal/vfs"
 )
 
 const (
@@ -26,19 +28,10 @@ func (d *Dir) Token(path string) (string, error) {
 		return "", err
 	}
 	if !found {
-		random := d.random
-		if random == nil {
-			random = rand.Reader
-		}
-		var raw [tokenBytes]byte
-		if _, err := io.ReadFull(random, raw[:]); err != nil {
-			return "", fmt.Errorf("data directory: random token: %w", err)
-		}
-		token := hex.EncodeToString(raw[:])
-		return token, replaceFile(d.fsys, filepath.Dir(path), path, []byte(token+"\n"))
+		return makeSecret(d.fsys, d.random, path)
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
-		return "", fmt.Errorf("%s: every user of the machine may read or write the token: chmod 600 it", path)
+	if err := private(path); err != nil {
+		return "", err
 	}
 	token := strings.TrimSpace(string(text))
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
@@ -47,4 +40,25 @@ func (d *Dir) Token(path string) (string, error) {
 			"correct the file, or remove it so that a new token is made", path, maxTokenBytes)
 	}
 	return token, nil
+}
+
+// makeSecret durably makes a file, 0600, with 32 random bytes in hex, and returns them.
+func makeSecret(fsys vfs.FS, random io.Reader, path string) (string, error) {
+	if random == nil {
+		random = rand.Reader
+	}
+	var raw [tokenBytes]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "", fmt.Errorf("%s: random bytes: %w", path, err)
+	}
+	text := hex.EncodeToString(raw[:])
+	return text, replaceFile(fsys, filepath.Dir(path), path, []byte(text+"\n"))
+}
+
+// private refuses a file that every user of the machine may read or write.
+func private(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s: every user of the machine may read or write the secret: chmod 600 it", path)
+	}
+	return nil
 }

@@ -49,7 +49,7 @@
 // unchanged, so there is nothing to undo or to read again. A failed sync leaves the state
 // ahead of the records known to be durable; the store then stops and publishes nothing more.
 //
-// Reading order: store, run, open, snapshot.
+// Reading order: store, run, open, snapshot, seal.
 //
 // It does not know what a record means, and it does not retry.
 package durable

@@ -61,6 +61,7 @@ func Recover[C, R, T any](opts Options[C, R, T]) (*Recovery[C, R, T], error) {
 	if opts.SnapshotBytes == 0 {
 		opts.SnapshotBytes = DefaultSnapshotBytes
 	}
+	opts.sealed()
 	s := &Store[C, R, T]{opts: opts, done: make(chan struct{})}
 	s.queue = make(chan *request[C, T], opts.Queue)
 	s.owner.snapDone = make(chan error, 1)

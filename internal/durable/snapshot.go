@@ -11,7 +11,7 @@ import (
 // startSnapshot encodes the state and starts a goroutine that writes the snapshot, so the store waits only for
 // the encoding. The log is synced up to this point, so a snapshot is never ahead of its log.
 func (s *Store[C, R, T]) startSnapshot() {
-	body := s.state.AppendSnapshot(nil)
+	body := s.opts.sealSnapshot(s.state.AppendSnapshot(nil))
 	mark := s.begin()
 	if s.opts.Driver != nil {
 		s.owner.write = func() error { return s.writeSnapshot(mark, body) }
@@ -42,7 +42,8 @@ func (s *Store[C, R, T]) snapshotNow() error {
 	if err := s.commit(); err != nil {
 		return err
 	}
-	body := s.state.AppendSnapshot(nil) // encode before begin, which reads what the encoded state reflects
+	// Encode before begin, which reads what the encoded state reflects.
+	body := s.opts.sealSnapshot(s.state.AppendSnapshot(nil))
 	err := s.writeSnapshot(s.begin(), body)
 	s.snapshotWritten(err)
 	return err

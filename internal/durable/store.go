@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/seal"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -55,6 +56,9 @@ type Config struct {
 	Dir string
 	// Log configures the log. Its RecordVersion applies to snapshots too.
 	Log wal.Options
+	// Seal seals records and snapshots, and opens sealed ones; plain ones are read too. nil: neither. With it, no
+	// encoded record or snapshot may begin with a zero byte (package seal).
+	Seal *seal.Key
 	// Clock stamps commands; nil: the real clock.
 	Clock clock.Clock
 	// SnapshotBytes is the number of log bytes after which a snapshot is taken; 0: DefaultSnapshotBytes.

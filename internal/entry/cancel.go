@@ -18,8 +18,27 @@ type MassCancel struct {
 // number. It reads the newest order ids at one instant, and does not cancel newer orders. The
 // sequencer serves other pairs while it cancels the orders of one.
 func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) {
-	var bounds []engine.OrderID
-	err := e.opt.Exchange.Query(func() {
+	bounds, err := e.bounds(&m)
+	if err != nil {
+		return 0, NotApplied(err)
+	}
+	for _, bound := range bounds {
+		n, reason, refusal := e.cancelPair(&m, bound)
+		if canceled += n; refusal != nil {
+			return canceled, refusal
+		}
+		// A halted pair is a refusal if the request named it; otherwise it is skipped.
+		if reason != engine.NotRejected && m.Pair != engine.ControlPair {
+			cmd := m.command(bound)
+			return canceled, refusalOf(reason, &cmd, m.Caller)
+		}
+	}
+	return canceled, nil
+}
+
+// bounds returns the newest order id of each pair in which orders may have to be canceled.
+func (e *Entry) bounds(m *MassCancel) (bounds []engine.OrderID, err error) {
+	err = e.opt.Exchange.Query(func() {
 		core, pairs := e.opt.Core, []engine.PairID{m.Pair}
 		if m.Pair == engine.ControlPair {
 			pairs = core.PairsByCode()
@@ -37,30 +56,27 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 			}
 		}
 	})
-	if err != nil {
-		return 0, NotApplied(err)
-	}
-	for _, bound := range bounds {
-		n, refusal := e.cancelPair(&m, bound)
-		if canceled += n; refusal != nil {
-			return canceled, refusal
-		}
-	}
-	return canceled, nil
+	return bounds, err
 }
 
-// cancelPair cancels the orders of one pair up to the bound. A halted pair is a refusal if the
-// request named it; otherwise cancelPair skips it.
-func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (canceled int, refusal *refuse.Refusal) {
+// command returns the engine's command for the pair of a bound.
+func (m *MassCancel) command(bound engine.OrderID) engine.Command {
 	cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.Account, Order: bound}
 	if m.Caller != 0 {
 		cmd.Account = m.Caller
 	} else if m.Everyone {
 		cmd.Flags = engine.FlagAllAccount
 	}
-	reason := engine.NotRejected
+	return cmd
+}
+
+// cancelPair cancels the orders of one pair up to the bound. reason says why the engine refused, which it does
+// only for a halted pair.
+func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (
+	canceled int, reason engine.Reason, refusal *refuse.Refusal,
+) {
 	b := sequencer.Batch{
-		Commands: []engine.Command{cmd},
+		Commands: []engine.Command{m.command(bound)},
 		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 			for i := range events {
 				if events[i].Kind == engine.EventCanceled {
@@ -76,10 +92,29 @@ func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (canceled int, r
 		if m.Caller != 0 {
 			whose = "your"
 		}
-		return canceled, Unconfirmed(err, "The cancels", "look at "+whose+" open orders, or repeat the request.")
+		return canceled, reason,
+			Unconfirmed(err, "The cancels", "look at "+whose+" open orders, or repeat the request.")
 	}
-	if reason != engine.NotRejected && m.Pair != engine.ControlPair {
-		return canceled, refusalOf(reason, &cmd, m.Caller)
+	return canceled, reason, nil
+}
+
+// cancelUpTo cancels the orders of an account up to the bounds. It returns the bounds of the pairs that take no
+// cancels at the moment.
+func (e *Entry) cancelUpTo(account engine.AccountID, bounds []engine.OrderID) (canceled int, rest []engine.OrderID) {
+	m, root := MassCancel{Caller: account, Pair: engine.ControlPair}, e.opt.Board.Load()
+	for i, bound := range bounds {
+		if v := root.View(bound.Pair()); v != nil && v.Instrument.State == engine.Halted {
+			rest = append(rest, bound)
+			continue
+		}
+		n, reason, refusal := e.cancelPair(&m, bound)
+		canceled += n
+		if refusal != nil {
+			return canceled, append(rest, bounds[i:]...)
+		}
+		if reason != engine.NotRejected {
+			rest = append(rest, bound)
+		}
 	}
-	return canceled, nil
+	return canceled, rest
 }

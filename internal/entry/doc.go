@@ -20,6 +20,8 @@
 //  6. A signed request finds and changes orders of its caller only. The order of another account
 //     does not exist for it.
 //  7. An answer is read right after its command's fold, before any later command.
+//  8. A halted account places nothing: Reserve refuses before the engine sees the order. The orders that were
+//     on their way are canceled when they are in the book (guard.go).
 //
 // How an Entry is used. At the start:
 //
@@ -42,8 +44,8 @@
 //	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
 //	a, refusal := e.Order(caller, text) // one retained order
 //
-// Reading order: entry, order (text to ticks and lots), request, parts, stripes, hold, answer,
-// cancel, refusal.
+// Reading order: entry, order (text to ticks and lots), request, dry_run, parts, stripes, hold, answer,
+// cancel, guard, refusal.
 //
 // The package does not read JSON, know HTTP statuses or verify signatures. It does not match
 // (engine), hold balances (accounts) or change pairs and assets.

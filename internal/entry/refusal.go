@@ -99,6 +99,7 @@ var reasonTexts = map[engine.Reason]string{
 	engine.BelowMinQuoteAmount:    "Price times amount is below the pair's minQuoteAmount.",
 	engine.AboveMaxQuoteAmount:    "Price times amount is above the pair's maxQuoteAmount.",
 	engine.PriceOutOfBand:         "The price is too far from the pair's last trade.",
+	engine.AccountHalted:          "The account is halted: it takes cancels alone until an operator lifts the halt.",
 	engine.InsufficientFunds:      "The free balance does not cover the order and its fee.",
 	engine.WouldCross:             "A post-only order must not cross the book.",
 	engine.NoLiquidity:            "The other side of the book is empty.",

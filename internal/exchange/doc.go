@@ -23,8 +23,8 @@
 //  1. A field belongs to the type of the first phase that has it, and is not changed by handlers.
 //  2. Recover merges the market's journal and the accounts' log by position (recover.go:merge). After
 //     an error it leaves nothing open; the caller stops the Opened.
-//  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, launchpad and
-//     hive, accounts, journal, directory.
+//  3. Stop of a phase ends from the outside in: the guard (a stop is no disconnect of its clients), sockets,
+//     listeners, snapshots, loop, launchpad and hive, accounts, journal, directory.
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
 //  5. Only front.go and hooks.go know the packages below server.
 //
@@ -40,7 +40,7 @@
 //	launch.Stop(ctx)                 // in any phase
 //
 // Reading order: options, hooks, open, front, status, connections, recover, journal, accounts, agents, start, backfill,
-// configure, demo, demo_agents, funded_key, background, snapshots, watch, scrub, stop, launch, bulk.
+// configure, demo, demo_agents, funded_key, background, snapshots, watch, scrub, guard, stop, launch, bulk.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
 package exchange

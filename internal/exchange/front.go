@@ -113,7 +113,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	})
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
-			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine,
+			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.users.Entry(), Users: f.users,
 		}))
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
@@ -181,7 +181,8 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 				}
 			},
 			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
-			Scrubs: func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
+			Guarded: func() map[string]uint64 { return f.users.Guard().Counts() },
+			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {

@@ -11,6 +11,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
+	"tickhive/internal/seal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/sim"
@@ -28,6 +29,8 @@ type base struct {
 	core *engine.Core
 	feed *marketdata.Feed
 	sim  *sim.Market // nil: no simulated market
+
+	secrets *seal.Key // seals the secrets of the accounts
 
 	front *front
 }
@@ -54,6 +57,9 @@ func Open(o Options) (*Opened, error) {
 		if b.o.Internal.Token, err = b.data.Token(path); err != nil {
 			return nil, errors.Join(fmt.Errorf("internal.token_file: %w", err), b.data.Close(b.data.WasClean()))
 		}
+	}
+	if b.secrets, err = datadir.SecretKey(b.data, b.o.SecretKeyFile); err != nil {
+		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
 	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
 	b.makeSim()

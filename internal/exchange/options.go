@@ -42,6 +42,9 @@ type Options struct {
 
 	// Dir is the data directory; empty: nothing outlives the process.
 	Dir string
+	// SecretKeyFile has the key that seals the secrets in Dir; it is outside Dir and made if absent; empty: the
+	// secrets are plain.
+	SecretKeyFile string
 	// AcceptDataLoss lets a start go on without records that logs are known to have had.
 	AcceptDataLoss bool
 

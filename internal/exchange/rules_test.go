@@ -20,7 +20,8 @@ func isOld(t *testing.T, x *exchangetest.Rig, w exchangetest.State) {
 		}
 	}
 	for id, want := range w.Users {
-		if got := x.Do("GET", x.Internal+"/users/"+id, "").Body; got != want {
+		got := x.Do("GET", x.Internal+"/users/"+id, "").Body
+		if got = strings.Replace(got, `"halted":false,`, "", 1); got != want { // a member that the old program lacked
 			t.Errorf("user %s is\n%s\nwant\n%s", id, got, want)
 		}
 	}

@@ -16,6 +16,7 @@ type Running struct {
 	snapshots *snapshots // nil: nothing is stored
 	watch     *watch
 	scrub     *scrub // nil: off
+	guard     *guard
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -42,6 +43,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
+	x.keepGuard()
 	x.front.progress.Store(-1)
 	return x, nil
 }
@@ -76,9 +78,9 @@ func (x *Running) Admit() {
 // Submit submits a batch to the loop.
 func (x *Running) Submit(b *sequencer.Batch) error { return x.loop.Submit(b) }
 
-// AdvanceTo moves the virtual clock: the market first, then launchpad and hive.
+// AdvanceTo moves the virtual clock: the market and the guard first, then launchpad and hive.
 func (x *Running) AdvanceTo(ns int64) error {
-	if err := x.loop.AdvanceTo(ns); err != nil {
+	if err := x.guard.advance(ns); err != nil {
 		return err
 	}
 	return x.agents.advance()

@@ -32,17 +32,23 @@ var mayImport = map[string][]string{
 	"server/private":   {"engine"},
 	"server/body":      {"server/edge", "server/encode", "engine", "internal/entry"},
 	"server/edge":      {"server/encode", "engine", "marketdata", "internal/entry"},
-	"server/public":    {"server/edge", "server/encode", "engine", "marketdata", "aggregator"},
-	"server/stream":    {"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata"},
+	"server/health":    {"server/edge"},
+	"server/public": {
+		"server/edge", "server/health", "server/encode", "engine", "marketdata", "aggregator",
+	},
+	"server/stream": {"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata"},
 	"server/account": {
 		"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata", "accounts",
 		"internal/entry",
 	},
 	"server/agents": {"server/edge", "server/body", "server/encode", "engine", "accounts", "launchpad", "hive"},
 	"server/admin": {
+		"server/edge", "server/health", "server/body", "server/encode", "engine", "marketdata", "accounts",
+		"internal/entry",
+	},
+	"server/binance": {
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
-	"server/binance": {"server/edge", "server/encode", "engine", "marketdata"},
 	"server/web":     {"server/edge"},
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",

@@ -46,6 +46,11 @@ func (d *Service) InternalRoutes() []*edge.Route {
 			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
 			Members: operatorKeyForm.Members(),
 		},
+		{
+			Method: post, Path: path + "/{id}/halt", Handle: u.halt, Params: id, Schema: "HaltUser",
+			Members: haltForm.Members(),
+		},
+		{Method: fasthttp.MethodDelete, Path: path + "/{id}/halt", Handle: u.resume, Params: id},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
 }
@@ -171,6 +176,7 @@ func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendMoney(append(b, `,"dealBidDiscountFraction":`...), u.DealBidDiscount)
 	b = appendMoney(append(b, `,"dealAskDiscountFraction":`...), u.DealAskDiscount)
 	b = appendStamp(append(b, `,"dateCreated":`...), u.CreatedNs)
+	b = appendBool(b, `,"halted":`, u.Halted)
 	if full {
 		b = appendList(append(b, `,"balances":`...), d.balancesOf(u.Number), appendBalance)
 	}

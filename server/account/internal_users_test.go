@@ -13,9 +13,9 @@ import (
 	"tickhive/server/servertest"
 )
 
-const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode " +
-	"inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent " +
-	"secondName stakingLevel unlimited"
+const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction halted id " +
+	"inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId " +
+	"secondLevelPercent secondName stakingLevel unlimited"
 
 func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 	h := servertest.NewExchange(t)

@@ -70,6 +70,7 @@ type Service struct {
 	opt     Options
 	private *privateFeed
 	entry   *entry.Entry
+	guard   *entry.Guard
 	search  *edge.UserLimiter // of the search of inviters
 
 	// Set by Attach, before the server accepts requests.
@@ -91,7 +92,7 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Service{opt: o, entry: e, search: search}
+	d := &Service{opt: o, entry: e, guard: entry.NewGuard(e), search: search}
 	d.private = newPrivateFeed(d)
 	return d, nil
 }
@@ -101,6 +102,7 @@ func New(o Options) (*Service, error) {
 func (d *Service) Attach(s Store) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
 	d.entry.Attach(s.State)
+	d.guard.Attach(s.Do)
 	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})

@@ -33,6 +33,10 @@ func (d *Service) tradingRoutes() []*edge.Route {
 			Members: body.TradingMembers,
 		},
 		{
+			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: d.setSwitch,
+			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
+		},
+		{
 			Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
 			Params: []edge.Field{edge.ParamPair(edge.PairName, true)},
 		},

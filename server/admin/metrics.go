@@ -3,6 +3,7 @@ package admin
 import (
 	"math"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -30,6 +32,8 @@ type MetricsSource struct {
 	Accepts func() []edge.AcceptStat
 	// Scrubs returns the number of scrubs that read every file, and of files that the last one found damaged.
 	Scrubs func() (ended uint64, damaged int64)
+	// Guarded returns how often all orders of an account were canceled without a request, by the cause.
+	Guarded func() map[string]uint64
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
 }
@@ -42,6 +46,12 @@ func NewMetrics(src MetricsSource) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
 		&metrics{src},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tickhive_build_info", Help: "The running build; always 1.",
+			ConstLabels: prometheus.Labels{
+				"version": cmdline.Version, "commit": cmdline.Commit(), "goversion": runtime.Version(),
+			},
+		}, func() float64 { return 1 }),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(
 			collectors.MetricsGC, collectors.MetricsMemory, collectors.MetricsScheduler)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -92,6 +102,8 @@ var (
 	descClock   = metric("clock_seconds", "Process clock, Unix time.")
 	descScrubs  = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
 	descDamaged = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
+	descGuarded = metric("accounts_canceled_total",
+		"Accounts whose orders were all canceled without a request of their user, by the cause.", "cause")
 )
 
 // Describe sends the description of every metric.
@@ -101,7 +113,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
-		descScrubs, descDamaged,
+		descScrubs, descDamaged, descGuarded,
 	} {
 		ch <- d
 	}
@@ -115,6 +127,9 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	ended, damaged := m.src.Scrubs()
 	counter(ch, descScrubs, ended)
 	gauge(ch, descDamaged, float64(damaged))
+	for cause, n := range m.src.Guarded() {
+		counter(ch, descGuarded, n, cause)
+	}
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
+	"tickhive/server/health"
 )
 
 // pageFilter refuses requests of web pages on an internal listener without a token. A browser on the machine
@@ -26,7 +27,8 @@ type pageFilter struct {
 // maxHostName is the longest host name (RFC 1035 section 2.3.4).
 const maxHostName = 253
 
-// readyPath needs no check, because it reports only whether the start is complete.
+// readyPath needs no check, because it reports only whether the start is complete. Neither do health.LivePath and
+// health.ReadyPath.
 const readyPath = edge.InternalPrefix + "/ready"
 
 // newPageFilter returns a pageFilter that accepts these hosts besides the loopback hosts.
@@ -61,7 +63,8 @@ func CheckHost(text string) error {
 // check refuses a request that a browser may have sent for a web page.
 func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	h := &ctx.Request.Header
-	if string(ctx.URI().PathOriginal()) == readyPath {
+	switch string(ctx.URI().PathOriginal()) {
+	case readyPath, health.LivePath, health.ReadyPath:
 		return nil
 	}
 	host := h.Host() // at most one value: the parser refuses a second Host header

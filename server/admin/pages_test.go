@@ -207,13 +207,13 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 }
 
 // The page check precedes every route and method, profiles, unknown paths, upgrades and
-// preflights. Only /ready is served to every client.
-func TestThePageFilterIsBeforeEveryRouteButReady(t *testing.T) {
+// preflights. Only the probes are served to every client.
+func TestThePageFilterIsBeforeEveryRouteButTheProbes(t *testing.T) {
 	h := servertest.NewExchange(t)
 	for _, route := range h.Running.Internal().Routes() {
 		path := strings.NewReplacer("{", "", "}", "").Replace(route.Path)
 		want := 403
-		if path == "/internal/v1/ready" {
+		if path == "/internal/v1/ready" || path == "/healthz" || path == "/readyz" {
 			want = 200
 		}
 		for _, foreign := range []string{

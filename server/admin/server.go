@@ -25,6 +25,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/edge"
+	"tickhive/server/health"
 )
 
 // Options configures the internal listener. Exchange, Core, History, Board and Clock
@@ -126,10 +127,13 @@ func New(o Options) (*Server, error) {
 	for _, r := range table {
 		r.Class = edge.ClassExempt
 		r.Auth = edge.AuthNever
+		r.Public = false // no page of another origin may read an answer
 		if r.Method != fasthttp.MethodGet && r.Method != fasthttp.MethodDelete {
 			r.Body = edge.BodyAny
 		}
-		r.Handle = s.requireToken(r.Handle)
+		if r.Path != health.LivePath && r.Path != health.ReadyPath { // a supervisor has no token
+			r.Handle = s.requireToken(r.Handle)
+		}
 	}
 	pages, err := newPageFilter(o.Hosts)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/health"
 )
 
 // systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
@@ -30,8 +31,9 @@ func systemRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
 			Schema: "AcceptClock", Members: acceptForm.Members(),
 		},
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
+		health.Ready(readyPath, s.opt.Ready.Load),
 	}
+	routes = append(routes, health.Routes(s.opt.Ready.Load)...)
 	if s.opt.StateHash != nil {
 		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
 			"/state-hash", Handle: s.stateHash})
@@ -187,15 +189,6 @@ func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
 		b = append(append(append(b, `,"hash":"`...), p.Hash...), `"}`...)
 	}
 	c.Private(append(b, "]}"...))
-	return nil
-}
-
-// getReady serves GET /ready.
-func (s *Server) getReady(c *edge.Ctx) *refuse.Refusal {
-	if !s.opt.Ready.Load() {
-		return refuse.Later(1, "The server is recovering; /api/status shows its progress. Try again later.")
-	}
-	c.Private([]byte(`{"ready":true}`))
 	return nil
 }
 

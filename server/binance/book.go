@@ -11,7 +11,7 @@ import (
 // maxDepth is the largest number of levels of a side that depth shows.
 const maxDepth = 5000
 
-func (q *call) depth() ([]byte, *failure) {
+func depth(q *call) ([]byte, *failure) {
 	levels, err := q.limit(100, maxDepth)
 	if err != nil {
 		return nil, err

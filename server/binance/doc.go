@@ -11,10 +11,15 @@
 //
 //  1. Every answer has the form that the other exchange gives the same fact, or is one of its errors. A function
 //     without a counterpart is refused with -1020, never answered with an invented value.
+//
 //  2. A parameter that no handler reads is refused (-1104), so no instruction is dropped silently.
+//
 //  3. A request pays its weight before its handler does any work.
 //
-// Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling.
+//  4. A change is carried out only after every parameter was read and checked.
+//
+// Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling; for signed
+// requests sign, view, place, cancel, lists, account.
 //
 // It does not match, hold money or store keys.
 package binance

@@ -16,6 +16,9 @@ const (
 	codeUnknown        = -1000
 	codeDisconnected   = -1001
 	codeUnauthorized   = -1002
+	codeFilter         = -1013
+	codeBadTime        = -1021
+	codeBadSignature   = -1022
 	codeTooManyWeight  = -1003
 	codeTimeout        = -1007
 	codeUnsupported    = -1020
@@ -23,10 +26,24 @@ const (
 	codeTooManyParams  = -1101
 	codeMandatory      = -1102
 	codeUnreadParams   = -1104
+	codeNotRequired    = -1106
+	codeTooPrecise     = -1111
+	codeBadTIF         = -1115
+	codeBadType        = -1116
+	codeBadSide        = -1117
 	codeBadInterval    = -1120
 	codeBadSymbol      = -1121
 	codeOptionalParams = -1128
 	codeInvalidParam   = -1130
+	codeBadWindow      = -1131
+	codeOrderRejected  = -2010
+	codeCancelRejected = -2011
+	codeNoOrder        = -2013
+	codeBadKeyFormat   = -2014
+	codeRejectedKey    = -2015
+	codePartlyReplaced = -2021
+	codeNotReplaced    = -2022
+	codeAmendRejected  = -2038
 )
 
 // failure is an error answer in the form of the other exchange.
@@ -34,11 +51,18 @@ type failure struct {
 	status     int // 0: 400
 	code       int
 	msg        string
-	retryAfter int64 // seconds; 0: none
+	retryAfter int64  // seconds; 0: none
+	data       []byte // member data, for a change in two steps; nil: none
 }
 
 func fail(code int, format string, args ...any) *failure {
 	return &failure{code: code, msg: fmt.Sprintf(format, args...)}
+}
+
+// with sets the status and returns e.
+func (e *failure) with(status int) *failure {
+	e.status = status
+	return e
 }
 
 func missing(name string) *failure {
@@ -59,7 +83,11 @@ var unsupported = &failure{code: codeUnsupported, msg: "This operation is not su
 // body returns the JSON of the answer.
 func (e *failure) body() []byte {
 	b := strconv.AppendInt([]byte(`{"code":`), int64(e.code), 10)
-	return append(encode.AppendString(append(b, `,"msg":`...), e.msg), '}')
+	b = encode.AppendString(append(b, `,"msg":`...), e.msg)
+	if e.data != nil {
+		b = append(append(b, `,"data":`...), e.data...)
+	}
+	return append(b, '}')
 }
 
 // send makes the response an error answer.

@@ -11,16 +11,16 @@ import (
 	"tickhive/server/encode"
 )
 
-func (q *call) ping() ([]byte, *failure) { return []byte("{}"), nil }
+func ping(q *call) ([]byte, *failure) { return []byte("{}"), nil }
 
-func (q *call) time() ([]byte, *failure) {
+func time(q *call) ([]byte, *failure) {
 	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.SkewNs()), '}'), nil
 }
 
-func (q *call) systemStatus() ([]byte, *failure) { return []byte(`{"status":0,"msg":"normal"}`), nil }
+func systemStatus(q *call) ([]byte, *failure) { return []byte(`{"status":0,"msg":"normal"}`), nil }
 
 // noContracts answers for the exchanges of futures, which have no pairs here.
-func (q *call) noContracts() ([]byte, *failure) {
+func noContracts(q *call) ([]byte, *failure) {
 	b := encode.AppendMs([]byte(`{"timezone":"UTC","serverTime":`), q.f.opt.Clock.NowNs())
 	return append(b, `,"rateLimits":[],"exchangeFilters":[],"assets":[],"symbols":[]}`...), nil
 }
@@ -28,7 +28,7 @@ func (q *call) noContracts() ([]byte, *failure) {
 // maxInfoSymbols bounds the list symbols of exchangeInfo.
 const maxInfoSymbols = 1000
 
-func (q *call) exchangeInfo() ([]byte, *failure) {
+func exchangeInfo(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxInfoSymbols)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ type Kline struct {
 	TakerQuote      fixed.U128
 }
 
-func (q *call) klines() ([]byte, *failure) {
+func klines(q *call) ([]byte, *failure) {
 	limit, err := q.limit(defaultKlines, maxKlines)
 	if err != nil {
 		return nil, err

@@ -31,10 +31,7 @@ type call struct {
 
 // readParams reads the query, then the form in the body.
 func (q *call) readParams() *failure {
-	texts := [2][]byte{q.URI().QueryString(), nil}
-	if !q.IsGet() && !q.IsHead() {
-		texts[1] = q.Request.Body()
-	}
+	texts := [2][]byte{q.URI().QueryString(), q.form()}
 	for _, text := range texts {
 		for pair := range bytes.SplitSeq(text, []byte{'&'}) {
 			if len(pair) == 0 {

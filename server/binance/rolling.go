@@ -10,7 +10,7 @@ import (
 
 // rolling answers with the figures of the last minutes, hours or days: of the current minute and of the ones that
 // the span before it touches.
-func (q *call) rolling() ([]byte, *failure) {
+func rolling(q *call) ([]byte, *failure) {
 	size, err := q.windowSize()
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (q *call) windowSize() (sec int64, err *failure) {
 }
 
 // tradingDay answers with the figures of the current day in UTC.
-func (q *call) tradingDay() ([]byte, *failure) {
+func tradingDay(q *call) ([]byte, *failure) {
 	if zone, given := q.text("timeZone"); given && zone != "0" && zone != "0:00" && zone != "00:00" {
 		return nil, invalid("timeZone")
 	}
@@ -63,7 +63,7 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 	if err != nil {
 		return nil, err
 	}
-	full, err := q.form()
+	full, err := q.full()
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (f *Facade) open(b []byte, names *symbols, v *marketdata.View) []byte {
 	return append(append(append(b, `{"symbol":"`...), names.of(v.Instrument)...), '"')
 }
 
-func (q *call) price() ([]byte, *failure) {
+func price(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxTickers)
 	if err == nil {
 		err = q.payTickers(len(views), given, 2, 4)
@@ -55,7 +55,7 @@ func (q *call) price() ([]byte, *failure) {
 	}), nil
 }
 
-func (q *call) bookTicker() ([]byte, *failure) {
+func bookTicker(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxTickers)
 	if err == nil {
 		err = q.payTickers(len(views), given, 2, 4)
@@ -149,13 +149,13 @@ func (w *window) average(in *engine.Instrument) fixed.U128 {
 	return fixed.AveragePriceHalfEven(w.quote, w.volume, in.DigitsPrice)
 }
 
-// form returns whether the request wants the form FULL.
-func (q *call) form() (full bool, err *failure) {
+// full reports whether the request wants the form FULL.
+func (q *call) full() (full bool, err *failure) {
 	form, err := q.word("type", "FULL", "MINI")
 	return form == "FULL", err
 }
 
-func (q *call) ticker24h() ([]byte, *failure) {
+func ticker24h(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxTickers)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (q *call) ticker24h() ([]byte, *failure) {
 	if err := q.pay(weight); err != nil {
 		return nil, err
 	}
-	full, err := q.form()
+	full, err := q.full()
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func lastAmount(v *marketdata.View) int64 {
 }
 
 // avgPrice answers with the average price of the last five minutes, or the last price if they have no trade.
-func (q *call) avgPrice() ([]byte, *failure) {
+func avgPrice(q *call) ([]byte, *failure) {
 	const minutes = 5
 	text, err := q.required("symbol")
 	if err != nil {

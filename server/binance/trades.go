@@ -17,9 +17,9 @@ const (
 
 const msNs = 1_000_000
 
-func (q *call) trades() ([]byte, *failure) { return q.tradeList(false) }
+func trades(q *call) ([]byte, *failure) { return q.tradeList(false) }
 
-func (q *call) historicalTrades() ([]byte, *failure) { return q.tradeList(true) }
+func historicalTrades(q *call) ([]byte, *failure) { return q.tradeList(true) }
 
 // tradeList answers with the newest trades, or with those from the parameter fromId on.
 func (q *call) tradeList(history bool) ([]byte, *failure) {
@@ -73,7 +73,7 @@ func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketda
 }
 
 // aggTrades answers with one aggregate a trade, because each fill is reported on its own here.
-func (q *call) aggTrades() ([]byte, *failure) {
+func aggTrades(q *call) ([]byte, *failure) {
 	limit, err := q.limit(defaultTrades, maxTrades)
 	if err != nil {
 		return nil, err

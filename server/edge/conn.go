@@ -3,6 +3,7 @@ package edge
 import (
 	"container/list"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -46,6 +47,8 @@ type ConnTable struct {
 	conns   map[*CountedConn]struct{}
 	open    int
 	evicted uint64
+	// whole answers to connections that are refused; immutable
+	answerFull, answerPerIP, answerPerNet []byte
 
 	// connections without a complete request, as *CountedConn in the order of their accepts; some may have had
 	// one since
@@ -56,10 +59,12 @@ type ConnTable struct {
 
 // NewConnTable returns an empty table with these limits.
 func NewConnTable(limits ConnLimits) *ConnTable {
-	return &ConnTable{
+	t := &ConnTable{
 		limits: limits, perIP: make(map[netip.Addr]int), perNet: make(map[netip.Addr]int),
 		conns: make(map[*CountedConn]struct{}),
 	}
+	t.setAnswers()
+	return t
 }
 
 // enter counts a connection and wraps it, or returns the answer that refuses it. When the table is full, it
@@ -70,14 +75,14 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 	defer t.mu.Unlock()
 	switch {
 	case !exempt && reached(t.perIP[clientKey(ip)], t.limits.PerAddress):
-		return nil, answerPerIP
+		return nil, t.answerPerIP
 	case !exempt && !ip.IsLoopback() && reached(t.perNet[networkOf(ip)], t.limits.PerNetwork):
-		return nil, answerPerNet
+		return nil, t.answerPerNet
 	}
 	for t.open >= t.limits.Total {
 		v := t.leastUseful()
 		if v == nil {
-			return nil, answerFull
+			return nil, t.answerFull
 		}
 		t.evicted++
 		t.mu.Unlock()
@@ -147,14 +152,19 @@ func (t *ConnTable) Evicted() uint64 {
 	return t.evicted
 }
 
-var (
-	answerFull = refusal("503 Service Unavailable", refuse.Unavailable,
-		"The server has reached its limit of open connections; try again in a second.")
-	answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
-		"This address has reached its limit of open connections; close one first.")
-	answerPerNet = refusal("429 Too Many Requests", refuse.RateLimit,
-		"This network (/24, or /48 of IPv6) has reached its share of the open connections; close one first.")
-)
+// setAnswers renders the answers that refuse connections. They name the limit and the setting that moves it.
+func (t *ConnTable) setAnswers() {
+	const lifts = " %s raises it, rate.allow and server.trusted_proxies lift it."
+	full := "The server has reached its limit of %d open connections (server.connections); try again in a second."
+	t.answerFull = refusal("503 Service Unavailable", refuse.Unavailable, fmt.Sprintf(full, t.limits.Total))
+	perIP := "This address has reached its limit of %d open connections; close one first." + lifts
+	t.answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
+		fmt.Sprintf(perIP, t.limits.PerAddress, "server.connections_per_ip"))
+	perNet := "This network (/24, or /48 of IPv6) has reached its share of %d open connections; close one first." +
+		lifts
+	t.answerPerNet = refusal("429 Too Many Requests", refuse.RateLimit,
+		fmt.Sprintf(perNet, t.limits.PerNetwork, "server.connections"))
+}
 
 // refusal returns the complete answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {

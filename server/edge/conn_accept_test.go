@@ -210,3 +210,19 @@ func TestALingeringConnectionCounts(t *testing.T) {
 type halfConn struct{ net.Conn }
 
 func (halfConn) CloseWrite() error { return nil }
+
+// A refused connection learns the limit and the settings that move it.
+func TestRefusedConnectionsNameTheLimit(t *testing.T) {
+	table := NewConnTable(ConnLimits{Total: 70, PerAddress: 7, PerNetwork: 17})
+	for answer, words := range map[string][]string{
+		string(table.answerPerIP):  {"429 ", "limit of 7 open", "server.connections_per_ip", "rate.allow"},
+		string(table.answerPerNet): {"429 ", "share of 17 open", "server.connections ", "rate.allow"},
+		string(table.answerFull):   {"503 ", "limit of 70 open", "server.connections"},
+	} {
+		for _, word := range words {
+			if !strings.Contains(answer, word) {
+				t.Errorf("the answer lacks %q: %s", word, answer)
+			}
+		}
+	}
+}

@@ -45,9 +45,10 @@ var statuses = map[refuse.Code]int{
 }
 
 // init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks
-// the pair's rules, and 409 when only the current state of the market forbids the order.
+// the pair's rules, 403 when the account is halted, and 409 when only the current state of the market forbids
+// the order.
 func init() {
-	for r := engine.PriceNotPositive; r <= engine.AboveMaxQuoteAmount; r++ {
+	for r := engine.PriceNotPositive; r <= engine.AccountHalted; r++ {
 		var status int
 		switch r {
 		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
@@ -55,6 +56,8 @@ func init() {
 			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.AboveMaxQuoteAmount,
 			engine.PriceOutOfBand, engine.InsufficientFunds:
 			status = fasthttp.StatusBadRequest
+		case engine.AccountHalted:
+			status = fasthttp.StatusForbidden
 		default:
 			status = fasthttp.StatusConflict
 		}

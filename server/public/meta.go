@@ -8,18 +8,20 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/health"
 )
 
 // metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
 func metaRoutes(m *Market) []*edge.Route {
-	return []*edge.Route{
+	probes := health.Routes(func() bool { return m.ready() })
+	return append(probes, []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,
 			Class: edge.ClassExempt, Auth: edge.AuthNever, Public: true, Early: true, Namespace: edge.NamespaceBoth,
 		},
 		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Time: true},
 		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true},
-	}
+	}...)
 }
 
 // healthcheck answers a constant string with the version, which shows that the process is alive.

@@ -21,8 +21,34 @@ const (
 	udfMaxSecond = 1 << 40 // Unix seconds; later than every candle
 )
 
-// udfResolutions holds the charting library's name of each candle interval.
-var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
+// udfResolution is a resolution of the charting library.
+type udfResolution struct {
+	name     string
+	interval marketdata.Interval
+	weekly   bool // folded from the candles of interval
+}
+
+var udfResolutions = []udfResolution{
+	{"1", marketdata.Minute, false},
+	{"3", marketdata.Minutes3, false},
+	{"5", marketdata.Minutes5, false},
+	{"15", marketdata.Minutes15, false},
+	{"30", marketdata.Minutes30, false},
+	{"60", marketdata.Hour, false},
+	{"240", marketdata.Hour4, false},
+	{"1D", marketdata.Day, false},
+	{"1W", marketdata.Day, true},
+	{"1M", marketdata.Month, false},
+	{"12M", marketdata.Year, false},
+}
+
+// udfNames returns the names of all resolutions, shortest first.
+func udfNames() (names []string) {
+	for _, r := range udfResolutions {
+		names = append(names, r.name)
+	}
+	return names
+}
 
 // UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library over the same
 // views as the REST routes. Every refusal, also one of the listener, is the error object of
@@ -39,6 +65,7 @@ func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 		route("symbols", udfSymbols),
 		route("search", udfSearch),
 		route("history", udfHistory),
+		route("quotes", udfQuotes),
 		route("time", udfTime),
 	}
 }
@@ -53,7 +80,7 @@ func udfConfig(m *Market, c *edge.Ctx) *refuse.Refusal {
 }
 
 func appendUDFResolutions(b []byte) []byte {
-	return append(append(append(b, `["`...), strings.Join(udfResolutions[:], `","`)...), `"]`...)
+	return append(append(append(b, `["`...), strings.Join(udfNames(), `","`)...), `"]`...)
 }
 
 func udfTime(m *Market, c *edge.Ctx) *refuse.Refusal {
@@ -69,10 +96,7 @@ func (m *Market) udfView(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
 	if err != nil {
 		return nil, err
 	}
-	if at := strings.LastIndexByte(text, ':'); at >= 0 {
-		text = text[at+1:]
-	}
-	code := []byte(strings.ReplaceAll(text, "/", "_"))
+	code := []byte(udfCode(text))
 	if !edge.ValidPairCode(code) {
 		return nil, refuse.Param("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
 	}
@@ -98,7 +122,8 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 	b = strconv.AppendInt(append(b, `,"volume_precision":`...), int64(in.DigitsAmount), 10)
 	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,`+
 		`"has_no_volume":false,"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],`+
-		`"monthly_multipliers":["1","12"],"data_status":"streaming","supported_resolutions":`...)
+		`"weekly_multipliers":["1"],"monthly_multipliers":["1","12"],"data_status":"streaming",`+
+		`"supported_resolutions":`...)
 	return c.SendBody(append(appendUDFResolutions(b), '}'), edge.NoSeq)
 }
 
@@ -153,37 +178,39 @@ func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
 	return b
 }
 
-// udfInterval returns the interval of the parameter resolution; the library has several spellings for days and
+// udfInterval returns the resolution of the parameter; the library has several spellings for days, weeks and
 // months.
-func udfInterval(c *edge.Ctx) (marketdata.Interval, *refuse.Refusal) {
+func udfInterval(c *edge.Ctx) (r udfResolution, err *refuse.Refusal) {
 	text, err := c.Required("resolution")
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	switch text {
 	case "D", "1440":
 		text = "1D"
+	case "W", "7D":
+		text = "1W"
 	case "M":
 		text = "1M"
 	}
-	for i, name := range udfResolutions {
-		if name == text {
-			return marketdata.Interval(i), nil
+	for _, r := range udfResolutions {
+		if r.name == text {
+			return r, nil
 		}
 	}
-	return 0, refuse.Param("resolution", "The parameter resolution must be one of %s.",
-		strings.Join(udfResolutions[:], ", "))
+	return r, refuse.Param("resolution", "The parameter resolution must be one of %s.",
+		strings.Join(udfNames(), ", "))
 }
 
 // udfHistory answers the bars from `from` to `to`, both included, or the newest `countback` bars up to `to`.
 // The times of the bars strictly increase. Without bars it answers no_data, and nextTime with the time of the
 // newest earlier bar if there is one.
 func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
-	interval, err := udfInterval(c)
+	resolution, err := udfInterval(c)
 	if err != nil {
 		return err
 	}
-	to, given, err := c.Int("to", 0, -udfMaxSecond, udfMaxSecond)
+	to, given, err := udfSecond(c, "to", false)
 	if err == nil && !given {
 		err = edge.MissingParam("to")
 	}
@@ -194,20 +221,24 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	from, given, err := c.Int("from", 0, -udfMaxSecond, udfMaxSecond)
+	from, given, err := udfSecond(c, "from", true)
+	whole, _, _ := udfSecond(c, "from", false)
 	switch {
 	case err != nil:
 		return err
 	case !given && back == 0:
 		return edge.MissingParam("from")
-	case from > to:
+	case whole > to:
 		return refuse.Param("from", "The parameter from must not be after to.")
 	}
 	v, err := m.udfView(c)
 	if err != nil {
 		return err
 	}
-	candles := &v.Candles[interval]
+	candles := udfSeries(&v.Candles[resolution.interval])
+	if resolution.weekly {
+		candles = weeksOf(&v.Candles[resolution.interval])
+	}
 	end := candles.Search(to + 1)
 	begin := candles.Search(from)
 	if counted && back > 0 {
@@ -224,7 +255,7 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(appendUDFBars(nil, v, candles, begin, end), uint64(v.TradesSeq))
 }
 
-func appendUDFBars(b []byte, v *marketdata.View, candles *marketdata.Candles, begin, end int) []byte {
+func appendUDFBars(b []byte, v *marketdata.View, candles udfSeries, begin, end int) []byte {
 	in := v.Instrument
 	price := func(b []byte, ticks int64) []byte { return fixed.AppendI64(b, ticks, in.DigitsPrice) }
 	b = append(b, `{"s":"ok"`...)

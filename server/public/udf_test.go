@@ -2,6 +2,7 @@ package public_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,11 @@ func TestUDFHistory(t *testing.T) {
 		"1D&from=1767225600&to=1767240000":              {0},
 		"D&from=-5000&to=1767240000":                    {0},
 		"12M&from=0&to=1767240000":                      {0},
+		"1W&from=0&to=1767240000":                       {-3 * 86400}, // Monday 2025-12-29
+		"W&from=1767225600&to=1767240000&countback=5":   {-3 * 86400},
+		"1&from=1767225660.0&to=1767225900.999":         {60, 300},
+		"1&from=1767225600.001&to=1767225900.5":         {60, 300},
+		"1D&from=-0.5&to=1767225600.25":                 {0},
 	} {
 		var b udfBars
 		m.OK("/udf/history?symbol=BTC_USDT&resolution="+query, &b)
@@ -86,7 +92,7 @@ func TestUDFConfiguration(t *testing.T) {
 		Time      bool     `json:"supports_time"`
 	}
 	m.OK("/udf/config", &config)
-	if len(config.Supported) != 10 || !config.Search || !config.Time {
+	if len(config.Supported) != 11 || !config.Search || !config.Time {
 		t.Errorf("config %+v", config)
 	}
 	var symbol struct {
@@ -140,13 +146,13 @@ func TestUDFErrors(t *testing.T) {
 		"symbols?symbol=TickHive:NOPE_USDT":                 {404, "NOT_FOUND", "symbol", "unknown_symbol"},
 		"history?symbol=BTC_USDT&from=1&to=2":               {400, "INVALID_PARAM", "resolution", ""},
 		"history?symbol=BTC_USDT&resolution=7&from=1&to=2":  {400, "INVALID_PARAM", "resolution", ""},
-		"history?symbol=BTC_USDT&resolution=1W&from=1&to=2": {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=2W&from=1&to=2": {400, "INVALID_PARAM", "resolution", ""},
 		"history?symbol=BTC_USDT&resolution=1&to=2":         {400, "INVALID_PARAM", "from", ""},
 		"history?symbol=BTC_USDT&resolution=1&from=2":       {400, "INVALID_PARAM", "to", ""},
 		"history?symbol=BTC_USDT&resolution=1&from=2&to=1":  {400, "INVALID_PARAM", "from", ""},
 		"history?symbol=AA_BB&resolution=1&from=1&to=2":     {404, "NOT_FOUND", "symbol", "unknown_symbol"},
 		"search?query=a&limit=x":                            {400, "INVALID_PARAM", "limit", ""},
-		"quotes?symbols=BTC_USDT":                           {404, "NOT_FOUND", "", ""},
+		"marks?symbol=BTC_USDT":                             {404, "NOT_FOUND", "", ""},
 		"symbols?symbol=BTC_USDT&symbol=BTC_USDT":           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
 	} {
 		a := m.Get("/udf/" + path)
@@ -175,5 +181,83 @@ func TestUDFErrors(t *testing.T) {
 	m.OK("/udf/symbols?symbol=TickHive:BTC_USDT", &struct{ S *string }{})
 	if a := m.Get("/udf/symbols?symbol=BTC_USDT"); strings.Contains(a.Body, `"s":`) {
 		t.Errorf("a symbol with a status: %s", a.Body)
+	}
+}
+
+// A week is the fold of its days: it begins on Monday, and its figures are those of all trades from then on.
+func TestUDFWeeks(t *testing.T) {
+	m := servertest.NewMarket(t, func(o *servertest.Options) { o.UDF = true })
+	m.Pair("BTC_USDT", 2, 8) // the clock starts on Thursday 2026-01-01
+	for i := range 12 {
+		trade(m, "BTC_USDT", engine.Buy, int64(100+(i*7)%11), 2)
+		m.Advance(86400 * servertest.SecondNs)
+	}
+	var days, weeks udfBars
+	m.OK("/udf/history?symbol=BTC_USDT&resolution=1D&from=0&to=1800000000", &days)
+	m.OK("/udf/history?symbol=BTC_USDT&resolution=1W&from=0&to=1800000000", &weeks)
+	if len(days.T) != 12 || len(weeks.T) != 3 {
+		t.Fatalf("%d days, %d weeks", len(days.T), len(weeks.T))
+	}
+	at := 0
+	number := func(n json.Number) float64 {
+		f, err := n.Float64()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for w, n := range []int{4, 7, 1} {
+		high, low := 0.0, 1e9
+		for i := at; i < at+n; i++ {
+			high, low = max(high, number(days.H[i])), min(low, number(days.L[i]))
+		}
+		monday := int64(1766966400 + w*7*86400)
+		if weeks.T[w] != monday || weeks.O[w] != days.O[at] || weeks.C[w] != days.C[at+n-1] ||
+			number(weeks.H[w]) != high || number(weeks.L[w]) != low ||
+			weeks.V[w] != json.Number(fmt.Sprintf("0.000000%02d", 2*n)) {
+			t.Errorf("week %d: %+v of %+v", w, weeks, days)
+		}
+		at += n
+	}
+	for _, bad := range []string{"from=1.&to=2", "from=.5&to=2", "from=1e3&to=2000", "from=--1&to=2", "from=6&to=5.4"} {
+		a := m.Get("/udf/history?symbol=BTC_USDT&resolution=1&" + bad)
+		if a.Status != 400 || !strings.Contains(a.Body, `"field":"from"`) {
+			t.Errorf("%s: %d %s", bad, a.Status, a.Body)
+		}
+	}
+}
+
+// The quotes of a watch list have the figures of the ticker; an unknown symbol does not spoil the others.
+func TestUDFQuotes(t *testing.T) {
+	m := newUDF(t)
+	var quotes struct {
+		S string
+		D []struct {
+			S, N, Errmsg string
+			V            map[string]any
+		}
+	}
+	m.OK("/udf/quotes?symbols=BTC_USDT,TickHive:ETH/BTC,NOPE", &quotes)
+	if quotes.S != "ok" || len(quotes.D) != 3 || quotes.D[1].N != "TickHive:ETH/BTC" || quotes.D[1].S != "ok" ||
+		quotes.D[2].S != "error" || quotes.D[2].Errmsg != "unknown_symbol" {
+		t.Fatalf("%+v", quotes)
+	}
+	var ticker struct{ Price, Volume24h, PriceChangePercentage24h, BidPrice, AskPrice json.Number }
+	m.OK("/api/tickers?currencyPairCode=BTC_USDT", &ticker)
+	v := quotes.D[0].V
+	for name, want := range map[string]any{
+		"short_name": "BTC_USDT", "description": "BTC/USDT", "exchange": "TickHive", "lp": ticker.Price,
+		"chp": ticker.PriceChangePercentage24h, "bid": ticker.BidPrice, "ask": ticker.AskPrice,
+		"volume":     ticker.Volume24h,
+		"high_price": "2.03", "low_price": "1.00", "spread": "0.00", "ch": "-0.97",
+	} {
+		if fmt.Sprint(v[name]) != fmt.Sprint(want) {
+			t.Errorf("%s is %v, want %v", name, v[name], want)
+		}
+	}
+	for _, bad := range []string{"", "?symbols=", "?symbols=" + strings.Repeat("A,", 100)} {
+		if a := m.Get("/udf/quotes" + bad); a.Status != 400 || !strings.Contains(a.Body, `"field":"symbols"`) {
+			t.Errorf("%s: %d %s", bad, a.Status, a.Body)
+		}
 	}
 }

@@ -15,11 +15,13 @@
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its
 //     panels scroll, the document does not.
 //  4. The chart shows the candles of /api/ohlc and reads them again on each snapshot of its
-//     stream, that is after each reconnect.
+//     stream, that is after each reconnect. Candles before those come from /udf/history.
+//  5. A key pair is in the session storage of its tab, and in no address (docs/adr/0069).
 //
 // Tests and scripts may rely on these parts of the market page: data-panel on its panels (pairs,
 // chart, book, tape, ticket, orders), data-pair on the rows of the list, data-interval on
-// the chart's buttons, data-tab on the tabs of a phone, and tickhive.candles() on the
+// the chart's buttons, data-tab on the tabs of a phone, data-list on
+// the lists of orders, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
 // Reading order: openapi.go, describe.go, page.go, asset.go, then app/ (the page) and

@@ -1,12 +1,53 @@
 // Requests to the REST API. They ask for decimals as text, so that the page shows the server's
-// digits. The key pair is only in the memory of this module.
+// digits. The key pair is in this tab's session storage: it survives a reload and ends with the tab.
 import { hex, hmacSha256, sha256, utf8 } from './sha256.js';
 
-let keys = null;
+const place = 'key'; // in sessionStorage
+const pattern = /^[A-Za-z0-9]+$/;
+let keys = stored();
 let skewMs = 0;
 
+function stored() {
+  try {
+    const k = JSON.parse(sessionStorage.getItem(place));
+    return k && pattern.test(k.publicKey) && pattern.test(k.privateKey) ? k : null;
+  } catch { return null; }
+}
+
 export const hasKeys = () => keys !== null;
-export function setKeys(publicKey, privateKey) { keys = publicKey && privateKey ? { publicKey, privateKey } : null; }
+export const publicKey = () => keys?.publicKey;
+
+export function forgetKeys() {
+  keys = null;
+  sessionStorage.removeItem(place);
+}
+
+// useKeys checks a key pair with a signed request and keeps it if the exchange accepts it. It
+// returns whether the key may trade.
+export async function useKeys(publicKey, privateKey) {
+  const before = keys;
+  keys = { publicKey, privateKey };
+  try {
+    await syncClock();
+    const { body } = await signed('GET', '/api/apikeys');
+    sessionStorage.setItem(place, JSON.stringify(keys));
+    return body.find((k) => k.publicKey === publicKey)?.canTrade ?? true;
+  } catch (error) {
+    keys = before;
+    throw error;
+  }
+}
+
+// checkKeys checks the stored key pair after a reload, and forgets one that the exchange refuses.
+export async function checkKeys() {
+  try {
+    const { body } = await signed('GET', '/api/apikeys');
+    return body.find((k) => k.publicKey === keys.publicKey)?.canTrade ?? true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) forgetKeys();
+    throw error;
+  }
+}
 
 export class ApiError extends Error {
   constructor(status, body, headers) {
@@ -55,5 +96,5 @@ export async function signed(method, target, payload) {
     'API-PublicKey': c.publicKey, 'API-Timestamp': c.timestamp, 'API-Nonce': c.nonce, 'API-Signature': c.signature,
   };
   if (body) headers['Content-Type'] = 'application/json';
-  return answer(await fetch(target, { method, headers, body: body || undefined }));
+  return answer(await fetch(target, { method, headers, body: body || undefined, signal: AbortSignal.timeout(patience) }));
 }

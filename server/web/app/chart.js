@@ -1,67 +1,149 @@
-// The candle chart: it reads the history from /api/ohlc and each changed candle from the stream.
-import { CandlestickSeries, HistogramSeries, createChart } from './vendor/lightweight-charts.mjs';
+// The candle chart: it reads the history from /api/ohlc, older candles when the view reaches the
+// first one, and each changed candle from the stream.
+import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeriesMarkers } from './vendor/lightweight-charts.mjs';
 import { get } from './api.js';
-import { el, fill } from './dom.js';
+import { Depth } from './depth.js';
+import { brief, clockTime, dateTime, el, group, isLocal, setLocal } from './dom.js';
+import { studies } from './study.js';
 
 export const intervals = {
-  minute: ['1m', 60], minutes3: ['3m', 180], minutes5: ['5m', 300], minutes15: ['15m', 900], minutes30: ['30m', 1800],
-  hour: ['1h', 3600], hour4: ['4h', 14400], day: ['1d', 86400], month: ['1M', 2678400], year: ['1y', 31622400],
+  minute: ['1m', 60, '1'], minutes3: ['3m', 180, '3'], minutes5: ['5m', 300, '5'], minutes15: ['15m', 900, '15'], minutes30: ['30m', 1800, '30'],
+  hour: ['1h', 3600, '60'], hour4: ['4h', 14400, '240'], day: ['1d', 86400, '1D'], month: ['1M', 2678400, '1M'], year: ['1y', 31622400, '12M'],
 };
-const shown = 300;
+const shown = 120, older = 500; // candles of the first request and of a later one for older candles
+const few = 100; // candles that are spread over the whole width
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const iso = (ms) => new Date(ms).toISOString().slice(0, 19);
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
-const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close });
-const colour = (c) => css(+c.close >= +c.open ? '--up-soft' : '--down-soft');
-const volume = (c) => ({ time: seconds(c.date), value: +c.volumeBase, color: colour(c) });
+const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close, volume: +c.volumeBase });
+const colour = (b) => css(b.close >= b.open ? '--up-soft' : '--down-soft');
+const volume = (b) => ({ time: b.time, value: b.volume, color: colour(b) });
 const firstWait = 500, longestWait = 10000; // ms before the page requests the history again
+const saved = (() => { try { return JSON.parse(localStorage.getItem('chart') ?? '{}'); } catch { return {}; } })();
+const remember = (change) => { Object.assign(saved, change); localStorage.setItem('chart', JSON.stringify(saved)); };
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 export class Chart {
-  constructor(stream) {
-    this.stream = stream;
-    this.interval = 'minute';
+  // onInterval receives an interval that the user picked, onDepth whether the depth chart is open.
+  constructor(stream, onInterval, onDepth) {
+    Object.assign(this, { stream, onDepth, interval: 'minute', bars: [], lines: new Map(), orders: [], fills: [] });
     this.canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': 'Candle chart' });
-    this.tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'Interval' });
-    this.note = el('p', { class: 'credit' }, 'Charts by ',
-      el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts'), '. Times in UTC.');
+    this.depth = new Depth();
+    this.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
     this.say = el('p', { role: 'status', class: 'say' });
     this.turn = 0; // counts the loads: an answer to an earlier load is dropped
     this.pending = []; // updates that arrived while the history is loading
-    this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' }, this.tools, this.say, this.canvas, this.note);
-    this.buttons();
-  }
-
-  buttons() {
-    fill(this.tools, Object.entries(intervals).map(([name, [label]]) => el('button', {
-      type: 'button', 'data-interval': name, 'aria-pressed': String(name === this.interval), onclick: () => this.load(this.pair, this.digits, name),
-    }, label)));
+    const button = (attributes, label, onclick) => el('button', { type: 'button', ...attributes, onclick }, label);
+    this.choices = Object.entries(intervals).map(([name, [label]]) => button({ 'data-interval': name }, label, () => onInterval(name)));
+    this.studies = Object.entries(studies).map(([name, [label]]) => button({ 'data-study': name, 'aria-pressed': String(!!saved[name]) }, label, () => this.toggle(name)));
+    this.log = button({ 'data-scale': 'log', 'aria-pressed': String(!!saved.log), 'aria-label': 'Log scale' }, 'Log', () => { remember({ log: !saved.log }); this.scale(); });
+    this.zone = button({ 'data-zone': '' }, '', () => setLocal(!isLocal()));
+    this.mode = button({ 'data-depth': '', 'aria-pressed': 'false' }, 'Depth', () => this.setDepth(this.depth.node.hidden));
+    const full = button({ 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
+    this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' },
+      el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Interval' }, this.choices), el('div', { role: 'group', 'aria-label': 'Indicators' }, this.studies),
+        el('div', { role: 'group', 'aria-label': 'View' }, this.log, this.zone, this.mode, full)),
+      this.say, el('div', { class: 'stage' }, this.legend, this.canvas, this.depth.node),
+      el('p', { class: 'credit' }, 'Charts by ', el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts')));
   }
 
   mount() {
-    this.chart = createChart(this.canvas, { autoSize: true, layout: { attributionLogo: false }, timeScale: { timeVisible: true } });
+    this.chart = createChart(this.canvas, {
+      autoSize: true, layout: { attributionLogo: false, fontSize: 11 }, crosshair: { mode: 0 },
+      timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4, tickMarkFormatter: (t, type) => this.tick(t, type) }, rightPriceScale: { borderVisible: false },
+      localization: { timeFormatter: (t) => dateTime(t * 1000) },
+    });
     this.candles = this.chart.addSeries(CandlestickSeries, {});
     this.volumes = this.chart.addSeries(HistogramSeries, { priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false });
-    this.chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
+    this.chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } });
+    this.chart.priceScale('right').applyOptions({ scaleMargins: { top: 0.12, bottom: 0.2 } });
+    this.markers = createSeriesMarkers(this.candles, []);
+    this.chart.subscribeCrosshairMove((m) => { this.hovered = m.time; this.drawLegend(); });
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 5) this.reachBack(); });
     this.paint();
+    this.scale();
+    this.zoned();
     document.addEventListener('theme', () => this.paint());
+    document.addEventListener('zone', () => this.zoned());
+  }
+
+  zoned() {
+    this.zone.textContent = isLocal() ? 'Local' : 'UTC';
+    this.zone.setAttribute('aria-label', isLocal() ? 'Times are local; show UTC' : 'Times are in UTC; show local times');
+    this.chart.timeScale().applyOptions({ tickMarkFormatter: (t, type) => this.tick(t, type) });
+  }
+
+  tick(t, type) {
+    const [date] = dateTime(t * 1000).split(' '), [year, month, day] = date.split('-');
+    return [year, months[month - 1], `${+day} ${months[month - 1]}`, clockTime(t * 1000).slice(0, 5), clockTime(t * 1000)][type];
+  }
+
+  scale() {
+    this.log.setAttribute('aria-pressed', String(!!saved.log));
+    this.chart.priceScale('right').applyOptions({ mode: saved.log ? 1 : 0 });
+  }
+
+  setDepth(on) {
+    this.depth.node.hidden = !on;
+    this.canvas.hidden = on;
+    this.legend.hidden = on;
+    this.mode.setAttribute('aria-pressed', String(on));
+    this.onDepth(on);
+    this.depth.draw();
   }
 
   paint() {
     this.chart.applyOptions({
-      layout: { background: { color: css('--panel') }, textColor: css('--dim'), attributionLogo: false },
-      grid: { vertLines: { color: css('--line') }, horzLines: { color: css('--line') } },
+      layout: { background: { color: css('--panel') }, textColor: css('--dim') },
+      grid: { vertLines: { color: css('--grid') }, horzLines: { color: css('--grid') } },
     });
-    this.candles.applyOptions({
-      upColor: css('--up'), downColor: css('--down'), wickUpColor: css('--up'), wickDownColor: css('--down'), borderVisible: false,
-    });
-    const drawn = this.candles.data();
-    this.volumes.setData(this.volumes.data().map((v, i) => ({ ...v, color: colour(drawn[i]) })));
+    this.candles.applyOptions({ upColor: css('--up'), downColor: css('--down'), wickUpColor: css('--up'), wickDownColor: css('--down'), borderVisible: false });
+    this.volumes.setData(this.bars.map(volume));
+    for (const [name, line] of this.lines) line.applyOptions({ color: css(studies[name][2]) });
+    this.mine();
+  }
+
+  toggle(name) {
+    remember({ [name]: !saved[name] });
+    this.studies.forEach((b) => b.setAttribute('aria-pressed', String(!!saved[b.dataset.study])));
+    this.drawStudies();
+    this.drawLegend();
+  }
+
+  // drawStudies draws the indicators that are on, whole or only their last point.
+  drawStudies(lastOnly = false) {
+    for (const [name, [, points, hue]] of Object.entries(studies)) {
+      let line = this.lines.get(name);
+      if (!saved[name]) { if (line) { this.chart.removeSeries(line); this.lines.delete(name); } continue; }
+      const fresh = !line;
+      if (fresh) {
+        line = this.chart.addSeries(LineSeries, { color: css(hue), lineWidth: 1.5, priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false });
+        this.lines.set(name, line);
+      }
+      const all = points(this.bars);
+      if (lastOnly && !fresh && all.length) line.update(all.at(-1)); else line.setData(all);
+    }
+  }
+
+  drawLegend() {
+    const b = (this.hovered !== undefined && this.bars.find((x) => x.time === this.hovered)) || this.bars.at(-1);
+    if (!b) { this.legend.replaceChildren(); return; }
+    const p = (v) => group(v.toFixed(this.digits)), cls = b.close >= b.open ? 'up' : 'down', change = (b.close / b.open - 1) * 100;
+    const part = (name, text) => [el('span', {}, name), el('b', { class: cls }, text)];
+    this.legend.replaceChildren(...part('O', p(b.open)), ...part('H', p(b.high)), ...part('L', p(b.low)), ...part('C', p(b.close)),
+      el('b', { class: cls }, `${change >= 0 ? '+' : ''}${change.toFixed(2)} %`), ...part('V', group(brief(b.volume.toFixed(4)))),
+      ...[...this.lines].map(([name, line]) => {
+        const point = line.data().find((x) => x.time === b.time);
+        const node = el('b', {}, `${studies[name][0]} ${point ? p(point.value) : '–'}`);
+        node.style.color = css(studies[name][2]);
+        return node;
+      }));
   }
 
   load(pair, digits, interval = this.interval) {
     if (this.pair) this.stream.unsubscribe(`candles.${this.interval}`, this.pair);
-    Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [] });
-    this.buttons();
+    Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [], whole: true });
+    this.choices.forEach((b) => b.setAttribute('aria-pressed', String(b.dataset.interval === interval)));
     this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
   }
 
@@ -111,17 +193,46 @@ export class Chart {
 
   show(rows, seq) {
     this.candles.applyOptions({ priceFormat: { type: 'price', precision: this.digits, minMove: 1 / 10 ** this.digits } });
-    this.draw(rows);
+    const same = this.drawn === `${this.pair} ${this.interval}` && this.bars.length > 0;
+    const bars = rows.map(bar);
+    // Older candles stay if the fresh ones reach them: they have ended and cannot change.
+    const kept = same && bars.length && this.bars.at(-1).time >= bars[0].time ? this.bars.filter((b) => b.time < bars[0].time) : [];
+    this.whole = kept.length > 0 && this.whole;
+    this.draw(kept.concat(bars));
+    if (!same) this.spreadOut();
     this.say.textContent = '';
     this.pending.filter((m) => m.seq > seq).forEach((m) => this.live(m.candle));
     this.pending = null;
   }
 
-  draw(rows) {
+  draw(bars) {
     this.drawn = `${this.pair} ${this.interval}`;
-    this.last = rows.length ? seconds(rows.at(-1).date) : 0;
-    this.candles.setData(rows.map(bar));
-    this.volumes.setData(rows.map(volume));
+    this.bars = bars;
+    this.candles.setData(bars);
+    this.volumes.setData(bars.map(volume));
+    this.drawStudies();
+    this.drawLegend();
+    this.mine();
+  }
+
+  // spreadOut shows few candles over the whole width, and the newest of many.
+  spreadOut() {
+    const n = this.bars.length, margin = Math.max(0, (40 - n) / 2);
+    this.chart.timeScale().resetTimeScale();
+    if (n && n < few) this.chart.timeScale().setVisibleLogicalRange({ from: -0.5 - margin, to: n + 2 + margin });
+  }
+
+  // reachBack loads the candles before the first one.
+  async reachBack() {
+    if (this.whole || this.reaching || this.pending || !this.bars.length) return;
+    const { turn } = this, first = this.bars[0].time;
+    this.reaching = true;
+    try {
+      const { body: u } = await get('/udf/history', { symbol: this.pair, resolution: intervals[this.interval][2], to: first - 1, countback: older });
+      if (turn !== this.turn || this.bars[0]?.time !== first) return;
+      this.whole = u.s !== 'ok' || u.t.length < older;
+      if (u.s === 'ok') this.draw(u.t.map((time, i) => ({ time, open: +u.o[i], high: +u.h[i], low: +u.l[i], close: +u.c[i], volume: +u.v[i] })).concat(this.bars));
+    } catch { /* the next movement tries again */ } finally { this.reaching = false; }
   }
 
   // fail shows the error. It removes the candles of another pair or interval.
@@ -131,12 +242,40 @@ export class Chart {
   }
 
   live(c) {
-    const at = seconds(c.date);
-    if (at < this.last) return;
-    this.last = at;
+    const b = bar(c), last = this.bars.at(-1);
+    if (last && b.time < last.time) return;
+    if (last && b.time === last.time) this.bars[this.bars.length - 1] = b; else this.bars.push(b);
     this.node.dataset.close = c.close;
-    this.candles.update(bar(c));
-    this.volumes.update(volume(c));
+    this.candles.update(b);
+    this.volumes.update(volume(b));
+    this.drawStudies(true);
+    this.drawLegend();
+  }
+
+  // setOrders draws the open orders of the pair as lines at their prices.
+  setOrders(orders) { this.orders = orders; if (this.chart) this.mine(); }
+
+  // setFills marks the account's fills.
+  setFills(fills) { this.fills = fills; if (this.chart) this.mine(); }
+
+  mine() {
+    this.priceLines?.forEach((l) => this.candles.removePriceLine(l));
+    this.priceLines = this.orders.filter((o) => o.price ?? o.stopPrice).map((o) => this.candles.createPriceLine({
+      price: +(o.price ?? o.stopPrice), color: css(o.isBid ? '--up' : '--down'), lineWidth: 1, lineStyle: o.stopPrice ? 1 : 2, axisLabelVisible: true,
+      title: `${o.isBid ? 'Buy' : 'Sell'} ${brief(o.amount ?? '')}`,
+    }));
+    const times = this.bars.map((b) => b.time);
+    const seen = new Map(); // one mark for the fills of a candle and a side
+    for (const f of this.fills) {
+      if (!times.length || f.at < times[0]) continue;
+      let lo = 0, hi = times.length - 1;
+      while (lo < hi) { const mid = (lo + hi + 1) >> 1; if (times[mid] <= f.at) lo = mid; else hi = mid - 1; }
+      seen.set(`${times[lo]} ${f.buy}`, { time: times[lo], position: f.buy ? 'belowBar' : 'aboveBar', shape: f.buy ? 'arrowUp' : 'arrowDown', color: css(f.buy ? '--up' : '--down'), size: 1 });
+    }
+    const marks = [...seen.values()].sort((a, b) => a.time - b.time);
+    this.markers?.setMarkers(marks);
+    this.node.dataset.lines = String(this.priceLines.length);
+    this.node.dataset.marks = String(marks.length);
   }
 
   // data returns the candles that are drawn.

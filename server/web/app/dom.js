@@ -39,6 +39,32 @@ export function brief(text) {
   return String(text).includes('.') ? String(text).replace(/\.?0+$/, '') : String(text);
 }
 
-export const clockTime = (ms) => new Date(ms).toISOString().slice(11, 19);
-export const dateTime = (ms) => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+// Times are shown in UTC or in the zone of the computer; the choice is kept.
+let local = localStorage.getItem('zone') === 'local';
+export const isLocal = () => local;
+export function setLocal(on) { local = on; localStorage.setItem('zone', on ? 'local' : 'utc'); document.dispatchEvent(new Event('zone')); }
+const shifted = (ms) => new Date(ms - (local ? new Date(ms).getTimezoneOffset() * 60000 : 0)).toISOString();
+export const clockTime = (ms) => shifted(ms).slice(11, 19);
+export const dayTime = (ms) => shifted(ms).slice(5, 19).replace('T', ' ');
+export const dateTime = (ms) => `${shifted(ms).slice(0, 19).replace('T', ' ')}${local ? '' : ' UTC'}`;
 export const short = (address) => (address && address.length > 14 ? `${address.slice(0, 8)}…${address.slice(-4)}` : address);
+
+// Decimals are text with a fixed number of digits. units returns them as an integer of their last
+// digit, decimal the reverse.
+export const units = (text) => BigInt(String(text).replace('.', ''));
+export function decimal(value, digits) {
+  if (digits === 0) return value.toString();
+  const negative = value < 0n, all = (negative ? -value : value).toString().padStart(digits + 1, '0');
+  return `${negative ? '-' : ''}${all.slice(0, -digits)}.${all.slice(-digits)}`;
+}
+export const digitsOf = (text) => (String(text).split('.')[1] ?? '').length;
+
+// fixed prints a number with a number of digits, cut off rather than rounded up.
+export function fixed(value, digits) {
+  const shift = 10 ** digits;
+  return (Math.floor(value * shift + 1e-9) / shift).toFixed(digits);
+}
+
+// money shortens a balance to at most eight digits of its fraction.
+export const money = (text) => { const [whole, frac = ''] = String(text).split('.'); const f = frac.slice(0, 8).replace(/0+$/, ''); return group(f ? `${whole}.${f}` : whole); };
+export const nice = (code) => (code ?? '').replace('_', '/');

@@ -1,43 +1,62 @@
-// The market page: pairs with 24 h figures, chart, book, tape, ticket and orders on one
-// screen; on a phone chart and book, and a bar of tabs for the others.
-import { get } from './api.js';
+// The market page: pairs with 24 h figures, chart, book, tape, ticket and orders on one screen. On a
+// phone one of them at a time, with a bar of tabs and the buttons to buy and sell.
+import { Account } from './account.js';
+import { get, signed } from './api.js';
 import { Ladder, Tape } from './book.js';
-import { Chart } from './chart.js';
-import { brief, el, fill, group } from './dom.js';
+import { Chart, intervals } from './chart.js';
+import { brief, clockTime, el, fill, group, nice } from './dom.js';
+import { Orders } from './orders.js';
 import { PairList, percent, sign } from './pairs.js';
 import { Ticket } from './ticket.js';
 
-const tabs = { market: 'Market', pairs: 'Pairs', tape: 'Trades', ticket: 'Buy/Sell', orders: 'Orders' };
+const tabs = { chart: 'Chart', tape: 'Trades', pairs: 'Pairs', orders: 'Orders' };
+const summaryMs = 15000; // how often the figures of pairs out of view are read
 
 export async function show(main, stream) {
   const [pairs, rows] = await Promise.all([get('/api/currencies/pairs'), get('/api/summary')]);
   const settings = new Map(pairs.body.map((p) => [p.code, p]));
   const figures = new Map(rows.body.map((r) => [r.trading_pairs, r]));
   if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return; }
-  const ticket = new Ticket(stream);
-  const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); });
-  const tape = new Tape(stream);
-  const chart = new Chart(stream);
-  const list = new PairList(settings.keys(), figures, (code) => { pick(code); open('market'); });
-  const head = el('section', { class: 'panel head', 'aria-label': 'Ticker' });
-  const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' },
-    Object.entries(tabs).map(([name, label]) => el('button', { type: 'button', 'data-tab': name, onclick: () => open(name) }, label)));
-  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, ticket.ordersNode, bar);
-  let current = null;
+  const account = new Account(stream);
+  let current = null, last = null;
+  const own = () => [...account.orders.values()].filter((o) => o.currencyPairCode === current);
+  const ticket = new Ticket(account, () => ({ settings: settings.get(current), last, book: ladder.book }));
+  const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); }, own);
+  const tape = new Tape(stream, (t) => { last = t.price; ladder.trade(t.price, t.isBuy); });
+  const chart = new Chart(stream, (interval) => go(current, interval), (on) => ladder.setWide(on));
+  const orders = new Orders(account, (code) => go(code));
+  const followed = new Set(); // pairs whose ticker the stream sends
+  // follow subscribes to the tickers of the pairs in view and of the current one.
+  const follow = (codes) => {
+    const wanted = new Set(codes);
+    if (current) wanted.add(current);
+    for (const c of followed) if (!wanted.has(c)) { followed.delete(c); stream.unsubscribe('ticker', c); }
+    for (const c of wanted) if (!followed.has(c)) { followed.add(c); stream.subscribe('ticker', c, (m) => onTicker(m)); }
+  };
 
-  // open shows the panels of a tab where there is no room for all.
-  const open = (tab) => {
-    page.dataset.shows = tab;
-    for (const b of bar.children) b.setAttribute('aria-pressed', String(b.dataset.tab === tab));
+  const list = new PairList(settings.keys(), figures, (code) => { go(code); open('chart'); }, (codes) => follow(codes));
+  const head = el('section', { class: 'panel head', 'aria-label': 'Ticker' });
+  const tab = (name, label, attributes = {}, act = () => {}) => el('button', { type: 'button', 'data-tab': name, ...attributes, onclick: () => { act(); open(name); } }, label);
+  const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' }, Object.entries(tabs).map(([name, label]) => tab(name, label)),
+    tab('ticket', 'Buy', { class: 'buy' }, () => ticket.choose('buy')), tab('ticket', 'Sell', { class: 'sell' }, () => ticket.choose('sell')));
+  const lost = el('p', { class: 'lost', role: 'alert', hidden: true });
+  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, orders.node, bar, lost);
+
+  // open shows the panel of a tab where there is no room for all.
+  const open = (name) => {
+    page.dataset.shows = name;
+    for (const b of bar.children) if (!b.className) b.setAttribute('aria-pressed', String(b.dataset.tab === name));
   };
 
   const drawHead = (t) => {
     const item = (name, value, cls) => el('div', {}, el('dt', {}, name), el('dd', cls ? { class: cls } : {}, value));
-    const f = figures.get(t.currencyPairCode);
-    fill(head, el('h1', {}, t.currencyPairCode.replace('_', '/')), el('span', { class: `price ${sign(t.priceChangePercentage24h)}`, id: 'last' }, t.price),
-      el('dl', {}, item('24 h change', percent(t.priceChangePercentage24h), sign(t.priceChangePercentage24h)), item('Bid', t.bidPrice), item('Ask', t.askPrice),
-        item('24 h volume', `${group(brief(t.volume24h))} ${t.currencyPairCode.split('_')[0]}`), item('24 h high', f?.highest_price_24h ?? ''), item('24 h low', f?.lowest_price_24h ?? '')));
-    document.title = `${t.price} ${t.currencyPairCode.replace('_', '/')} · TickHive`;
+    const f = figures.get(t.currencyPairCode), traded = +t.price > 0, [base, quote] = t.currencyPairCode.split('_');
+    const or = (text) => (+text > 0 ? group(text) : '–');
+    fill(head, el('h1', {}, nice(t.currencyPairCode)), el('span', { class: `price ${sign(t.priceChangePercentage24h)}`, id: 'last', 'data-price': t.price }, or(t.price)),
+      el('dl', {}, item('24 h change', traded ? percent(t.priceChangePercentage24h) : '–', traded ? sign(t.priceChangePercentage24h) : ''), item('Bid', or(t.bidPrice)), item('Ask', or(t.askPrice)),
+        item('24 h high', f ? or(f.highest_price_24h) : ''), item('24 h low', f ? or(f.lowest_price_24h) : ''),
+        item(`24 h volume ${base}`, group(brief(t.volume24h))), item(`24 h volume ${quote}`, f ? group((+f.quote_volume).toFixed(0)) : '')));
+    document.title = `${traded ? group(t.price) : '–'} ${nice(t.currencyPairCode)} · TickHive`;
   };
 
   const onTicker = (m) => {
@@ -45,26 +64,86 @@ export async function show(main, stream) {
     const f = figures.get(m.currencyPairCode);
     if (f) Object.assign(f, { last_price: m.ticker.price, base_volume: m.ticker.volume24h, price_change_percent_24h: m.ticker.priceChangePercentage24h });
     if (m.currencyPairCode === current) drawHead(m.ticker);
-    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); }, 500);
+    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); }, 300);
   };
 
-  const pick = (code) => {
-    current = code;
-    localStorage.setItem('pair', code);
-    list.pick(code);
-    ladder.load(code); tape.load(code); ticket.load(code);
-    chart.load(code, settings.get(code).digitsPrice);
-    get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // on failure the stream's next message draws it
+  // refresh reads the figures of all pairs.
+  const refresh = async () => {
+    const { body } = await get('/api/summary');
+    for (const r of body) if (figures.has(r.trading_pairs)) Object.assign(figures.get(r.trading_pairs), r);
+    list.draw();
   };
+
+  const marks = async () => {
+    chart.setOrders(own());
+    ladder.draw();
+    if (!account.signedIn) { chart.setFills([]); return; }
+    const code = current, { body } = await signed('GET', `/api/user/deals?currencyPairCode=${code}&pageSize=100&decimals=string`);
+    if (code === current) chart.setFills(body.map((d) => ({ at: Date.parse(d.dealDateUtc) / 1000, buy: d.isUserBuyer })));
+  };
+  const later = (f) => () => { f.waiting ??= setTimeout(() => { f.waiting = undefined; f().catch(() => {}); }, 150); }; // the next change tries again
+  const marksLater = later(marks);
+  account.on((part) => { if (part === 'key' || part === 'past') marksLater(); else if (part === 'orders') { chart.setOrders(own()); ladder.draw(); } });
+
+  // pick shows a pair and an interval.
+  const pick = (code, interval) => {
+    if (code !== current) {
+      current = code;
+      last = null;
+      localStorage.setItem('pair', code);
+      list.pick(code);
+      follow([...followed]);
+      ladder.load(code, settings.get(code).digitsPrice); tape.load(code); ticket.load(code); orders.load(code);
+      get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // on failure the stream's next message draws it
+      chart.setFills([]);
+      chart.setOrders(own());
+      marksLater();
+    }
+    localStorage.setItem('interval', interval);
+    chart.load(code, settings.get(code).digitsPrice, interval);
+  };
+
+  // go picks and remembers it in the history, so that links and the back button work.
+  const address = (code, interval) => `/?${new URLSearchParams({ pair: code, interval })}`;
+  const go = (code, interval = chart.interval) => {
+    if (code === current && interval === chart.interval) return;
+    history.pushState(null, '', address(code, interval));
+    pick(code, interval);
+  };
+
+  const asked = () => {
+    const query = new URLSearchParams(location.search), busiest = [...figures.values()].sort((a, b) => b.quote_volume - a.quote_volume)[0]?.trading_pairs;
+    const code = [query.get('pair')?.toUpperCase().replace(/[-/]/, '_'), localStorage.getItem('pair'), busiest].find((c) => settings.has(c)) ?? [...settings.keys()][0];
+    const interval = [query.get('interval'), localStorage.getItem('interval')].find((i) => i && Object.hasOwn(intervals, i)) ?? 'minute';
+    return [code, interval];
+  };
+  window.addEventListener('popstate', () => pick(...asked()));
+
+  // Keys outside of fields: / searches, b and s open the ticket.
+  document.addEventListener('keydown', (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest?.('input, select, textarea')) return;
+    const act = { '/': () => { open('pairs'); list.search.focus(); }, b: () => ticket.choose('buy'), s: () => ticket.choose('sell') }[e.key];
+    if (!act) return;
+    e.preventDefault();
+    act();
+    if (e.key !== '/') { open('ticket'); ticket.node.querySelector('input:not([hidden])')?.focus(); }
+  });
+
+  stream.listeners.add((up) => {
+    lost.hidden = up;
+    lost.textContent = up ? '' : `Connection lost. Figures are from ${clockTime(Date.now())}. Trading is off until it is back.`;
+    if (up) { refresh().catch(() => {}); marksLater(); } // the next interval tries again
+  });
+  setInterval(() => { if (stream.up && !document.hidden) refresh().catch(() => {}); }, summaryMs);
 
   document.body.classList.add('trading');
   fill(main, page);
-  open('market');
+  open('chart');
   chart.mount();
+  ladder.listeners.add((book) => chart.depth.update(book));
   window.tickhive = { candles: () => chart.data() }; // for tests and the console
-  list.draw();
-  const saved = localStorage.getItem('pair');
-  const busiest = [...figures.values()].sort((a, b) => b.quote_volume - a.quote_volume)[0]?.trading_pairs;
-  pick(settings.has(saved) ? saved : busiest ?? [...settings.keys()][0]);
-  for (const code of settings.keys()) stream.subscribe('ticker', code, onTicker);
+  const [code, interval] = asked();
+  history.replaceState(null, '', address(code, interval));
+  pick(code, interval);
+  if (stream.up === false) lost.hidden = false;
 }

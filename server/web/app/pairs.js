@@ -1,8 +1,9 @@
-// The list of pairs: search, order, and 24 h figures.
-import { brief, el, group } from './dom.js';
+// The list of pairs: search, favourites, filter by quote, order, and 24 h figures. Only the rows in
+// view exist, so that a thousand pairs cost no more than twenty.
+import { brief, el, group, nice } from './dom.js';
 
-export const sign = (percent) => (percent.startsWith('-') ? 'down' : 'up');
-export const percent = (text) => `${text.startsWith('-') ? '' : '+'}${(+text).toFixed(2)} %`;
+export const sign = (percent) => (+percent === 0 ? 'flat' : +percent < 0 ? 'down' : 'up');
+export const percent = (text) => `${+text > 0 ? '+' : ''}${(+text).toFixed(2)} %`;
 
 // plain drops the separators that people type between the two currencies.
 const plain = (text) => text.toUpperCase().replace(/[^A-Z0-9]/g, '');
@@ -11,90 +12,145 @@ const orders = {
   loss: ['Loss', (f) => +f.price_change_percent_24h], name: ['Name', () => 0],
 };
 const setText = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+const rowHeight = 42; // px, as in style.css
+const beyond = 6; // rows above and below the view that exist too
+
+function savedFavourites() {
+  try { return new Set(JSON.parse(localStorage.getItem('favourites') ?? '[]')); } catch { return new Set(); }
+}
 
 export class PairList {
-  // figures holds the rows of /api/summary by pair; the owner updates it.
-  constructor(codes, figures, onPick) {
-    Object.assign(this, { figures, onPick });
-    this.rows = new Map([...codes].sort().map((code) => [code, this.row(code)]));
+  // figures holds the rows of /api/summary by pair; the owner updates it. onView receives the pairs
+  // whose rows exist.
+  constructor(codes, figures, onPick, onView) {
+    Object.assign(this, { figures, onPick, onView, codes: [...codes].sort(), favourites: savedFavourites(), rows: new Map(), shown: [] });
     this.search = el('input', {
-      type: 'search', placeholder: 'Search', 'aria-label': 'Search pairs', autocomplete: 'off', spellcheck: 'false',
+      type: 'search', placeholder: 'Search pairs', 'aria-label': 'Search pairs', autocomplete: 'off', spellcheck: 'false',
       oninput: () => this.filter(), onkeydown: (e) => this.searchKey(e),
     });
-    this.order = el('select', { 'aria-label': 'Order of the pairs', onchange: () => { localStorage.setItem('order', this.order.value); this.sort(); } },
+    this.order = el('select', { 'aria-label': 'Order of the pairs', onchange: () => { localStorage.setItem('order', this.order.value); this.filter(); } },
       Object.entries(orders).map(([value, [label]]) => el('option', { value }, label)));
     const saved = localStorage.getItem('order');
     if (Object.hasOwn(orders, saved)) this.order.value = saved;
-    this.none = el('p', { class: 'none dim', role: 'status' });
-    this.list = el('div', { class: 'pairlist', onkeydown: (e) => this.listKey(e) });
+    const quotes = [...new Set(this.codes.map((c) => c.split('_')[1]))];
+    this.only = 'all';
+    this.filters = el('div', { class: 'filters', role: 'group', 'aria-label': 'Show' }, [['all', 'All'], ['favourites', '★'], ...quotes.map((q) => [q, q])].map(([value, label]) => el('button', {
+      type: 'button', 'data-filter': value, 'aria-label': value === 'favourites' ? 'Favourites' : null, 'aria-pressed': String(value === 'all'), onclick: () => this.limit(value),
+    }, label)));
+    this.none = el('p', { class: 'empty', role: 'status' });
+    this.space = el('div', { class: 'space' });
+    this.list = el('div', { class: 'pairlist', onkeydown: (e) => this.listKey(e), onscroll: () => this.draw() }, this.space);
     this.node = el('section', { class: 'panel pairs', 'data-panel': 'pairs', 'aria-label': 'Pairs' },
-      el('div', { class: 'find' }, this.search, this.order), this.none, this.list);
-    this.sort();
+      el('div', { class: 'find' }, this.search, this.order), this.filters, this.none, this.list);
+    new ResizeObserver(() => this.draw()).observe(this.list);
+    this.filter();
   }
 
-  // row builds the row of a pair. The rows stay the same elements in the same order while figures
+  limit(value) {
+    this.only = value;
+    for (const b of this.filters.children) b.setAttribute('aria-pressed', String(b.dataset.filter === value));
+    this.filter();
+  }
+
+  // filter decides which pairs the list has, and their order. The order then stays while figures
   // change, so a row under a finger or with the focus never moves.
-  row(code) {
-    const price = el('span'), volume = el('small', { class: 'dim' }), change = el('small');
-    const button = el('button', { type: 'button', 'data-pair': code, tabindex: '-1', onclick: () => this.onPick(code) },
-      el('span', {}, code.replace('_', '/')), price, volume, change);
-    return { button, price, volume, change };
-  }
-
-  sort() {
-    const [, key] = orders[this.order.value];
-    const keys = new Map([...this.rows.keys()].map((code) => [code, this.figures.has(code) ? key(this.figures.get(code)) : 0]));
-    this.list.replaceChildren(...[...this.rows].sort(([a], [b]) => keys.get(a) - keys.get(b)).map(([, r]) => r.button));
-  }
-
-  shown() { return [...this.list.children].filter((b) => !b.hidden); }
-
   filter() {
-    const wanted = plain(this.search.value);
-    for (const [code, r] of this.rows) r.button.hidden = !plain(code).includes(wanted);
-    setText(this.none, this.shown().length ? '' : `No pair has \u201c${this.search.value}\u201d in its name.`);
+    const wanted = plain(this.search.value), [, key] = orders[this.order.value];
+    const fits = (c) => plain(c).includes(wanted) && (this.only === 'all' || (this.only === 'favourites' ? this.favourites.has(c) : c.endsWith(`_${this.only}`)));
+    const keys = new Map(this.codes.map((c) => [c, this.figures.has(c) ? key(this.figures.get(c)) : 0]));
+    this.shown = this.codes.filter(fits).sort((a, b) => keys.get(a) - keys.get(b));
+    setText(this.none, this.shown.length ? '' : this.search.value ? `No pair has \u201c${this.search.value}\u201d in its name.` : 'Mark pairs with a star to see them here.');
+    this.list.dataset.count = String(this.shown.length);
+    this.space.style.height = `${this.shown.length * rowHeight}px`;
     this.list.scrollTop = 0;
-    this.enter();
+    this.draw();
   }
 
-  // enter makes one row reachable by Tab: the selected one if it is shown. Arrow keys move from it.
+  row(code) {
+    const star = el('button', { type: 'button', class: 'star', tabindex: '-1', 'aria-label': `Favourite ${nice(code)}`, onclick: () => this.mark(code) }, '★');
+    const price = el('span', { class: 'p' }), volume = el('small', { class: 'dim' }), change = el('small', { class: 'c' });
+    const button = el('button', { type: 'button', 'data-pair': code, tabindex: '-1', onclick: () => this.onPick(code) },
+      el('span', {}, nice(code)), price, volume, change);
+    return { node: el('div', { class: 'pairrow' }, star, button), star, button, price, volume, change };
+  }
+
+  // draw makes the rows in view and writes their figures.
+  draw() {
+    const first = Math.max(0, Math.floor(this.list.scrollTop / rowHeight) - beyond);
+    const last = Math.min(this.shown.length, Math.ceil((this.list.scrollTop + this.list.clientHeight) / rowHeight) + beyond);
+    const codes = this.shown.slice(first, last), wanted = new Set(codes), focused = document.activeElement?.dataset?.pair;
+    for (const [code, r] of this.rows) if (!wanted.has(code) && code !== focused) { r.node.remove(); this.rows.delete(code); }
+    codes.forEach((code, i) => {
+      let r = this.rows.get(code);
+      if (!r) { r = this.row(code); this.rows.set(code, r); }
+      r.node.style.transform = `translateY(${(first + i) * rowHeight}px)`;
+      this.write(code, r);
+      if (this.space.children[i] !== r.node && r.button !== document.activeElement) this.space.insertBefore(r.node, this.space.children[i] ?? null);
+    });
+    this.enter();
+    const seen = codes.join();
+    if (seen !== this.seen) { this.seen = seen; this.onView(codes); }
+  }
+
+  write(code, r) {
+    const f = this.figures.get(code);
+    r.star.setAttribute('aria-pressed', String(this.favourites.has(code)));
+    r.button.setAttribute('aria-pressed', String(code === this.current));
+    if (!f) return;
+    setText(r.price, +f.last_price ? group(f.last_price) : '–');
+    setText(r.volume, `${group(brief(f.base_volume).split('.')[0])} ${code.split('_')[0]}`);
+    setText(r.change, +f.last_price ? percent(f.price_change_percent_24h) : '–');
+    r.change.className = `c ${+f.last_price ? sign(f.price_change_percent_24h) : 'dim'}`;
+  }
+
+  mark(code) {
+    if (!this.favourites.delete(code)) this.favourites.add(code);
+    localStorage.setItem('favourites', JSON.stringify([...this.favourites]));
+    if (this.only === 'favourites') this.filter(); else this.draw();
+  }
+
+  // enter makes one row reachable by Tab: the selected one if it is there. Arrow keys move from it.
   enter() {
-    const first = this.rows.get(this.current)?.button;
-    const target = first && !first.hidden ? first : this.shown()[0];
-    for (const { button } of this.rows.values()) button.tabIndex = button === target ? 0 : -1;
+    const target = this.rows.has(this.current) ? this.current : [...this.rows.keys()].find((c) => this.shown.includes(c));
+    for (const [code, { button, star }] of this.rows) { button.tabIndex = code === target ? 0 : -1; star.tabIndex = code === target ? 0 : -1; }
   }
 
   searchKey(e) {
     if (e.key === 'Escape') { this.search.value = ''; this.filter(); }
-    else if (e.key === 'Enter') this.shown()[0]?.click();
-    else if (e.key === 'ArrowDown') this.shown()[0]?.focus();
+    else if (e.key === 'Enter') { if (this.shown.length) this.onPick(this.shown[0]); }
+    else if (e.key === 'ArrowDown') this.focus(0);
     else return;
     e.preventDefault();
   }
 
+  // focus moves the focus to a row, which it brings into view first.
+  focus(at) {
+    const code = this.shown[at];
+    if (!code) return;
+    this.reveal(at);
+    this.draw();
+    this.rows.get(code).button.focus({ preventScroll: true });
+    this.draw();
+  }
+
+  reveal(at) {
+    const top = at * rowHeight, { scrollTop, clientHeight } = this.list;
+    if (top < scrollTop) this.list.scrollTop = top; else if (top + rowHeight > scrollTop + clientHeight) this.list.scrollTop = top + rowHeight - clientHeight;
+  }
+
   listKey(e) {
-    const shown = this.shown(), at = shown.indexOf(document.activeElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: shown.length - 1 }[e.key];
+    const at = this.shown.indexOf(e.target.dataset.pair);
+    const page = Math.max(1, Math.floor(this.list.clientHeight / rowHeight) - 1), end = this.shown.length - 1;
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + page, end), PageUp: Math.max(at - page, 0), Home: 0, End: end }[e.key];
     if (at < 0 || to === undefined) return;
     e.preventDefault();
-    (shown[to] ?? (to < 0 ? this.search : shown[at])).focus();
+    if (to < 0) this.search.focus(); else this.focus(Math.min(to, end));
   }
 
   pick(code) {
     this.current = code;
-    for (const [c, r] of this.rows) r.button.setAttribute('aria-pressed', String(c === code));
-    this.enter();
-    this.rows.get(code).button.scrollIntoView({ block: 'nearest' });
-  }
-
-  draw() {
-    for (const [code, r] of this.rows) {
-      const f = this.figures.get(code);
-      if (!f) continue;
-      setText(r.price, f.last_price);
-      setText(r.volume, `vol ${group(brief(f.base_volume).split('.')[0])}`);
-      setText(r.change, percent(f.price_change_percent_24h));
-      r.change.className = sign(f.price_change_percent_24h);
-    }
+    const at = this.shown.indexOf(code);
+    if (at >= 0) this.reveal(at);
+    this.draw();
   }
 }

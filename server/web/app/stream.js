@@ -65,7 +65,10 @@ const firstWait = 500, longestWait = 10000; // ms before a lost connection is op
 // over with a snapshot. A subscriber that shows more than the snapshot holds must fill the gap.
 export class Stream {
   constructor(onState) {
-    this.onState = onState;
+    this.up = undefined;
+    this.listeners = new Set([onState]); // called with true after each connect, with false when it is lost
+    this.onState = (up) => { this.up = up; for (const f of this.listeners) f(up); };
+    this.onUnauthorized = () => {};
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = firstWait;
     this.sent = []; // times of the last second's messages
@@ -118,6 +121,13 @@ export class Stream {
     if (this.socket === socket) this.send({ op: 'auth', ...credentials('GET', '/ws') });
   }
 
+  // forget ends the private subscriptions of a key that the user has forgotten, with a new connection.
+  forget() {
+    for (const [key, s] of this.subs) if (isPrivate(s.request.channel)) this.subs.delete(key);
+    this.wait = 0;
+    this.lose();
+  }
+
   // request sends a subscription; a private one waits for the sign-in.
   request(r) { if (this.signedIn || !isPrivate(r.channel)) this.send(r); }
 
@@ -159,7 +169,10 @@ export class Stream {
   receive(m) {
     if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
-      if (m.code === 'UNAUTHORIZED') this.signedIn = false; // the key ended: private channels wait for the next one
+      if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
+        this.signedIn = false;
+        this.onUnauthorized(m.message);
+      }
     }
     if (m.type === 'authenticated') {
       this.signedIn = true;

@@ -1,111 +1,228 @@
-// The order ticket with the user's open orders and balances. The key pair is only in memory, so a
-// reload loses it.
-import { ApiError, hasKeys, setKeys, signed } from './api.js';
-import { brief, cell, el, fill, table } from './dom.js';
+// The order ticket: every order type of the API, with shares of the balance, total and fee.
+import { ApiError } from './api.js';
+import { brief, el, fill, fixed, group, money } from './dom.js';
+import { toast } from './toast.js';
 
-const field = (label, input) => el('label', {}, label, input);
+const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
+const types = { limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' };
+const select = (name, options, onchange) => el('select', { name, onchange }, Object.entries(options).map(([value, text]) => el('option', { value }, text)));
+const isNumber = (text) => /^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text);
 
 export class Ticket {
-  constructor(stream) {
-    this.stream = stream;
-    this.orders = new Map();
-    this.balances = new Map();
-    this.form = el('div');
-    this.say = el('p', { role: 'status', class: 'notice', hidden: true });
-    this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, el('h2', {}, 'Order ticket'), this.form, this.say);
-    this.list = el('div');
-    this.wallet = el('div');
-    this.ordersNode = el('section', { class: 'panel orders', 'data-panel': 'orders', 'aria-label': 'Open orders and balances' },
-      el('h2', {}, 'Open orders'), el('div', { class: 'wide' }, this.list), el('h2', {}, 'Balances'), el('div', { class: 'wide' }, this.wallet));
-    this.draw();
-    if (hasKeys()) this.connect();
-  }
-
-  load(pair) { this.pair = pair; this.draw(); this.drawOrders(); }
-
-  price(value) { if (this.priceInput) this.priceInput.value = value; }
-
-  connect() {
-    this.stream.auth();
-    this.stream.subscribe('orders', null, (m) => this.onOrders(m));
-    this.stream.subscribe('balances', null, (m) => {
-      if (m.type === 'snapshot') this.balances.clear();
-      (m.balances ?? []).forEach((b) => this.balances.set(b.currencyCode, b));
-      this.drawBalances();
-    });
+  // market returns the settings, the last price and the book of the current pair.
+  constructor(account, market) {
+    Object.assign(this, { account, market, side: 'buy', busy: false });
+    this.body = el('div', { class: 'scroll' });
+    this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, this.body);
+    this.order = this.orderForm();
+    this.keys = this.keyForm();
+    account.on((part) => { if (part === 'key') this.draw(); else if (part === 'balances') this.estimate(); });
+    account.stream.listeners.add(() => this.estimate());
     this.draw();
   }
 
-  onOrders(m) {
-    if (m.type === 'snapshot') { this.orders.clear(); (m.orders ?? []).forEach((o) => this.orders.set(o.id, o)); }
-    if (m.order) {
-      if (['Created', 'PartiallyCompleted'].includes(m.order.status)) this.orders.set(m.order.id, m.order);
-      else this.orders.delete(m.order.id);
-    }
-    this.drawOrders();
+  load(pair) {
+    this.pair = pair;
+    [this.base, this.quote] = pair.split('_');
+    const { price, amount, total, stop, shows } = this.fields;
+    for (const input of [price, amount, total, stop, shows]) input.value = '';
+    this.order.querySelectorAll('[data-unit]').forEach((n) => { n.textContent = n.dataset.unit === 'base' ? this.base : this.quote; });
+    this.choose(this.side);
+    this.say('');
+  }
+
+  // price fills in a price that was picked in the book.
+  price(value) {
+    this.fields.price.value = value;
+    if (this.type() === 'market') { this.fields.type.value = 'limit'; this.shape(); }
+    this.recount('amount');
   }
 
   draw() {
-    if (!hasKeys()) { fill(this.form, this.keyForm()); return; }
-    fill(this.form, this.orderForm());
+    const { account } = this;
+    if (account.signedIn && this.body.firstChild !== this.order) fill(this.body, this.order);
+    if (!account.signedIn && this.body.firstChild !== this.keys) fill(this.body, this.keys);
+    this.keyState();
+    this.estimate();
+  }
+
+  keyState() {
+    const { account } = this;
+    this.keySay.textContent = account.problem;
+    this.keySay.hidden = !account.problem;
+    this.keyButton.disabled = account.checking;
+    this.keyButton.textContent = account.checking ? 'Checking the key pair…' : 'Use this key pair';
   }
 
   keyForm() {
-    const pub = el('input', { autocomplete: 'off', name: 'publicKey', required: true });
+    const pub = el('input', { autocomplete: 'off', name: 'publicKey', required: true, spellcheck: 'false' });
     const priv = el('input', { autocomplete: 'off', name: 'privateKey', type: 'password', required: true });
-    return el('form', { onsubmit: (e) => { e.preventDefault(); setKeys(pub.value.trim(), priv.value.trim()); this.connect(); } },
-      el('p', { class: 'dim' }, 'Trading needs a key pair. It stays in this tab\u2019s memory. A demo market prints one on its terminal.'),
-      field('Public key', pub), field('Private key', priv), el('button', { type: 'submit' }, 'Use this key pair'));
+    this.keySay = el('p', { role: 'alert', class: 'notice bad', hidden: true });
+    this.keyButton = el('button', { type: 'submit', class: 'main' }, 'Use this key pair');
+    return el('form', { class: 'keys', onsubmit: (e) => { e.preventDefault(); this.account.signIn(pub.value.trim(), priv.value.trim()).then(() => { pub.value = ''; priv.value = ''; }, () => {}); } },
+      el('h2', {}, 'Trade'), el('p', { class: 'dim' }, 'Trading needs an API key pair. It stays in this tab until you close it or forget the key. A demo market prints a pair on its terminal.'),
+      field('Public key', pub), field('Private key', priv), this.keySay, this.keyButton);
   }
 
   orderForm() {
-    const kind = el('select', { name: 'type' }, el('option', { value: 'limit' }, 'Limit'), el('option', { value: 'market' }, 'Market'));
-    this.priceInput = el('input', { name: 'price', inputmode: 'decimal', autocomplete: 'off' });
-    const amount = el('input', { name: 'amount', inputmode: 'decimal', autocomplete: 'off', required: true });
-    const tif = el('select', { name: 'tif' }, ['gtc', 'ioc', 'fok'].map((t) => el('option', { value: t }, t.toUpperCase())));
-    const post = el('input', { type: 'checkbox', name: 'postOnly' });
-    const market = () => kind.value === 'market';
-    kind.addEventListener('change', () => { this.priceInput.disabled = market(); tif.disabled = market(); post.disabled = market(); });
-    const place = (side) => {
-      const order = { side, currencyPairCode: this.pair, amount: amount.value.trim() };
-      if (market()) order.isMarket = true;
-      else Object.assign(order, { price: this.priceInput.value.trim(), timeInForce: tif.value, postOnly: post.checked });
-      return this.run(async () => `Order ${(await signed('POST', '/api/orders', order)).body} placed.`);
+    const number = (name) => el('input', { name, inputmode: 'decimal', autocomplete: 'off', placeholder: '0', oninput: () => this.recount(name) });
+    const unit = (of) => el('i', { 'data-unit': of, class: 'unit' });
+    const f = {
+      type: select('type', types, () => this.shape()),
+      tif: select('tif', { gtc: 'GTC', ioc: 'IOC', fok: 'FOK' }, () => this.shape()),
+      price: number('price'), amount: number('amount'), total: number('total'), stop: number('stopPrice'), shows: number('displayAmount'),
+      post: el('input', { type: 'checkbox', name: 'postOnly', onchange: () => this.shape() }),
+      stp: select('selfTradePrevention', { cancel_taker: 'Cancel new', cancel_maker: 'Cancel old', cancel_both: 'Cancel both', decrement: 'Decrement', none: 'Off' }),
     };
-    return el('form', { onsubmit: (e) => e.preventDefault() },
-      el('div', { class: 'pair2' }, field('Type', kind), field('Time in force', tif)),
-      el('div', { class: 'pair2' }, field('Price', this.priceInput), field('Amount', amount)),
-      el('label', { class: 'check' }, post, 'Post only'),
-      el('div', { class: 'pair2' },
-        el('button', { type: 'button', class: 'buy', onclick: () => place('buy') }, `Buy ${this.pair?.split('_')[0] ?? ''}`),
-        el('button', { type: 'button', class: 'sell', onclick: () => place('sell') }, `Sell ${this.pair?.split('_')[0] ?? ''}`)));
+    this.fields = f;
+    this.sides = ['buy', 'sell'].map((side) => el('button', { type: 'button', 'data-side': side, onclick: () => this.choose(side) }, side === 'buy' ? 'Buy' : 'Sell'));
+    this.available = el('dd');
+    this.fee = el('dd');
+    this.submit = el('button', { type: 'submit' });
+    this.status = el('p', { role: 'status', class: 'notice', hidden: true });
+    const f2 = (label, input, of) => { const l = field(label, input); l.append(unit(of)); l.classList.add('boxed'); return l; };
+    this.rows = { stop: f2('Stop price', f.stop, 'quote'), price: f2('Price', f.price, 'quote'), amount: f2('Amount', f.amount, 'base'), total: f2('Total', f.total, 'quote') };
+    this.rows.tif = field('Time in force', f.tif);
+    this.rows.post = el('label', { class: 'check' }, f.post, 'Post only');
+    this.rows.shows = f2('Show only (iceberg)', f.shows, 'base');
+    const form = el('form', { class: 'order', onsubmit: (e) => { e.preventDefault(); this.place(); } },
+      el('div', { class: 'sides', role: 'group', 'aria-label': 'Side' }, this.sides),
+      el('div', { class: 'pair2' }, field('Type', f.type), this.rows.tif),
+      this.rows.stop, this.rows.price, this.rows.amount,
+      el('div', { class: 'shares', role: 'group', 'aria-label': 'Share of the available balance' },
+        [25, 50, 75, 100].map((p) => el('button', { type: 'button', 'data-share': String(p), onclick: () => this.share(p) }, `${p} %`))),
+      this.rows.total,
+      el('dl', {}, el('dt', {}, 'Available'), this.available, el('dt', {}, 'Fee, at most'), this.fee),
+      this.submit, this.status,
+      el('details', {}, el('summary', {}, 'More options'), this.rows.shows, field('Own orders that meet', f.stp), this.rows.post),
+      el('p', { class: 'keyline' }, el('button', { type: 'button', class: 'quiet', 'data-forget': '', onclick: () => this.account.forget() }, 'Forget this key')));
+    this.form = form;
+    this.shape();
+    return form;
   }
 
-  async run(action) {
-    try {
-      this.say.textContent = await action();
-      this.say.className = 'notice';
-    } catch (error) {
-      this.say.textContent = error instanceof ApiError ? `${error.code}: ${error.message}` : error.message;
-      this.say.className = 'notice bad';
+  type() { return this.fields.type.value; }
+
+  // choose selects the side.
+  choose(side) {
+    this.side = side;
+    for (const b of this.sides) b.setAttribute('aria-pressed', String(b.dataset.side === side));
+    this.submit.className = `main ${side}`;
+    this.submit.textContent = `${side === 'buy' ? 'Buy' : 'Sell'} ${this.base ?? ''}`;
+    this.shape();
+  }
+
+  // shape shows the fields that the type of the order has.
+  shape() {
+    const { fields: f, rows } = this, type = this.type();
+    const limit = !type.endsWith('market'), buysByTotal = type === 'stop_market' && this.side === 'buy';
+    rows.price.hidden = !limit;
+    rows.stop.hidden = !type.startsWith('stop');
+    rows.tif.hidden = !limit;
+    rows.post.hidden = !limit;
+    rows.shows.hidden = !limit;
+    rows.amount.hidden = buysByTotal; // a stop-market buy needs its money set aside
+    rows.total.hidden = !limit && this.side === 'sell';
+    f.post.disabled = !limit || f.tif.value !== 'gtc';
+    if (f.post.disabled) f.post.checked = false;
+    this.estimate();
+  }
+
+  // recount keeps amount and total in step. Of a market order only one of them is given.
+  recount(from) {
+    const { price, amount, total } = this.fields, s = this.market().settings;
+    if (s && !this.type().endsWith('market')) {
+      if (from === 'total' && +total.value > 0 && +price.value > 0) amount.value = fixed(total.value / price.value, s.digitsAmount);
+      else if (from !== 'stopPrice' && from !== 'displayAmount') total.value = +amount.value > 0 && +price.value > 0 ? brief((amount.value * price.value).toFixed(s.digitsPrice)) : '';
+    } else if (from === 'amount') total.value = ''; else if (from === 'total') amount.value = '';
+    this.estimate();
+  }
+
+  rate() { return this.account.rates.get(this.pair) ?? 0; }
+
+  // share fills in a part of the available balance.
+  share(percent) {
+    const { settings: s, last } = this.market(), { price, amount, total } = this.fields;
+    if (!s) return;
+    const market = this.type().endsWith('market');
+    if (!market && !(+price.value > 0)) price.value = last ?? '';
+    const free = +this.account.free(this.side === 'buy' ? this.quote : this.base) * percent / 100;
+    if (this.side === 'sell') { amount.value = brief(fixed(free, s.digitsAmount)); this.recount('amount'); return; }
+    const spend = Math.max(0, free / (1 + this.rate()) * (1 - 1e-12));
+    if (market) { total.value = brief(fixed(spend, s.digitsPrice)); this.recount('total'); return; }
+    amount.value = +price.value > 0 ? brief(fixed(spend / price.value, s.digitsAmount)) : '';
+    this.recount('amount');
+  }
+
+  // walk estimates what a market order of this amount trades for in the book.
+  walk(amount, levels) {
+    let rest = amount, paid = 0;
+    for (const [p, a] of levels) { const part = Math.min(rest, +a); paid += part * p; rest -= part; if (rest <= 0) return paid; }
+    return rest > 0 ? null : paid;
+  }
+
+  estimate() {
+    const { fields: f, account } = this;
+    if (!f || !this.pair) return;
+    const paying = this.side === 'buy' ? this.quote : this.base;
+    fill(this.available, `${money(account.free(paying))} ${paying}`);
+    let worth = +f.total.value || 0;
+    if (this.type() === 'market' && !worth && +f.amount.value > 0) {
+      const { book } = this.market();
+      worth = book?.ready ? this.walk(+f.amount.value, this.side === 'buy' ? book.asks : book.bids) : 0;
     }
-    this.say.hidden = false;
+    const fee = worth === null ? '' : (worth * this.rate()).toFixed(Math.min(8, (this.market().settings?.digitsPrice ?? 2) + 2));
+    fill(this.fee, worth === null ? 'more than the book shows' : worth ? `${this.type() === 'market' ? `of ≈ ${group(worth.toFixed(2))}: ` : ''}${group(fee)} ${this.quote}` : `${brief((this.rate() * 100).toFixed(4))} %`);
+    const down = account.stream.up === false;
+    this.submit.disabled = this.busy || down || !account.canTrade;
+    this.submit.title = down ? 'The connection is lost' : account.canTrade ? '' : 'This key may not trade';
+    if (!account.canTrade && account.signedIn) this.say('This key can only read: it may not trade.', true);
   }
 
-  drawOrders() {
-    const open = [...this.orders.values()].filter((o) => o.currencyPairCode === this.pair).reverse();
-    if (!open.length) { fill(this.list, el('p', { class: 'dim' }, hasKeys() ? `No open orders in ${(this.pair ?? '').replace('_', '/')}.` : 'Enter an API key to see your orders.')); return; }
-    fill(this.list, table('Open orders', ['Side', { name: 'Price', num: true }, { name: 'Open', num: true }, 'Status', ''],
-      open.map((o) => el('tr', { 'data-order': o.id }, cell(o.isBid ? 'buy' : 'sell', o.isBid ? 'up' : 'down'), cell(o.price ?? '–', 'num'),
-        cell(brief(o.amount ?? '–'), 'num'), cell(o.status), el('td', {}, el('button', {
-          type: 'button', 'aria-label': `Cancel order ${o.id}`,
-          onclick: () => this.run(async () => { await signed('DELETE', `/api/orders/${o.id}`); return `Order ${o.id} canceled.`; }),
-        }, 'Cancel'))))));
+  // request returns the body of the order, or throws with the field that is wrong.
+  request() {
+    const { fields: f } = this, type = this.type(), limit = !type.endsWith('market');
+    const order = { side: this.side, currencyPairCode: this.pair };
+    const put = (name, input) => {
+      const text = input.value.trim().replace(/[\s\u202f]/g, '').replace(',', '.');
+      if (!isNumber(text)) throw Object.assign(new Error(text ? `\u201c${input.value}\u201d is not a number.` : 'Please fill in this field.'), { input });
+      order[name] = text;
+    };
+    if (type.startsWith('stop')) put('stopPrice', f.stop);
+    if (limit) put('price', f.price); else order.isMarket = true;
+    if (!limit && this.side === 'buy' && (type === 'stop_market' || f.total.value.trim())) put('quoteAmount', f.total); else put('amount', f.amount);
+    if (limit) {
+      order.timeInForce = f.tif.value;
+      if (f.post.checked) order.postOnly = true;
+      if (f.shows.value.trim()) put('displayAmount', f.shows);
+    }
+    if (f.stp.value !== 'cancel_taker') order.selfTradePrevention = f.stp.value;
+    return order;
   }
 
-  drawBalances() {
-    const all = [...this.balances.values()].filter((b) => !/^-?[0.]+$/.test(b.total)).sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1));
-    fill(this.wallet, table('Balances', ['Currency', { name: 'Free', num: true }, { name: 'Held', num: true }],
-      all.map((b) => el('tr', {}, cell(b.currencyCode), cell(brief(b.free), 'num'), cell(brief(b.held), 'num')))));
+  async place() {
+    this.form.querySelectorAll('[aria-invalid]').forEach((n) => n.removeAttribute('aria-invalid'));
+    const wrong = (input) => { input?.setAttribute('aria-invalid', 'true'); input?.focus(); };
+    let order;
+    try { order = this.request(); } catch (error) { this.say(error.message, true); wrong(error.input); return; }
+    this.busy = true;
+    this.estimate();
+    try {
+      const id = await this.account.place(order);
+      this.say(`Order ${id} was accepted.`);
+    } catch (error) {
+      this.say(error instanceof ApiError ? `${error.message}` : `No answer came (${error.message}). See your open orders before you try again.`, true);
+      if (error.field) wrong(this.form.querySelector(`[name="${CSS.escape({ quoteAmount: 'total' }[error.field] ?? error.field)}"]`));
+      toast('ticket', 'bad', 'Order not placed', error.message);
+    } finally {
+      this.busy = false;
+      this.estimate();
+    }
+  }
+
+  say(text, bad = false) {
+    this.status.textContent = text;
+    this.status.className = bad ? 'notice bad' : 'notice';
+    this.status.hidden = !text;
   }
 }

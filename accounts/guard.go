@@ -1,0 +1,125 @@
+package accounts
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"tickhive/internal/refuse"
+)
+
+// A user's orders are canceled without their request when an operator halts the account, or when the user's
+// dead man's switch fires. The state keeps both over a restart; internal/entry cancels the orders.
+
+// Bounds of the time after which a dead man's switch fires (docs/contract/trading.md#dead-mans-switch).
+const (
+	MinSwitch = time.Second
+	MaxSwitch = 24 * time.Hour
+)
+
+// Deadline is the time at which the dead man's switch of a user fires.
+type Deadline struct {
+	AtNs int64
+	User uint32
+}
+
+// deadlines holds the armed switches by time.
+type deadlines struct{ *btree.BTreeG[Deadline] }
+
+func newDeadlines() deadlines {
+	earlier := func(a, b Deadline) bool { return cmp.Or(cmp.Compare(a.AtNs, b.AtNs), cmp.Compare(a.User, b.User)) < 0 }
+	return deadlines{btree.NewBTreeGOptions(earlier, btree.Options{NoLocks: true})}
+}
+
+// arm sets the switch of a user, 0: off.
+func (d deadlines) arm(u *user, atNs int64) {
+	d.Delete(Deadline{u.deadlineNs, u.n})
+	if u.deadlineNs = atNs; atNs != 0 {
+		d.Set(Deadline{atNs, u.n})
+	}
+}
+
+func (s *State) planHalt(cmd *Command, rec *Record) *refuse.Refusal {
+	rec.Halted = cmd.Halted
+	return nil
+}
+
+// applyHalt sets or lifts a halt. Reserve refuses every order of a halted account from now on.
+func (s *State) applyHalt(rec *Record, res *Result) {
+	u := s.dir.mustFind(rec.User)
+	u.halted = rec.Halted
+	res.User = s.userView(u)
+}
+
+func (s *State) planSwitch(cmd *Command, rec *Record) *refuse.Refusal {
+	switch t := cmd.Timeout; {
+	case cmd.FiredNs != 0 && s.dir.mustFind(cmd.User).deadlineNs != cmd.FiredNs:
+		return conflict("", "The switch was set again.")
+	case t == 0:
+	case t < MinSwitch || t > MaxSwitch:
+		return invalid("timeoutMs", "timeoutMs must be 0, or %d to %d.", MinSwitch.Milliseconds(),
+			MaxSwitch.Milliseconds())
+	default:
+		rec.DeadlineNs = rec.TimeNs + int64(t)
+	}
+	return nil
+}
+
+func (s *State) applySwitch(rec *Record, res *Result) {
+	s.deadlines.arm(s.dir.mustFind(rec.User), rec.DeadlineNs)
+	res.DeadlineNs = rec.DeadlineNs
+}
+
+// Fired calls yield with every switch that fires until nowNs and is still armed, until yield returns false. It
+// holds the state's lock meanwhile.
+func (v *View) Fired(nowNs int64, yield func(Deadline) bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	v.s.deadlines.Scan(func(d Deadline) bool { return d.AtNs <= nowNs && yield(d) })
+}
+
+// NextSwitch returns the time of the first switch that fires after nowNs, 0 without one.
+func (v *View) NextSwitch(nowNs int64) (atNs int64) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	v.s.deadlines.Ascend(Deadline{AtNs: nowNs + 1}, func(d Deadline) bool {
+		atNs = d.AtNs
+		return false
+	})
+	return atNs
+}
+
+// SwitchOf returns the time at which the switch of user n fires, 0 when it is off.
+func (v *View) SwitchOf(n uint32) int64 {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	if u := v.s.dir.user(n); u != nil {
+		return u.deadlineNs
+	}
+	return 0
+}
+
+// HaltedUsers returns the users that are halted and have open orders.
+func (v *View) HaltedUsers() (users []uint32) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	for _, u := range v.s.dir.users {
+		if u.halted && u.orders > 0 {
+			users = append(users, u.n)
+		}
+	}
+	return users
+}
+
+// HaltedOrders returns how many orders of user n are open, and on their way to the engine, if the user is
+// halted.
+func (v *View) HaltedOrders(n uint32) (open, coming int, halted bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.dir.user(n)
+	if u == nil || !u.halted {
+		return 0, 0, false
+	}
+	return u.orders, u.reserved, true
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// toast waits for a message of the page that matches.
+func (b *browser) toast(what, pattern string) {
+	b.t.Helper()
+	b.wait(5*time.Second, what, fmt.Sprintf(`/%s/.test([...document.querySelectorAll('.toast')].
+		map((t) => t.innerText.replaceAll('\u202f', '')).join('|').replaceAll('\n', ' '))`, pattern))
+}
+
+// set writes a value into a field of the ticket as a user would.
+func (b *browser) set(name, value string) {
+	b.t.Helper()
+	b.js(fmt.Sprintf(`(() => { const f = document.querySelector('.ticket [name=%s]'); f.value = %q;
+		f.dispatchEvent(new Event(f.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true}));
+		return ''; })()`, name, value))
+}
+
+// A wrong key pair does not open the ticket. The right one does, and survives a reload until the
+// user forgets it. The page says what became of each order, and lists orders of all pairs, the past
+// ones and the trades.
+func TestBrowserOrdersCanBeFollowed(t *testing.T) {
+	t.Parallel()
+	in := startEmpty(t)
+	for _, pair := range []string{"TT_USDT", "UU_USDT"} {
+		in.pair(pair)
+		in.limit(pair, "buy", "99", "1")
+	}
+	in.limit("TT_USDT", "sell", "101", "0.3")
+	in.limit("TT_USDT", "sell", "103", "0.1")
+	user := in.call(200, "POST", "/users", `{"nickname":"follow"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"follow"}`)
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/?pair=TT_USDT&interval=minute")
+	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
+	b.js(`document.querySelector('.ticket [name=publicKey]').value = 'a'.repeat(38)`)
+	b.js(`document.querySelector('.ticket [name=privateKey]').value = 'b'.repeat(64)`)
+	b.js(`document.querySelector('.ticket form').requestSubmit()`)
+	b.wait(5*time.Second, "the wrong key is refused",
+		`/not valid/.test(document.querySelector('.ticket [role=alert]').innerText)`)
+	const opened = `!!document.querySelector('.ticket [name=price]') + ' ' + sessionStorage.length`
+	if got := b.js(opened); got != "false 0" {
+		t.Errorf("with a wrong key: order form, stored: %s", got)
+	}
+	b.answered(2, "/api/apikeys") // the refusal, and the console's line about it
+	b.mu.Lock()
+	b.wrong = nil
+	b.mu.Unlock()
+	b.signIn(key)
+	b.run(chromedp.Reload())
+	b.wait(10*time.Second, "the order form after a reload", `document.querySelector('.ticket [name=price]')`)
+	b.hasMoney()
+
+	// A quarter of the money at this price, and the total of it.
+	b.set("price", "100")
+	b.run(chromedp.Click(`[data-share="25"]`))
+	if got := b.js(`+document.querySelector('.ticket [name=amount]').value * 100 <= 25000 &&
+		+document.querySelector('.ticket [name=amount]').value > 249`); got != "true" {
+		t.Errorf("a quarter is %s", b.js(`document.querySelector('.ticket [name=amount]').value`))
+	}
+	b.set("amount", "2")
+	if total := b.js(`document.querySelector('.ticket [name=total]').value`); total != "200" {
+		t.Errorf("the total is %s", total)
+	}
+	b.run(chromedp.Click(`.ticket .main`))
+	b.toast("the order is accepted", `Order accepted Buy 2 TT in TT.USDT at 100`)
+	b.wait(5*time.Second, "the order is marked in book and chart", `document.querySelector('.bid .row.mine') &&
+		document.querySelector('.chart').dataset.lines === '1'`)
+
+	// A market order that the book cannot fill: what was filled, the average, and the rest.
+	b.set("type", "market")
+	b.set("amount", "1")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.toast("the cut order is explained",
+		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5\d* on average in TT.USDT.`)
+	b.run(chromedp.Click(`[data-list=history]`))
+	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*partly filled, canceled/.
+		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
+	b.run(chromedp.Click(`[data-list=trades]`))
+	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
+	b.wait(5*time.Second, "the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
+
+	// A stop in another pair: the list has orders of both, and one button cancels them.
+	b.run(chromedp.Click(`[data-pair=UU_USDT]`))
+	b.wait(5*time.Second, "the other pair", `document.querySelector('.head h1').textContent === 'UU/USDT'`)
+	if at := b.js("location.search"); at != "?pair=UU_USDT&interval=minute" {
+		t.Errorf("the address is %s", at)
+	}
+	b.set("type", "stop_limit")
+	for name, value := range map[string]string{"stopPrice": "120", "price": "121", "amount": "3"} {
+		b.set(name, value)
+	}
+	b.run(chromedp.Click(`.ticket .main`), chromedp.Click(`[data-list=open]`))
+	b.wait(5*time.Second, "open orders of both pairs", `document.querySelectorAll('[data-order]').length === 2 &&
+		['TT/USDT', 'UU/USDT'].every((s) => document.querySelector('.orders').innerText.includes(s))`)
+	b.shot("follow")
+	b.run(chromedp.Click(`[data-cancel-all]`))
+	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
+	b.toast("the cancellation is said", `All orders canceled 2 open orders`)
+	b.run(chromedp.NavigateBack())
+	b.wait(5*time.Second, "back", `document.querySelector('.head h1').textContent === 'TT/USDT'`)
+	b.run(chromedp.Click(`[data-forget]`))
+	b.wait(5*time.Second, "the key is forgotten",
+		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
+	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.clean()
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+)
+
+// Every wrong command line names what is meant and where to read on.
+func TestCommandLines(t *testing.T) {
+	for args, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"help version":                   {0, "Usage: tickhive version"},
+		"help":                           {0, "Commands:"},
+		"--version":                      {0, "TickHive v1.0.0.0 (commit "},
+		"completion bash":                {0, "source <(tickhive completion -c bash)"},
+		"serv":                           {2, "no command serv, did you mean serve?; tickhive --help lists"},
+		"xyzzy":                          {2, "unexpected argument xyzzy; tickhive --help lists commands"},
+		"serve --lisen 1":                {2, `unknown flag --lisen, did you mean "--listen"?`},
+		"serve --sim maybe":              {2, "config: --sim (sim.enabled): "},
+		"serve --listen 18090":           {2, `--listen (server.listen): "18090" must have the form HOST:PORT`},
+		"serve --set sim.enabled=2":      {2, "config: sim.enabled: "},
+		"journal dump . --from 5 --to 2": {2, "--to 2 is before --from 5"},
+	} {
+		in := launch(t, nil, strings.Fields(args)...)
+		code, printed := in.wait(), ""
+		for line := range in.lines {
+			printed += line + "\n"
+		}
+		got, other := printed, in.stderr.String()
+		if want.code != 0 {
+			got, other = other, got
+		}
+		if code != want.code || !strings.Contains(got, want.text) || other != "" {
+			t.Errorf("tickhive %s: exit code %d, %q and %q", args, code, got, other)
+		}
+	}
+}
+
+// A start whose address is in use names the flag that chooses another one.
+func TestAnAddressInUse(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	for flag, other := range map[string]string{"--listen": "--internal-listen", "--internal-listen": "--listen"} {
+		in := launch(t, nil, "serve", flag, ln.Addr().String(), other, "127.0.0.1:0", "--data-dir", t.TempDir())
+		if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "address already in use") ||
+			!strings.Contains(in.stderr.String(), "choose another one with "+flag+" HOST:PORT") {
+			t.Errorf("%s: exit code %d: %s", flag, code, in.stderr.String())
+		}
+	}
+}
+
+// The probes answer without token, host name and limit on both listeners; everything else keeps its checks.
+func TestTheProbes(t *testing.T) {
+	in := startEmpty(t, "--set", "internal.token=a-token-of-16-or-more", "--set", "rate.market=true")
+	for path, body := range map[string]string{"/healthz": `{"live":true}`, "/readyz": `{"ready":true}`} {
+		for _, base := range []string{in.public, in.root} {
+			if a := in.do("GET", base+path, "", "Host", "evil.example"); a.status != 200 || string(a.body) != body {
+				t.Errorf("%s%s: %d %s", base, path, a.status, a.body)
+			}
+		}
+	}
+	if a := in.do("GET", in.internal+"/clock", ""); a.status != 401 {
+		t.Errorf("without a token: %d", a.status)
+	}
+}
+
+// With log.format=json every line of the log is an object.
+func TestTheLogAsJSON(t *testing.T) {
+	in := startEmpty(t, "--set", "log.format=json")
+	in.waitLog(`"msg":"ready"`, 1)
+	for line := range strings.Lines(in.stderr.String()) {
+		var entry struct{ Time, Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Time == "" || entry.Msg == "" {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package entry_test
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/markettest"
+)
+
+// guarded is a rig with a guard and two pairs.
+type guarded struct {
+	*rig
+	g    *entry.Guard
+	done []string // causes of the cancels that ended
+}
+
+func newGuarded(t *testing.T) *guarded {
+	r := &guarded{rig: newRig(t)}
+	r.pair("ETH_USDT", 2, 4)
+	r.g = entry.NewGuard(r.e)
+	r.g.Attach(r.change)
+	r.g.Done = func(_ engine.AccountID, c entry.Cause, _ int) { r.done = append(r.done, c.String()) }
+	return r
+}
+
+// change carries out a command of the accounts at the clock's time.
+func (r *guarded) change(cmd accounts.Command) (accounts.Result, error) {
+	rec, err := r.state.Plan(r.Clock.NowNs(), cmd)
+	if err != nil {
+		return accounts.Result{}, err
+	}
+	return r.state.Apply(&rec), nil
+}
+
+func (r *guarded) halt(u engine.AccountID, halted bool) {
+	r.do(accounts.Command{Kind: accounts.SetHalt, User: uint32(u), Halted: halted})
+}
+
+// arm sets the dead man's switch of an account.
+func (r *guarded) arm(u engine.AccountID, d time.Duration) {
+	r.t.Helper()
+	if _, err := r.change(accounts.Command{Kind: accounts.SetSwitch, User: uint32(u), Timeout: d}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// orders places an order in each pair, and a stop.
+func (r *guarded) orders(u engine.AccountID) {
+	r.t.Helper()
+	r.placed(u, limit(engine.Buy, "1", "1"))
+	r.placed(u, entry.Place{Pair: []byte("ETH_USDT"), Price: []byte("1"), Amount: []byte("1")})
+	r.placed(u, entry.Place{
+		Pair: []byte("ETH_USDT"), Type: engine.StopLimit, Price: []byte("2"), Stop: []byte("2"), Amount: []byte("1"),
+	})
+}
+
+// open checks the number of open orders of an account.
+func (r *guarded) open(u engine.AccountID, want int) {
+	r.t.Helper()
+	got := 0
+	if err := r.Query(func() { got = r.Core.OwnOpenOrders(0, u) + r.Core.OwnOpenOrders(1, u) }); err != nil {
+		r.t.Fatal(err)
+	}
+	if got != want {
+		r.t.Errorf("account %d has %d open orders, want %d", u, got, want)
+	}
+}
+
+// step moves the clock and carries out what is due.
+func (r *guarded) step(d time.Duration) {
+	r.Clock.Set(r.Clock.NowNs() + int64(d))
+	for r.g.Step(r.Clock.NowNs()) {
+	}
+}
+
+// setPair sets the state of the first pair.
+func (r *guarded) setPair(s engine.PairState) {
+	ins, _ := r.Core.Pair(0)
+	next := *ins
+	next.State = s
+	r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next})
+}
+
+func TestAHaltCancelsEverythingAndRefusesEveryOrder(t *testing.T) {
+	r := newGuarded(t)
+	a, b := r.user("1000", "1"), r.user("1000", "")
+	r.orders(a)
+	r.orders(b)
+	replaced := r.placed(a, limit(engine.Buy, "1", "1"))
+	r.halt(a, true)
+	for _, caller := range []engine.AccountID{a, 0} {
+		if _, refusal := r.one(caller, replace(replaced, "1.5", "")); refusal != "ACCOUNT_HALTED " {
+			t.Errorf("a replace by %d of a halted account's order: %q", caller, refusal)
+		}
+	}
+	if n := r.g.Halt(a); n != 4 {
+		t.Errorf("%d canceled, want 4", n)
+	}
+	r.open(a, 0)
+	r.open(b, 3)
+	for _, p := range []entry.Place{
+		limit(engine.Buy, "1", "1"), limit(engine.Sell, "9", "0.1"),
+		{Pair: []byte("BTC_USDT"), Type: engine.Market, Amount: []byte("1")},
+		{Pair: []byte("BTC_USDT"), Type: engine.StopLimit, Price: []byte("2"), Stop: []byte("2"), Amount: []byte("1")},
+	} {
+		if _, refusal := r.one(a, place(p)); refusal != "ACCOUNT_HALTED " {
+			t.Errorf("%+v of a halted account: %q", p, refusal)
+		}
+	}
+	r.placed(b, limit(engine.Buy, "1", "1"))
+	r.halt(a, false)
+	r.placed(a, limit(engine.Buy, "1", "1"))
+	r.step(time.Hour)
+	r.open(a, 1)
+	if len(r.done) != 1 || r.done[0] != "halt" {
+		t.Errorf("ended: %v", r.done)
+	}
+}
+
+// An order that had its money before the halt reaches the book behind the cancels. The next step cancels it.
+func TestAHaltCancelsOrdersOnTheirWay(t *testing.T) {
+	r := newGuarded(t)
+	a := r.user("1000", "")
+	r.orders(a)
+	r.before = func() {
+		r.halt(a, true)
+		if n := r.g.Halt(a); n != 3 {
+			t.Errorf("%d canceled, want 3", n)
+		}
+		r.step(0)
+	}
+	r.placed(a, limit(engine.Buy, "1", "1"))
+	r.open(a, 1)
+	r.step(0)
+	r.open(a, 0)
+}
+
+// A halted pair takes no cancels. Its orders are canceled when it does, after a restart too.
+func TestOrdersOfAHaltedPairAreCanceledLater(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		r := newGuarded(t)
+		a := r.user("1000", "")
+		r.orders(a)
+		r.setPair(engine.Halted)
+		r.halt(a, true)
+		if n := r.g.Halt(a); n != 2 {
+			t.Errorf("%d canceled, want 2", n)
+		}
+		seq := r.Core.LastSeq(0)
+		r.step(0)
+		r.open(a, 1)
+		if now := r.Core.LastSeq(0); now != seq {
+			t.Errorf("%d commands to a halted pair", now-seq)
+		}
+		if restart {
+			r.g = entry.NewGuard(r.e)
+			r.g.Attach(r.change)
+		}
+		r.setPair(engine.CancelOnly)
+		r.step(0)
+		r.open(a, 0)
+	}
+}
+
+func TestASwitchFiresOnceAtItsTime(t *testing.T) {
+	r := newGuarded(t)
+	a, b := r.user("1000", ""), r.user("1000", "")
+	r.orders(a)
+	r.orders(b)
+	r.arm(a, 10*time.Second)
+	r.step(9 * time.Second)
+	r.open(a, 3)
+	r.arm(a, 10*time.Second) // each call starts it again
+	if at := r.g.NextNs(r.Clock.NowNs()); at != markettest.StartNs+19e9 {
+		t.Errorf("it fires at %d", at)
+	}
+	r.step(10*time.Second - 1)
+	r.open(a, 3)
+	r.step(1)
+	r.open(a, 0)
+	r.open(b, 3)
+	r.orders(a)
+	r.step(time.Hour) // it is off
+	r.open(a, 3)
+	r.arm(a, time.Second)
+	r.arm(a, 0)
+	r.step(time.Hour)
+	r.open(a, 3)
+	if len(r.done) != 1 || r.done[0] != "switch" {
+		t.Errorf("ended: %v", r.done)
+	}
+	for _, d := range []time.Duration{time.Second - 1, 24*time.Hour + 1, -time.Second} {
+		if _, err := r.change(accounts.Command{Kind: accounts.SetSwitch, User: uint32(a), Timeout: d}); err == nil {
+			t.Errorf("a switch of %s", d)
+		}
+	}
+}
+
+// A switch that cannot cancel stays armed, so that a restart does not lose it.
+func TestASwitchStaysArmedUntilEverythingIsCanceled(t *testing.T) {
+	r := newGuarded(t)
+	a := r.user("1000", "")
+	r.orders(a)
+	r.arm(a, time.Second)
+	r.setPair(engine.Halted)
+	r.step(time.Second)
+	r.open(a, 1)
+	r.placed(a, entry.Place{Pair: []byte("ETH_USDT"), Price: []byte("1"), Amount: []byte("1")}) // after it fired
+	if r.state.View().SwitchOf(uint32(a)) == 0 {
+		t.Error("it is off and an order is open")
+	}
+	r.setPair(engine.Online)
+	r.step(0)
+	r.open(a, 1)
+	if r.state.View().SwitchOf(uint32(a)) != 0 {
+		t.Error("it is still armed")
+	}
+}
+
+func TestTheLastSocketGoneCancelsAfterItsGrace(t *testing.T) {
+	r := newGuarded(t)
+	a, b := r.user("1000", ""), r.user("1000", "")
+	r.orders(a)
+	r.orders(b)
+	r.g.Join(a)
+	r.g.Join(a)
+	r.g.Join(b)
+	r.g.Leave(a, 0)
+	r.step(time.Hour) // the other socket is there
+	r.open(a, 3)
+	r.g.Leave(a, int64(5*time.Second))
+	r.step(5*time.Second - 1)
+	r.open(a, 3)
+	r.g.Join(a) // it is back in time
+	r.step(time.Hour)
+	r.open(a, 3)
+	r.g.Leave(a, -1) // the socket withdraws its wish
+	r.step(time.Hour)
+	r.open(a, 3)
+	r.g.Join(a)
+	r.g.Leave(a, 0)
+	r.step(0)
+	r.open(a, 0)
+	r.open(b, 3)
+	if len(r.done) != 1 || r.done[0] != "disconnect" {
+		t.Errorf("ended: %v", r.done)
+	}
+}

@@ -1,0 +1,271 @@
+package binance
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/body"
+	"tickhive/server/encode"
+)
+
+// orderNames names the parameters by which a request finds an order, and the error for an unknown one.
+type orderNames struct {
+	id, client string
+	unknown    *failure
+}
+
+var (
+	queried  = orderNames{"orderId", "origClientOrderId", fail(codeNoOrder, "Order does not exist.")}
+	canceled = orderNames{"orderId", "origClientOrderId", fail(codeCancelRejected, "Unknown order sent.")}
+	replaced = orderNames{"cancelOrderId", "cancelOrigClientOrderId", canceled.unknown}
+)
+
+// find returns the caller's order that the request names.
+func (q *call) find(n orderNames) (entry.Answer, *failure) {
+	v, err := q.pair()
+	if err != nil {
+		return entry.Answer{}, err
+	}
+	text, byID := q.text(n.id)
+	client, byClient := q.text(n.client)
+	var a entry.Answer
+	var refused *refuse.Refusal
+	switch {
+	case byID:
+		if _, err := q.number(n.id, 0); err != nil {
+			return a, err
+		}
+		a, refused = q.f.opt.Entry.Order(q.Principal.Account, text)
+	case byClient && !body.IsClientOrderID(client):
+		return a, illegal(n.client, `^[\.A-Z\:a-z0-9_-]{1,64}$`)
+	case byClient:
+		a, refused = q.f.opt.Entry.ClientOrder(q.Principal.Account, v.Instrument.Code, client)
+	default:
+		return a, fail(codeMandatory, "Param '%s' or '%s' must be sent, but both were empty/null!", n.client, n.id)
+	}
+	switch {
+	case refused != nil && (refused.Code == refuse.NotFound || refused.Code == refuse.InvalidParam):
+		return a, n.unknown
+	case refused != nil:
+		return a, fromRefusal(refused)
+	case a.Instrument.ID != v.Instrument.ID || byID && byClient && a.Record.Client != client:
+		return a, n.unknown
+	}
+	a.Order = a.Record.ID
+	return a, nil
+}
+
+// order serves GET /api/v3/order.
+func order(q *call) ([]byte, *failure) {
+	a, err := q.find(queried)
+	if err != nil {
+		return nil, err
+	}
+	return q.f.appendOrder(nil, q.f.opt.Board.Load(), a.Instrument, &a.Record), nil
+}
+
+// cancelID reads the client order id that a cancel carries; the answer shows it, and nothing keeps it.
+func (q *call) cancelID(name string) (string, *failure) {
+	client, given := q.text(name)
+	if given && !body.IsClientOrderID(client) {
+		return "", illegal(name, `^[\.A-Z\:a-z0-9_-]{1,64}$`)
+	}
+	return client, nil
+}
+
+// cancel serves DELETE /api/v3/order.
+func cancel(q *call) ([]byte, *failure) {
+	a, err := q.find(canceled)
+	if err != nil {
+		return nil, err
+	}
+	client, err := q.cancelID("newClientOrderId")
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.cancelOne(&a, client)
+}
+
+// cancelOne cancels an order and returns the answer.
+func (q *call) cancelOne(a *entry.Answer, client string) ([]byte, *failure) {
+	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	defer q.f.opt.Entry.Release(req)
+	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: a.Order}
+	if refused := req.SubmitOne(); refused != nil {
+		return nil, changeFailure(refused)
+	}
+	return q.f.appendCanceled(nil, q.f.opt.Board.Load(), a.Instrument, &req.Answers[0].Record, client), nil
+}
+
+// changeFailure translates the refusal of a change of an order.
+func changeFailure(r *refuse.Refusal) *failure {
+	if r.Code == refuse.NotFound {
+		return canceled.unknown
+	}
+	return placeFailure(r)
+}
+
+// cancelAll serves DELETE /api/v3/openOrders: it cancels the orders that are open when it begins.
+func cancelAll(q *call) ([]byte, *failure) {
+	v, err := q.pair()
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	open, err := q.collect(marketdata.Query{Pair: v.Instrument.ID, Status: marketdata.OnlyOpen}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(open) == 0 {
+		return nil, canceled.unknown
+	}
+	root := q.f.opt.Board.Load()
+	b := []byte{'['}
+	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	defer q.f.opt.Entry.Release(req)
+	for len(open) > 0 {
+		part := open[:min(len(open), cancelBatch)]
+		open = open[len(part):]
+		req.Commands = req.Commands[:0]
+		for i := range part {
+			req.Commands = append(req.Commands, entry.Command{Kind: entry.CancelOrder, Order: part[i].ID})
+		}
+		if refused := req.Submit(); refused != nil {
+			return nil, changeFailure(refused)
+		}
+		for i := range req.Answers {
+			if a := &req.Answers[i]; a.Reason == engine.NotRejected {
+				b = append(q.f.appendCanceled(b, root, v.Instrument, &a.Record, ""), ',')
+			} else if a.Reason == engine.PairHalted {
+				return nil, reasons[a.Reason]
+			}
+		}
+	}
+	return append(trimComma(b), ']'), nil
+}
+
+// cancelBatch is the number of orders that one batch cancels.
+const cancelBatch = 100
+
+// cancelReplace serves POST /api/v3/order/cancelReplace: a cancel, then a new order.
+func cancelReplace(q *call) ([]byte, *failure) {
+	mode, err := q.required("cancelReplaceMode")
+	if err == nil && mode != "STOP_ON_FAILURE" && mode != "ALLOW_FAILURE" {
+		err = invalid("cancelReplaceMode")
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := q.readOrder()
+	if err != nil {
+		return nil, err
+	}
+	client, err := q.cancelID("cancelNewClientOrderId")
+	if err != nil {
+		return nil, err
+	}
+	a, cancelErr := q.find(replaced)
+	if cancelErr != nil && cancelErr != replaced.unknown {
+		return nil, cancelErr
+	}
+	if err := q.unread(); err != nil {
+		return nil, err
+	}
+	var first, second []byte
+	if cancelErr == nil {
+		first, cancelErr = q.cancelOne(&a, client)
+	}
+	if cancelErr != nil && (mode == "STOP_ON_FAILURE" || cancelErr.code == codeTimeout) {
+		return nil, replaceFailure(first, cancelErr, nil, nil)
+	}
+	second, placeErr := q.submit(&o)
+	if cancelErr != nil || placeErr != nil {
+		return nil, replaceFailure(first, cancelErr, second, placeErr)
+	}
+	return appendReplaced(nil, first, nil, second, nil), nil
+}
+
+// replaceFailure is the answer to a cancelReplace of which a half failed.
+func replaceFailure(first []byte, cancelErr *failure, second []byte, placeErr *failure) *failure {
+	e := fail(codeNotReplaced, "Order cancel-replace failed.")
+	if first != nil || second != nil {
+		e = fail(codePartlyReplaced, "Order cancel-replace partially failed.").with(fasthttp.StatusConflict)
+	}
+	for _, half := range []*failure{cancelErr, placeErr} {
+		if half != nil && half.code == codeTimeout {
+			return half
+		}
+	}
+	e.data = appendReplaced(nil, first, cancelErr, second, placeErr)
+	return e
+}
+
+// appendReplaced appends the results of both halves. A half without answer and error was not attempted.
+func appendReplaced(b, first []byte, cancelErr *failure, second []byte, placeErr *failure) []byte {
+	result := func(answer []byte, err *failure) string {
+		switch {
+		case answer != nil:
+			return "SUCCESS"
+		case err != nil:
+			return "FAILURE"
+		}
+		return "NOT_ATTEMPTED"
+	}
+	response := func(b, answer []byte, err *failure) []byte {
+		switch {
+		case answer != nil:
+			return append(b, answer...)
+		case err != nil:
+			return append(b, err.body()...)
+		}
+		return append(b, "null"...)
+	}
+	b = append(append(b, `{"cancelResult":"`...), result(first, cancelErr)...)
+	b = append(append(b, `","newOrderResult":"`...), result(second, placeErr)...)
+	b = response(append(b, `","cancelResponse":`...), first, cancelErr)
+	return append(response(append(b, `,"newOrderResponse":`...), second, placeErr), '}')
+}
+
+// amend serves PUT /api/v3/order/amend/keepPriority: a smaller amount, at the same place in the queue.
+func amend(q *call) ([]byte, *failure) {
+	a, err := q.find(queried)
+	if err != nil {
+		return nil, err
+	}
+	amount, err := q.decimal("newQty", true)
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	units, exact, fits, bad := fixed.ParseUnits(string(amount), a.Instrument.DigitsAmount)
+	switch {
+	case bad != nil || !exact || !fits:
+		return nil, reasons[engine.AmountOffLot]
+	case !a.Record.Status.Open() || a.Record.ByQuote || units >= a.Record.Amount || units <= a.Record.Filled:
+		return nil, fail(codeAmendRejected, "The new quantity must be below the order's and above what is executed.")
+	}
+	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	defer q.f.opt.Entry.Release(req)
+	*req.One() = entry.Command{Kind: entry.ReplaceOrder, Order: a.Order, Replace: entry.Replace{Amount: amount}}
+	if refused := req.SubmitOne(); refused != nil {
+		return nil, changeFailure(refused)
+	}
+	r := &req.Answers[0].Record
+	b := encode.AppendMs([]byte(`{"transactTime":`), changedNs(r))
+	b = strconv.AppendUint(append(b, `,"executionId":`...), uint64(r.Seq), 10)
+	b = append(b, `,"amendedOrder":`...)
+	return append(q.f.appendOrder(b, q.f.opt.Board.Load(), a.Instrument, r), '}'), nil
+}

@@ -1,0 +1,247 @@
+package binance
+
+import (
+	"regexp"
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/body"
+)
+
+// newOrder is an order as the request describes it.
+type newOrder struct {
+	view  *marketdata.View
+	place entry.Place
+	kind  string // ACK, RESULT or FULL
+}
+
+// orderTypes translates the types; those without a counterpart are refused.
+var orderTypes = map[string]engine.OrderType{
+	"LIMIT": engine.Limit, "LIMIT_MAKER": engine.Limit, "MARKET": engine.Market,
+	"STOP_LOSS": engine.StopMarket, "STOP_LOSS_LIMIT": engine.StopLimit,
+}
+
+var timesInForce = map[string]engine.TimeInForce{"GTC": engine.GTC, "IOC": engine.IOC, "FOK": engine.FOK}
+
+// readOrder reads the parameters of a new order and checks which of them belong together.
+func (q *call) readOrder() (o newOrder, err *failure) {
+	if o.view, err = q.pair(); err != nil {
+		return o, err
+	}
+	o.place.Pair = []byte(o.view.Instrument.Code)
+	side, err := q.required("side")
+	if err != nil {
+		return o, err
+	}
+	switch side {
+	case "BUY":
+		o.place.Side = engine.Buy
+	case "SELL":
+		o.place.Side = engine.Sell
+	default:
+		return o, fail(codeBadSide, "Invalid side.")
+	}
+	name, err := q.required("type")
+	if err != nil {
+		return o, err
+	}
+	if name == "TAKE_PROFIT" || name == "TAKE_PROFIT_LIMIT" {
+		return o, fail(codeOrderRejected, "Take profit orders are not supported for this symbol.")
+	}
+	known := false
+	if o.place.Type, known = orderTypes[name]; !known {
+		return o, fail(codeBadType, "Invalid orderType.")
+	}
+	if err := q.readTerms(&o.place, name); err != nil {
+		return o, err
+	}
+	return o, q.readOptions(&o, name)
+}
+
+// readTerms reads the decimals and the time in force of an order of a type.
+func (q *call) readTerms(p *entry.Place, name string) (err *failure) {
+	limit := name == "LIMIT" || name == "STOP_LOSS_LIMIT"
+	market := name == "MARKET" || name == "STOP_LOSS"
+	text, given := q.text("timeInForce")
+	switch {
+	case given && !limit:
+		return notRequired("timeInForce")
+	case !given && limit:
+		return missing("timeInForce")
+	case given:
+		if p.TIF, given = timesInForce[text]; !given {
+			return fail(codeBadTIF, "Invalid timeInForce.")
+		}
+	case market:
+		p.TIF = engine.IOC
+	}
+	p.PostOnly = name == "LIMIT_MAKER"
+	_, byQuote := q.text("quoteOrderQty")
+	for _, m := range []struct {
+		name  string
+		value *[]byte
+		rule  bool // required; otherwise not permitted
+	}{
+		{"quoteOrderQty", &p.Quote, market && byQuote},
+		{"quantity", &p.Amount, !market || !byQuote},
+		{"price", &p.Price, !market},
+		{"stopPrice", &p.Stop, name == "STOP_LOSS" || name == "STOP_LOSS_LIMIT"},
+	} {
+		if *m.value, err = q.decimal(m.name, m.rule); err != nil {
+			return err
+		}
+	}
+	if byQuote && p.Side == engine.Sell {
+		return fail(codeUnsupported, "This operation is not supported: a sell order by quoteOrderQty.")
+	}
+	if _, iceberg := q.text("icebergQty"); iceberg {
+		if market || p.TIF != engine.GTC {
+			return notRequired("icebergQty")
+		}
+		p.Display, err = q.decimal("icebergQty", true)
+	}
+	return err
+}
+
+// readOptions reads the parameters that every type may have.
+func (q *call) readOptions(o *newOrder, name string) (err *failure) {
+	if client, given := q.text("newClientOrderId"); given {
+		if !body.IsClientOrderID(client) {
+			return illegal("newClientOrderId", `^[\.A-Z\:a-z0-9_-]{1,64}$`)
+		}
+		o.place.Client = []byte(client)
+	}
+	if mode, given := q.text("selfTradePreventionMode"); given {
+		i := slices.Index(selfTrades[:], mode)
+		if i < 0 {
+			return invalid("selfTradePreventionMode")
+		}
+		o.place.STP, o.place.STPGiven = engine.SelfTrade(i), true
+	}
+	words := []string{"ACK", "RESULT", "FULL"}
+	if name == "LIMIT" || name == "MARKET" {
+		words = []string{"FULL", "RESULT", "ACK"}
+	}
+	o.kind, err = q.word("newOrderRespType", words...)
+	return err
+}
+
+func notRequired(name string) *failure {
+	return fail(codeNotRequired, "Parameter '%s' sent when not required.", name)
+}
+
+const decimalForm = `^([0-9]{1,20})(\.[0-9]{1,20})?$`
+
+var decimalText = regexp.MustCompile(decimalForm)
+
+// decimal returns the text of a decimal, nil for a missing one. With required it must be given, otherwise it
+// must not.
+func (q *call) decimal(name string, required bool) ([]byte, *failure) {
+	text, given := q.text(name)
+	switch {
+	case !given && required:
+		return nil, missing(name)
+	case !given:
+		return nil, nil
+	case !required:
+		return nil, notRequired(name)
+	case !decimalText.MatchString(text):
+		return nil, illegal(name, decimalForm)
+	}
+	if _, err := fixed.Parse(text); err != nil {
+		return nil, fail(codeTooPrecise, "Parameter '%s' has too much precision.", name)
+	}
+	return []byte(text), nil
+}
+
+// place serves POST /api/v3/order.
+func place(q *call) ([]byte, *failure) {
+	o, err := q.readOrder()
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.submit(&o)
+}
+
+// submit places the order and returns the answer.
+func (q *call) submit(o *newOrder) ([]byte, *failure) {
+	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	defer q.f.opt.Entry.Release(req)
+	req.Records = true
+	*req.One() = entry.Command{Kind: entry.PlaceOrder, Place: o.place}
+	if refused := req.SubmitOne(); refused != nil {
+		return nil, placeFailure(refused)
+	}
+	a := &req.Answers[0]
+	return q.f.appendResult(nil, q.f.opt.Board.Load(), a.Instrument, &a.Record, o.kind), nil
+}
+
+// test serves POST /api/v3/order/test: it checks what can be checked without the money and the book.
+func test(q *call) ([]byte, *failure) {
+	o, err := q.readOrder()
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	req := q.f.opt.Entry.Acquire(q.Principal.Account)
+	defer q.f.opt.Entry.Release(req)
+	*req.One() = entry.Command{Kind: entry.PlaceOrder, Place: o.place}
+	if refused := req.Test(); refused != nil {
+		return nil, placeFailure(refused)
+	}
+	return []byte("{}"), nil
+}
+
+// reasons translates the refusals of orders.
+var reasons = map[engine.Reason]*failure{
+	engine.PriceNotPositive:       fail(codeFilter, "Filter failure: PRICE_FILTER"),
+	engine.PriceOffTick:           fail(codeFilter, "Filter failure: PRICE_FILTER"),
+	engine.PriceOutOfRange:        fail(codeFilter, "Filter failure: PRICE_FILTER"),
+	engine.PriceOutOfBand:         fail(codeFilter, "Filter failure: PERCENT_PRICE_BY_SIDE"),
+	engine.AmountNotPositive:      fail(codeFilter, "Filter failure: LOT_SIZE"),
+	engine.AmountOffLot:           fail(codeFilter, "Filter failure: LOT_SIZE"),
+	engine.AmountOutOfRange:       fail(codeFilter, "Filter failure: LOT_SIZE"),
+	engine.TotalOutOfRange:        fail(codeFilter, "Filter failure: NOTIONAL"),
+	engine.BelowMinQuoteAmount:    fail(codeFilter, "Filter failure: NOTIONAL"),
+	engine.AboveMaxQuoteAmount:    fail(codeFilter, "Filter failure: NOTIONAL"),
+	engine.TooManyOrders:          fail(codeFilter, "Filter failure: MAX_NUM_ORDERS"),
+	engine.InsufficientFunds:      fail(codeOrderRejected, "Account has insufficient balance for requested action."),
+	engine.WouldCross:             fail(codeOrderRejected, "Order would immediately match and take."),
+	engine.NoLiquidity:            fail(codeOrderRejected, "The other side of the book is empty."),
+	engine.FOKUnfilled:            fail(codeOrderRejected, "The book cannot fill the whole order at once."),
+	engine.PairPostOnly:           fail(codeOrderRejected, "This symbol takes LIMIT_MAKER orders alone at the moment."),
+	engine.PairCancelOnly:         fail(codeOrderRejected, "Market is closed."),
+	engine.PairHalted:             fail(codeOrderRejected, "Market is closed."),
+	engine.DuplicateClientOrderID: fail(codeOrderRejected, "Duplicate order sent."),
+	engine.UnknownOrder:           fail(codeCancelRejected, "Unknown order sent."),
+	engine.OrderClosed:            fail(codeCancelRejected, "Unknown order sent."),
+}
+
+// byCode holds the reasons by the code of their refusal.
+var byCode = func() map[refuse.Code]*failure {
+	m := map[refuse.Code]*failure{}
+	for r, f := range reasons {
+		m[entry.Code(r)] = f
+	}
+	return m
+}()
+
+// placeFailure translates the refusal of a new order.
+func placeFailure(r *refuse.Refusal) *failure {
+	if f := byCode[r.Code]; f != nil {
+		return f
+	}
+	if r.Code == refuse.InvalidParam {
+		return fail(codeUnsupported, "This operation is not supported: %s", r.Message)
+	}
+	return fromRefusal(r)
+}

@@ -1,0 +1,156 @@
+// The account's lists over all pairs: open orders, order history, trades and balances.
+import { signed } from './api.js';
+import { filledOf, typeOf } from './account.js';
+import { brief, dayTime, el, fill, group, money, nice } from './dom.js';
+import { toast } from './toast.js';
+
+const tabs = { open: 'Open orders', history: 'History', trades: 'Trades', balances: 'Balances' };
+const pageSize = 50;
+const states = { Created: 'open', PartiallyCompleted: 'partly filled', Completed: 'filled', Canceled: 'canceled', PartiallyExecutedAndCanceled: 'partly filled, canceled' };
+const time = (iso) => dayTime(Date.parse(iso));
+const head = (name, cls) => el('th', cls ? { scope: 'col', class: cls } : { scope: 'col' }, name);
+const data = (text, cls) => el('td', cls ? { class: cls } : {}, text);
+const side = (bid) => data(bid ? 'Buy' : 'Sell', bid ? 'up' : 'down');
+const num = (text) => (text === null || text === undefined ? '–' : group(text));
+
+export class Orders {
+  constructor(account, onPair) {
+    Object.assign(this, { account, onPair, tab: 'open', older: { history: 1, trades: 1 }, read: { history: -1, trades: -1 }, rows: { history: [], trades: [] } });
+    this.buttons = Object.entries(tabs).map(([name, label]) => el('button', {
+      type: 'button', role: 'tab', id: `list-${name}`, 'data-list': name, 'aria-controls': 'list', onclick: () => this.open(name), onkeydown: (e) => this.key(e),
+    }, label));
+    this.only = el('input', { type: 'checkbox', name: 'thisPair', onchange: () => this.draw() });
+    this.all = el('button', { type: 'button', class: 'quiet', 'data-cancel-all': '', onclick: () => this.cancelAll() }, 'Cancel all');
+    this.list = el('div', { class: 'scroll', id: 'list', role: 'tabpanel', tabindex: '0' });
+    this.node = el('section', { class: 'panel orders', 'data-panel': 'orders', 'aria-label': 'Your orders and balances' },
+      el('div', { class: 'bar' }, el('div', { class: 'tablist', role: 'tablist', 'aria-label': 'Lists' }, this.buttons),
+        el('label', { class: 'check' }, this.only, 'This pair'), this.all), this.list);
+    account.on((part) => this.changed(part));
+    account.stream.listeners.add(() => this.draw());
+    document.addEventListener('zone', () => this.draw());
+    this.open('open');
+  }
+
+  load(pair) { this.pair = pair; this.draw(); }
+
+  changed(part) {
+    const shows = { open: 'orders', history: 'past', trades: 'past', balances: 'balances' }[this.tab];
+    if (part === 'past' && shows === 'past') this.refresh(); else if (part === shows || part === 'key') this.draw();
+    this.buttons[0].textContent = this.account.orders.size ? `${tabs.open} (${this.account.orders.size})` : tabs.open;
+  }
+
+  open(tab) {
+    this.tab = tab;
+    for (const b of this.buttons) {
+      b.setAttribute('aria-selected', String(b.dataset.list === tab));
+      b.tabIndex = b.dataset.list === tab ? 0 : -1;
+    }
+    this.list.setAttribute('aria-labelledby', `list-${tab}`);
+    this.draw();
+    if (tab === 'history' || tab === 'trades') this.refresh();
+  }
+
+  key(e) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    const next = this.buttons[(this.buttons.indexOf(e.target) + step + this.buttons.length) % this.buttons.length];
+    next.focus();
+    next.click();
+  }
+
+  // refresh reads a list of the past again, once for changes that come together.
+  refresh() {
+    const { tab } = this;
+    if (!this.account.signedIn || this.waiting) return;
+    this.waiting = setTimeout(async () => {
+      this.waiting = undefined;
+      if (this.read[tab] === this.account.ended) return;
+      const upTo = this.account.ended;
+      try {
+        this.rows[tab] = await this.page(tab, 1);
+        this.read[tab] = upTo;
+        this.older[tab] = 1;
+        if (this.tab === tab) this.draw();
+      } catch (error) { toast('list', 'bad', 'The list could not be loaded', error.message); }
+    }, 200);
+  }
+
+  async page(tab, number) {
+    const query = `pageNumber=${number}&pageSize=${pageSize}&decimals=string`;
+    return (await signed('GET', tab === 'history' ? `/api/user/orders?${query}` : `/api/user/deals?${query}`)).body;
+  }
+
+  async more() {
+    const { tab } = this;
+    const next = await this.page(tab, ++this.older[tab]);
+    const known = new Set(this.rows[tab].map((r) => r.id));
+    this.rows[tab].push(...next.filter((r) => !known.has(r.id)));
+    this.draw();
+  }
+
+  draw() {
+    const { account, tab } = this, shows = (r) => !this.only.checked || r.currencyPairCode === this.pair;
+    this.only.parentNode.hidden = tab === 'balances';
+    this.all.hidden = tab !== 'open' || !account.orders.size;
+    this.all.disabled = account.stream.up === false;
+    if (!account.signedIn) { fill(this.list, el('p', { class: 'empty' }, account.checking ? 'Checking the key pair…' : 'Enter an API key to see your orders, trades and balances.')); return; }
+    const { scrollTop } = this.list;
+    const rows = tab === 'open' ? [...account.orders.values()].reverse() : tab === 'balances' ? [] : this.rows[tab];
+    fill(this.list, { open: (r) => this.openOrders(r), history: (r) => this.history(r), trades: (r) => this.trades(r), balances: () => this.balances() }[tab](rows.filter(shows)));
+    this.list.scrollTop = scrollTop;
+  }
+
+  table(label, heads, rows, none) {
+    if (!rows.length) return el('p', { class: 'empty' }, none);
+    const more = this.rows[this.tab]?.length >= pageSize * (this.older[this.tab] ?? 0) && this.rows[this.tab].length
+      ? el('p', {}, el('button', { type: 'button', class: 'quiet', onclick: () => this.more().catch((e) => toast('list', 'bad', 'The list could not be loaded', e.message)) }, 'Older')) : null;
+    return [el('table', { 'aria-label': label }, el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows)), more];
+  }
+
+  link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
+
+  openOrders(rows) {
+    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Stop', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('', 'num')],
+      rows.map((o) => this.openRow(o)), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
+  }
+
+  openRow(o) {
+    return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w3'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
+      data(num(o.price), 'num'), data(o.stopPrice ? num(o.stopPrice) : '–', 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'),
+      el('td', { class: 'num' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
+  }
+
+  history(rows) {
+    const past = rows.filter((o) => o.status !== 'Created' && o.status !== 'PartiallyCompleted');
+    return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
+      past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid), data(num(o.price), 'num'),
+        data(num(o.averagePrice), 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
+  }
+
+  trades(rows) {
+    return this.table('Trades', [head('Time', 'w1'), head('Pair'), head('Side'), head('Price', 'num'), head('Amount', 'num'), head('Total', 'num w2'), head('Fee', 'num w3'), head('Order', 'num w3')],
+      rows.map((d) => el('tr', { 'data-trade': d.id }, data(time(d.dealDateUtc), 'dim w1'), this.link(d.currencyPairCode), side(d.isUserBuyer), data(num(d.price), 'num'), data(num(d.volume), 'num'),
+        data(group((d.price * d.volume).toFixed(2)), 'num w2'), data(d.fee === undefined ? '–' : `${brief(d.fee)} ${d.feeCurrencyCode}`, 'num w3'), data(d.orderId ?? '–', 'num w3'))), 'No trades yet.');
+  }
+
+  balances() {
+    const all = [...this.account.balances.values()].filter((b) => !/^-?[0.]+$/.test(b.total)).sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1));
+    return this.table('Balances', [head('Currency'), head('Available', 'num'), head('In orders', 'num'), head('Total', 'num')],
+      all.map((b) => el('tr', { 'data-balance': b.currencyCode }, data(b.currencyCode), data(money(b.free), 'num'), data(money(b.held), 'num'), data(money(b.total), 'num'))), 'No balances yet.');
+  }
+
+  async cancel(id, button) {
+    button.disabled = true;
+    try { await this.account.cancel(id); } catch (error) { button.disabled = false; toast(id, 'bad', 'The order was not canceled', error.message); }
+  }
+
+  async cancelAll() {
+    const pairs = [...new Set([...this.account.orders.values()].map((o) => o.currencyPairCode))].filter((p) => !this.only.checked || p === this.pair);
+    this.all.disabled = true;
+    try {
+      const n = await this.account.cancelAll(pairs);
+      toast('all', 'info', 'All orders canceled', `${n} open orders${this.only.checked ? ` in ${nice(this.pair)}` : ''}.`);
+    } catch (error) { toast('all', 'bad', 'Not all orders were canceled', error.message); }
+    this.draw();
+  }
+}
