@@ -22,7 +22,7 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 	first := exchangetest.Start(t, o)
 	begun := epochOf(t, first)
 
-	// killed ends the process x: the directory keeps meta.json as it is now.
+	// killed ends the process x: the directory keeps the present meta.json.
 	killed := func(x *exchangetest.Rig) {
 		meta, err := os.ReadFile(filepath.Join(x.Kill(), "meta.json"))
 		if err != nil {

@@ -46,8 +46,8 @@ func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {
 func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 	for _, kind := range []vfs.OpKind{vfs.OpSync, vfs.OpSyncDir} {
 		fsys := vfs.NewMem()
-		opts, told := small(), 0
-		opts.Failed = func() { told++ }
+		opts, failed := small(), 0
+		opts.Failed = func() { failed++ }
 		l := mustOpen(t, fsys, opts)
 		appendN(t, l, 2)
 		must(t, l.Sync())
@@ -57,8 +57,8 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 		if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		if told != 1 {
-			t.Errorf("%s: the owner was told %d times", kind, told)
+		if failed != 1 {
+			t.Errorf("%s: Failed ran %d times", kind, failed)
 		}
 		fsys.Before(nil)
 		syncs := fsys.Count(vfs.OpSync)
