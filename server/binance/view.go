@@ -18,7 +18,7 @@ func orderStatus(r *marketdata.OrderRecord) string {
 		return "PARTIALLY_FILLED"
 	case engine.Completed:
 		return "FILLED"
-	case engine.Canceled, engine.PartiallyExecutedAndCanceled:
+	case engine.Canceled, engine.PartiallyExecutedAndCanceled, engine.Rejected:
 	}
 	switch r.Cause {
 	case engine.CauseRequest, engine.CauseReplace:
