@@ -18,7 +18,9 @@ func orderStatus(r *marketdata.OrderRecord) string {
 		return "PARTIALLY_FILLED"
 	case engine.Completed:
 		return "FILLED"
-	case engine.Canceled, engine.PartiallyExecutedAndCanceled, engine.Rejected:
+	case engine.Rejected: // refused orders leave none behind
+		return "REJECTED"
+	case engine.Canceled, engine.PartiallyExecutedAndCanceled:
 	}
 	switch r.Cause {
 	case engine.CauseRequest, engine.CauseReplace:
