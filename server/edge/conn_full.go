@@ -2,13 +2,14 @@ package edge
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"time"
 )
 
 // Values of CountedConn.use besides ranks.
 const (
-	useBusy    = 0  // a request is being answered, or the connection was upgraded: never closed for others
+	useBusy    = 0  // a request is being answered, or the connection was upgraded and is used: never closed for others
 	useEvicted = -1 // closed for another connection
 )
 
@@ -101,6 +102,24 @@ func (c *CountedConn) evict() {
 		c.table.untrack(c)
 		_ = c.socket.Close() // its requests fail either way
 		c.table.uncount(c.ip)
+	}
+}
+
+// SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
+// request since the first of these calls. A connection of another kind is left alone. Any goroutine may call it.
+func SetSpare(conn net.Conn, spare bool) {
+	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = upgraded.UnsafeConn()
+	}
+	c, ok := conn.(*CountedConn)
+	if !ok {
+		return
+	}
+	switch rank := c.use.Load(); {
+	case spare && rank == useBusy:
+		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))
+	case !spare && rank > useBusy:
+		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
 }
 
