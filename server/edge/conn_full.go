@@ -2,7 +2,6 @@ package edge
 
 import (
 	"cmp"
-	"net"
 	"slices"
 	"time"
 )
@@ -106,15 +105,8 @@ func (c *CountedConn) evict() {
 }
 
 // SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
-// request since the first of these calls. A connection of another kind is left alone. Any goroutine may call it.
-func SetSpare(conn net.Conn, spare bool) {
-	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
-		conn = upgraded.UnsafeConn()
-	}
-	c, ok := conn.(*CountedConn)
-	if !ok {
-		return
-	}
+// request since the first of these calls. Any goroutine may call it.
+func (c *CountedConn) SetSpare(spare bool) {
 	switch rank := c.use.Load(); {
 	case spare && rank == useBusy:
 		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))

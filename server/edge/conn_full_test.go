@@ -135,11 +135,6 @@ func TestNetworksShareTheConnections(t *testing.T) {
 	}
 }
 
-// hijacked is an upgraded connection as fasthttp hands it on.
-type hijacked struct{ net.Conn }
-
-func (h hijacked) UnsafeConn() net.Conn { return h.Conn }
-
 // An upgraded connection that is spare is closed for another one, after those that sent no request, in the order in
 // which it became spare. One that is used again is not.
 func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
@@ -153,10 +148,10 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 		}
 	}
 	for _, i := range []int{1, 0, 2} {
-		SetSpare(hijacked{conns[i]}, true)
-		SetSpare(hijacked{conns[i]}, true) // its age stays
+		conns[i].SetSpare(true)
+		conns[i].SetSpare(true) // its age stays
 	}
-	SetSpare(conns[2], false)
+	conns[2].SetSpare(false)
 	for n, want := range []int{3, 1, 0} {
 		c := enterFrom(t, table, "10.0.0.9")
 		if c == nil || !conns[want].closed.Load() || !c.beginRequest() {
@@ -166,9 +161,8 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 	if c := enterFrom(t, table, "10.0.0.9"); c != nil || conns[2].closed.Load() {
 		t.Errorf("a used upgraded connection is closed: %v", conns[2].closed.Load())
 	}
-	SetSpare(conns[0], false)
+	conns[0].SetSpare(false)
 	if conns[0].beginRequest() {
 		t.Error("a closed connection came back")
 	}
-	SetSpare(nil, true) // a connection of a test or of another listener
 }

@@ -8,7 +8,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
 
@@ -181,7 +180,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	}
 	sub := &subscription{backlog: o.conn.backlog, conn: o.conn, stream: s, reason: "subscribe"}
 	o.conn.hub.subs[key.subKey()] = sub
-	edge.SetSpare(o.conn.socket, false)
+	o.conn.setSpare(false)
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		o.hub.private.watch()
