@@ -376,3 +376,25 @@ func TestFaultCommands(t *testing.T) {
 		faults(2, "add", "latency")
 	}
 }
+
+// The listener of the facade has the faults of requests too, in its own form of errors.
+func TestFaultsOfTheFacade(t *testing.T) {
+	t.Parallel()
+	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
+		"--binance-listen", "127.0.0.1:0", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
+	line := in.waitLine("ready ")
+	in.takeAddresses(line)
+	base := "http://" + line[strings.LastIndex(line, "binance=")+len("binance="):]
+	in.call(200, "POST", "/faults", `{"rules":["skew listener=binance skew=5s","rate-limit pair=BTC_USDT retry-after=4"]}`)
+	if a := in.do("GET", base+"/api/v3/time", ""); a.body != `{"serverTime":1767225605000}` {
+		t.Errorf("the skewed time: %s", a.body)
+	}
+	a := in.do("GET", base+"/api/v3/depth?symbol=BTCUSDT", "")
+	if a.status != 429 || a.header.Get("Retry-After") != "4" || a.header.Get("X-Fault") != "rate-limit; rule=2" ||
+		!strings.HasPrefix(a.body, `{"code":-1003`) {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	if a := in.do("GET", in.public+"/api/time", ""); !strings.Contains(a.body, `"serverTime":1767225600000`) {
+		t.Errorf("the time of the public listener: %s", a.body)
+	}
+}

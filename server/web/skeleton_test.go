@@ -255,7 +255,7 @@ func (s *skeleton) value(f *edge.Field) object {
 	o := object{}
 	switch f.Kind {
 	case edge.KindDecimal:
-		return ref("schemas", map[bool]string{true: "NullableDecimal", false: "Decimal"}[f.Nullable])
+		return ref("schemas", map[bool]string{true: "NullableDecimalInput", false: "DecimalInput"}[f.Nullable])
 	case edge.KindPairCode:
 		return ref("schemas", "PairCode")
 	case edge.KindDate:
