@@ -5,11 +5,10 @@ GO       ?= go
 DEVTOOLS := $(CURDIR)/internal/devtools/go.mod
 # The longest span of simulated market that is ready within two seconds of the start.
 BACKFILL ?= 25h
-FUZZTIME ?= 60s
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint fmt cover deadcode mutate drift soak vopr fuzz clients bench-build bench bench-scale pgo
+.PHONY: help build run test race lint fmt cover deadcode mutate drift soak vopr fuzz sbom govulncheck clients bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,13 +98,18 @@ SEED  ?= 1
 vopr: ## simulate the whole exchange with faults: SEEDS seeds from SEED on
 	$(GO) test -pgo=off -count=1 -timeout 24h ./internal/vopr -run TestSeeds -v -vopr.seeds=$(SEEDS) -vopr.first=$(SEED) $(VOPR)
 
-fuzz: ## each fuzz target for FUZZTIME (60s), one after the other
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
-		done; \
-	done
+fuzz: ## every fuzz target, cheapest first, in FUZZ_SECONDS (600) together
+	GO=$(GO) internal/devtools/fuzz.sh
+
+sbom: build ## write bin/sbom.cdx.json, the modules and vendored files of the program (CycloneDX)
+	$(GO) run ./internal/tidy/sbom bin/tickhive > bin/sbom.cdx.json
+	@awk '/"bom-ref"/ { n++ } END { print "bin/sbom.cdx.json: " n-1 " components" }' bin/sbom.cdx.json
+
+# Pinned: the newest version that the module proxy has with all it needs.
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+
+govulncheck: ## known vulnerabilities in the linked code; says so when the database cannot be reached
+	GO=$(GO) internal/devtools/govulncheck.sh $(GOVULNCHECK) ./cmd/tickhive
 
 # The bench is a program apart from the exchange; both are built by the same profile.
 bench-build: build ## write bin/tickhive and bin/tickhive-bench

@@ -41,7 +41,7 @@ export function makeTickHive(ccxt) {
           CORS: true, sandbox: true, spot: true, margin: false, swap: false, future: false, option: false, ws: true,
           cancelAllOrders: true, cancelOrder: true, cancelOrders: true, createMarketBuyOrderWithCost: true, createMarketOrderWithCost: true,
           createMarketSellOrderWithCost: false, createOrder: true, createPostOnlyOrder: true, createReduceOnlyOrder: false, createStopLimitOrder: true,
-          createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTriggerOrder: true, editOrder: true, fetchBalance: true,
+          createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTriggerOrder: true, editOrder: false, fetchBalance: true,
           fetchCanceledOrders: true, fetchClosedOrders: true, fetchCurrencies: true, fetchMarkets: true, fetchMyTrades: true, fetchOHLCV: true,
           fetchOpenOrders: true, fetchOrder: true, fetchOrderBook: true, fetchOrderTrades: true, fetchOrders: true, fetchStatus: true, fetchTicker: true,
           fetchTickers: true, fetchTime: true, fetchTrades: true, fetchTradingFee: true, fetchTradingFees: true, watchBalance: true, watchMyTrades: true,
@@ -57,7 +57,7 @@ export function makeTickHive(ccxt) {
               'api/marketdata/getaggregator/orderbook', 'api/marketdata/getaggregator/asset', 'api/marketdata/getaggregator/historical_trades'],
           },
           private: {
-            get: ['api/orders/{orderId}', 'api/orders/{orderId}/deals', 'api/user/orders', 'api/user/deals', 'api/wallets/balances',
+            get: ['api/orders/{orderId}', 'api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'api/orders/{orderId}/deals', 'api/user/orders', 'api/user/deals', 'api/wallets/balances',
               'api/currencies/user/commissions'],
             post: ['api/orders'], patch: ['api/orders/{orderId}'], delete: ['api/orders/{orderId}', 'api/orders'],
           },
@@ -117,8 +117,8 @@ export function makeTickHive(ccxt) {
     errorOf(e, url = '') {
       const text = `${this.id} ${e.code}: ${e.message}${e.field ? ` (${e.field})` : ''}`;
       let Class = this.exceptions.exact[e.code] ?? ccxt.ExchangeError;
-      if (e.code === 'NOT_FOUND' && /\bpair\b/i.test(e.message)) Class = ccxt.BadSymbol;
-      else if (e.code === 'NOT_FOUND' && /\/api\/orders\//.test(url)) Class = ccxt.OrderNotFound;
+      if (e.code === 'NOT_FOUND' && e.field !== 'currencyPairCode' && /\/api\/orders\//.test(url)) Class = ccxt.OrderNotFound;
+      else if (e.code === 'NOT_FOUND' && /\bpair\b/i.test(e.message)) Class = ccxt.BadSymbol;
       else if (e.code === 'UNAUTHORIZED' && ['API-Timestamp', 'API-Nonce'].includes(e.field)) Class = ccxt.InvalidNonce;
       return new Class(text);
     }
@@ -354,8 +354,14 @@ export function makeTickHive(ccxt) {
 
     marketOf(symbol) { return symbol === undefined ? undefined : this.market(symbol); }
 
-    async fetchOrder(id, symbol = undefined) {
+    // fetchOrder finds an order by its id, or by params.clientOrderId and the symbol.
+    async fetchOrder(id, symbol = undefined, params = {}) {
       await this.loadMarkets();
+      if (params.clientOrderId !== undefined) {
+        if (symbol === undefined) throw new ccxt.ArgumentsRequired(`${this.id} fetchOrder needs a symbol beside a clientOrderId`);
+        const query = { currencyPairCode: this.market(symbol).id, clientOrderId: params.clientOrderId };
+        ({ id } = await this.request('api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'private', 'GET', query));
+      }
       return this.parseOrder(await this.request('api/orders/{orderId}/deals', 'private', 'GET', { orderId: id }), this.marketOf(symbol));
     }
 

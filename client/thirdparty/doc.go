@@ -6,6 +6,7 @@
 //
 //	native_test.mjs   the ccxt class of client/js with ccxt from npm
 //	binance_test.mjs  market data by ccxt.binance, binance-api-node, @binance/connector, binance
+//	binance_orders_test.mjs  trading by the same
 //
 // Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
 // set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go.

@@ -77,6 +77,8 @@ test('orders rest, are found, changed and canceled', async () => {
   open.forEach((o) => clean(checkOrder(o, symbol)));
   assert.deepEqual(open.map((o) => o.id), [order.id, stop.id]);
   assert.deepEqual((await x.fetchOrder(order.id, symbol)).id, order.id);
+  assert.deepEqual((await x.fetchOrder(undefined, symbol, { clientOrderId: 'native-1' })).id, order.id);
+  await assert.rejects(x.fetchOrder(undefined, symbol, { clientOrderId: 'none' }), ccxt.OrderNotFound);
   const balance = await x.fetchBalance();
   clean(checkBalance(balance));
   assert.ok(balance.USDT.used >= price * 0.01);

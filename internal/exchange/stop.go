@@ -29,6 +29,7 @@ func (x *Running) halt() {
 func (x *Running) Stop(ctx context.Context) {
 	x.guard.end()          // first: a stop is no disconnect of its clients
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
+	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)
 	x.halt()
 	x.end(x.lastSnapshot)

@@ -87,6 +87,9 @@ func Parts(root string) ([]Part, error) {
 	return appendVendored(parts, root)
 }
 
+// Vendored returns the vendored front-end files, without the Go modules.
+func Vendored(root string) ([]Part, error) { return appendVendored(nil, root) }
+
 func appendVendored(parts []Part, root string) ([]Part, error) {
 	for _, v := range vendored {
 		body, err := os.ReadFile(filepath.Join(root, v.files[0]))

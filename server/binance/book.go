@@ -29,10 +29,15 @@ func depth(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
+	return appendBook(v, levels), nil
+}
+
+// appendBook appends the best levels of both sides.
+func appendBook(v *marketdata.View, levels int) []byte {
 	b := strconv.AppendUint([]byte(`{"lastUpdateId":`), uint64(v.BookSeq), 10)
 	b = appendLevels(append(b, `,"bids":[`...), v.Instrument, &v.Bids, levels)
 	b = appendLevels(append(b, `],"asks":[`...), v.Instrument, &v.Asks, levels)
-	return append(b, "]}"...), nil
+	return append(b, "]}"...)
 }
 
 // appendLevels appends the best levels of a side.

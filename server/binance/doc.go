@@ -18,8 +18,12 @@
 //
 //  4. A change is carried out only after every parameter was read and checked.
 //
+//  5. A socket's messages are differences between two views, made by the socket's writer: a slow client gets fewer
+//     and larger ones, and none is queued.
+//
 // Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling; for signed
-// requests sign, view, place, cancel, lists, account.
+// requests sign, view, place, cancel, lists, account; for
+// streams stream_name, stream_message, server_streams.
 //
 // It does not match, hold money or store keys.
 package binance

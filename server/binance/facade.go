@@ -40,10 +40,13 @@ type Facade struct {
 	opt     Options
 	weights *weights
 	symbols atomic.Pointer[symbols]
+	sockets sockets
 }
 
 // New returns a facade.
-func New(o Options) *Facade { return &Facade{opt: o, weights: newWeights()} }
+func New(o Options) *Facade {
+	return &Facade{opt: o, weights: newWeights(), sockets: sockets{stop: make(chan struct{})}}
+}
 
 // endpoint is one route. A weight of 0 means that the handler pays.
 type endpoint struct {
@@ -58,7 +61,7 @@ func (f *Facade) Edge() *edge.Facade {
 	if f == nil {
 		return nil
 	}
-	out := &edge.Facade{Refuse: sendRefusal}
+	out := &edge.Facade{Refuse: sendRefusal, Routes: f.streamRoutes()}
 	for _, e := range endpoints() {
 		out.Routes = append(out.Routes, &edge.Route{
 			Method: e.method, Path: e.path, Class: edge.ClassExempt, Auth: edge.AuthNever, Public: !e.signed,
@@ -80,7 +83,7 @@ func endpoints() []endpoint {
 	)
 	return []endpoint{
 		{get, "/api/v3/ping", 1, false, ping},
-		{get, "/api/v3/time", 1, false, time},
+		{get, "/api/v3/time", 1, false, serverTime},
 		{get, "/api/v3/exchangeInfo", 20, false, exchangeInfo},
 		{get, "/api/v3/depth", 0, false, depth},
 		{get, "/api/v3/trades", 25, false, trades},

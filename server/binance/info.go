@@ -13,7 +13,7 @@ import (
 
 func ping(q *call) ([]byte, *failure) { return []byte("{}"), nil }
 
-func time(q *call) ([]byte, *failure) {
+func serverTime(q *call) ([]byte, *failure) {
 	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.SkewNs()), '}'), nil
 }
 

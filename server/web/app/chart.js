@@ -10,8 +10,8 @@ export const intervals = {
   minute: ['1m', 60, '1'], minutes3: ['3m', 180, '3'], minutes5: ['5m', 300, '5'], minutes15: ['15m', 900, '15'], minutes30: ['30m', 1800, '30'],
   hour: ['1h', 3600, '60'], hour4: ['4h', 14400, '240'], day: ['1d', 86400, '1D'], month: ['1M', 2678400, '1M'], year: ['1y', 31622400, '12M'],
 };
-const shown = 300, older = 500; // candles of the first request and of a later one for older candles
-const few = 120; // candles that are spread over the whole width
+const shown = 120, older = 500; // candles of the first request and of a later one for older candles
+const few = 100; // candles that are spread over the whole width
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const iso = (ms) => new Date(ms).toISOString().slice(0, 19);
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
@@ -36,7 +36,7 @@ export class Chart {
     const button = (attributes, label, onclick) => el('button', { type: 'button', ...attributes, onclick }, label);
     this.choices = Object.entries(intervals).map(([name, [label]]) => button({ 'data-interval': name }, label, () => onInterval(name)));
     this.studies = Object.entries(studies).map(([name, [label]]) => button({ 'data-study': name, 'aria-pressed': String(!!saved[name]) }, label, () => this.toggle(name)));
-    this.log = button({ 'data-scale': 'log', 'aria-pressed': String(!!saved.log), 'aria-label': 'Logarithmic scale' }, 'Log', () => { remember({ log: !saved.log }); this.scale(); });
+    this.log = button({ 'data-scale': 'log', 'aria-pressed': String(!!saved.log), 'aria-label': 'Log scale' }, 'Log', () => { remember({ log: !saved.log }); this.scale(); });
     this.zone = button({ 'data-zone': '' }, '', () => setLocal(!isLocal()));
     this.mode = button({ 'data-depth': '', 'aria-pressed': 'false' }, 'Depth', () => this.setDepth(this.depth.node.hidden));
     const full = button({ 'aria-label': 'Full screen' }, 'Full', () => { if (document.fullscreenElement) document.exitFullscreen(); else this.node.requestFullscreen().catch(() => {}); });
@@ -59,7 +59,7 @@ export class Chart {
     this.chart.priceScale('right').applyOptions({ scaleMargins: { top: 0.12, bottom: 0.2 } });
     this.markers = createSeriesMarkers(this.candles, []);
     this.chart.subscribeCrosshairMove((m) => { this.hovered = m.time; this.drawLegend(); });
-    this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 30) this.reachBack(); });
+    this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 5) this.reachBack(); });
     this.paint();
     this.scale();
     this.zoned();

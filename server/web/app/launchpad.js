@@ -1,35 +1,70 @@
 // The launchpad page: tokens, and one token with its pool, worker and boost.
-import { brief, cell, dateTime, el, fill, group, short, table } from './dom.js';
-import { burst, politely } from './poll.js';
+import { brief, cell, dateTime, el, fill, group, money, short, table } from './dom.js';
+import { click, poll } from './poll.js';
 
-const sorts = ['recent', 'volume', 'tvl', 'holders'];
+const sorts = { recent: 'Newest', volume: 'Volume', tvl: 'TVL', holders: 'Holders' };
+const pageSize = 25, pollMs = 15000;
 const item = (name, value) => el('tr', {}, el('th', { scope: 'row' }, name), cell(value));
 
 export async function show(main) {
-  let sort = 'volume';
-  let picked = null;
-  const [first] = await burst(['/api/launchpad/tokens', { sort, pageSize: 50 }]);
-  const list = el('div', { class: 'wide' });
-  const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'dim' }, 'Select a token.'));
-  const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'Sort by' });
+  document.title = 'Launchpad · TickHive';
+  let sort = 'volume', number = 1, picked = null;
+  const list = el('div', { class: 'wide', 'aria-live': 'off' });
+  const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'empty' }, 'Select a token.'));
+  const say = el('p', { class: 'busy', role: 'status' });
+  const tools = el('div', { class: 'tools' }, el('div', { role: 'group', 'aria-label': 'Sort by' }, Object.entries(sorts).map(([value, label]) => el('button', {
+    type: 'button', 'data-sort': value, onclick: () => { sort = value; number = 1; turnTo(); },
+  }, label))), say);
+  const back = el('button', { type: 'button', class: 'quiet', onclick: () => { number--; turnTo(); } }, '‹ Previous');
+  const next = el('button', { type: 'button', class: 'quiet', onclick: () => { number++; turnTo(); } }, 'Next ›');
+  const count = el('span', { class: 'dim' });
+  const request = () => ['/api/launchpad/tokens', { sort, pageSize, page: number }];
+  const waits = (what) => (s) => { say.textContent = `${what} in ${s} s: the limit of 60 requests a minute is reached.`; };
 
-  const drawTools = () => fill(tools, 'Sort by', sorts.map((s) => el('button', {
-    type: 'button', 'aria-pressed': String(s === sort), onclick: async () => { sort = s; drawTools(); draw(await load()); },
-  }, s)));
-  const load = () => politely('/api/launchpad/tokens', { sort, pageSize: 50 });
-  const draw = (page) => fill(list, table('Tokens', ['Token', { name: 'TVL $', num: true }, { name: '24 h volume $', num: true }, { name: 'Holders', num: true }, 'Worker', 'Boost', 'Spawned'],
-    page.items.map((t) => el('tr', { class: 'pick', tabindex: '0', 'aria-selected': String(t.address === picked), onclick: () => open(t.address), onkeydown: (e) => { if (e.key === 'Enter') open(t.address); } },
-      cell(`${t.symbol} · ${t.name}`), cell(group(t.tvl), 'num'), cell(group(t.volume24h), 'num'), cell(String(t.holders), 'num'),
-      cell(t.workerStatus), cell(t.boosted ? 'boosted' : ''), cell(dateTime(t.spawnedAt * 1000))))),
-  el('p', { class: 'dim' }, `${page.totalItems} tokens`));
+  // busy shows at once that a click was taken, and what became of it.
+  const busy = async (what, calls) => {
+    say.textContent = `${what}…`;
+    try {
+      const answers = await click(calls, waits(what));
+      if (answers) say.textContent = '';
+      return answers;
+    } catch (error) { say.textContent = `${what} failed: ${error.message}`; return undefined; }
+  };
+  const turnTo = async () => {
+    drawTools();
+    const answers = await busy('Loading the tokens', [request()]);
+    if (answers) draw(answers[0]);
+  };
+  const drawTools = () => { for (const b of tools.querySelectorAll('button')) b.setAttribute('aria-pressed', String(b.dataset.sort === sort)); };
+  const mark = () => { for (const row of list.querySelectorAll('tr[data-row]')) row.classList.toggle('picked', row.dataset.row === picked); };
+  const draw = (page) => {
+    const focused = document.activeElement?.dataset?.token;
+    const pages = Math.max(1, Math.ceil(page.totalItems / pageSize));
+    fill(list, table('Tokens', ['Token', { name: 'TVL $', num: true }, { name: '24 h volume $', num: true }, { name: 'Holders', num: true }, 'Worker', 'Boost', 'Spawned'],
+      page.items.map((t) => el('tr', { class: 'pick', 'data-row': t.address },
+        el('td', {}, el('button', { type: 'button', class: 'link-like', 'data-token': t.address, onclick: () => open(t.address) }, el('b', {}, t.symbol), ` ${t.name}`)),
+        cell(group(t.tvl), 'num'), cell(group(t.volume24h), 'num'), cell(String(t.holders), 'num'),
+        cell(t.workerStatus), cell(t.boosted ? 'boosted' : ''), cell(dateTime(t.spawnedAt * 1000))))));
+    for (const row of list.querySelectorAll('tr[data-row]')) row.addEventListener('click', (e) => { if (!e.target.closest('button')) open(row.dataset.row); });
+    if (focused) list.querySelector(`[data-token="${CSS.escape(focused)}"]`)?.focus();
+    count.textContent = `Page ${number} of ${pages}, ${page.totalItems} tokens`;
+    back.disabled = number <= 1;
+    next.disabled = number >= pages;
+    mark();
+  };
 
   const open = async (address) => {
     picked = address;
-    const [t, pool, worker] = await Promise.all(['', '/pool', '/worker'].map((part) => politely(`/api/launchpad/tokens/${address}${part}`)));
-    if (picked !== address) return;
-    fill(detail, el('h2', {}, `${t.token.symbol} · ${t.token.name}`), el('table', {}, el('tbody', {},
+    detail.setAttribute('aria-busy', 'true');
+    mark();
+    const answers = await busy('Loading the token', ['', '/pool', '/worker'].map((part) => [`/api/launchpad/tokens/${address}${part}`]));
+    if (!answers || picked !== address) return;
+    detail.removeAttribute('aria-busy');
+    const [t, pool, worker] = answers;
+    detail.dataset.shows = address;
+    fill(detail, el('h2', {}, `${t.token.symbol} · ${t.token.name}`), el('table', { 'aria-label': 'Token' }, el('tbody', {},
       item('Address', short(t.token.address)), item('Owner', short(t.token.owner)), item('Supply', group(t.token.totalSupply)), item('Pool', `${pool.side}, fee ${pool.feeTier / 10000} %`),
-      item('Price', pool.price ?? 'no liquidity'), item('Reserves', `${brief(pool.reserveToken)} / ${brief(pool.reserveQuote)}`), item('TVL', `$ ${group(t.pool.tvl)}`),
+      item('Price', pool.price ? money(pool.price) : 'no liquidity'), item('Reserves', `${money(brief(pool.reserveToken))} / ${money(brief(pool.reserveQuote))}`), item('TVL', `$ ${group(t.pool.tvl)}`),
       item('24 h volume', `$ ${group(t.pool.volume24h)}`), item('Boost', t.boost.active ? `${t.boost.tier} until ${dateTime(t.boost.expiresAt * 1000)}` : 'none'),
       item('Worker', `${worker.worker.id}, ${worker.worker.status}`))),
     el('h2', {}, 'Recent actions'), table('Actions', ['Action', 'Block', 'At'],
@@ -37,8 +72,14 @@ export async function show(main) {
   };
 
   drawTools();
-  fill(main, el('div', { class: 'split' }, el('section', { class: 'panel', 'aria-label': 'Tokens' }, el('h2', {}, 'Agent tokens'), tools, list), detail));
-  draw(first);
-  if (first.items.length) open(first.items[0].address).catch(() => {});
-  setInterval(() => load().then(draw).catch(() => {}), 15000);
+  fill(main, el('h1', { class: 'unseen' }, 'Launchpad'), el('div', { class: 'split' }, el('section', { class: 'panel', 'aria-label': 'Tokens' }, el('h2', {}, 'Agent tokens'), tools, list, el('p', { class: 'paging' }, back, count, next)), detail));
+  const first = await busy('Loading the tokens', [request()]);
+  if (first) {
+    draw(first[0]);
+    if (first[0].items.length) await open(first[0].items[0].address);
+  }
+  setInterval(() => {
+    const asked = `${sort} ${number}`;
+    poll(request()).then((a) => { if (a && asked === `${sort} ${number}`) draw(a[0]); }, () => {}); // the next turn asks again
+  }, pollMs);
 }

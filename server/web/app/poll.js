@@ -1,31 +1,51 @@
-// The launchpad and hive routes allow 60 requests a minute for each address. Two open tabs must
-// stay below that together, so each tab sends at most 20 requests a minute through this queue
-// and waits as long as a refusal demands.
+// The launchpad and hive routes allow 60 requests a minute and 10 a second for each address. All
+// tabs of a browser share one count. Clicks may use nearly all of it, polls what is left over.
 import { ApiError, get } from './api.js';
 
-const gapMs = 3000;
-let last = 0;
-let queue = Promise.resolve();
+const minute = 60000;
+const perMinute = 56, perSecond = 8; // a little below the limit, for requests on their way
+const pollShare = 24; // polls stop here, so that 15 clicks of two requests are left
+const place = 'requests';
+let turn = 0; // counts the clicks: an older one that still waits is dropped
 
-export function politely(path, params) {
-  const next = queue.then(async () => {
-    const wait = document.hidden ? 4 * gapMs : last + gapMs - performance.now();
-    if (last && wait > 0) await new Promise((r) => { setTimeout(r, wait); });
-    last = performance.now();
-    try {
-      return (await get(path, params)).body;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 429) throw error;
-      await new Promise((r) => { setTimeout(r, error.retryAfter * 1000); });
-      return (await get(path, params)).body;
-    }
-  });
-  queue = next.catch(() => {});
-  return next;
+function recent() {
+  try { return JSON.parse(localStorage.getItem(place) ?? '[]').filter((at) => at > Date.now() - minute && at <= Date.now()); } catch { return []; }
 }
 
-// burst sends the first few requests of a page at once; the limit is 10 a second.
-export async function burst(...calls) {
-  last = performance.now() + gapMs * (calls.length - 1);
-  return Promise.all(calls.map(([path, params]) => get(path, params).then((r) => r.body)));
+// take counts n requests and returns 0, or returns how many ms are left until they are allowed.
+function take(n, most) {
+  const sent = recent(), now = Date.now();
+  if (sent.length + n > most) return sent[Math.min(sent.length - 1, sent.length + n - most - 1)] + minute - now;
+  const lastSecond = sent.filter((at) => at > now - 1000);
+  if (lastSecond.length + n > perSecond) return lastSecond[0] + 1000 - now;
+  localStorage.setItem(place, JSON.stringify(sent.concat(Array(n).fill(now))));
+  return 0;
+}
+
+const send = (calls) => Promise.all(calls.map(([path, params]) => get(path, params).then((r) => r.body)));
+
+// click sends the requests of a click at once, or when the limit allows them again; onWait then
+// receives the seconds left. It returns undefined if the user has clicked something else meanwhile.
+export async function click(calls, onWait) {
+  const mine = ++turn;
+  for (;;) {
+    let wait = take(calls.length, perMinute);
+    if (wait <= 0) {
+      try { return await send(calls); } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 429) throw error;
+        wait = Math.max(1, error.retryAfter) * 1000;
+      }
+    }
+    for (const until = Date.now() + wait; Date.now() < until;) {
+      onWait(Math.ceil((until - Date.now()) / 1000));
+      await new Promise((r) => { setTimeout(r, Math.min(250, until - Date.now() + 1)); });
+      if (mine !== turn) return undefined;
+    }
+  }
+}
+
+// poll sends requests that can wait, and returns undefined when the limit leaves no room for them.
+export async function poll(...calls) {
+  if (document.hidden || take(calls.length, pollShare) > 0) return undefined;
+  return send(calls);
 }

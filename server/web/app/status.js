@@ -1,25 +1,26 @@
 // The status page, from the same source as /api/status.
 import { get } from './api.js';
-import { cell, dateTime, el, fill, table } from './dom.js';
+import { cell, dateTime, el, fill, group, table } from './dom.js';
 
 const card = (name, value) => el('div', { class: 'panel card' }, el('span', { class: 'dim' }, name), el('b', {}, value));
 
 export async function show(main, stream) {
+  document.title = 'Status · TickHive';
   const { body } = await get('/api/status');
   let state = body;
   let before = { seq: body.seq, at: performance.now() };
-  let rate = 0;
-  const roundTrip = { ms: 0 };
-  const draw = () => fill(main,
+  let rate = null;
+  const roundTrip = { ms: null };
+  const draw = () => fill(main, el('h1', { class: 'unseen' }, 'Status'),
     el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Uptime', duration(state.uptimeSeconds)),
-      card('Events', String(state.seq)), card('Events/s', rate.toFixed(0)), card('Latency', `${roundTrip.ms.toFixed(1)} ms`),
+      card('Events', group(state.seq)), card('Events/s', rate === null ? '–' : rate.toFixed(0)), card('Latency', roundTrip.ms === null ? '–' : `${roundTrip.ms.toFixed(1)} ms`),
       card('Started', state.startedAt.replace('T', ' ').slice(0, 19))),
     el('div', { class: 'split' },
       el('section', { class: 'panel wide' }, el('h2', {}, 'Pairs'), table('Pairs', ['Pair', 'State', { name: 'Seq', num: true }, { name: 'Last trade', num: true }, 'Last change', { name: 'View age', num: true }],
         state.pairs.map((p) => el('tr', {}, cell(p.currencyPairCode), cell(p.state, p.state === 'online' ? 'up' : 'down'), cell(String(p.seq), 'num'),
           cell(String(p.lastTradeId), 'num'), cell(p.lastChangeAt ? dateTime(p.lastChangeAt) : '–'), cell(`${p.viewAgeMs} ms`, 'num'))))),
       el('section', { class: 'panel wide' }, el('h2', {}, 'Recent incidents'), state.incidents.length
-        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.message))))
+        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.message, 'text'))))
         : el('p', { class: 'dim' }, 'None.'))));
   const poll = async () => {
     const start = performance.now();

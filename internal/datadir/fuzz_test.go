@@ -1,0 +1,99 @@
+package datadir
+
+import (
+	"bytes"
+	"path"
+	"testing"
+
+	"tickhive/internal/vfs"
+)
+
+// fuzzed returns a file system whose directory has one file with this content.
+func fuzzed(t *testing.T, name string, content []byte) *vfs.Mem {
+	t.Helper()
+	fsys := vfs.NewMem()
+	if err := fsys.MkdirAll(damageDir); err != nil {
+		t.Fatal(err)
+	}
+	file := path.Join(damageDir, name)
+	f, err := fsys.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(content, 0); err != nil && len(content) > 0 {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return fsys
+}
+
+// No meta.json panics: it is refused, or it is stored as a file that reads back.
+func FuzzMeta(f *testing.F) {
+	f.Add([]byte("{}"))
+	f.Add([]byte(`{"format":2,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
+	f.Add(sealMeta([]byte("{\n  \"format\": 2,\n  \"writer\": \"TickHive\"\n}")))
+	f.Add([]byte(`{"format":1,"clock":"virtual","logs":{"engine":{}},"history":"zz","crc32c":"00000000"}`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		fsys := fuzzed(t, "meta.json", content)
+		d := &Dir{path: damageDir, fsys: fsys}
+		if err := d.load(); err != nil {
+			if err.Error() == "" {
+				t.Fatal("an error without a text")
+			}
+			if got := fsys.Content(d.Sub("meta.json")); !bytes.Equal(got, content) {
+				t.Fatalf("%q is refused and changed to %q", content, got)
+			}
+			return
+		}
+		if err := d.save(); err != nil {
+			t.Fatal(err)
+		}
+		again := &Dir{path: damageDir, fsys: fsys}
+		if err := again.load(); err != nil {
+			t.Fatalf("%q is taken, and what is stored of it is refused: %v", content, err)
+		}
+	})
+}
+
+// No NONCES panics. What is taken reads back the same; what is not refuses every timestamp up to the known time.
+func FuzzNonces(f *testing.F) {
+	line := appendNonceLine(nil, damageStart, keyOfTest(1), []byte("n-1"))
+	f.Add(line, true)
+	f.Add(append(bytes.Clone(line), appendNonceEnd(nil, int64(len(line)))...), true)
+	f.Add(append(bytes.Clone(line), "~00000000 1 a *\n"...), false)
+	f.Add([]byte("1767225600000 "+keyOfTest(1)+" n-1\n"), false)
+	f.Add(make([]byte, 600), false)
+	f.Fuzz(func(t *testing.T, content []byte, ended bool) {
+		if len(content) > 1<<16 {
+			return
+		}
+		fsys := fuzzed(t, "NONCES", content)
+		file := path.Join(damageDir, "NONCES")
+		n, notBefore, err := openNonces(fsys, file, damageStart, ended)
+		if err != nil {
+			return
+		}
+		if notBefore < damageStart {
+			t.Fatalf("%q: timestamps count from %d, before the known time", content, notBefore)
+		}
+		count := 0
+		for range n.Used(0) {
+			count++
+		}
+		if err := n.close(); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := openNonces(fsys, file, damageStart, false)
+		if err != nil {
+			t.Fatalf("%q: its second opening: %v", content, err)
+		}
+		for range again.Used(0) {
+			count--
+		}
+		if err := again.close(); err != nil || count != 0 {
+			t.Fatalf("%q: %d nonces are gone at the second opening, %v", content, count, err)
+		}
+	})
+}

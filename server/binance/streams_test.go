@@ -1,0 +1,279 @@
+package binance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	gobinance "github.com/adshao/go-binance/v2"
+	"github.com/fasthttp/websocket"
+)
+
+// socket is a connection to the streams.
+type socket struct {
+	*websocket.Conn
+	t *testing.T
+}
+
+func (r *rig) socket(path string) *socket {
+	r.t.Helper()
+	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(r.base, "http")+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = ws.Close() })
+	return &socket{ws, r.t}
+}
+
+// next returns the next message.
+func (s *socket) next() string {
+	s.t.Helper()
+	if err := s.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		s.t.Fatal(err)
+	}
+	_, b, err := s.ReadMessage()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (s *socket) ask(request string) string {
+	s.t.Helper()
+	if err := s.WriteMessage(websocket.TextMessage, []byte(request)); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.next()
+}
+
+type depthUpdate struct {
+	First int64       `json:"U"`
+	Last  int64       `json:"u"`
+	Bids  [][2]string `json:"b"`
+	Asks  [][2]string `json:"a"`
+}
+
+// A book that is kept as the other exchange's documentation says equals the book of REST at the same id, although
+// the snapshot is from within an update and levels came back to their old amount.
+func TestTheDepthStreamKeepsTheBook(t *testing.T) {
+	r := traded(t)
+	s := r.socket("/ws/btcusdt@depth@100ms")
+	var updates []depthUpdate
+	books := map[int64]map[string]string{}
+	readBook := func() (int64, map[string]string) {
+		var b struct {
+			LastUpdateID int64 `json:"lastUpdateId"`
+			Bids, Asks   [][2]string
+		}
+		if _, body, _ := r.get("/api/v3/depth?symbol=BTCUSDT"); json.Unmarshal([]byte(body), &b) != nil {
+			t.Fatal(body)
+		}
+		book := map[string]string{}
+		for _, l := range b.Bids {
+			book["bid "+l[0]] = l[1]
+		}
+		for _, l := range b.Asks {
+			book["ask "+l[0]] = l[1]
+		}
+		return b.LastUpdateID, book
+	}
+	for i := range 40 {
+		order := r.Limit("BTC_USDT", "buy", fmt.Sprintf("90.%d", i%7), "1")
+		id, book := readBook() // from within an update: the order is gone before the next one
+		books[id] = book
+		if i%2 == 0 {
+			r.Call("DELETE", "/orders/"+fmt.Sprint(order["orderId"]), "")
+		}
+		if i%8 == 7 {
+			var u depthUpdate
+			if text := s.next(); json.Unmarshal([]byte(text), &u) != nil ||
+				!strings.HasPrefix(text, `{"e":"depthUpdate"`) {
+				t.Fatal(text)
+			}
+			updates = append(updates, u)
+		}
+	}
+	last, want := readBook()
+	for len(updates) == 0 || updates[len(updates)-1].Last < last {
+		var u depthUpdate
+		if text := s.next(); json.Unmarshal([]byte(text), &u) != nil {
+			t.Fatal(text)
+		}
+		updates = append(updates, u)
+	}
+	for i := 1; i < len(updates); i++ {
+		if updates[i].First != updates[i-1].Last+1 {
+			t.Fatalf("a gap: %+v behind %+v", updates[i], updates[i-1])
+		}
+	}
+	for id, book := range books {
+		for _, u := range updates {
+			if u.Last <= id {
+				continue
+			}
+			for side, levels := range map[string][][2]string{"bid ": u.Bids, "ask ": u.Asks} {
+				for _, l := range levels {
+					if book[side+l[0]] = l[1]; trim(l[1]) == "0" {
+						delete(book, side+l[0])
+					}
+				}
+			}
+		}
+		if !maps.Equal(book, want) {
+			t.Errorf("from the snapshot %d: %v, REST has %v", id, book, want)
+		}
+	}
+}
+
+// Trades, candles and tickers of the unmodified client.
+func TestStreamsOfTheUnmodifiedClient(t *testing.T) {
+	r := traded(t)
+	gobinance.BaseWsMainURL = "ws" + strings.TrimPrefix(r.base, "http") + "/ws"
+	gobinance.BaseCombinedMainURL = "ws" + strings.TrimPrefix(r.base, "http") + "/stream?streams="
+	broken := func(err error) {
+		if !strings.Contains(err.Error(), "close") {
+			t.Error(err)
+		}
+	}
+	got := make(chan any, 1000)
+	var stops []chan struct{}
+	serve := func(_, stop chan struct{}, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stops = append(stops, stop)
+	}
+	serve(gobinance.WsTradeServe("BTCUSDT", func(e *gobinance.WsTradeEvent) { got <- e }, broken))
+	serve(gobinance.WsAggTradeServe("BTCUSDT", func(e *gobinance.WsAggTradeEvent) { got <- e }, broken))
+	serve(gobinance.WsKlineServe("BTCUSDT", "1m", func(e *gobinance.WsKlineEvent) { got <- e }, broken))
+	serve(gobinance.WsBookTickerServe("BTCUSDT", func(e *gobinance.WsBookTickerEvent) { got <- e }, broken))
+	serve(gobinance.WsMarketStatServe("BTCUSDT", func(e *gobinance.WsMarketStatEvent) { got <- e }, broken))
+	serve(gobinance.WsCombinedPartialDepthServe(map[string]string{"BTCUSDT": "5"},
+		func(e *gobinance.WsPartialDepthEvent) { got <- e }, broken))
+	serve(gobinance.WsAllMiniMarketsStatServe(func(e gobinance.WsAllMiniMarketsStatEvent) { got <- e }, broken))
+	r.Limit("BTC_USDT", "sell", "99.5", "0.25")
+	seen := map[string]bool{}
+	for len(seen) < 7 {
+		select {
+		case e := <-got:
+			switch e := e.(type) {
+			case *gobinance.WsTradeEvent:
+				seen["trade"] = e.TradeID == 16 && e.Price == "99.50" && e.Quantity == "0.25000" && e.IsBuyerMaker
+			case *gobinance.WsAggTradeEvent:
+				seen["aggTrade"] = e.AggTradeID == 16 && e.LastBreakdownTradeID == 16 && e.Price == "99.50"
+			case *gobinance.WsKlineEvent:
+				if e.Kline.LastTradeID == 16 {
+					seen["kline"] = e.Kline.Volume == "0.85000" && e.Kline.TradeNum == 4 && !e.Kline.IsFinal &&
+						e.Kline.ActiveBuyVolume == "0.50000"
+				}
+			case *gobinance.WsBookTickerEvent:
+				seen["bookTicker"] = e.BestBidPrice == "99.50" && e.BestAskQty == "7.00000"
+			case *gobinance.WsMarketStatEvent:
+				seen["ticker"] = e.Symbol == "BTCUSDT" && e.LastPrice == "99.50"
+			case *gobinance.WsPartialDepthEvent:
+				seen["depth"] = len(e.Bids) == 2 && len(e.Asks) == 1
+			case gobinance.WsAllMiniMarketsStatEvent:
+				seen["miniTicker"] = e[0].LastPrice == "99.50"
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("only %v", seen)
+		}
+	}
+	for name, ok := range seen {
+		if !ok {
+			t.Errorf("%s has other figures", name)
+		}
+	}
+	for _, stop := range stops {
+		close(stop)
+	}
+}
+
+// A candle is sent as closed when its time is over.
+func TestAClosedCandleIsFinal(t *testing.T) {
+	r := traded(t)
+	s := r.socket("/ws/btcusdt@kline_1m")
+	for final := false; !final; {
+		var e gobinance.WsKlineEvent
+		if text := s.next(); json.Unmarshal([]byte(text), &e) != nil {
+			t.Fatal(text)
+		}
+		if final = e.Kline.IsFinal; !final {
+			r.advance("61s")
+		} else if e.Kline.TradeNum != 3 || e.Kline.EndTime-e.Kline.StartTime != 59_999 {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestStreamRequests(t *testing.T) {
+	r := traded(t)
+	s := r.socket("/ws/0")
+	for _, c := range [][2]string{
+		{`{"method":"LIST_SUBSCRIPTIONS","id":1}`, `{"result":[],"id":1}`},
+		{`{"method":"SUBSCRIBE","params":["btcusdt@aggTrade","!ticker@arr"],"id":"a"}`, `{"result":null,"id":"a"}`},
+		{`{"method":"UNSUBSCRIBE","params":["!ticker@arr"],"id":null}`, `{"result":null,"id":null}`},
+		{`{"method":"LIST_SUBSCRIPTIONS","id":2}`, `{"result":["btcusdt@aggTrade"],"id":2}`},
+	} {
+		answer := s.ask(c[0])
+		for strings.HasPrefix(answer, "[") { // the list of tickers
+			answer = s.next()
+		}
+		if answer != c[1] {
+			t.Errorf("%s: %s, want %s", c[0], answer, c[1])
+		}
+	}
+	wrong := r.socket("/stream")
+	for _, request := range []string{
+		"x", `{"method":"SUBSCRIBE","params":["nopeusdt@trade"],"id":1}`, `{"method":"op","id":2}`,
+		`{"method":"SUBSCRIBE","params":["btcusdt@kline_2m"],"id":1}`,
+	} {
+		if answer := wrong.ask(request); !strings.HasPrefix(answer, `{"error":{"code":2,"msg":"Invalid request: `) {
+			t.Errorf("%s: %s", request, answer)
+		}
+	}
+	for range 20 { // more than five messages in a second
+		_ = wrong.WriteMessage(websocket.TextMessage, []byte(`{"method":"GET_PROPERTY","params":["combined"],"id":1}`))
+	}
+	for {
+		if err := wrong.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, text, err := wrong.ReadMessage()
+		if err != nil {
+			if strings.Contains(err.Error(), "timeout") {
+				t.Error("a flood of messages was served")
+			}
+			break
+		}
+		if !strings.HasPrefix(string(text), `{"result":true`) {
+			t.Errorf("%s", text)
+		}
+	}
+	r.is("/ws/btcusdt@nothing", 400, `{"code":-1000,"msg":"Invalid stream: btcusdt@nothing."}`)
+	r.is("/ws", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
+}
+
+// A shutdown ends every socket.
+func TestAStopEndsTheSockets(t *testing.T) {
+	r := traded(t)
+	s := r.socket("/stream?streams=btcusdt@bookTicker/btcusdt@depth5")
+	if text := s.next(); !strings.HasPrefix(text, `{"stream":"btcusdt@`) {
+		t.Error(text)
+	}
+	r.Stop()
+	for {
+		if err := s.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.ReadMessage(); err != nil {
+			if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
