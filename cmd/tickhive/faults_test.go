@@ -381,11 +381,13 @@ func TestFaultCommands(t *testing.T) {
 func TestFaultsOfTheFacade(t *testing.T) {
 	t.Parallel()
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
-		"--binance-listen", "127.0.0.1:0", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
+		"--binance-listen", "127.0.0.1:0", "--sim", "off",
+		"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
 	line := in.waitLine("ready ")
 	in.takeAddresses(line)
 	base := "http://" + line[strings.LastIndex(line, "binance=")+len("binance="):]
-	in.call(200, "POST", "/faults", `{"rules":["skew listener=binance skew=5s","rate-limit pair=BTC_USDT retry-after=4"]}`)
+	in.call(200, "POST", "/faults",
+		`{"rules":["skew listener=binance skew=5s","rate-limit pair=BTC_USDT retry-after=4"]}`)
 	if a := in.do("GET", base+"/api/v3/time", ""); a.body != `{"serverTime":1767225605000}` {
 		t.Errorf("the skewed time: %s", a.body)
 	}
