@@ -11,7 +11,7 @@ import (
 var metricName = regexp.MustCompile(`\b(tickhive|go|process)_[a-z0-9_]+`)
 
 // TestEveryPanelOfTheDashboardHasData exercises every part of the program and checks that each
-// series of the dashboard has data.
+// series of the dashboard has data, and that the metric of each alert exists.
 func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	raw, err := os.ReadFile("../../server/web/grafana.json")
 	if err != nil {
@@ -37,6 +37,21 @@ func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	series := "\n" + in.do("GET", in.root+"/metrics", "").body
 	if len(dashboard.Panels) < 15 {
 		t.Errorf("only %d panels", len(dashboard.Panels))
+	}
+	rules, err := os.ReadFile("../../deploy/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exprs := regexp.MustCompile(`(?m)^ +expr: (.*)$`).FindAllSubmatch(rules, -1)
+	if len(exprs) < 10 {
+		t.Errorf("only %d alerts", len(exprs))
+	}
+	for _, e := range exprs {
+		for _, name := range metricName.FindAllString(string(e[1]), -1) {
+			if !strings.Contains(series, "\n# TYPE "+name+" ") {
+				t.Errorf("alert on %s: there is no such metric", e[1])
+			}
+		}
 	}
 	for _, p := range dashboard.Panels {
 		if len(p.Targets) == 0 {

@@ -36,6 +36,9 @@ func (g *golden) system() {
 	g.in("DELETE", "/faults", "")
 	g.get("/api/time")
 	g.note("metrics: names, types and labels")
+	for _, probe := range []string{"/healthz", "/readyz"} {
+		g.request(g.internal, "GET", probe, "")
+	}
 	_, h, text := g.send(g.internal, "GET", "/metrics", "")
 	fmt.Fprintf(g.text(), "%s\n%s\n", h.Get("Content-Type"), metricNames(text))
 	g.note("profiles: status and media type")

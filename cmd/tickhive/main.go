@@ -23,6 +23,8 @@ type cli struct {
 
 	Conformance conformanceCmd `cmd:"" help:"Check whether any exchange's API has the form that listing sites poll."`
 
+	Ready readyCmd `cmd:"" help:"Report by the exit code whether an exchange serves clients."`
+
 	Version versionCmd `cmd:"" help:"Print the version, the commit and the toolchain."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print the code that completes commands in bash, zsh or fish."`

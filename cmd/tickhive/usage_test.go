@@ -82,3 +82,24 @@ func TestTheLogAsJSON(t *testing.T) {
 		}
 	}
 }
+
+// The command ready answers by its exit code.
+func TestReady(t *testing.T) {
+	in := startEmpty(t)
+	for _, base := range []string{in.public, in.root} {
+		if r := launch(t, nil, "ready", base); r.wait() != 0 {
+			t.Errorf("%s: %s", base, r.stderr.String())
+		}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := ln.Addr().String()
+	ln.Close()
+	for target, code := range map[string]int{"http://" + gone: 1, "127.0.0.1": 2} {
+		if r := launch(t, nil, "ready", target); r.wait() != code || r.stderr.String() == "" {
+			t.Errorf("%s: %s", target, r.stderr.String())
+		}
+	}
+}
