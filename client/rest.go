@@ -161,9 +161,12 @@ func (c *Client) Order(ctx context.Context, id string) (Order, error) {
 // OrderByClientID returns the order of the pair with a client order id.
 func (c *Client) OrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
 	var out Order
-	_, err := c.Do(ctx, http.MethodGet, "/api/orders/by-client-id/"+url.PathEscape(pair)+"/"+url.PathEscape(clientID),
-		nil, &out)
+	_, err := c.Do(ctx, http.MethodGet, clientIDTarget(pair, clientID), nil, &out)
 	return out, err
+}
+
+func clientIDTarget(pair, clientID string) string {
+	return "/api/orders/by-client-id/" + url.PathEscape(pair) + "/" + url.PathEscape(clientID)
 }
 
 // ListQuery selects rows of the caller's orders or fills. Empty members do not restrict.
@@ -205,12 +208,72 @@ func (c *Client) Fills(ctx context.Context, q ListQuery) (rows []Fill, next stri
 	return rows, h.Get("X-Next-Cursor"), err
 }
 
-// CancelAll cancels the caller's open orders on a pair and returns their number.
+// CancelOrderByClientID cancels the order of the pair with a client order id and returns its last state.
+func (c *Client) CancelOrderByClientID(ctx context.Context, pair, clientID string) (Order, error) {
+	var out Order
+	_, err := c.Do(ctx, http.MethodDelete, clientIDTarget(pair, clientID), nil, &out)
+	return out, err
+}
+
+// ReplaceOrder changes price or total amount of an order, or both, and returns its state. Empty members stay.
+func (c *Client) ReplaceOrder(ctx context.Context, id string, price, amount Decimal) (Order, error) {
+	var out Order
+	body := replacement{Price: price, Amount: amount}
+	_, err := c.Do(ctx, http.MethodPatch, "/api/orders/"+url.PathEscape(id), body, &out)
+	return out, err
+}
+
+type replacement struct {
+	OrderID string  `json:"orderId,omitempty"`
+	Price   Decimal `json:"price,omitempty"`
+	Amount  Decimal `json:"amount,omitempty"`
+}
+
+// Batch collects commands of one request; Client.SendBatch carries them out in order. A batch has 1 to 100 commands.
+type Batch struct{ commands []any }
+
+// Place adds a new order.
+func (b *Batch) Place(o OrderRequest) { b.add("place", o) }
+
+// Cancel adds the cancel of an order.
+func (b *Batch) Cancel(id string) { b.add("cancel", replacement{OrderID: id}) }
+
+// Replace adds a new price or total amount of an order, or both; empty ones stay.
+func (b *Batch) Replace(id string, price, amount Decimal) {
+	b.add("replace", replacement{OrderID: id, Price: price, Amount: amount})
+}
+
+func (b *Batch) add(name string, command any) {
+	b.commands = append(b.commands, map[string]any{name: command})
+}
+
+// BatchResult is the outcome of one command. Of a refused command it has only Status "Rejected", RejectReason, and
+// the ids that are known.
+type BatchResult struct {
+	Order
+	RejectReason *string `json:"rejectReason"` // nil: carried out
+}
+
+// SendBatch carries out the commands of b and returns a result for each.
+func (c *Client) SendBatch(ctx context.Context, b *Batch) ([]BatchResult, error) {
+	var out struct {
+		Results []BatchResult `json:"results"`
+	}
+	_, err := c.Do(ctx, http.MethodPost, "/api/orders/batch", map[string]any{"commands": b.commands}, &out)
+	return out.Results, err
+}
+
+// CancelAll cancels the caller's open orders on a pair and returns their number; an empty pair means all pairs that
+// are not halted.
 func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 	var out struct {
 		Canceled int `json:"canceled"`
 	}
-	_, err := c.Do(ctx, http.MethodDelete, "/api/orders?currencyPairCode="+url.QueryEscape(pair), nil, &out)
+	target := "/api/orders?all=true"
+	if pair != "" {
+		target = "/api/orders?currencyPairCode=" + url.QueryEscape(pair)
+	}
+	_, err := c.Do(ctx, http.MethodDelete, target, nil, &out)
 	return out.Canceled, err
 }
 

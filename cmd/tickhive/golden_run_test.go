@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -294,44 +293,6 @@ func (g *golden) udf() {
 	} {
 		g.get("/udf/" + target)
 	}
-}
-
-func (g *golden) trading(w people) {
-	g.area = "trading"
-	const order = `"currencyPairCode":"BTC_USDT","side":`
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":64000}`)
-	g.as(w.alice, "POST", "/api/orders",
-		`{`+order+`"buy","amount":"0.05","price":"65005.00","clientOrderId":"a-1","timeInForce":"ioc"}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"sell","isMarket":true,"amount":0.02,"price":0}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"sell","amount":0.02,"price":60000,"stopPrice":61000}`)
-	g.note("refusals: 400, 404 and 409 with the reason as code")
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":64000.001}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":100,"price":64000}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":66000,"postOnly":true}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":1,"accountId":"x"}`)
-	g.as(w.alice, "POST", "/api/orders", `{"side":"buy","currencyPairCode":"NO_PAIR","amount":1,"price":1}`)
-	id := regexp.MustCompile(`"id":"([0-9]+)"`).FindStringSubmatch(g.as(w.alice, "GET", "/api/user/orders", ""))[1]
-	cursor := fmt.Sprintf("%d.%s", g.nowMs*1_000_000, id)
-	for _, target := range []string{
-		"/api/user/orders?currencyPairCode=BTC_USDT&status=active", "/api/user/orders?status=canceled&pageSize=1",
-		"/api/user/orders?status=open",
-		"/api/user/deals", "/api/user/deals?currencyPairCode=ETH_USDT", "/api/orders/" + id +
-			"/deals", "/api/orders/1/deals", "/api/orders/" + id, "/api/orders/1",
-		"/api/orders/by-client-id/BTC_USDT/a-1", "/api/orders/by-client-id/BTC_USDT/none",
-		"/api/user/orders?pageSize=2", "/api/user/orders?pageSize=2&cursor=" + cursor, "/api/user/orders?cursor=x",
-		"/api/user/deals?orderId=1",
-		"/api/wallets/balances", "/api/wallets/balances?decimals=string",
-		"/api/deals?currencyPairCode=BTC_USDT&pageSize=3",
-	} {
-		g.as(w.alice, "GET", target, "")
-	}
-	g.as(w.bob, "GET", "/api/user/orders", "")
-	g.as(w.bob, "GET", "/api/user/deals", "")
-	g.as(w.alice, "DELETE", "/api/orders/"+id, "")
-	g.as(w.alice, "DELETE", "/api/orders/"+id, "")
-	g.as(w.alice, "DELETE", "/api/orders/1", "")
-	g.as(w.alice, "DELETE", "/api/orders?currencyPairCode=BTC_USDT", "")
-	g.as(w.alice, "DELETE", "/api/orders", "")
 }
 
 func (g *golden) accounts(w people) {

@@ -84,7 +84,7 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 		refusal.Field = "accountId"
 		return refusal
 	}
-	if refusal := r.run(); refusal != nil {
+	if refusal := r.run(false); refusal != nil {
 		return refusal
 	}
 	a, cmd := &r.Answers[0], &r.parts.all[0]
@@ -104,7 +104,7 @@ func (r *Request) Submit() *refuse.Refusal {
 	if refusal := r.stamp(); refusal != nil {
 		return refusal
 	}
-	refusal := r.run()
+	refusal := r.run(true)
 	if refusal != nil && refusal.Field == "at" {
 		refusal.Field = r.firstAt()
 		refusal.Message = "The member " + refusal.Field + " must not be before the clock."
@@ -122,12 +122,12 @@ func (e *Entry) Do(cmd engine.Command) error {
 	return r.parts.submit(e, false)
 }
 
-// run checks and submits the built commands.
-func (r *Request) run() *refuse.Refusal {
+// run checks and submits the built commands. The commands of a batch have paths.
+func (r *Request) run(batch bool) *refuse.Refusal {
 	all := r.parts.all
 	for i := range all {
 		if refusal := r.e.check(&all[i]); refusal != nil {
-			if len(all) > 1 {
+			if batch {
 				refusal.Field = fmt.Sprintf("commands[%d].place.%s", i, refusal.Field)
 			}
 			return refusal

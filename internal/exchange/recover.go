@@ -9,6 +9,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
 	"tickhive/internal/wal"
@@ -81,11 +82,22 @@ func (r *restored) openJournal() (err error) {
 	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
 		return err
 	}
+	if r.o.Journal.Sync != sequencer.SyncAlways {
+		dir.Options.Failed = r.mayLose
+	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
 	}
 	return err
+}
+
+// mayLose notes a failed sync of the journal: clients were shown commands that may be missing at the next start.
+// Under always none was shown.
+func (r *restored) mayLose() {
+	if err := r.data.MayLose(); err != nil {
+		r.log.Error("a failed sync is not stored", "error", err)
+	}
 }
 
 func (r *restored) reportRecovery(format string, args ...any) {

@@ -1,13 +1,10 @@
 package exchange
 
 import (
-	"errors"
 	"time"
 
-	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
-	"tickhive/internal/wal"
 )
 
 // watchEvery is the time between two checks of the stores and the clock.
@@ -53,7 +50,6 @@ func (w *watch) checkStores() {
 	case err != nil && !w.failing:
 		x.log.Error("a store accepts no changes", "error", err)
 		x.incident("store", "a store accepts no changes; see the log for the reason")
-		x.mayLose()
 	case err == nil && w.failing:
 		x.incident("store", "every store accepts changes again")
 	}
@@ -62,17 +58,6 @@ func (w *watch) checkStores() {
 		w.unsafe = true
 		x.log.Error("the nonces cannot be kept", "error", err)
 		x.incident("store", "a sync of the nonces failed: signed requests are refused until a restart")
-	}
-}
-
-// mayLose notes a failed sync of the journal, whose last commands may be missing at the next start. Under
-// always no client was shown them.
-func (x *Running) mayLose() {
-	if x.o.Journal.Sync == sequencer.SyncAlways || !errors.Is(x.journal.failed(), wal.ErrStopped) {
-		return
-	}
-	if err := x.data.MayLose(); err != nil {
-		x.log.Error("a failed sync is not stored", "error", err)
 	}
 }
 

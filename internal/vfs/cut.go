@@ -41,10 +41,13 @@ func (c *cut) chance(class Class) bool {
 // names returns the names of a directory after the cut.
 func (c *cut) names(d *memDir) map[string]*memNode {
 	names := copyNames(d.durable)
-	lost := false
+	lost, keep := false, c.keep
+	if c.modes[ReorderedNames] != nil {
+		keep = 0.5 // with all or none there is no order
+	}
 	for _, change := range d.pending {
 		switch {
-		case c.rnd.Float64() >= c.keep:
+		case c.rnd.Float64() >= keep:
 			lost = true
 			if c.modes[ReorderedNames] == nil {
 				return names

@@ -48,7 +48,7 @@ func (w *world) inject(faults []vfs.Injection) {
 func (w *world) rise(l *life) bool {
 	if l.recoveryCut > 0 {
 		w.begin()
-		w.cutAfter(l.recoveryCut, w.disk.Crash)
+		w.cutAfter(l.recoveryCut, false, w.disk.Crash)
 		if !w.run(w.risen) && w.failure == nil {
 			w.logf("power cut in the recovery")
 		}
@@ -92,6 +92,17 @@ func (w *world) again(disk *vfs.Mem) {
 // refused judges the refusal of a start. Where a fault explains it, the operator restores a copy, the disk
 // without that fault.
 func (w *world) refused() {
+	if w.backup == nil && w.lied {
+		w.logf("refused, and the loss accepted: %v", w.up)
+		w.mix.Accepted++
+		w.accept = true
+		w.again(w.disk.Kill())
+		w.accept = false
+		if w.up != nil {
+			w.fail("the start with --accept-data-loss was refused: %v", w.up)
+		}
+		return
+	}
 	if w.backup == nil {
 		w.fail("the start was refused: %v", w.up)
 		return
@@ -127,11 +138,13 @@ func undetectable(l *life) string {
 }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
-func (w *world) cutAfter(ops int, next func(seed uint64) *vfs.Mem) {
+// names, unless it is false, makes it the first change of a name after them.
+func (w *world) cutAfter(ops int, names bool, next func(seed uint64) *vfs.Mem) {
 	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
 	from := disk.Total()
 	disk.After(func(op vfs.Op) {
-		if op.N >= from+ops && !p.dead {
+		change := op.Kind == vfs.OpRename || op.Kind == vfs.OpCreate || op.Kind == vfs.OpRemove
+		if op.N >= from+ops && (change || !names) && !p.dead {
 			p.dead = true
 			w.disk = next(seed)
 		}
@@ -198,12 +211,15 @@ func (w *world) finish(l *life) {
 	w.cutLoses = has(l.working, vfs.LyingSync) && l.end.power() ||
 		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
-	w.limit = undetectable(l)
+	w.lied = has(l.working, vfs.LyingSync) && l.end.power()
+	if limit := undetectable(l); limit != "" {
+		w.limit = limit // also in later lives: their logs do not belong together
+	}
 	switch l.end {
 	case kill, powerCut:
 		w.die(w.end(l), l.end.power())
 	case killInOp, cutInOp:
-		w.cutAfter(l.after, w.end(l))
+		w.cutAfter(l.after, has(l.ending, vfs.ReorderedNames), w.end(l))
 		w.work(50)
 		w.last = ""
 		w.die(w.end(l), l.end.power())
@@ -211,7 +227,7 @@ func (w *world) finish(l *life) {
 		stopped := false
 		w.p.begin("stop", func() { w.x.Stop(context.Background()); stopped = true })
 		if l.end == cutInStop {
-			w.cutAfter(l.after, w.end(l))
+			w.cutAfter(l.after, has(l.ending, vfs.ReorderedNames), w.end(l))
 		}
 		w.run(func() bool { return stopped })
 		w.last = ""

@@ -175,7 +175,8 @@ func (m *model) answered(a *orderAnswer) error {
 func (m *model) expects(o *order) bool {
 	at := slices.IndexFunc(m.maybe, func(may *order) bool {
 		return may.pair == o.pair && may.side == o.side && may.account == o.account &&
-			(may.client == "" || o.client == "" || may.client == o.client)
+			(may.client == "" || o.client == "" || may.client == o.client) &&
+			(may.price == "" || o.price == "" || may.price == o.price)
 	})
 	if at < 0 {
 		return false

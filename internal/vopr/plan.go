@@ -2,6 +2,7 @@ package vopr
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tickhive/engine/sequencer"
@@ -115,6 +116,9 @@ func newLife(rnd *rand.Rand, commands int) life {
 	}
 	for range rnd.IntN(3) {
 		l.ending = append(l.ending, draw(cutClasses, 0))
+	}
+	if slices.ContainsFunc(l.ending, func(in vfs.Injection) bool { return in.Class == vfs.ReorderedNames }) {
+		l.end = cutInOp // right after a change of a name, which is durable soon
 	}
 	if rnd.IntN(3) == 0 {
 		l.ending = append(l.ending, draw(restClasses, 0))

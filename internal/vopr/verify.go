@@ -2,11 +2,12 @@ package vopr
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/goccy/go-json"
 
 	"tickhive/marketdata/replica"
 )
@@ -173,7 +174,7 @@ func (w checker) resting(pair string) {
 				}
 				o := &order{
 					id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account,
-					found: true,
+					price: string(l.Price), found: true,
 				}
 				if w.model.orders[o.id] != nil {
 					continue
@@ -184,6 +185,7 @@ func (w checker) resting(pair string) {
 						pair, account)
 					return
 				}
+				o.price = "" // a change of unknown outcome may follow
 				w.model.orders[o.id] = o
 				w.model.ids = append(w.model.ids, o.id)
 			}

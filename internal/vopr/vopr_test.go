@@ -3,13 +3,17 @@ package vopr
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 )
 
 var (
-	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200")
+	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 100")
 	first   = flag.Uint64("vopr.first", 1, "the first seed")
 	damaged = flag.Int("vopr.damaged", 150, "number of damages of a directory")
 	trace   = flag.Bool("vopr.trace", false, "print the transcript of the first seed")
@@ -38,24 +42,33 @@ func TestASeedRepeats(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
-		n = 25
+		n = 100
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // every life builds a whole exchange
+	var mu sync.Mutex
 	var sum Mix
-	for i := range n {
-		seed := *first + uint64(i)
-		var out *os.File
-		var r Result
-		var err error
-		if *trace && i == 0 {
-			out = os.Stdout
-			r, err = Run(seed, out)
-		} else {
-			r, err = Run(seed, nil)
-		}
-		sum.Add(&r.Mix)
-		if err != nil {
-			t.Errorf("%v\nrepeat it with: make vopr SEEDS=1 SEED=%d", err, seed)
-		}
+	var wait sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for k := range workers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := k; i < n; i += workers {
+				seed := *first + uint64(i)
+				var out io.Writer
+				if *trace && i == 0 {
+					out = os.Stdout
+				}
+				r, err := Run(seed, out)
+				mu.Lock()
+				sum.Add(&r.Mix)
+				mu.Unlock()
+				if err != nil {
+					t.Errorf("%v\nrepeat it with: make vopr SEEDS=1 SEED=%d", err, seed)
+				}
+			}
+		}()
 	}
+	wait.Wait()
 	t.Logf("%d seeds: %+v", n, sum)
 }

@@ -62,6 +62,7 @@ type Mix struct {
 	Requests, Acknowledged, Refused, Unknown  int
 	Market, Accounts, Launchpad, Hive         int // commands
 	Lives, Refusals, Epochs, Incidents, Steps int
+	Accepted                                  int // starts with --accept-data-loss
 	Shut                                      int // starts that refuse signed requests for a minute
 	Limits                                    int // runs that ended with a loss that no start can notice
 	Ends                                      [ends]int
@@ -83,6 +84,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Epochs += o.Epochs
 	m.Incidents += o.Incidents
 	m.Steps += o.Steps
+	m.Accepted += o.Accepted
 	m.Shut += o.Shut
 	m.Limits += o.Limits
 	for i := range m.Ends {
@@ -122,7 +124,9 @@ type world struct {
 	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
 	cutLoses bool     // mayLose of the backup
 	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
-	limit    string   // the undetectable fault of the last life
+	lied     bool     // a sync lied before the last power cut: a start may refuse what is left
+	accept   bool     // the next start has --accept-data-loss
+	limit    string   // the undetectable fault of a life
 	stepped  bool     // the clock of the machine was set: a signed request may be too old
 	epochs   bool     // the present life has begun a new epoch
 
@@ -213,6 +217,7 @@ func (w *world) options() exchange.Options {
 		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
 		Clock:     exchange.ClockOptions{Virtual: w.plan.virtual},
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+		AcceptDataLoss: w.accept,
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},

@@ -46,7 +46,9 @@ func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {
 func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 	for _, kind := range []vfs.OpKind{vfs.OpSync, vfs.OpSyncDir} {
 		fsys := vfs.NewMem()
-		l := mustOpen(t, fsys, small())
+		opts, failed := small(), 0
+		opts.Failed = func() { failed++ }
+		l := mustOpen(t, fsys, opts)
 		appendN(t, l, 2)
 		must(t, l.Sync())
 		must(t, l.Rotate())
@@ -54,6 +56,9 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 		fsys.Before(vfs.FailNthKind(kind, fsys.Count(kind)+1, vfs.Fault{Err: syscall.EIO}))
 		if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
 			t.Fatalf("%s: %v", kind, err)
+		}
+		if failed != 1 {
+			t.Errorf("%s: Failed ran %d times", kind, failed)
 		}
 		fsys.Before(nil)
 		syncs := fsys.Count(vfs.OpSync)

@@ -285,6 +285,9 @@ func (l *Log) Fail(cause error) error {
 		err = fmt.Errorf("%w: %w", ErrStopped, cause)
 	}
 	if l.stop.CompareAndSwap(nil, &err) {
+		if l.opts.Failed != nil {
+			l.opts.Failed()
+		}
 		return err
 	}
 	return l.Stopped()

@@ -33,6 +33,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		return nil, fmt.Errorf("wal: sync of %s: %w", path.Dir(dir), err)
 	}
 	l := &Log{fsys: fsys, dir: dir, opts: opts}
+	l.opts.Failed = nil // until it is open
 	if !opts.NoLock {
 		lock, err := fsys.Lock(path.Join(dir, LockName), vfs.Self())
 		if err != nil {
@@ -44,6 +45,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
 	}
+	l.opts.Failed = opts.Failed
 	opts.Ended(l.Position())
 	return l, nil
 }

@@ -236,7 +236,11 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 
 func (r *chunkReader) chunk() error {
 	if r.buf == nil {
-		r.buf = make([]byte, chunkHead+chunkBytes)
+		size, err := r.f.Size()
+		if err != nil {
+			return fmt.Errorf("wal: %s: size: %w", r.name, err)
+		}
+		r.buf = make([]byte, min(chunkHead+chunkBytes, max(size-r.off, chunkHead)))
 	}
 	n, err := r.f.ReadAt(r.buf, r.off)
 	if err != nil && !errors.Is(err, io.EOF) {

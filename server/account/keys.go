@@ -28,7 +28,7 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 			r.Auth = edge.AuthRequired
 		}
 		r.Trade = r.Method != fasthttp.MethodGet
-		if r.Method == fasthttp.MethodPost {
+		if r.Method == fasthttp.MethodPost || r.Method == fasthttp.MethodPatch {
 			r.Body = edge.BodyJSON
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/server/encode"
@@ -70,6 +71,24 @@ func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrumen
 		return append(b, "null"...)
 	}
 	return append(encode.AppendISO(append(b, '"'), r.ChangedNs, 7), '"')
+}
+
+// appendResult appends the result of one command of a batch: the view of its order, or why it was refused.
+func appendResult(b []byte, a *entry.Answer, userID string) []byte {
+	if a.Reason == engine.NotRejected && a.Found {
+		return append(appendUserOrder(append(b, '{'), &a.Record, a.Instrument, userID), `,"rejectReason":null}`...)
+	}
+	var client string
+	b = append(b, `{"id":`...)
+	if a.Place != nil {
+		client = string(a.Place.Client)
+		b = append(b, "null"...)
+	} else {
+		b = append(appendID(append(b, '"'), uint64(a.Order)), '"')
+	}
+	b = encode.AppendNullable(append(b, `,"clientOrderId":`...), client)
+	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.Reason.String()...)
+	return append(b, `"}`...)
 }
 
 // appendFillDeal appends the members of a fill's public deal, as the fill's owner sees it.

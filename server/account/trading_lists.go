@@ -205,7 +205,7 @@ func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 }
 
 // sendOrder sends the view of an order.
-func (d lists) sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
+func sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
 	c.Private(append(appendUserOrder([]byte{'{'}, &a.Record, a.Instrument, c.Principal.UserID), '}'))
 	return nil
 }
@@ -216,7 +216,7 @@ func (d lists) order(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	return d.sendOrder(c, &a)
+	return sendOrder(c, &a)
 }
 
 // clientOrder serves GET /api/orders/by-client-id/{currencyPairCode}/{clientOrderId}.
@@ -225,7 +225,7 @@ func (d lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	return d.sendOrder(c, &a)
+	return sendOrder(c, &a)
 }
 
 // byClientID returns the caller's order that the path names by its client order id.

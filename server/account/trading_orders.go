@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/engine"
 	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
@@ -33,17 +34,26 @@ func (d *Service) tradingRoutes() []*edge.Route {
 			Members: body.TradingMembers,
 		},
 		{
+			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: d.placeBatch, Schema: "OrderBatchRequest",
+			Members: body.TradingBatchMembers,
+		},
+		{
 			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: d.setSwitch,
 			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
 		},
 		{
 			Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
-			Params: []edge.Field{edge.ParamPair(edge.PairName, true)},
+			Params: []edge.Field{pair, {Name: "all", Kind: edge.KindBoolean, Default: false}},
 		},
 		{
 			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder,
 			Params: []edge.Field{order, decimals},
 		},
+		{
+			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: d.replaceOrder,
+			Params: []edge.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: body.ReplaceForm.Members(),
+		},
+		{Method: del, Path: client, Cancels: true, Handle: d.cancelByClientID, Params: byClient},
 		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []edge.Field{order, decimals}},
 		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
@@ -70,7 +80,7 @@ func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	cmd.Kind = entry.PlaceOrder
 	var r body.Reader
 	r.Reset(c.PostBody())
-	if err := decodeTradingOrder(&r, &cmd.Place); err != nil {
+	if err := body.DecodeTradingOrder(&r, &cmd.Place); err != nil {
 		return body.Refusal(err)
 	}
 	if err := req.SubmitOne(); err != nil {
@@ -80,34 +90,109 @@ func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
-func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, ins, err := d.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
-	if err != nil {
-		return err
-	}
+// placeBatch serves POST /api/orders/batch. It checks the shape of every command before the engine applies the
+// first one.
+func (d *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	req := d.entry.Acquire(accountOf(c))
 	defer d.entry.Release(req)
-	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
-	if err := req.SubmitOne(); err != nil {
+	req.Records = true
+	var r body.Reader
+	var berr *body.Error
+	r.Reset(c.PostBody())
+	if req.Commands, berr = body.DecodeTradingBatch(&r, req.Commands); berr != nil {
+		return body.Refusal(berr)
+	}
+	if err := req.Submit(); err != nil {
 		return err
 	}
-	c.Private(append(appendUserOrder([]byte{'{'}, &req.Answers[0].Record, ins, c.Principal.UserID), '}'))
+	b := appendList([]byte(`{"results":`), req.Answers, func(b []byte, a *entry.Answer) []byte {
+		return appendResult(b, a, c.Principal.UserID)
+	})
+	c.Private(append(b, '}'))
 	return nil
 }
 
-// cancelOwn serves DELETE /api/orders?currencyPairCode=. It cancels the caller's orders that
-// were open when it was sequenced.
-func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
-	code, err := c.PairParam(edge.PairName)
+// replaceOrder serves PATCH /api/orders/{orderId} and sends the view of the order.
+func (d *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
+	req := d.entry.Acquire(accountOf(c))
+	defer d.entry.Release(req)
+	cmd := req.One()
+	cmd.Kind = entry.ReplaceOrder
+	var r body.Reader
+	r.Reset(c.PostBody())
+	if err := body.ReplaceForm.Read(&r, &cmd.Replace); err != nil {
+		return body.Refusal(err)
+	}
+	if cmd.Replace.Price == nil && cmd.Replace.Amount == nil {
+		return refuse.Param("price", "One of the members price and amount is required.")
+	}
+	var err *refuse.Refusal
+	if cmd.Order, _, err = d.entry.ParseOrder(accountOf(c), c.PathParam("orderId")); err != nil {
+		return err
+	}
+	return d.submit(c, req)
+}
+
+// cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
+func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
+	id, _, err := d.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	v := d.opt.Board.Load().Lookup(string(code))
-	if v == nil {
-		return refuse.Missing(edge.PairName, "There is no pair %s.", code)
+	return d.cancel(c, id)
+}
+
+// cancelByClientID serves DELETE /api/orders/by-client-id/{currencyPairCode}/{clientOrderId} and sends the view of
+// the order.
+func (d *Service) cancelByClientID(c *edge.Ctx) *refuse.Refusal {
+	a, err := d.byClientID(c)
+	if err != nil {
+		return err
 	}
-	canceled, err := d.entry.CancelAll(entry.MassCancel{Caller: accountOf(c), Pair: v.Instrument.ID})
+	return d.cancel(c, a.Order)
+}
+
+func (d *Service) cancel(c *edge.Ctx, id engine.OrderID) *refuse.Refusal {
+	req := d.entry.Acquire(accountOf(c))
+	defer d.entry.Release(req)
+	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
+	return d.submit(c, req)
+}
+
+// submit submits a cancel or replace and sends the view of its order.
+func (d *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
+	if err := req.SubmitOne(); err != nil {
+		return err
+	}
+	return sendOrder(c, &req.Answers[0])
+}
+
+// cancelOwn serves DELETE /api/orders?currencyPairCode= and ?all=true. It cancels the caller's orders that were open
+// when it was sequenced.
+func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
+	all, err := c.Bool("all", false)
+	if err != nil {
+		return err
+	}
+	m := entry.MassCancel{Caller: accountOf(c), Pair: engine.ControlPair}
+	if all {
+		if code, err := c.Raw(edge.PairName); err != nil {
+			return err
+		} else if len(code) > 0 {
+			return refuse.Param("all", "The parameters all and %s must not be given together.", edge.PairName)
+		}
+	} else {
+		code, err := c.PairParam(edge.PairName)
+		if err != nil {
+			return err
+		}
+		v := d.opt.Board.Load().Lookup(string(code))
+		if v == nil {
+			return refuse.Missing(edge.PairName, "There is no pair %s.", code)
+		}
+		m.Pair = v.Instrument.ID
+	}
+	canceled, err := d.entry.CancelAll(m)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
 		{head + `"amount":1,"price":1,"selfTradePrevention":"maybe"}`, "INVALID_PARAM", "selfTradePrevention", 400},
 		{head + `"amount":1,"price":1,"quoteAmount":1}`, "INVALID_PARAM", "quoteAmount", 400},
 		{head + `"amount":1,"price":1,"accountId":"` + a.ID + `"}`, "INVALID_PARAM", "accountId", 400},
-		{head + `"amount":1,"price":1,"type":"limit"}`, "INVALID_PARAM", "type", 400},
+		{head + `"amount":1,"price":1,"type":"LIMIT"}`, "INVALID_PARAM", "type", 400},
 	} {
 		h.CheckRefusal(c.body, a.Call("POST", "/api/orders", c.body), c.status, c.code, c.field)
 	}

@@ -24,8 +24,25 @@ var BatchMembers = []edge.Field{{
 	}},
 }}
 
+// batchForm holds the differences between the two batch routes.
+type batchForm struct {
+	most    int // commands
+	place   func(r *Reader, p *entry.Place)
+	orderID func(r *Reader) (engine.OrderID, bool)
+	at      bool // a command may have a time
+}
+
+var (
+	internalBatch = batchForm{MaxBatch, readOrder, orderID, true}
+	tradingBatch  = batchForm{MaxTradingBatch, readTradingOrder, textOrderID, false}
+)
+
 // DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
 func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
+	return decodeBatch(r, dst, &internalBatch)
+}
+
+func decodeBatch(r *Reader, dst []entry.Command, f *batchForm) ([]entry.Command, *Error) {
 	dst = dst[:0]
 	given := false
 	if r.Object() {
@@ -38,7 +55,7 @@ func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
 				continue
 			}
 			given = true
-			dst = readCommands(r, dst)
+			dst = readCommands(r, dst, f)
 		}
 	}
 	r.Require("commands", given)
@@ -46,18 +63,23 @@ func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
 		return dst, err
 	}
 	if len(dst) == 0 {
-		return dst, &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+		return dst, f.size()
 	}
 	return dst, nil
 }
 
-func readCommands(r *Reader, dst []entry.Command) []entry.Command {
+// size returns the error of a batch without commands or with too many.
+func (f *batchForm) size() *Error {
+	return &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", f.most)}
+}
+
+func readCommands(r *Reader, dst []entry.Command, f *batchForm) []entry.Command {
 	if !r.Array() {
 		return dst
 	}
 	for r.Element() {
-		if len(dst) == MaxBatch {
-			r.Err = &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+		if len(dst) == f.most {
+			r.Err = f.size()
 			return dst
 		}
 		if len(dst) < cap(dst) {
@@ -65,12 +87,12 @@ func readCommands(r *Reader, dst []entry.Command) []entry.Command {
 		} else {
 			dst = append(dst, entry.Command{})
 		}
-		readCommand(r, &dst[len(dst)-1])
+		readCommand(r, &dst[len(dst)-1], f)
 	}
 	return dst
 }
 
-func readCommand(r *Reader, c *entry.Command) {
+func readCommand(r *Reader, c *entry.Command, f *batchForm) {
 	*c = entry.Command{}
 	wrong := len(r.Wrong)
 	if !r.Object() {
@@ -80,17 +102,21 @@ func readCommand(r *Reader, c *entry.Command) {
 		switch string(key) {
 		case "place":
 			if pick(r, c, entry.PlaceOrder) {
-				readOrder(r, &c.Place)
+				f.place(r, &c.Place)
 			}
 		case "cancel":
 			if pick(r, c, entry.CancelOrder) {
-				readCancel(r, c)
+				readCancel(r, c, f)
 			}
 		case "replace":
 			if pick(r, c, entry.ReplaceOrder) {
-				readReplace(r, c)
+				readReplace(r, c, f)
 			}
 		case "at":
+			if !f.at {
+				r.Unknown()
+				continue
+			}
 			c.AtNs, c.HasAt = r.Integer(0, 1<<63-1)
 		default:
 			r.Unknown()
@@ -114,7 +140,7 @@ func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
 	return true
 }
 
-func readCancel(r *Reader, c *entry.Command) {
+func readCancel(r *Reader, c *entry.Command, f *batchForm) {
 	given := false
 	if !r.Object() {
 		return
@@ -124,12 +150,12 @@ func readCancel(r *Reader, c *entry.Command) {
 			r.Unknown()
 			continue
 		}
-		c.Order, given = orderID(r)
+		c.Order, given = f.orderID(r)
 	}
 	r.Require("orderId", given)
 }
 
-func readReplace(r *Reader, c *entry.Command) {
+func readReplace(r *Reader, c *entry.Command, f *batchForm) {
 	given := false
 	if !r.Object() {
 		return
@@ -137,7 +163,7 @@ func readReplace(r *Reader, c *entry.Command) {
 	for key, ok := r.Member(); ok; key, ok = r.Member() {
 		switch string(key) {
 		case "orderId":
-			c.Order, given = orderID(r)
+			c.Order, given = f.orderID(r)
 		case "price":
 			c.Replace.Price = r.Decimal()
 		case "amount":

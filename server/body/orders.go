@@ -12,13 +12,13 @@ const MaxBatch = 1000
 // ClientOrderPattern is the regular expression of a client order id.
 const ClientOrderPattern = "^[A-Za-z0-9_.:-]{1,64}$"
 
-// OrderReader reads the members of an order and tracks which required members it has read.
-type OrderReader struct {
+// orderReader reads the members of an order and tracks which required members it has read.
+type orderReader struct {
 	*entry.Place
-	SideGiven, TypeGiven, tifGiven bool
+	sideGiven, typeGiven, tifGiven bool
 }
 
-// The members of an order. ReadOrderMember is a switch, which is 8 % faster than a Form.
+// The members of an order. readOrderMember is a switch, which is 8 % faster than a Form.
 var (
 	accountField = edge.Field{Name: "accountId", Kind: edge.KindUUID}
 	pairField    = edge.Field{Name: "currencyPairCode", Kind: edge.KindPairCode, Required: true}
@@ -44,7 +44,8 @@ var (
 		displayField, postField, selfField, clientField,
 	}
 	TradingMembers = []edge.Field{
-		sideField, marketField, pairField, amountField, nullable(priceField), nullable(tifField),
+		sideField, marketField, optional(nullable(typeField)), pairField, amountField,
+		nullable(priceField), nullable(tifField),
 		{Name: postField.Name, Kind: postField.Kind},
 		nullable(clientField), nullable(stopField),
 		nullable(displayField), nullable(selfField), nullable(quoteField),
@@ -53,6 +54,11 @@ var (
 
 func nullable(f edge.Field) edge.Field {
 	f.Nullable = true
+	return f
+}
+
+func optional(f edge.Field) edge.Field {
+	f.Required = false
 	return f
 }
 
@@ -65,30 +71,30 @@ func DecodeOrder(r *Reader, o *entry.Place) *Error {
 // readOrder reads an order object.
 func readOrder(r *Reader, p *entry.Place) {
 	*p = entry.Place{}
-	o := OrderReader{Place: p}
+	o := orderReader{Place: p}
 	wrong := len(r.Wrong)
 	if !r.Object() {
 		return
 	}
 	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		ReadOrderMember(r, &o, key)
+		readOrderMember(r, &o, key)
 	}
 	if r.Err == nil && len(r.Wrong) == wrong {
-		CheckOrder(r, &o)
+		checkOrder(r, &o)
 	}
 }
 
-// ReadOrderMember reads the member key of an order.
-func ReadOrderMember(r *Reader, o *OrderReader, key []byte) {
+// readOrderMember reads the member key of an order.
+func readOrderMember(r *Reader, o *orderReader, key []byte) {
 	switch string(key) {
 	case "accountId":
 		o.Account, _ = r.uuid()
 	case "currencyPairCode":
 		o.Pair = r.PairCode()
 	case "side":
-		o.Side, o.SideGiven = ReadWord(r, sides)
+		o.Side, o.sideGiven = ReadWord(r, sides)
 	case "type":
-		o.Type, o.TypeGiven = ReadWord(r, orderTypes)
+		o.Type, o.typeGiven = ReadWord(r, orderTypes)
 	case "timeInForce":
 		o.TIF, o.tifGiven = ReadWord(r, timesInForce)
 	case "price":
@@ -112,9 +118,9 @@ func ReadOrderMember(r *Reader, o *OrderReader, key []byte) {
 	}
 }
 
-// CheckOrder checks the conditions between members, in the order of the table, and sets the default of
+// checkOrder checks the conditions between members, in the order of the table, and sets the default of
 // timeInForce.
-func CheckOrder(r *Reader, o *OrderReader) {
+func checkOrder(r *Reader, o *orderReader) {
 	market := o.Type == engine.Market || o.Type == engine.StopMarket
 	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket
 	if !o.tifGiven && market {
@@ -124,9 +130,9 @@ func CheckOrder(r *Reader, o *OrderReader) {
 	switch {
 	case o.Pair == nil:
 		r.Rule("currencyPairCode", "is required.")
-	case !o.SideGiven:
+	case !o.sideGiven:
 		r.Rule("side", "is required.")
-	case !o.TypeGiven:
+	case !o.typeGiven:
 		r.Rule("type", "is required.")
 	case market && o.TIF != engine.IOC:
 		r.Rule("timeInForce", "must be ioc for an order at the market's price.")

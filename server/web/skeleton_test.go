@@ -15,6 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
 	"tickhive/server/web"
@@ -256,6 +257,11 @@ func (s *skeleton) value(f *edge.Field) object {
 	switch f.Kind {
 	case edge.KindDecimal:
 		return ref("schemas", map[bool]string{true: "NullableDecimalInput", false: "DecimalInput"}[f.Nullable])
+	case edge.KindOrderID:
+		return object{"oneOf": []any{
+			object{"type": "string", "pattern": "^[0-9]{1,16}$"},
+			object{"type": "integer", "format": "int64", "minimum": 0, "maximum": body.MaxOrderID},
+		}}
 	case edge.KindPairCode:
 		return ref("schemas", "PairCode")
 	case edge.KindDate:
