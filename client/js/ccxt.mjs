@@ -39,9 +39,9 @@ export function makeTickHive(ccxt) {
         requiredCredentials: { apiKey: true, secret: true },
         has: {
           CORS: true, sandbox: true, spot: true, margin: false, swap: false, future: false, option: false, ws: true,
-          cancelAllOrders: true, cancelOrder: true, cancelOrders: true, createMarketBuyOrderWithCost: true, createMarketOrderWithCost: true,
+          cancelAllOrders: true, cancelOrder: true, cancelOrders: true, createOrders: true, createMarketBuyOrderWithCost: true, createMarketOrderWithCost: true,
           createMarketSellOrderWithCost: false, createOrder: true, createPostOnlyOrder: true, createReduceOnlyOrder: false, createStopLimitOrder: true,
-          createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTriggerOrder: true, editOrder: false, fetchBalance: true,
+          createStopLossOrder: true, createStopMarketOrder: true, createStopOrder: true, createTriggerOrder: true, editOrder: true, fetchBalance: true,
           fetchCanceledOrders: true, fetchClosedOrders: true, fetchCurrencies: true, fetchMarkets: true, fetchMyTrades: true, fetchOHLCV: true,
           fetchOpenOrders: true, fetchOrder: true, fetchOrderBook: true, fetchOrderTrades: true, fetchOrders: true, fetchStatus: true, fetchTicker: true,
           fetchTickers: true, fetchTime: true, fetchTrades: true, fetchTradingFee: true, fetchTradingFees: true, watchBalance: true, watchMyTrades: true,
@@ -59,7 +59,7 @@ export function makeTickHive(ccxt) {
           private: {
             get: ['api/orders/{orderId}', 'api/orders/by-client-id/{currencyPairCode}/{clientOrderId}', 'api/orders/{orderId}/deals', 'api/user/orders', 'api/user/deals', 'api/wallets/balances',
               'api/currencies/user/commissions'],
-            post: ['api/orders'], patch: ['api/orders/{orderId}'], delete: ['api/orders/{orderId}', 'api/orders'],
+            post: ['api/orders', 'api/orders/batch'], patch: ['api/orders/{orderId}'], delete: ['api/orders/{orderId}', 'api/orders'],
           },
         },
         fees: { trading: { tierBased: false, percentage: true, feeSide: 'quote', maker: this.parseNumber('0.001'), taker: this.parseNumber('0.001') } },
@@ -293,14 +293,8 @@ export function makeTickHive(ccxt) {
     async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
       await this.loadMarkets();
       const market = this.market(symbol);
-      const text = (n, precise) => (typeof n === 'number' ? precise(market.symbol, n) : n);
-      const digits = { stopPrice: 'price', triggerPrice: 'price', stopLossPrice: 'price', displayAmount: 'amount' };
-      const given = Object.fromEntries(Object.entries(params).map(([name, v]) => [name, v === undefined || !digits[name] ? v
-        : text(v, (s, n) => (digits[name] === 'price' ? this.priceToPrecision(s, n) : this.amountToPrecision(s, n)))]));
-      const cost = ['cost', 'quoteAmount'].some((name) => given[name] !== undefined);
-      const order = this.localOrder(`${market.base}/${market.quote}`, type, side, cost ? undefined : text(amount, (s, n) => this.amountToPrecision(s, n)),
-        text(price, (s, n) => this.priceToPrecision(s, n)), given);
-      const answer = await this.request('api/orders', 'private', 'POST', { ...order, currencyPairCode: market.id });
+      const order = this.orderBody(market, type, side, amount, price, params);
+      const answer = await this.request('api/orders', 'private', 'POST', order);
       const id = String(answer).replaceAll('"', '');
       if (this.options.orderAfterCreate) return this.fetchOrder(id, symbol);
       const kind = order.isMarket ? 'market' : 'limit';
@@ -308,6 +302,28 @@ export function makeTickHive(ccxt) {
         id, clientOrderId: order.clientOrderId, symbol: market.symbol, type: kind, side, amount: order.amount, price: order.price, triggerPrice: order.stopPrice,
         timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info: answer,
       }, market);
+    }
+
+    // createOrders places up to 100 orders in one request. A refused one has the status rejected,
+    // and its reason in info.
+    async createOrders(orders) {
+      await this.loadMarkets();
+      const commands = orders.map((o) => ({ place: this.orderBody(this.market(o.symbol), o.type, o.side, o.amount, o.price, o.params) }));
+      const { results } = await this.request('api/orders/batch', 'private', 'POST', { commands });
+      return results.map((r, i) => (r.rejectReason ? this.safeOrder({
+        id: r.id ?? undefined, clientOrderId: r.clientOrderId ?? undefined, symbol: orders[i].symbol, side: orders[i].side, status: 'rejected', info: r,
+      }) : this.parseOrder(r)));
+    }
+
+    // orderBody rounds numbers to the market's digits and makes the body of an order.
+    orderBody(market, type, side, amount, price, params = {}) {
+      const text = (n, precise) => (typeof n === 'number' ? precise(market.symbol, n) : n);
+      const asPrice = (n) => text(n, (s, v) => this.priceToPrecision(s, v)), asAmount = (n) => text(n, (s, v) => this.amountToPrecision(s, v));
+      const digits = { stopPrice: asPrice, triggerPrice: asPrice, stopLossPrice: asPrice, displayAmount: asAmount };
+      const given = Object.fromEntries(Object.entries(params).map(([name, v]) => [name, digits[name] ? digits[name](v) : v]));
+      const cost = ['cost', 'quoteAmount'].some((name) => given[name] !== undefined);
+      const order = this.localOrder(`${market.base}/${market.quote}`, type, side, cost ? undefined : asAmount(amount), asPrice(price), given);
+      return { ...order, currencyPairCode: market.id };
     }
 
     // localOrder makes the body of an order; what it refuses is an InvalidOrder.
@@ -333,8 +349,7 @@ export function makeTickHive(ccxt) {
       const body = { ...params };
       if (amount !== undefined) body.amount = plain('amount', typeof amount === 'number' ? this.amountToPrecision(market.symbol, amount) : amount);
       if (price !== undefined) body.price = plain('price', typeof price === 'number' ? this.priceToPrecision(market.symbol, price) : price);
-      await this.request('api/orders/{orderId}', 'private', 'PATCH', { ...body, orderId: id });
-      return this.fetchOrder(id, symbol);
+      return this.parseOrder(await this.request('api/orders/{orderId}', 'private', 'PATCH', { ...body, orderId: id }), market);
     }
 
     async cancelOrder(id, symbol = undefined) {
@@ -347,8 +362,7 @@ export function makeTickHive(ccxt) {
     // cancelAllOrders answers the orders that it has canceled, as far as they were open before.
     async cancelAllOrders(symbol = undefined) {
       const open = await this.fetchOpenOrders(symbol);
-      const pairs = symbol === undefined ? [...new Set(open.map((o) => this.market(o.symbol).id))] : [this.market(symbol).id];
-      for (const id of pairs) await this.request('api/orders', 'private', 'DELETE', { currencyPairCode: id });
+      await this.request('api/orders', 'private', 'DELETE', symbol === undefined ? { all: true } : { currencyPairCode: this.market(symbol).id });
       return open.map((o) => ({ ...o, status: 'canceled' }));
     }
 

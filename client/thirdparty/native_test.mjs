@@ -82,6 +82,9 @@ test('orders rest, are found, changed and canceled', async () => {
   const balance = await x.fetchBalance();
   clean(checkBalance(balance));
   assert.ok(balance.USDT.used >= price * 0.01);
+  const edited = await x.editOrder(order.id, symbol, 'limit', 'buy', 0.02, price - 1);
+  clean(checkOrder(edited, symbol));
+  assert.deepEqual([edited.id, edited.price, edited.amount, edited.status], [order.id, price - 1, 0.02, 'open']);
   const canceled = await x.cancelOrder(order.id, symbol);
   clean(checkOrder(canceled, symbol));
   assert.equal(canceled.status, 'canceled');
@@ -121,6 +124,16 @@ test('more than a page of open orders is listed whole', async () => {
   assert.deepEqual((await x.fetchOpenOrders(symbol)).map((o) => o.id).sort(), ids.sort());
   assert.equal((await x.cancelAllOrders()).length, 105);
   assert.deepEqual(await x.fetchOpenOrders(), []);
+});
+
+test('several orders go in one request, and a refused one says so', async () => {
+  const price = await far();
+  const orders = [1, 2].map((n) => ({ symbol, type: 'limit', side: 'buy', amount: 0.01 * n, price }));
+  const made = await x.createOrders([...orders, { symbol: 'ETH/USDT', type: 'market', side: 'buy', amount: 0.1 }, { ...orders[0], amount: 1e4 }]);
+  made.slice(0, 3).forEach((o) => clean(checkOrder(o)));
+  assert.deepEqual(made.map((o) => o.status), ['open', 'open', 'closed', 'rejected']);
+  assert.equal(made[3].info.rejectReason, 'insufficient_funds');
+  assert.deepEqual((await x.cancelAllOrders()).map((o) => o.id), made.slice(0, 2).map((o) => o.id));
 });
 
 test('errors are those of ccxt', async () => {
