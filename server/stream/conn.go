@@ -39,6 +39,8 @@ type conn struct {
 		pending          []*subscription             // subscriptions that wait for a snapshot
 		key              private.Key                 // the key that signed for the socket; valid while authed
 		authed           bool
+		guarded          bool   // the orders of the key's account are canceled graceNs after the socket is gone
+		graceNs          int64  // of process time
 		fullNs           int64  // machine time of the last update that did not fit
 		lastFullDelivery uint64 // number of the last delivery with an update that did not fit
 		resyncing        bool   // since fullNs, some subscription is not live yet
