@@ -79,6 +79,9 @@ type Request struct {
 	Timestamp string `json:"timestamp,omitempty"`
 	Nonce     string `json:"nonce,omitempty"`
 	Signature string `json:"signature,omitempty"`
+
+	CancelOnDisconnect bool   `json:"cancelOnDisconnect,omitempty"`
+	GraceMs            *int64 `json:"graceMs,omitempty"`
 }
 
 // Stream is one WebSocket connection. One goroutine may read; any goroutine may call Send.
@@ -117,13 +120,23 @@ func (s *Stream) Send(r Request) error {
 
 // Authenticate authenticates the stream with a key pair; an Ed25519 private key is in PEM.
 func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
+	return s.authenticate(Request{Op: "auth"}, publicKey, privateKey, now)
+}
+
+// AuthenticateGuarded is Authenticate with the wish that all orders of the account are canceled grace after
+// its last stream with this wish is gone.
+func (s *Stream) AuthenticateGuarded(publicKey, privateKey string, now time.Time, grace time.Duration) error {
+	ms := grace.Milliseconds()
+	return s.authenticate(Request{Op: "auth", CancelOnDisconnect: true, GraceMs: &ms}, publicKey, privateKey, now)
+}
+
+func (s *Stream) authenticate(r Request, publicKey, privateKey string, now time.Time) error {
 	cr, err := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
 	if err != nil {
 		return err
 	}
-	return s.Send(Request{
-		Op: "auth", PublicKey: cr.PublicKey, Timestamp: cr.Timestamp, Nonce: cr.Nonce, Signature: cr.Signature,
-	})
+	r.PublicKey, r.Timestamp, r.Nonce, r.Signature = cr.PublicKey, cr.Timestamp, cr.Nonce, cr.Signature
+	return s.Send(r)
 }
 
 // Next reads one message. It answers the server's pings.

@@ -116,16 +116,16 @@ func (g *Guard) Join(account engine.AccountID) {
 	delete(g.gone, account)
 }
 
-// Leave ends Join. After the grace of the account's last socket, a step cancels the orders. Without a grace
-// (negative) none does: the socket has withdrawn its wish.
-func (g *Guard) Leave(account engine.AccountID, graceNs int64) {
+// Leave ends Join. After the grace of the account's last socket, a step cancels the orders, unless the socket has
+// withdrawn its wish.
+func (g *Guard) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.sockets[account]--; g.sockets[account] > 0 {
 		return
 	}
 	delete(g.sockets, account)
-	if graceNs >= 0 {
+	if !withdrawn {
 		g.gone[account] = g.e.opt.Clock.NowNs() + graceNs
 	}
 }

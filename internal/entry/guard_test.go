@@ -228,20 +228,20 @@ func TestTheLastSocketGoneCancelsAfterItsGrace(t *testing.T) {
 	r.g.Join(a)
 	r.g.Join(a)
 	r.g.Join(b)
-	r.g.Leave(a, 0)
+	r.g.Leave(a, 0, false)
 	r.step(time.Hour) // the other socket is there
 	r.open(a, 3)
-	r.g.Leave(a, int64(5*time.Second))
+	r.g.Leave(a, int64(5*time.Second), false)
 	r.step(5*time.Second - 1)
 	r.open(a, 3)
 	r.g.Join(a) // it is back in time
 	r.step(time.Hour)
 	r.open(a, 3)
-	r.g.Leave(a, -1) // the socket withdraws its wish
+	r.g.Leave(a, 0, true) // the socket withdraws its wish
 	r.step(time.Hour)
 	r.open(a, 3)
 	r.g.Join(a)
-	r.g.Leave(a, 0)
+	r.g.Leave(a, 0, false)
 	r.step(0)
 	r.open(a, 0)
 	r.open(b, 3)

@@ -66,5 +66,7 @@ func (d *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
 	if reject != nil {
 		return private.Key{}, reject
 	}
-	return private.Key{Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs}, nil
+	return private.Key{
+		Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs, CanTrade: who.CanTrade,
+	}, nil
 }

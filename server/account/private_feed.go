@@ -209,6 +209,14 @@ func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
 	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 
+// Join implements private.Feed.
+func (f *privateFeed) Join(account engine.AccountID) { f.service.guard.Join(account) }
+
+// Leave implements private.Feed.
+func (f *privateFeed) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
+	f.service.guard.Leave(account, graceNs, withdrawn)
+}
+
 // OnKeyDeleted implements private.Feed.
 func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
 

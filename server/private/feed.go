@@ -34,6 +34,10 @@ type Feed interface {
 	// OnKeyDeleted registers f, which is called with the number of every deleted key, on any
 	// goroutine. f must not wait.
 	OnKeyDeleted(f func(number uint64))
+	// Join counts a socket whose account's orders are canceled graceNs after the last such socket is gone. Leave
+	// ends Join; withdrawn: because the socket no longer asks for it.
+	Join(account engine.AccountID)
+	Leave(account engine.AccountID, graceNs int64, withdrawn bool)
 }
 
 // Message is one update of a private channel. Members holds the JSON members behind
@@ -51,6 +55,7 @@ type Key struct {
 	Number    uint64 // the key's number in this process (auth.Principal)
 	ExpiresNs int64  // 0: never
 	PublicKey string
+	CanTrade  bool
 }
 
 // Queue is the bounded queue between the sequencer and the hub.

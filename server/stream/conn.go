@@ -40,6 +40,8 @@ type conn struct {
 		pending          []*subscription             // subscriptions that wait for a snapshot
 		key              private.Key                 // the key that signed for the socket; valid while authed
 		authed           bool
+		guarded          bool   // the orders of the key's account are canceled graceNs after the socket is gone
+		graceNs          int64  // of process time
 		fullNs           int64  // machine time of the last update that did not fit
 		lastFullDelivery uint64 // number of the last delivery with an update that did not fit
 		resyncing        bool   // since fullNs, some subscription is not live yet
@@ -121,12 +123,19 @@ func (c *conn) read(h *Hub) {
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
-		case closing:
-			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
+		case closing: // by the hub, behind the answers to the messages before
+			h.do(func() {
+				c.backlog.closeWith(closeFrame(closePolicy, string(refuse.RateLimit)), false)
+				c.backlog.writer.flush()
+			})
+			c.in.drain()
 			return
 		case !ok:
-			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
-				"A connection may send at most 20 messages a second; send this one again later."))
+			req, _ := parseRequest(message)
+			f := errorFrame(request{id: req.id}, "", refuse.RateLimit,
+				"A connection may send at most 20 messages a second; send this one again later.")
+			h.do(func() { h.answer(c, f) })
+			ok = true
 		case !text:
 			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:

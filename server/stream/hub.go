@@ -164,6 +164,7 @@ func (h *Hub) leave(c *conn) {
 
 // unsubscribeAll removes a connection and its key from all streams.
 func (h *Hub) unsubscribeAll(c *conn) {
+	h.private.unguard(c, false)
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {

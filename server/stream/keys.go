@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 
 	"tickhive/internal/refuse"
 	"tickhive/server/private"
@@ -107,6 +109,7 @@ func (p *privateStreams) endKeys() {
 
 // endKey notifies a client which of its subscriptions have ended, or that its key has.
 func (p *privateStreams) endKey(c *conn, message string) {
+	p.unguard(c, false)
 	p.unbind(c)
 	ended := p.endPrivate(c)
 	for _, key := range ended {
@@ -143,12 +146,21 @@ func (o operation) authenticate() {
 		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
 		return
 	}
+	if o.req.graceMs != nil && !o.req.cancelOnDisconnect {
+		o.refuse("", refuse.InvalidParam, "graceMs needs cancelOnDisconnect.")
+		return
+	}
 	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.publicKey, o.req.timestamp, o.req.nonce, o.req.signature)
 	if err != nil {
 		o.refuse("", err.Code, err.Message)
 		return
 	}
 	key.PublicKey = o.req.publicKey
+	if o.req.cancelOnDisconnect && !key.CanTrade {
+		o.refuse("", refuse.Forbidden, "cancelOnDisconnect needs a key with canTrade.")
+		return
+	}
+	o.guard(key)
 	if !o.conn.hub.authed || o.conn.hub.key.Number != key.Number {
 		o.hub.private.unbind(o.conn)
 		for _, ended := range o.hub.private.endPrivate(o.conn) {
@@ -157,5 +169,34 @@ func (o operation) authenticate() {
 		o.hub.private.bind(o.conn, key)
 	}
 	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
+	if o.conn.hub.guarded {
+		dst = append(dst, `,"cancelOnDisconnect":true,"graceMs":`...)
+		dst = strconv.AppendInt(dst, o.conn.hub.graceNs/int64(time.Millisecond), 10)
+	}
 	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
+}
+
+// guard sets whether the orders of the key's account are canceled when the socket is gone. For another account
+// that it guarded before, the socket is gone now.
+func (o operation) guard(key private.Key) {
+	c, feed := o.conn, o.hub.opts.Private
+	if o.req.cancelOnDisconnect {
+		feed.Join(key.Account) // before Leave, so that a repeat does not begin the grace
+	}
+	o.hub.private.unguard(c, c.hub.key.Account == key.Account)
+	if c.hub.guarded = o.req.cancelOnDisconnect; !c.hub.guarded {
+		return
+	}
+	c.hub.graceNs = defaultGraceMs * int64(time.Millisecond)
+	if ms := o.req.graceMs; ms != nil {
+		c.hub.graceNs = *ms * int64(time.Millisecond)
+	}
+}
+
+// unguard ends what guard began. withdrawn: the socket itself asked for it.
+func (p *privateStreams) unguard(c *conn, withdrawn bool) {
+	if c.hub.guarded {
+		c.hub.guarded = false
+		p.hub.opts.Private.Leave(c.hub.key.Account, c.hub.graceNs, withdrawn)
+	}
 }

@@ -17,6 +17,8 @@ const (
 	maxPairs         = 8192 // pairs of one operation: no more fit into a message
 	maxWordBytes     = 32
 	maxTextBytes     = 128
+	defaultGraceMs   = 5_000   // time after which the orders of a guarded socket that is gone are canceled
+	maxGraceMs       = 600_000 // ten minutes; a client that is away for longer has its dead man's switch
 )
 
 // request is one operation of a client, decoded (docs/contract/streams.md#operations).
@@ -32,6 +34,8 @@ type request struct {
 	text               bool // decimals=string
 
 	publicKey, timestamp, nonce, signature string
+	cancelOnDisconnect                     bool
+	graceMs                                *int64 // nil: the default
 }
 
 // requestForm holds the members of every operation.
@@ -50,6 +54,8 @@ var requestForm = body.Of(
 	body.Value("timestamp", edge.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
 	body.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
 	body.Text("signature", maxTextBytes, func(q *request, v string) { q.signature = v }),
+	body.Flag("cancelOnDisconnect", func(q *request, v bool) { q.cancelOnDisconnect = v }),
+	body.Integer("graceMs", 0, maxGraceMs, func(q *request, v int64) { q.graceMs = &v }),
 )
 
 // parseRequest parses one operation strictly. It reports the first wrong member of the text. On

@@ -77,7 +77,12 @@ export async function get(path, params = {}) {
 export async function syncClock() {
   const { body } = await get('/api/time');
   skewMs = body.serverTime - Date.now();
+  syncedAt = performance.now();
 }
+
+// The clock of the exchange may stop, jump, or differ from the computer's after a sleep.
+const syncMs = 5000;
+let syncedAt = -Infinity;
 
 export const now = () => Date.now() + skewMs;
 
@@ -90,6 +95,7 @@ export function credentials(method, target, body = '') {
 }
 
 export async function signed(method, target, payload) {
+  if (performance.now() - syncedAt > syncMs) await syncClock();
   const body = payload === undefined ? '' : JSON.stringify(payload);
   const c = credentials(method, target, body);
   const headers = {

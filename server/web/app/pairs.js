@@ -116,7 +116,7 @@ export class PairList {
   }
 
   searchKey(e) {
-    if (e.key === 'Escape') { this.search.value = ''; this.filter(); }
+    if (e.key === 'Escape') { if (!this.search.value) this.search.blur(); this.search.value = ''; this.filter(); }
     else if (e.key === 'Enter') { if (this.shown.length) this.onPick(this.shown[0]); }
     else if (e.key === 'ArrowDown') this.focus(0);
     else return;
