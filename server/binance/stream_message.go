@@ -51,7 +51,7 @@ func (f *Facade) messages(s *stream, root *marketdata.Root, nowMs int64, yield f
 			send(appendBook(v, s.levels))
 		}
 	case depthStream:
-		return f.depthMessage(s, root, v, eventMs, send)
+		return f.depthMessage(s, v, eventMs, send)
 	}
 	return false
 }
@@ -202,7 +202,7 @@ func (f *Facade) appendTouchMessage(root *marketdata.Root, v *marketdata.View, b
 
 // depthMessage sends every level that was touched since the last message, with its present amount: a client that
 // began with a snapshot from within the span needs also those that have the old amount again.
-func (f *Facade) depthMessage(s *stream, root *marketdata.Root, v *marketdata.View, eventMs int64,
+func (f *Facade) depthMessage(s *stream, v *marketdata.View, eventMs int64,
 	send func([]byte),
 ) (lost bool) {
 	before := s.view

@@ -15,12 +15,12 @@ const (
 	maxRolling = 100
 )
 
-// payTickers counts the weight of an answer about the given pairs.
-func (q *call) payTickers(n int, given bool, one, all int) (err *failure) {
+// payTickers counts the weight of an answer about one pair or several.
+func (q *call) payTickers(n int, given bool) *failure {
 	if given && n == 1 {
-		return q.pay(one)
+		return q.pay(2)
 	}
-	return q.pay(all)
+	return q.pay(4)
 }
 
 // list answers with one row a pair: an object if the request names one pair, otherwise an array.
@@ -43,7 +43,7 @@ func (f *Facade) open(b []byte, names *symbols, v *marketdata.View) []byte {
 func price(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxTickers)
 	if err == nil {
-		err = q.payTickers(len(views), given, 2, 4)
+		err = q.payTickers(len(views), given)
 	}
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func price(q *call) ([]byte, *failure) {
 func bookTicker(q *call) ([]byte, *failure) {
 	views, root, given, err := q.views(maxTickers)
 	if err == nil {
-		err = q.payTickers(len(views), given, 2, 4)
+		err = q.payTickers(len(views), given)
 	}
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ func orderStatus(r *marketdata.OrderRecord) string {
 		return "PARTIALLY_FILLED"
 	case engine.Completed:
 		return "FILLED"
+	case engine.Rejected: // refused orders leave none behind
+		return "REJECTED"
 	case engine.Canceled, engine.PartiallyExecutedAndCanceled:
 	}
 	switch r.Cause {
