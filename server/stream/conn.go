@@ -111,12 +111,19 @@ func (c *conn) read(h *Hub) {
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
-		case closing:
-			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
+		case closing: // by the hub, behind the answers to the messages before
+			h.do(func() {
+				c.backlog.closeWith(closeFrame(closePolicy, string(refuse.RateLimit)), false)
+				c.backlog.writer.flush()
+			})
+			c.in.drain()
 			return
 		case !ok:
-			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
-				"A connection may send at most 20 messages a second; send this one again later."))
+			req, _ := parseRequest(message)
+			f := errorFrame(request{id: req.id}, "", refuse.RateLimit,
+				"A connection may send at most 20 messages a second; send this one again later.")
+			h.do(func() { h.answer(c, f) })
+			ok = true
 		case !text:
 			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:
