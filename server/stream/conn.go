@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tickhive/internal/refuse"
+	"tickhive/server/edge"
 	"tickhive/server/private"
 )
 
@@ -90,6 +91,17 @@ func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
 	c := &conn{socket: socket, raw: socketOf(socket), remote: remote}
 	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c}
 	return c
+}
+
+// setSpare sets whether a full listener may close the connection for another one.
+func (c *conn) setSpare(spare bool) {
+	socket := c.socket
+	if upgraded, ok := socket.(interface{ UnsafeConn() net.Conn }); ok {
+		socket = upgraded.UnsafeConn()
+	}
+	if counted, ok := socket.(*edge.CountedConn); ok {
+		counted.SetSpare(spare)
+	}
 }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
