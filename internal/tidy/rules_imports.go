@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"server/binance": {
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
-	"server/web":     {"server/edge"},
+	"server/web": {"server/edge"},
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
 	},

@@ -8,7 +8,7 @@ import (
 
 // Values of CountedConn.use besides ranks.
 const (
-	useBusy    = 0  // a request is being answered, or the connection was upgraded: never closed for others
+	useBusy    = 0  // a request is being answered, or the connection was upgraded and is used: never closed for others
 	useEvicted = -1 // closed for another connection
 )
 
@@ -101,6 +101,17 @@ func (c *CountedConn) evict() {
 		c.table.untrack(c)
 		_ = c.socket.Close() // its requests fail either way
 		c.table.uncount(c.ip)
+	}
+}
+
+// SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
+// request since the first of these calls. Any goroutine may call it.
+func (c *CountedConn) SetSpare(spare bool) {
+	switch rank := c.use.Load(); {
+	case spare && rank == useBusy:
+		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))
+	case !spare && rank > useBusy:
+		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
 }
 

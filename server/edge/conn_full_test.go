@@ -134,3 +134,35 @@ func TestNetworksShareTheConnections(t *testing.T) {
 		t.Error("a place that was left is not given again")
 	}
 }
+
+// An upgraded connection that is spare is closed for another one, after those that sent no request, in the order in
+// which it became spare. One that is used again is not.
+func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
+	table := NewConnTable(ConnLimits{Total: 4})
+	var conns []*CountedConn
+	for range 4 {
+		c := enterFrom(t, table, "10.0.0.1")
+		conns = append(conns, c)
+		if len(conns) < 4 && !c.beginRequest() { // the last one stays without a request
+			t.Fatal("closed")
+		}
+	}
+	for _, i := range []int{1, 0, 2} {
+		conns[i].SetSpare(true)
+		conns[i].SetSpare(true) // its age stays
+	}
+	conns[2].SetSpare(false)
+	for n, want := range []int{3, 1, 0} {
+		c := enterFrom(t, table, "10.0.0.9")
+		if c == nil || !conns[want].closed.Load() || !c.beginRequest() {
+			t.Fatalf("connection %d: connection %d is open: %v, %v", n, want, !conns[want].closed.Load(), c)
+		}
+	}
+	if c := enterFrom(t, table, "10.0.0.9"); c != nil || conns[2].closed.Load() {
+		t.Errorf("a used upgraded connection is closed: %v", conns[2].closed.Load())
+	}
+	conns[0].SetSpare(false)
+	if conns[0].beginRequest() {
+		t.Error("a closed connection came back")
+	}
+}

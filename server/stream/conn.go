@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tickhive/internal/refuse"
+	"tickhive/server/edge"
 	"tickhive/server/private"
 )
 
@@ -92,6 +93,17 @@ func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
 	return c
 }
 
+// setSpare sets whether a full listener may close the connection for another one.
+func (c *conn) setSpare(spare bool) {
+	socket := c.socket
+	if upgraded, ok := socket.(interface{ UnsafeConn() net.Conn }); ok {
+		socket = upgraded.UnsafeConn()
+	}
+	if counted, ok := socket.(*edge.CountedConn); ok {
+		counted.SetSpare(spare)
+	}
+}
+
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
 // being closed because the client does not read its answers.
 func (c *conn) answer(f frame) bool {
@@ -111,12 +123,19 @@ func (c *conn) read(h *Hub) {
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
-		case closing:
-			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
+		case closing: // by the hub, behind the answers to the messages before
+			h.do(func() {
+				c.backlog.closeWith(closeFrame(closePolicy, string(refuse.RateLimit)), false)
+				c.backlog.writer.flush()
+			})
+			c.in.drain()
 			return
 		case !ok:
-			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
-				"A connection may send at most 20 messages a second; send this one again later."))
+			req, _ := parseRequest(message)
+			f := errorFrame(request{id: req.id}, "", refuse.RateLimit,
+				"A connection may send at most 20 messages a second; send this one again later.")
+			h.do(func() { h.answer(c, f) })
+			ok = true
 		case !text:
 			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:

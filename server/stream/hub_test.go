@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -293,21 +294,25 @@ func TestNoUpgradeDuringTheShutdown(t *testing.T) {
 	}
 }
 
-// More than 20 messages a second are refused, and too many of those close with 1008.
+// More than 20 messages a second are refused, and too many of those close with 1008. Every message before has an
+// answer with its id, in order, also a refused one.
 func TestInboundLimit(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
 	s := x.dial("")
 	go func() {
-		for range 200 {
-			if s.Send(client.Request{Op: "ping"}) != nil {
+		for i := range 200 {
+			if s.Send(client.Request{Op: "ping", ID: i}) != nil {
 				return
 			}
 		}
 	}()
 	limited := 0
-	for {
+	for next := 0; ; next++ {
 		m, err := s.Next()
+		if err == nil && string(m.ID) != strconv.Itoa(next) {
+			t.Errorf("an answer to message %s (%s %s) instead of %d", m.ID, m.Type, m.Code, next)
+		}
 		if err != nil {
 			if client.CloseCode(err) != 1008 {
 				t.Errorf("closed with %v, want 1008", err)

@@ -256,7 +256,7 @@ func (s *skeleton) value(f *edge.Field) object {
 	o := object{}
 	switch f.Kind {
 	case edge.KindDecimal:
-		return ref("schemas", map[bool]string{true: "NullableDecimal", false: "Decimal"}[f.Nullable])
+		return ref("schemas", map[bool]string{true: "NullableDecimalInput", false: "DecimalInput"}[f.Nullable])
 	case edge.KindOrderID:
 		return object{"oneOf": []any{
 			object{"type": "string", "pattern": "^[0-9]{1,16}$"},
