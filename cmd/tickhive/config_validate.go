@@ -23,6 +23,10 @@ import (
 // read as nanoseconds.
 const minSnapshotEvery = time.Second
 
+// defaultFaultSeed is the default of faults.seed. A seed without a scenario has no effect, so only a printed
+// configuration has this one.
+const defaultFaultSeed = 1
+
 // validate returns an error for every invalid value, with its key.
 func (c *Config) validate() error {
 	// The later checks convert decimals, so their form is checked first.
@@ -142,7 +146,7 @@ func (c *Config) validateEffect() error {
 		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
 			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
 	}
-	if c.given["faults.seed"] && c.Faults.Scenario == "" {
+	if c.Faults.Seed != defaultFaultSeed && c.Faults.Scenario == "" {
 		errs = append(errs, errors.New("faults.seed: is the seed of faults.scenario, which is not set; "+
 			"a rule has its own seed="))
 	}

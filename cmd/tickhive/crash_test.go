@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/big"
 	"math/rand/v2"
@@ -570,8 +571,11 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 2`), []byte(`"format": 9`), 1),
-		0o600); err != nil {
+	body, end, _ := bytes.Cut(text, []byte(",\n  \"crc32c\": \""))
+	body = bytes.Replace(body, []byte(`"format": 2`), []byte(`"format": 9`), 1)
+	later := fmt.Appendf(body, ",\n  \"crc32c\": \"%08x%s",
+		crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)), end[8:])
+	if err := os.WriteFile(meta, later, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	old := launch(t, nil, args...)

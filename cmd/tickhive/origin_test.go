@@ -247,7 +247,7 @@ func TestSettingsWithoutEffectAreRefused(t *testing.T) {
 	}{
 		{
 			[]string{"--clock-start", "2026-01-01T00:00:00Z"},
-			"clock.start: a real clock shows the machine's time; add --clock virtual",
+			"--clock-start (clock.start): a real clock shows the machine's time; add --clock virtual",
 		},
 		{[]string{"--clock", "real", "--set", "clock.start=2026-01-01T00:00:00Z"}, "clock.start"},
 		{[]string{"--sim", "off", "--backfill", "1h"}, "sim.backfill"},

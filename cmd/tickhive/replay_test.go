@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const recordedTrades = `time,price,amount,side
@@ -131,7 +133,8 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	}
 	// After a kill the CLOCK file may be behind the journal. The first record is then
 	// refused.
-	if err := os.Remove(filepath.Join(dir, "CLOCK")); err != nil {
+	behind := fmt.Appendf(nil, "%019d\n", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()) // of an older program
+	if err := os.WriteFile(filepath.Join(dir, "CLOCK"), behind, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	in := launch(t, nil, replayOf(file, "--data-dir", dir)...)

@@ -25,8 +25,6 @@ type call struct {
 	*edge.Ctx
 	f      *Facade
 	params []param
-	weight int   // what the request has paid
-	used   int64 // weight of the client in this minute
 }
 
 // readParams reads the query, then the form in the body.
