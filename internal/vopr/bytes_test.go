@@ -279,7 +279,11 @@ func (s *specimen) explained(d damage, refused error) error {
 	if !errors.As(refused, &code) || code.ExitCode() != 3 {
 		return fmt.Errorf("%v: the refusal is no damage: %w", d, refused)
 	}
-	names := strings.Contains(text, path.Base(d.file)) && strings.Contains(text, path.Dir(d.file))
+	name := path.Base(d.file)
+	if d.at < 0 {
+		name = path.Ext(d.file) // of a segment that is gone the refusal names the one before, where the log ends
+	}
+	names := strings.Contains(text, name) && strings.Contains(text, path.Dir(d.file))
 	if !names || path.Dir(d.file) != "d" && !strings.Contains(text, "at offset ") || !strings.Contains(text, "copy") {
 		return fmt.Errorf("%v: the refusal names no file, place or remedy: %w", d, refused)
 	}
