@@ -140,7 +140,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 	defer s.f.sockets.open.Done()
 	s.ws = ws
 	ws.SetReadLimit(maxMessageBytes)
-	ended, written := make(chan struct{}), make(chan struct{})
+	ended, written, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	alive := func(string) error {
 		until := machineTime().Add(silentAfter)
 		if err := ws.SetReadDeadline(until); err != nil {
@@ -164,6 +164,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 		return ws.WriteControl(websocket.PongMessage, []byte(data), machineTime().Add(socketWriteLimit))
 	})
 	go func() {
+		defer close(done)
 		s.write(ended)
 		close(written)
 		_ = ws.SetReadDeadline(time.Unix(1, 0)) // ends the reader; the server closes the connection behind it
@@ -175,7 +176,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 		}
 	}
 	close(ended)
-	<-written
+	<-done // the server reuses the connection once this function has returned
 }
 
 // tooMany counts a message of the client and reports whether there are too many in this second.
