@@ -34,6 +34,24 @@ type browser struct {
 	mu       sync.Mutex
 	wrong    []string
 	requests map[string]int // by path, since the start
+	wire     map[network.RequestID]*transfer
+	pending  int // requests that have not ended
+}
+
+// transfer is one request and its bytes over the wire, headers included.
+type transfer struct {
+	path  string
+	bytes int
+	ended bool
+}
+
+func (b *browser) ended(id network.RequestID, bytes float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.wire[id]; r != nil && !r.ended {
+		r.bytes, r.ended = int(bytes), true
+		b.pending--
+	}
 }
 
 func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.ExecAllocatorOption) *browser {
@@ -55,7 +73,7 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 	ctx, stop := chromedp.NewContext(alloc)
 	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(func() { stopTime(); stop(); stopAlloc() })
-	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}}
+	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}, wire: map[network.RequestID]*transfer{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("browser: %v", err)
 	}
@@ -105,7 +123,15 @@ func (b *browser) listen(event any) {
 		}
 		b.mu.Lock()
 		b.requests[u.Path]++
+		if b.wire[e.RequestID] == nil {
+			b.wire[e.RequestID] = &transfer{path: u.RequestURI()}
+			b.pending++
+		}
 		b.mu.Unlock()
+	case *network.EventLoadingFinished:
+		b.ended(e.RequestID, e.EncodedDataLength)
+	case *network.EventLoadingFailed:
+		b.ended(e.RequestID, 0)
 	case *network.EventWebSocketCreated:
 		if u, err := url.Parse(e.URL); err != nil || "http://"+u.Host != b.in.public {
 			b.note("a socket to %s", e.URL)
