@@ -28,9 +28,8 @@ type size struct{ what, name string }
 // one book in parts holds together, two states that cannot be split, the loop, and the hub with its three faces.
 var ownLimits = map[size]int{
 	{"exported", "engine"}:               100,
-	{"code", "engine"}:                   5_330,
 	{"methods", "accounts.State"}:        60,
-	{"methods", "engine.book"}:           62,
+	{"methods", "engine.book"}:           60,
 	{"methods", "engine/sequencer.Loop"}: 52,
 	{"methods", "server/stream.Hub"}:     41,
 }
