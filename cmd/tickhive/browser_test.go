@@ -54,7 +54,8 @@ func (b *browser) ended(id network.RequestID, bytes float64) {
 	}
 }
 
-func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.ExecAllocatorOption) *browser {
+// newBrowser opens a page in a profile of its own.
+func newBrowser(t *testing.T, in *instance, width, height int64) *browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
 		if os.Getenv("TICKHIVE_STRICT") == "1" {
@@ -62,17 +63,9 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 		}
 		t.Skipf("no browser at %s: the page is not looked at (TICKHIVE_STRICT=1 makes this an error)", chromium)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium),
-		chromedp.WindowSize(width, height),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
-	opts = append(opts, more...)
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
-	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
-	ctx, stop := chromedp.NewContext(alloc)
+	ctx, stop := chromedp.NewContext(theBrowser.get(t, startBrowser), chromedp.WithNewBrowserContext())
 	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(func() { stopTime(); stop(); stopAlloc() })
+	t.Cleanup(func() { stopTime(); stop() })
 	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}, wire: map[network.RequestID]*transfer{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("browser: %v", err)
@@ -80,6 +73,7 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 	command(b, network.Enable, network.EnableParams{})
 	command(b, runtime.Enable, cdp.Empty{})
 	command(b, log.Enable, cdp.Empty{})
+	b.run(chromedp.EmulateViewport(width, height))
 	return b
 }
 
@@ -235,12 +229,6 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// theDemo starts a demo market with a history of a few hours.
-func theDemo(t *testing.T) *instance {
-	t.Helper()
-	return start(t, "--backfill", "3h")
-}
-
 // on selects a pair and waits until chart and book show it. On a phone the list is behind a
 // tab.
 func (b *browser) on(pair string) {
@@ -290,7 +278,7 @@ func (b *browser) dark() {
 // levels of the book at the same seq.
 func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	t.Parallel()
-	in := theDemo(t)
+	in := ownDemo(t)
 	in.call(200, "PATCH", "/pairs/ETH_USDT", `{"state":"halted"}`) // keeps the values constant
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
