@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // chromium is the path of Debian's package.
@@ -301,44 +300,6 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 			&& document.querySelector('.spread .gap').textContent.startsWith('spread ' +
 				(api.asks[0][0] - api.bids[0][0]).toFixed(api.asks[0][0].split('.')[1].length) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
-	b.clean()
-}
-
-// Everything can be reached and used with the keyboard alone.
-func TestBrowserKeyboard(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	b := newBrowser(t, in, 1440, 900)
-	b.open("/")
-	b.on("BTC_USDT")
-	b.js(`document.querySelector('.skip').focus()`)
-	// until presses a key until the focus is on a wanted pair.
-	until := func(key string, most int, wanted func(pair string) bool) {
-		t.Helper()
-		seen := ""
-		for range most {
-			b.run(chromedp.KeyEvent(key))
-			if seen = b.js(`document.activeElement.dataset.pair ?? ''`); wanted(seen) {
-				return
-			}
-		}
-		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
-	}
-	until("\t", 25, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
-	b.run(chromedp.KeyEvent(kb.Home))
-	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
-		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
-	}
-	b.run(chromedp.KeyEvent("\r"))
-	b.wait(5*time.Second, "the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
-	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
-		t.Errorf("the focus went from the list to %q", focus)
-	}
-	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length &&
-		[...document.querySelectorAll('button, input, select, a')].filter((e) =>
-		!(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).length`); n != "0" {
-		t.Errorf("%s controls have no name", n)
-	}
 	b.clean()
 }
 
