@@ -82,9 +82,9 @@ clients: ## third-party clients under Node (ccxt and others, pinned in client/th
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v
 
-drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, notices, module files
+drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, bundles, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive -run 'Golden'
-	$(GO) test -pgo=off -count=1 ./server/web -run 'Skeletons'
+	$(GO) generate ./server/web && git diff --exit-code server/web
 	$(GO) test -pgo=off -count=1 ./internal/tidy -run 'Notices'
 	$(GO) mod tidy -diff
 	$(GO) -C internal/devtools mod tidy -diff
