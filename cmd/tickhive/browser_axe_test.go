@@ -26,7 +26,8 @@ func (b *browser) axe(source string, rules ...string) (violations []string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	run := `axe.run({exclude: [['#swagger-ui']]}, Object.assign({resultTypes: ['violations']}, ` + string(only) + `.length ?
+	run := `axe.run({exclude: [['#swagger-ui']]},
+		Object.assign({resultTypes: ['violations']}, ` + string(only) + `.length ?
 		{runOnly: ` + string(only) + `} : {})).then((r) => JSON.stringify(r.violations.map((v) =>
 		v.id + ' (' + v.impact + ') ' + v.nodes.length + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') +
 		' ' + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message ?? '')).join(' | '))))`
@@ -40,7 +41,8 @@ func (b *browser) axe(source string, rules ...string) (violations []string) {
 	return violations
 }
 
-// No page violates a rule of axe-core in light colours, or its rule of contrast in dark ones: the market without and with a
+// No page violates a rule of axe-core in light colours, or its rule of contrast in dark ones:
+// the market without and with a
 // key, its lists and the depth chart, the other pages, and what surrounds Swagger UI.
 func TestBrowserPagesAreAccessible(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,8 @@ func (b *browser) press(keys ...string) {
 func (b *browser) shortcut(key string) {
 	b.t.Helper()
 	for _, e := range []input.DispatchKeyEventParams{
-		{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key},
+		{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key},
+		{Type: input.DispatchKeyEventTypeKeyUp, Key: key},
 	} {
 		command(b, input.DispatchKeyEvent, e)
 	}
@@ -109,7 +110,8 @@ func TestBrowserAnOrderByKeyboardAlone(t *testing.T) {
 	b.toast("the order is accepted", `Order accepted Buy 0.5 BB in BB.USDT at 100`)
 	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
 	for range 40 {
-		if b.press(kb.Tab); b.js(`document.activeElement.matches('[data-order] [aria-label^=Cancel]')`) == "true" {
+		b.press(kb.Tab)
+		if b.js(`document.activeElement.matches('[data-order] [aria-label^=Cancel]')`) == "true" {
 			break
 		}
 	}
