@@ -38,7 +38,7 @@ func (x *Running) Stop(ctx context.Context) {
 // lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long and the accounts
 // have reached the snapshot that it leaves as the older one.
 func (x *Running) lastSnapshot() error {
-	if x.journal.log.NewestSnapshot() >= x.accounts.store.RetainFrom() {
+	if wal.NewestSnapshot(x.journal.log) >= x.accounts.store.RetainFrom() {
 		return nil
 	}
 	market := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})

@@ -31,7 +31,10 @@ type model struct {
 }
 
 func newModel() *model {
-	m := &model{money: map[string]*money{}, orders: map[uint64]*order{}, actions: map[uint64]string{}, incidents: map[string]bool{}}
+	m := &model{
+		money: map[string]*money{}, orders: map[uint64]*order{}, actions: map[uint64]string{},
+		incidents: map[string]bool{},
+	}
 	m.forgetEpoch()
 	return m
 }

@@ -94,7 +94,8 @@ func (w checker) readStatus() {
 		w.fail("status: %v", err)
 	}
 	fresh := slices.DeleteFunc(s.Incidents, func(in json.RawMessage) bool { return w.model.incidents[string(in)] })
-	if slices.ContainsFunc(fresh, func(in json.RawMessage) bool { return bytes.Contains(in, []byte("NONCES is damaged")) }) {
+	damaged := []byte("NONCES is damaged")
+	if slices.ContainsFunc(fresh, func(in json.RawMessage) bool { return bytes.Contains(in, damaged) }) {
 		w.machine.pass(int64(61 * time.Second)) // signed requests are refused meanwhile
 		w.mix.Shut++
 	}
@@ -234,7 +235,8 @@ func (w checker) moneyHolds() {
 			had := fmt.Sprintf("%d and maybe %v", *c.known, *c.maybe)
 			total, err := strconv.ParseInt(shortest(c.text.String()), 10, 64)
 			if err != nil || !sums(c.known, c.maybe, total) {
-				w.lost(storeOf(t.CurrencyCode), "%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had, err)
+				w.lost(storeOf(t.CurrencyCode), "%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had,
+					err)
 				*c.known, *c.maybe = total, nil
 			}
 		}

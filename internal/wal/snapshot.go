@@ -83,9 +83,9 @@ func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) er
 	return err
 }
 
-// NewestSnapshot returns the record of the newest snapshot that the log had at its start or has taken since, 0 for
+// NewestSnapshot returns the record of the newest snapshot that a log had at its start or has taken since, 0 for
 // none. Any goroutine.
-func (l *Log) NewestSnapshot() uint64 {
+func NewestSnapshot(l *Log) uint64 {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
 	return l.end.snapshot

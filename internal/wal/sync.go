@@ -35,7 +35,7 @@ func (l *Log) sync() error {
 	l.slotMu.Unlock()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
-			return l.Fail(errors.Join(fmt.Errorf("sync of %s: %w", seg.path, err), l.disown(seg)))
+			return l.Fail(errors.Join(fmt.Errorf("sync of %s: %w", seg.path, err), disown(l, seg)))
 		}
 	}
 	if dir {
@@ -61,7 +61,7 @@ func (l *Log) sync() error {
 // disown takes back from the slot of the segment before seg that the log goes on behind it, unless seg was durable
 // before. After a failed sync a system may show the old content of seg, which has no header, and a start would
 // miss the segment although nothing in it was acknowledged.
-func (l *Log) disown(seg *openSegment) error {
+func disown(l *Log, seg *openSegment) error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
 	l.listMu.Lock()

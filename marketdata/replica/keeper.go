@@ -168,7 +168,7 @@ func (k *Keeper) Step() step.Progress {
 // waits reports whether the pending snapshot is replayed and Ready refuses that it replaces the older one. A
 // snapshot that the recovery did not use may be newer than the covered one.
 func (k *Keeper) waits() bool {
-	m, left := k.pending, max(k.covered.Load(), k.o.Log.NewestSnapshot())
+	m, left := k.pending, max(k.covered.Load(), wal.NewestSnapshot(k.o.Log))
 	return k.o.Ready != nil && m.rd == nil && !k.o.Ready(left)
 }
 
