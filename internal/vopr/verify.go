@@ -235,8 +235,8 @@ func (w checker) moneyHolds() {
 			had := fmt.Sprintf("%d and maybe %v", *c.known, *c.maybe)
 			total, err := strconv.ParseInt(shortest(c.text.String()), 10, 64)
 			if err != nil || !sums(c.known, c.maybe, total) {
-				w.lost(storeOf(t.CurrencyCode), "%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had,
-					err)
+				store := storeOf(t.CurrencyCode)
+				w.lost(store, "%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had, err)
 				*c.known, *c.maybe = total, nil
 			}
 		}
