@@ -155,7 +155,8 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 func (b *browser) mouse(kind input.DispatchMouseEventType, x, y float64, buttons int64) {
 	b.t.Helper()
 	var left, top float64
-	corner := `(() => { const r = document.querySelector('.canvas').getBoundingClientRect(); return r.left + ' ' + r.top; })()`
+	corner := `(() => { const r = document.querySelector('.canvas').getBoundingClientRect();
+		return r.left + ' ' + r.top; })()`
 	if _, err := fmt.Sscan(b.js(corner), &left, &top); err != nil {
 		b.t.Fatal(err)
 	}
