@@ -88,12 +88,7 @@ type Order struct {
 
 // Fill is a deal of the caller's order.
 type Fill struct {
-	ID          string  `json:"id"`
-	Date        string  `json:"dealDateUtc"`
-	Pair        string  `json:"currencyPairCode"`
-	Volume      Decimal `json:"volume"`
-	Price       Decimal `json:"price"`
-	IsBuy       bool    `json:"isBuy"` // the taker's side
+	Deal
 	IsUserBuyer *bool   `json:"isUserBuyer"`
 	OrderID     string  `json:"orderId"`
 	TradeID     uint64  `json:"tradeId"`

@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"tickhive/engine/owners"
 	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 )
@@ -21,7 +22,7 @@ type book struct {
 
 	sides   ladders
 	orders  openOrders
-	clients clients
+	clients owners.Clients
 	stops   stops
 	slices  int64 // slices in the reserves of all icebergs, waiting stops included
 
@@ -34,15 +35,13 @@ type book struct {
 }
 
 func newBook(inst *Instrument, opts *Options) *book {
-	b := &book{
+	return &book{
 		inst: inst, id: inst.ID, opts: opts, tape: tape{pair: inst.ID},
-		sides:  ladders{newLadder(Buy), newLadder(Sell)},
-		orders: openOrders{owners: newOwners()},
-		stops:  stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
+		sides:   ladders{newLadder(Buy), newLadder(Sell)},
+		orders:  openOrders{owners: owners.NewSet()},
+		stops:   stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
+		clients: owners.NewClients(opts.ClientIDs, int32(opts.AccountClientIDs)),
 	}
-	b.clients.perPair = opts.ClientIDs
-	b.clients.perOwner = int32(opts.AccountClientIDs)
-	return b
 }
 
 // roomFor reports whether lots more can rest on a side: the sum of a side's lots must fit into int64.
@@ -109,13 +108,13 @@ func (st *stopOrder) slices(open int64) int64 {
 func (b *book) forget(s int32, o *order) {
 	q := &b.orders
 	q.ids.Delete(o.n)
-	if o.owner != builtinOwner {
+	if o.owner != owners.Builtin {
 		q.unlink(o)
 	}
 	if o.marks&markClient != 0 {
-		b.clients.close(q.cold.At(s).client)
+		b.clients.Close(q.cold.At(s).client)
 	}
-	q.owners.dropOrder(o.owner)
+	q.owners.DropOrder(o.owner)
 	q.count--
 	q.hot.Release(s)
 }

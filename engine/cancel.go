@@ -1,6 +1,10 @@
 package engine
 
-import "math"
+import (
+	"math"
+
+	"tickhive/engine/owners"
+)
 
 // lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
 // Another account's order is as unknown as an id that was never issued.
@@ -81,12 +85,12 @@ func (b *book) cancelOn(m *continuation, limit int) {
 			c.cmd, c.from, c.canceled = m.cmd.clone(), m.from, m.canceled
 			return
 		}
-		s := b.nextToCancel(m)
+		s := b.orders.nextOf(m.cmd, m.from)
 		if s == 0 || b.orders.at(s).n > bound {
 			break
 		}
 		o := b.orders.at(s)
-		if m.from = o.n + 1; builtin && o.owner != builtinOwner {
+		if m.from = o.n + 1; builtin && o.owner != owners.Builtin {
 			b.tape.visit()
 			continue
 		}
@@ -116,16 +120,16 @@ func (b *book) cancelBound(cmd *Command) uint64 {
 	return min(b.lastN, cmd.Order.N())
 }
 
-// nextToCancel returns the slot of the oldest open order that a mass cancel has not passed, 0: none.
-// It finds an account's orders in the owner's list. For the built-in account, which has no list,
-// and for all accounts it walks the index.
-func (b *book) nextToCancel(m *continuation) int32 {
-	if m.cmd.Account == 0 || m.cmd.Flags&FlagAllAccount != 0 {
-		_, s, _ := b.orders.ids.Next(m.from)
+// nextOf returns the slot of the oldest open order that a mass cancel has to end, 0: none. It
+// finds an account's orders in the owner's list. For the built-in account, which has no list, and
+// for all accounts it walks the index from order number from on.
+func (q *openOrders) nextOf(cmd *Command, from uint64) int32 {
+	if cmd.Account == 0 || cmd.Flags&FlagAllAccount != 0 {
+		_, s, _ := q.ids.Next(from)
 		return s
 	}
-	if ws := b.orders.owners.find(m.cmd.Account); ws != 0 {
-		return b.orders.owners.slots.At(ws).head
+	if ws := q.owners.Find(uint32(cmd.Account)); ws != 0 {
+		return q.owners.At(ws).Head
 	}
 	return 0
 }

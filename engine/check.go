@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"math"
+
+	"tickhive/engine/owners"
 )
 
 // Check walks over everything a pair holds and reports the first broken invariant of doc.go. Tests and restores
@@ -47,7 +49,7 @@ func (b *book) check() error {
 	if err := w.owners(); err != nil {
 		return err
 	}
-	return w.clients()
+	return b.clients.Check(w.named)
 }
 
 // walk holds the counts of one check.
@@ -205,8 +207,8 @@ func (w *walk) order(s int32, o *order) error {
 	}
 	if o.marks&markClient != 0 {
 		w.named++
-		if e := b.clients.entries.At(b.orders.cold.At(s).client); e.n() != o.n || e.order&clientOpen == 0 {
-			return fmt.Errorf("its client id belongs to order %d", e.n())
+		if e := b.clients.At(b.orders.cold.At(s).client); e.Order() != o.n || !e.Open() {
+			return fmt.Errorf("its client id belongs to order %d", e.Order())
 		}
 	}
 	return nil
@@ -214,77 +216,32 @@ func (w *walk) order(s int32, o *order) error {
 
 func (w *walk) owners() error {
 	b := w.b
-	for id, s := range b.orders.owners.byID {
-		o := b.orders.owners.slots.At(s)
-		if o.id != id || o.open == 0 && o.window == 0 {
-			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, o.id)
-		}
-	}
-	if n := b.orders.owners.slots.Live(); n != len(b.orders.owners.byID)+1 {
-		return fmt.Errorf("%d owners, %d known", n, len(b.orders.owners.byID))
+	if err := b.orders.owners.Check(); err != nil {
+		return err
 	}
 	for s, open := range w.owned {
-		o := b.orders.owners.slots.At(s)
-		if o.stops != w.waits[s] {
-			return fmt.Errorf("account %d has %d waiting stops, counted %d", o.id, w.waits[s], o.stops)
+		o := b.orders.owners.At(s)
+		if o.Stops != w.waits[s] {
+			return fmt.Errorf("account %d has %d waiting stops, counted %d", o.Account, w.waits[s], o.Stops)
 		}
-		if o.open != open {
-			return fmt.Errorf("account %d has %d open orders, counted %d", o.id, open, o.open)
+		if o.Open != open {
+			return fmt.Errorf("account %d has %d open orders, counted %d", o.Account, open, o.Open)
 		}
-		if s == builtinOwner {
+		if s == owners.Builtin {
 			continue
 		}
 		n, prev := uint64(0), int32(0)
-		for i := o.head; i != 0; i = b.orders.at(i).ownNext {
+		for i := o.Head; i != 0; i = b.orders.at(i).ownNext {
 			x := b.orders.at(i)
 			if x.n <= n || x.owner != s || x.ownPrev != prev {
-				return fmt.Errorf("account %d: order %d is out of order in its list", o.id, x.n)
+				return fmt.Errorf("account %d: order %d is out of order in its list", o.Account, x.n)
 			}
 			n, prev = x.n, i
 			open--
 		}
-		if open != 0 || o.tail != prev {
-			return fmt.Errorf("account %d: its list lacks %d orders", o.id, open)
+		if open != 0 || o.Tail != prev {
+			return fmt.Errorf("account %d: its list lacks %d orders", o.Account, open)
 		}
-	}
-	return nil
-}
-
-func (w *walk) clients() error {
-	c := &w.b.clients
-	inTables := 0
-	if c.shards != nil {
-		for i := range c.shards {
-			for _, s := range c.shards[i].slots {
-				if s == 0 {
-					continue
-				}
-				inTables++
-				if e := c.entries.At(s); c.find(e.hash) != s {
-					return fmt.Errorf("the client id of order %d is not found", e.n())
-				}
-			}
-		}
-	}
-	n, window, open := uint64(0), 0, 0
-	for s := c.oldest; s != 0; s = c.entries.At(s).newer {
-		e := c.entries.At(s)
-		if e.n() <= n || e.order&clientWindow == 0 {
-			return fmt.Errorf("the client id of order %d is out of order", e.n())
-		}
-		n = e.n()
-		window++
-		if e.order&clientOpen != 0 {
-			open++
-		}
-	}
-	if w.named != c.open {
-		return fmt.Errorf("%d open orders have client ids, counted %d", w.named, c.open)
-	}
-	// Entries outside the window belong to open orders, one each.
-	if outside := w.named - open; inTables != c.entries.Live() || inTables != window+outside || inTables > c.perPair {
-		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
-			inTables, c.entries.Live(), window, outside)
 	}
 	return nil
 }

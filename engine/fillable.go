@@ -24,7 +24,7 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 	} else {
 		left.earn = at.earn
 	}
-	own := t.stp != SelfTradeNone && b.ownsOther(t)
+	own := t.stp != SelfTradeNone && b.orders.owners.At(t.owner).Open > 1 // it may have orders besides the taker
 	known = true
 	opp.downFrom(at.price, func(ls int32) bool {
 		lv := b.orders.levels.At(ls)
@@ -69,9 +69,6 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 	}
 	return fills, known
 }
-
-// ownsOther reports whether the taker's account may have orders besides the taker.
-func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.At(t.owner).open > 1 }
 
 // othersAt counts the lots of other accounts that a taker gets at a level. Unless its mode cancels
 // the maker, an order of the same account ends the taker there (blocked): the taker cannot reach

@@ -226,7 +226,7 @@ func (b *book) release(t *taker) {
 		return
 	}
 	if t.client != 0 {
-		b.clients.close(t.client)
+		b.clients.Close(t.client)
 	}
-	b.orders.owners.dropOrder(t.owner)
+	b.orders.owners.DropOrder(t.owner)
 }

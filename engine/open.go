@@ -1,6 +1,9 @@
 package engine
 
-import "tickhive/engine/slots"
+import (
+	"tickhive/engine/owners"
+	"tickhive/engine/slots"
+)
 
 // openOrders holds the open orders of a pair, waiting stops included, and the levels in which
 // they queue. It finds an order by its number and the orders of an owner. Order and level
@@ -10,7 +13,7 @@ type openOrders struct {
 	cold   slots.Slab[coldOrder] // indexed by the same slots as hot
 	levels slots.Slab[level]
 	ids    slots.Index
-	owners owners
+	owners owners.Set
 	count  int
 }
 
@@ -18,12 +21,12 @@ type openOrders struct {
 func (q *openOrders) at(s int32) *order { return q.hot.At(s) }
 
 // account returns the account of an order.
-func (q *openOrders) account(o *order) AccountID { return q.owners.account(o.owner) }
+func (q *openOrders) account(o *order) AccountID { return AccountID(q.owners.Account(o.owner)) }
 
 // openOf returns the number of open orders of an account.
 func (q *openOrders) openOf(id AccountID) int {
-	if s := q.owners.find(id); s != 0 {
-		return int(q.owners.slots.At(s).open)
+	if s := q.owners.Find(uint32(id)); s != 0 {
+		return int(q.owners.At(s).Open)
 	}
 	return 0
 }
@@ -46,7 +49,7 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	o.owner = owner
 	o.side = side
 	q.ids.Put(n, s)
-	if owner != builtinOwner {
+	if owner != owners.Builtin {
 		q.link(s, o)
 	}
 	q.count++
@@ -56,7 +59,7 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 // restore adds an order of a decoded book. The orders do not come by id, so relink builds the owners' lists
 // afterwards.
 func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
-	o.owner = q.owners.addOrder(account)
+	o.owner = q.owners.AddOrder(uint32(account))
 	s := q.alloc()
 	*q.hot.At(s), *q.cold.At(s) = o, c
 	q.ids.Put(o.n, s)
@@ -96,27 +99,27 @@ func (q *openOrders) dequeue(o *order, lv *level) {
 // link appends an order, whose id is the owner's highest, to the owner's list. The built-in
 // account has no list.
 func (q *openOrders) link(s int32, o *order) {
-	w := q.owners.slots.At(o.owner)
-	o.ownPrev, o.ownNext = w.tail, 0
-	if w.tail != 0 {
-		q.hot.At(w.tail).ownNext = s
+	w := q.owners.At(o.owner)
+	o.ownPrev, o.ownNext = w.Tail, 0
+	if w.Tail != 0 {
+		q.hot.At(w.Tail).ownNext = s
 	} else {
-		w.head = s
+		w.Head = s
 	}
-	w.tail = s
+	w.Tail = s
 }
 
 func (q *openOrders) unlink(o *order) {
-	w := q.owners.slots.At(o.owner)
+	w := q.owners.At(o.owner)
 	if o.ownPrev != 0 {
 		q.hot.At(o.ownPrev).ownNext = o.ownNext
 	} else {
-		w.head = o.ownNext
+		w.Head = o.ownNext
 	}
 	if o.ownNext != 0 {
 		q.hot.At(o.ownNext).ownPrev = o.ownPrev
 	} else {
-		w.tail = o.ownPrev
+		w.Tail = o.ownPrev
 	}
 }
 

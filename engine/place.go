@@ -5,9 +5,9 @@ package engine
 func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {
-		if known = b.clients.find(cmd.Client.Hash); known != 0 {
-			if e := b.clients.entries.At(known); e.content == cmd.Client.Content {
-				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.n())
+		if known = b.clients.Find(cmd.Client.Hash); known != 0 {
+			if e := b.clients.At(known); e.Content == cmd.Client.Content {
+				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.Order())
 				return
 			}
 		}
@@ -38,7 +38,7 @@ func (b *book) admit(cmd *Command) {
 	b.makeTaker(&t, cmd)
 	r, known := b.checkBook(cmd, &t)
 	if !known || r != NotRejected {
-		b.orders.owners.dropOrder(t.owner)
+		b.orders.owners.DropOrder(t.owner)
 	}
 	if !known {
 		b.pause().cmd = cmd.clone()
@@ -127,7 +127,7 @@ func (b *book) checkState(cmd *Command) Reason {
 			return PairPostOnly
 		}
 	}
-	if cmd.Client != nil && !b.clients.hasRoom() || b.lastN == 1<<orderIDBits-1 {
+	if cmd.Client != nil && !b.clients.HasRoom() || b.lastN == 1<<orderIDBits-1 {
 		return TooManyOrders
 	}
 	if cmd.Type >= StopLimit || cmd.Type == Limit && cmd.TIF == GTC {
@@ -152,8 +152,8 @@ func (b *book) stopFits(id AccountID) bool {
 	if b.stops.parked.Live() >= b.opts.PairStops {
 		return false
 	}
-	s := b.orders.owners.find(id)
-	return id == 0 || s == 0 || int(b.orders.owners.slots.At(s).stops) < b.opts.AccountStops
+	s := b.orders.owners.Find(uint32(id))
+	return id == 0 || s == 0 || int(b.orders.owners.At(s).Stops) < b.opts.AccountStops
 }
 
 // checkBook checks the order's conditions (its type, time in force, post-only) against the
@@ -190,7 +190,7 @@ func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
-	t.owner = b.orders.owners.addOrder(cmd.Account)
+	t.owner = b.orders.owners.AddOrder(uint32(cmd.Account))
 	t.side = cmd.Side
 	t.tif = cmd.TIF
 	t.stp = cmd.STP
@@ -222,7 +222,7 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 // placeResting lets an order rest that matches nothing. Half of all orders are of this kind, so it avoids the
 // cost of a taker.
 func (b *book) placeResting(cmd *Command) {
-	owner := b.orders.owners.addOrder(cmd.Account)
+	owner := b.orders.owners.AddOrder(uint32(cmd.Account))
 	n, client := b.accept(cmd, owner, GTC)
 	s, o := b.orders.add(n, owner, cmd.Side)
 	o.total = cmd.Amount
@@ -237,7 +237,7 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	b.lastN++
 	n = b.lastN
 	if cmd.Client != nil {
-		client = b.clients.remember(&b.orders.owners, cmd.Client, n, owner)
+		client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, n, owner)
 	}
 	e := b.tape.emit(EventAccepted)
 	e.Order = MakeOrderID(b.id, n)

@@ -103,16 +103,18 @@ func (c *Core) OpenOrders(p PairID) int {
 
 // OwnOpenOrders returns the number of open orders of an account in a pair, waiting stops included.
 func (c *Core) OwnOpenOrders(p PairID, account AccountID) (n int) {
-	if b := c.book(p); b != nil && b.orders.owners.find(account) != 0 {
-		n = int(b.orders.owners.slots.At(b.orders.owners.find(account)).open)
+	if b := c.book(p); b != nil {
+		n = b.orders.openOf(account)
 	}
 	return n
 }
 
 // ClientOrder returns the order of a remembered client order id (ClientID.Hash), 0 when the pair does not know the id.
 func (c *Core) ClientOrder(p PairID, hash [2]uint64) (id OrderID) {
-	if b := c.book(p); b != nil && b.clients.find(hash) != 0 {
-		id = MakeOrderID(p, b.clients.entries.At(b.clients.find(hash)).n())
+	if b := c.book(p); b != nil {
+		if s := b.clients.Find(hash); s != 0 {
+			id = MakeOrderID(p, b.clients.At(s).Order())
+		}
 	}
 	return id
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/engine/owners"
 	"tickhive/internal/fixed"
 )
 
@@ -116,10 +117,10 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links, "total")...)
 	eachField(t, "level", b.orders.levels.At(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
-	eachField(t, "owner", b.orders.owners.slots.At(b.orders.at(bid).owner), hash,
-		"open", "stops", "head", "tail", "window", "clientHead", "clientTail")
-	eachField(t, "client id in the window", b.clients.entries.At(b.clients.oldest), hash,
-		"owner", "next", "older", "newer")
+	eachField(t, "owner", b.orders.owners.At(b.orders.at(bid).owner), hash,
+		"Open", "Stops", "Head", "Tail", "window", "clientHead", "clientTail")
+	eachField(t, "client id in the window", newest(b), hash,
+		"Owner", "next", "older", "newer")
 	inst := *b.inst
 	b.inst = &inst
 	eachField(t, "instrument", b.inst, hash, "Base", "Quote") // parts of the code
@@ -129,7 +130,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 		"newest trade":       func() { b.trade++ },
 		"last price":         func() { b.last++ },
 		"order of the queue": func() { swapHead(b) },
-		"client id closed":   func() { b.clients.entries.At(b.clients.oldest).order ^= clientOpen },
+		"client id closed":   func() { flip(reflect.ValueOf(newest(b)).Elem().FieldByName("order")) },
 	} {
 		was, keep := hash(), *b
 		change()
@@ -141,6 +142,9 @@ func TestStateHashSeesEveryField(t *testing.T) {
 		}
 	}
 }
+
+// newest returns the newest client id of fieldsCore.
+func newest(b *book) *owners.Client { return b.clients.At(b.clients.Find([2]uint64{30, 31})) }
 
 // swapHead exchanges the first two orders of the best bid.
 func swapHead(b *book) {
@@ -170,10 +174,10 @@ func TestControlHashSeesEveryField(t *testing.T) {
 // A client id that has left the window while its order is open is part of the state.
 func TestStateHashSeesClientIDsOutsideTheWindow(t *testing.T) {
 	c, b := fieldsCore(t)
-	outside := b.clients.outside()
+	outside := b.clients.Outside()
 	if len(outside) != 1 {
 		t.Fatalf("%d client ids are outside, not 1", len(outside))
 	}
-	eachField(t, "client id outside", b.clients.entries.At(outside[0]), func() [32]byte { return c.HashPair(0) },
-		"owner", "next", "older", "newer", "order")
+	eachField(t, "client id outside", b.clients.At(outside[0]), func() [32]byte { return c.HashPair(0) },
+		"Owner", "next", "older", "newer", "order")
 }

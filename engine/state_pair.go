@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"tickhive/engine/owners"
 	"tickhive/internal/wire"
 )
 
@@ -207,7 +208,7 @@ func (s pairState) relink(oldest uint64) {
 	var turns wire.Turns
 	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
 		turns.Turn()
-		if o := q.at(i); o.owner != builtinOwner {
+		if o := q.at(i); o.owner != owners.Builtin {
 			q.link(i, o)
 		}
 	}
@@ -274,7 +275,7 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 	ps := b.stops.parked.Alloc()
 	*b.stops.parked.At(ps) = *st
 	i := b.orders.restore(*o, coldOrder{stop: ps}, account)
-	b.orders.owners.slots.At(b.orders.at(i).owner).stops++
+	b.orders.owners.At(b.orders.at(i).owner).Stops++
 	return i
 }
 
@@ -283,24 +284,24 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 func (s pairState) writeClients() {
 	c := &s.b.clients
 	inside := 0
-	for i := c.oldest; i != 0; i = c.entries.At(i).newer {
+	for range c.Window() {
 		inside++
 	}
-	outside := c.outside()
+	outside := c.Outside()
 	s.Len(inside)
 	s.Len(len(outside))
-	for i := c.oldest; i != 0; i = c.entries.At(i).newer {
-		s.writeClient(c.entries.At(i))
+	for e := range c.Window() {
+		s.writeClient(e)
 	}
 	for _, i := range outside {
-		s.writeClient(c.entries.At(i))
+		s.writeClient(c.At(i))
 	}
 }
 
-func (s pairState) writeClient(e *clientEntry) {
-	n, account, open := e.n(), s.b.orders.owners.account(e.owner), e.order&clientOpen != 0
+func (s pairState) writeClient(e *owners.Client) {
+	n, account, open := e.Order(), AccountID(s.b.orders.owners.Account(e.Owner)), e.Open()
 	s.U64(&n)
-	s.client(&ClientID{Hash: e.hash, Content: e.content}, &account, &open)
+	s.client(&ClientID{Hash: e.Hash, Content: e.Content}, &account, &open)
 }
 
 func (s pairState) readClients() {
@@ -319,7 +320,7 @@ func (s pairState) readClients() {
 		s.UpTo(&n, b.lastN)
 		s.client(&id, &account, &open)
 		slot := q.ids.Get(n)
-		if n <= last || b.clients.find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
+		if n <= last || b.clients.Find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
 			open && (q.at(slot).marks&markClient == 0 || q.account(q.at(slot)) != account ||
 				q.cold.At(slot).client != 0) {
 			s.Fail("client id of order %d does not fit", n)
@@ -328,7 +329,8 @@ func (s pairState) readClients() {
 			return
 		}
 		last = n
-		entry := b.clients.restore(&q.owners, n, account, open, i < inside, &id)
+		entry := b.clients.Restore(&q.owners, owners.Client{Hash: id.Hash, Content: id.Content}, n, uint32(account),
+			open, i < inside)
 		if open {
 			named++
 			q.cold.At(slot).client = entry

@@ -73,7 +73,7 @@ func (b *book) park(t *taker, cmd *Command) {
 		o.marks |= markClient
 	}
 	*b.orders.cold.At(s) = coldOrder{client: t.client, stop: st}
-	b.orders.owners.slots.At(o.owner).stops++
+	b.orders.owners.At(o.owner).Stops++
 	b.stops.add(&b.orders, s, o, cmd.Stop)
 }
 
@@ -170,7 +170,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	c := b.orders.cold.At(s)
 	st := *b.stops.parked.At(c.stop)
 	b.stops.parked.Release(c.stop)
-	b.orders.owners.slots.At(o.owner).stops--
+	b.orders.owners.At(o.owner).Stops--
 	c.stop = 0
 	o.marks &^= markStop | markEarn
 	if st.typ == StopLimit {
@@ -210,9 +210,9 @@ func (b *book) trigger(s int32) (done bool) {
 	o := b.orders.at(s)
 	client := b.orders.clientOf(s, o)
 	st := b.unpark(s, o)
-	w := b.orders.owners.slots.At(o.owner)
+	w := b.orders.owners.At(o.owner)
 	t := taker{
-		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: w.id,
+		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: AccountID(w.Account),
 		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
 		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,

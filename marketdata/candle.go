@@ -51,3 +51,19 @@ type Candle struct {
 	QuoteVolume            fixed.U128 // product units; saturates at 2^128-1 (after 2^32 trades of the largest size)
 	Trades                 int64
 }
+
+// Merge adds the trades of a later candle. A candle without trades takes all but the later one's Start.
+func (c *Candle) Merge(later *Candle) {
+	if c.Trades == 0 {
+		start := c.Start
+		*c = *later
+		c.Start = start
+		return
+	}
+	c.High = max(c.High, later.High)
+	c.Low = min(c.Low, later.Low)
+	c.Close = later.Close
+	c.Volume = c.Volume.AddSat(later.Volume)
+	c.QuoteVolume = c.QuoteVolume.AddSat(later.QuoteVolume)
+	c.Trades += later.Trades
+}

@@ -6,29 +6,25 @@ import "tickhive/internal/fixed"
 // window. Merging is associative: a trade costs one update instead of eleven, and the result
 // does not depend on the time of the merge.
 type tick struct {
-	sec                    int64
-	open, high, low, close int64
-	volume, quote          fixed.U128
-	trades                 int64 // 0: no trade in this second yet
+	Candle // Start is the second; Trades is 0 before its first trade
 }
 
 // full reports whether another trade could overflow the tick's sums: one of two int64 is below
 // 2^126. On a virtual clock a second has any number of trades. The candles and the window take any
 // sum.
-func (t *tick) full() bool { return t.quote.Hi>>63 != 0 }
+func (t *tick) full() bool { return t.QuoteVolume.Hi>>63 != 0 }
 
 func (t *tick) add(sec, price, amount int64) {
-	quote := fixed.Mul64(uint64(price), uint64(amount))
-	if t.trades == 0 {
-		*t = tick{sec, price, price, price, price, fixed.FromU64(uint64(amount)), quote, 1}
+	if t.Trades == 0 {
+		t.Candle = candleOf(sec, price, amount)
 		return
 	}
-	t.high = max(t.high, price)
-	t.low = min(t.low, price)
-	t.close = price
-	t.volume = t.volume.Add(fixed.FromU64(uint64(amount)))
-	t.quote = t.quote.Add(quote)
-	t.trades++
+	t.High = max(t.High, price)
+	t.Low = min(t.Low, price)
+	t.Close = price
+	t.Volume = t.Volume.Add(fixed.FromU64(uint64(amount)))
+	t.QuoteVolume = t.QuoteVolume.Add(fixed.Mul64(uint64(price), uint64(amount)))
+	t.Trades++
 }
 
 // candleBuilder builds the ten candle series of a pair. Owner: the feed's goroutine.

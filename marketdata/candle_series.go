@@ -51,6 +51,17 @@ func (c *Candles) Search(startSec int64) int {
 	return lo
 }
 
+// Fold returns the sum of the candles that begin from startSec up to, not including, endSec. Its Trades is 0 when there
+// are none.
+func (c *Candles) Fold(startSec, endSec int64) Candle {
+	sum := Candle{Start: startSec}
+	for i := c.Search(startSec); i < c.Len() && c.start(i) < endSec; i++ {
+		one := c.At(i)
+		sum.Merge(&one)
+	}
+	return sum
+}
+
 func (c *Candles) start(i int) int64 {
 	if i == c.closed {
 		return c.open.Start
@@ -69,23 +80,14 @@ type candleSeries struct {
 // and opens the next one.
 func (s *candleSeries) merge(i Interval, t *tick, keep int) {
 	open := &s.view.open
-	if t.sec >= s.end || open.Trades == 0 {
+	if t.Start >= s.end || open.Trades == 0 {
 		if open.Trades != 0 {
 			s.close(*open, keep)
 		}
-		s.end = i.Next(t.sec)
-		*open = Candle{
-			Start: i.Floor(t.sec), Open: t.open, High: t.high, Low: t.low, Close: t.close,
-			Volume: t.volume, QuoteVolume: t.quote, Trades: t.trades,
-		}
-		return
+		s.end = i.Next(t.Start)
+		*open = Candle{Start: i.Floor(t.Start)}
 	}
-	open.High = max(open.High, t.high)
-	open.Low = min(open.Low, t.low)
-	open.Close = t.close
-	open.Volume = open.Volume.AddSat(t.volume)
-	open.QuoteVolume = open.QuoteVolume.AddSat(t.quote)
-	open.Trades += t.trades
+	open.Merge(&t.Candle)
 }
 
 func (s *candleSeries) close(c Candle, keep int) {

@@ -79,7 +79,7 @@ func (p *pairState) noteTouch() {
 
 func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	sec := floorSec(e.TimeNs)
-	if p.tick.trades != 0 && p.tick.sec != sec || p.tick.full() {
+	if p.tick.Trades != 0 && p.tick.Start != sec || p.tick.full() {
 		p.merge(opts)
 	}
 	p.tick.add(sec, e.Price, e.Amount)
@@ -96,12 +96,12 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 
 // merge adds the pending trades of the newest second to the candles and the window.
 func (p *pairState) merge(opts *Options) {
-	if p.tick.trades == 0 {
+	if p.tick.Trades == 0 {
 		return
 	}
 	p.candles.merge(&p.tick, &opts.Candles)
 	p.window.add(&p.tick)
-	p.tick.trades = 0
+	p.tick.Trades = 0
 	p.candlesMoved = true
 }
 

@@ -1,6 +1,9 @@
 package marketdata
 
-import "tickhive/engine"
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
 
 // Trade is a public execution. It never changes. Its id is its position in the pair's ring.
 type Trade struct {
@@ -9,4 +12,14 @@ type Trade struct {
 	Amount        int64 // lots
 	Buyer, Seller engine.AccountID
 	TakerSide     engine.Side // Buy: the taker bought
+}
+
+// Candle returns the candle of the trade alone. Its Start is the trade's second.
+func (t *Trade) Candle() Candle { return candleOf(floorSec(t.TimeNs), t.Price, t.Amount) }
+
+func candleOf(sec, price, amount int64) Candle {
+	return Candle{
+		Start: sec, Open: price, High: price, Low: price, Close: price, Volume: fixed.FromU64(uint64(amount)),
+		QuoteVolume: fixed.Mul64(uint64(price), uint64(amount)), Trades: 1,
+	}
 }

@@ -60,24 +60,24 @@ func (w *window) slide(now int64) {
 
 // add adds the trades of t, which must not be earlier than any trade before.
 func (w *window) add(t *tick) {
-	w.slide(t.sec)
-	for ; w.out > 0 && w.buckets.at(0).sec <= t.sec-secondsOfDay; w.out-- {
+	w.slide(t.Start)
+	for ; w.out > 0 && w.buckets.at(0).sec <= t.Start-secondsOfDay; w.out-- {
 		w.agoBase = w.buckets.at(0).close
 		w.buckets.popFront()
 	}
 	if w.first == 0 {
-		w.first = t.open
+		w.first = t.Open
 	}
-	w.volume = w.volume.AddWrap(t.volume)
-	w.quote = w.quote.AddWrap(t.quote)
-	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.sec {
+	w.volume = w.volume.AddWrap(t.Volume)
+	w.quote = w.quote.AddWrap(t.QuoteVolume)
+	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.Start {
 		b := w.buckets.at(n - 1)
-		b.high, b.low, b.close = max(b.high, t.high), min(b.low, t.low), t.close
-		b.volume, b.quote = b.volume.AddWrap(t.volume), b.quote.AddWrap(t.quote)
+		b.high, b.low, b.close = max(b.high, t.High), min(b.low, t.Low), t.Close
+		b.volume, b.quote = b.volume.AddWrap(t.Volume), b.quote.AddWrap(t.QuoteVolume)
 	} else {
-		w.buckets.pushBack(bucket{t.sec, t.high, t.low, t.close, t.volume, t.quote})
+		w.buckets.pushBack(bucket{t.Start, t.High, t.Low, t.Close, t.Volume, t.QuoteVolume})
 	}
-	w.pushExtremes(t.sec, t.high, t.low)
+	w.pushExtremes(t.Start, t.High, t.Low)
 }
 
 func (w *window) pushExtremes(sec, high, low int64) {

@@ -113,3 +113,34 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
 	b.clean()
 }
+
+// A user who enters a key pair can trade: the order appears in the open orders and in the book,
+// and its button cancels it.
+func TestBrowserTicketPlacesAndCancels(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	in.pair("TT_USDT") // the simulated market does not trade it, so no taker fills the order
+	in.limit("TT_USDT", "buy", "99.00", "1.0")
+	in.limit("TT_USDT", "sell", "101.00", "1.0")
+	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"browser"}`)
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/")
+	b.on("TT_USDT")
+	b.signIn(key)
+	b.hasMoney()
+	const price = "100.00"
+	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
+		chromedp.Click(`.ticket .buy`))
+	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
+	b.wait(5*time.Second, "the level in the book",
+		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
+	b.shot("ticket")
+	b.run(chromedp.Click(`[data-order] [aria-label^=Cancel]`))
+	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.run(chromedp.Click(`[data-list=balances]`))
+	b.wait(5*time.Second, "held money is back",
+		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
+	b.clean()
+}

@@ -261,7 +261,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	b.drawsAll("at first", in, "CC_USDT", "minute")
 	block := func(blocked bool) {
 		command(b, network.SetBlockedURLs, network.SetBlockedURLsParams{
-			URLPatterns: []*network.BlockPattern{{URLPattern: in.public + "/api/ohlc*", Block: blocked}},
+			URLPatterns: []*network.BlockPattern{{URLPattern: in.public + "/udf/history*", Block: blocked}},
 		})
 	}
 	block(true)
@@ -280,7 +280,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range b.wrong {
-		if !strings.Contains(w, "/api/ohlc") || !strings.Contains(w, "BLOCKED") {
+		if !strings.Contains(w, "/udf/history") || !strings.Contains(w, "BLOCKED") {
 			t.Errorf("noticed: %s", w)
 		}
 	}

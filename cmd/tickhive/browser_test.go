@@ -34,6 +34,24 @@ type browser struct {
 	mu       sync.Mutex
 	wrong    []string
 	requests map[string]int // by path, since the start
+	wire     map[network.RequestID]*transfer
+	pending  int // requests that have not ended
+}
+
+// transfer is one request and its bytes over the wire, headers included.
+type transfer struct {
+	path  string
+	bytes int
+	ended bool
+}
+
+func (b *browser) ended(id network.RequestID, bytes float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.wire[id]; r != nil && !r.ended {
+		r.bytes, r.ended = int(bytes), true
+		b.pending--
+	}
 }
 
 func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.ExecAllocatorOption) *browser {
@@ -55,7 +73,7 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 	ctx, stop := chromedp.NewContext(alloc)
 	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(func() { stopTime(); stop(); stopAlloc() })
-	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}}
+	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}, wire: map[network.RequestID]*transfer{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("browser: %v", err)
 	}
@@ -105,7 +123,15 @@ func (b *browser) listen(event any) {
 		}
 		b.mu.Lock()
 		b.requests[u.Path]++
+		if b.wire[e.RequestID] == nil {
+			b.wire[e.RequestID] = &transfer{path: u.RequestURI()}
+			b.pending++
+		}
 		b.mu.Unlock()
+	case *network.EventLoadingFinished:
+		b.ended(e.RequestID, e.EncodedDataLength)
+	case *network.EventLoadingFailed:
+		b.ended(e.RequestID, 0)
 	case *network.EventWebSocketCreated:
 		if u, err := url.Parse(e.URL); err != nil || "http://"+u.Host != b.in.public {
 			b.note("a socket to %s", e.URL)
@@ -360,36 +386,5 @@ func TestBrowserStatusPage(t *testing.T) {
 		b.wait(5*time.Second, "a row of "+code,
 			fmt.Sprintf(`document.querySelector('main').innerText.includes(%q)`, code))
 	}
-	b.clean()
-}
-
-// A user who enters a key pair can trade: the order appears in the open orders and in the book,
-// and its button cancels it.
-func TestBrowserTicketPlacesAndCancels(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	in.pair("TT_USDT") // the simulated market does not trade it, so no taker fills the order
-	in.limit("TT_USDT", "buy", "99.00", "1.0")
-	in.limit("TT_USDT", "sell", "101.00", "1.0")
-	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"browser"}`)
-	b := newBrowser(t, in, 1440, 900)
-	b.open("/")
-	b.on("TT_USDT")
-	b.signIn(key)
-	b.hasMoney()
-	const price = "100.00"
-	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
-		chromedp.Click(`.ticket .buy`))
-	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
-	b.wait(5*time.Second, "the level in the book",
-		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
-	b.shot("ticket")
-	b.run(chromedp.Click(`[data-order] [aria-label^=Cancel]`))
-	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
-	b.run(chromedp.Click(`[data-list=balances]`))
-	b.wait(5*time.Second, "held money is back",
-		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
 	b.clean()
 }

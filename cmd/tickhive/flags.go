@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"iter"
 	"reflect"
 	"strings"
 	"unicode"
@@ -42,32 +43,45 @@ func (f *serveFlags) config(p *program) (*Config, error) {
 // named returns err with the flag beside each key that a flag has set, because the user typed the flag.
 func (f *serveFlags) named(err error) error {
 	text := err.Error()
-	for flag, key := range f.given() {
-		text = strings.ReplaceAll(text, key+": ", flag+" ("+key+"): ")
+	for key, value := range f.keys() {
+		if value != "" {
+			text = strings.ReplaceAll(text, key+": ", flagOf(key)+" ("+key+"): ")
+		}
 	}
 	return errors.New(text)
 }
 
-// given returns the key of each given flag.
-func (f *serveFlags) given() map[string]string {
-	keys, v := map[string]string{}, reflect.ValueOf(*f)
-	for i := range v.NumField() {
-		if t := v.Type().Field(i); t.Tag.Get("key") != "" && !v.Field(i).IsZero() {
-			keys[flagName(t.Name)] = t.Tag.Get("key")
+// keys yields each key that a flag sets, and the value of the flag.
+func (f *serveFlags) keys() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		v := reflect.ValueOf(*f)
+		for i := range v.NumField() {
+			if key := v.Type().Field(i).Tag.Get("key"); key != "" && !yield(key, v.Field(i).String()) {
+				return
+			}
 		}
 	}
-	return keys
 }
 
-// serveFlagOf returns the flag that sets a key, if there is one.
-func serveFlagOf(key string) (flag string, ok bool) {
+// settings returns the given flags as KEY=VALUE.
+func (f *serveFlags) settings() (out []string) {
+	for key, value := range f.keys() {
+		if value != "" {
+			out = append(out, key+"="+value)
+		}
+	}
+	return out
+}
+
+// flagOf returns the flag that sets a key, empty when there is none.
+func flagOf(key string) string {
 	t := reflect.TypeFor[serveFlags]()
 	for i := range t.NumField() {
 		if t.Field(i).Tag.Get("key") == key {
-			return flagName(t.Field(i).Name), true
+			return flagName(t.Field(i).Name)
 		}
 	}
-	return "", false
+	return ""
 }
 
 // flagName returns the flag of a member: DataDir -> --data-dir.
@@ -80,15 +94,4 @@ func flagName(member string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return "--" + b.String()
-}
-
-// settings returns the given flags as KEY=VALUE.
-func (f *serveFlags) settings() (out []string) {
-	v := reflect.ValueOf(*f)
-	for i := range v.NumField() {
-		if key := v.Type().Field(i).Tag.Get("key"); key != "" && !v.Field(i).IsZero() {
-			out = append(out, key+"="+v.Field(i).String())
-		}
-	}
-	return out
 }

@@ -172,7 +172,7 @@ func addressRemedy(err error) error {
 	}
 	key, _, _ := strings.Cut(err.Error(), ": ")
 	remedy := "--set " + key + "=HOST:PORT"
-	if flag, ok := serveFlagOf(key); ok {
+	if flag := flagOf(key); flag != "" {
 		remedy = flag + " HOST:PORT"
 	}
 	return fmt.Errorf("%w: stop the process that uses the address, or choose another one with %s", err, remedy)

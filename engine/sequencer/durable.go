@@ -52,7 +52,7 @@ func (c *Committer) Step() step.Progress {
 	if c.empty() {
 		return step.Idle()
 	}
-	c.loop.journal.Flush()
+	c.loop.records.journal.Flush()
 	if c.release() {
 		return step.Worked()
 	}
@@ -64,14 +64,11 @@ func (c *Committer) empty() bool { return len(c.waiting) == 0 }
 // full reports whether no group may join: too much waits for the disk.
 func (c *Committer) full() bool { return c.commands > pendingCommands || c.events > pendingEvents }
 
-// durableFirst reports whether events and answers wait for the disk (sync always).
-func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
-
 // add applies a new slice of n records, and holds its events back until it is durable.
 func (c *Committer) add(batches []*Batch, n int) {
 	l := c.loop
 	g := c.spareGroup()
-	g.first, g.pos = l.pos-uint64(n), l.pos
+	g.first, g.pos = l.records.pos-uint64(n), l.records.pos
 	c.joining = &g
 	g.ended = append(g.ended, l.applySlice(batches)...)
 	clear(l.ended)
@@ -105,8 +102,8 @@ func (c *Committer) recycle(g group) {
 // needs it: the clock must not pass the time of a command whose effect is not visible yet.
 func (c *Committer) await(most int) {
 	for c.commands > most || c.events > pendingEvents {
-		c.loop.journal.Flush()
-		<-c.loop.journal.Wake()
+		c.loop.records.journal.Flush()
+		<-c.loop.records.journal.Wake()
 		c.release()
 	}
 }
@@ -116,8 +113,8 @@ func (c *Committer) await(most int) {
 // journal has failed it answers every group.
 func (c *Committer) release() bool {
 	l := c.loop
-	err := l.journal.Err()
-	durable := l.journal.Durable()
+	err := l.records.journal.Err()
+	durable := l.records.journal.Durable()
 	done, known := 0, 0
 	for _, g := range c.waiting {
 		if g.pos > durable && err == nil {
@@ -138,7 +135,7 @@ func (c *Committer) release() bool {
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
 			c.waiting = c.waiting[i:]
-			l.folds.folded = l.pos
+			l.folds.folded = l.records.pos
 			l.abandon(err)
 			return true
 		}

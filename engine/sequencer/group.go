@@ -80,7 +80,7 @@ func (l *Loop) runGroup() bool {
 		c.startSync()
 		return false
 	}
-	if l.durableFirst() && !parts {
+	if l.records.durableFirst() && !parts {
 		c.commands += commands(l.group)
 		c.batches += len(l.group)
 	} else {
@@ -113,7 +113,7 @@ func (l *Loop) fillGroup(limit, known int) {
 	switch {
 	case l.contention.groupsLeft == 0:
 		yields = 0
-	case l.durableFirst():
+	case l.records.durableFirst():
 		yields, enough = groupYieldsSync, groupEnoughSync
 	default:
 		known = BatchCommands

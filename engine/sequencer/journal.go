@@ -1,6 +1,11 @@
 package sequencer
 
-import "tickhive/engine"
+import (
+	"errors"
+	"fmt"
+
+	"tickhive/engine"
+)
 
 // Journal stores the sequenced commands. The loop is its only writer.
 type Journal interface {
@@ -61,4 +66,44 @@ type Source interface {
 type Observer interface {
 	// Observe receives the events of one command; they are valid during the call only.
 	Observe(events []engine.Event)
+}
+
+// records is the journal as the loop sees it, with the position of the last command.
+type records struct {
+	journal Journal // nil: nothing survives the process
+	pos     uint64
+}
+
+// durableFirst reports whether events and answers wait for the disk (sync always).
+func (r *records) durableFirst() bool { return r.journal != nil && r.journal.DurableFirst() }
+
+// failed reports whether the journal has stopped for good.
+func (r *records) failed() bool { return r.journal != nil && r.journal.Err() != nil }
+
+// wake returns Journal.Wake, nil without a journal.
+func (r *records) wake() <-chan struct{} {
+	if r.journal == nil {
+		return nil
+	}
+	return r.journal.Wake()
+}
+
+// write journals the commands in one write.
+func (r *records) write(cmds []*engine.Command) error {
+	if r.journal == nil {
+		r.pos += uint64(len(cmds))
+		return nil
+	}
+	if err := r.journal.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	pos, err := r.journal.Append(cmds)
+	switch {
+	case err == nil:
+		r.pos = pos
+		return nil
+	case errors.Is(err, ErrOutcomeUnknown):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

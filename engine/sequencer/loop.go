@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 //
 //	Step:
 //	    runDue       sources that are due act; sinks publish what time alone changes   time.go
-//	    runQuery     at most one waiting Query runs
+//	    Query        at most one waiting Query runs
 //	    fillGroup    the waiting batches become one group                              group.go
 //	    sequenceGroup:                                                                 sequence.go
 //	      stamp      each command gets its time; a batch whose times go back is refused
@@ -59,33 +58,25 @@ type LoopOptions struct {
 // Step and Committer.Step, and owns everything below; any number may call Submit and Query.
 type Loop struct {
 	core    *engine.Core
-	clk     clock.Clock
 	driver  step.Driver
-	manual  *clock.Manual // nil with a real clock
-	journal Journal
-	sources []Source
+	times   times
+	records records
+	sources sources
+	queries queries
 
 	intake     intake
 	contention contention
 	folds      folds
 	committer  Committer
-	queries    chan *query
 	stop       chan struct{}
 	stopped    chan struct{}
 
-	lastNs         int64 // no later command has an earlier time: of the last command, or published since
-	pos            uint64
 	events         []engine.Event
-	refs           []*engine.Command
+	refs           []*engine.Command // scratch of writeJournal
 	group          []*Batch
 	drained, ended []*Batch // scratch of drain and applySlice
-	sourceLast     *Batch   // the newest batch of a source
-	waiting        []*query // wait until their pair is no longer busy
 	work           work
-	cont           engine.Command   // the Continue of the slice under way
-	sourceCommands []engine.Command // scratch of runSource
-	sourceBatch    Batch            // scratch of runSource
-	sourceErr      error            // first refusal of a source's commands since runSources began
+	cont           engine.Command // the Continue of the slice under way
 
 	closing      atomic.Bool
 	draining     bool // a step has seen that the loop is stopping
@@ -94,21 +85,16 @@ type Loop struct {
 	stats        LoopStats
 }
 
-type query struct {
-	fn   func()
-	done chan struct{}
-	pair engine.PairID // ControlPair: any
-}
-
 // NewLoop returns a loop; Run or Step runs it.
 func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
-		core: o.Core, clk: o.Clock, driver: o.Driver, journal: o.Journal, sources: o.Sources,
-		intake: intake{bell: make(chan struct{}, 1)}, queries: make(chan *query),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-		lastNs: o.StartNs, pos: o.StartPos, work: work{limit: BatchCommands},
+		core: o.Core, driver: o.Driver, records: records{journal: o.Journal, pos: o.StartPos},
+		times: times{clk: o.Clock, lastNs: o.StartNs}, intake: intake{bell: make(chan struct{}, 1)},
+		stop: make(chan struct{}), stopped: make(chan struct{}), work: work{limit: BatchCommands},
 	}
-	l.manual, _ = o.Clock.(*clock.Manual)
+	l.sources = sources{loop: l, all: o.Sources}
+	l.queries = queries{loop: l, arriving: make(chan *query)}
+	l.times.manual, _ = o.Clock.(*clock.Manual)
 	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
@@ -139,7 +125,7 @@ func (l *Loop) QueueLen() int { return int(l.intake.waiting.Load()) }
 func (l *Loop) Committer() *Committer { return &l.committer }
 
 // Position returns the position of the last command. Call it inside Query or after Run returned.
-func (l *Loop) Position() uint64 { return l.pos }
+func (l *Loop) Position() uint64 { return l.records.pos }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this
 // package's Err values (ErrRecord: the record of a command could not be decoded again; the
@@ -173,38 +159,6 @@ func (l *Loop) Offer(b *Batch) error {
 		l.stats.Busy.Add(1)
 	}
 	return err
-}
-
-// Query runs fn on the loop's goroutine between two commands and waits for it. fn may read
-// the state that this goroutine owns. fn must be quick. The goroutine that calls Step reads
-// this state between two steps and needs no Query.
-func (l *Loop) Query(fn func()) error { return l.QueryPair(engine.ControlPair, fn) }
-
-// QueryPair does the same as Query, but runs fn when the pair has no unfinished command: fn sees what
-// whole commands have left.
-func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
-	if l.driver != nil { // the driver calls no other step meanwhile
-		if l.finished {
-			return ErrStopping
-		}
-		if q := (&query{fn, make(chan struct{}), p}); !l.serve(q) {
-			step.Wait(l.driver, q.done)
-		}
-		return nil
-	}
-	q := &query{fn, make(chan struct{}), p}
-	select {
-	case l.queries <- q:
-		<-q.done
-		return nil
-	case <-l.stopped:
-		return ErrStopping
-	}
-}
-
-func (q *query) run() {
-	q.fn()
-	close(q.done)
 }
 
 // Stop processes the accepted batches, ends Run and returns after that.
@@ -263,11 +217,11 @@ func (l *Loop) Step() step.Progress {
 	worked := false
 	if l.draining = l.draining || l.closing.Load(); !l.draining {
 		worked = l.runDue()
-		worked = l.runQuery() || worked
+		worked = l.queries.runOne() || worked
 	}
 	worked = l.runGroup() || worked
-	if len(l.waiting) > 0 {
-		l.serveWaiting()
+	if len(l.queries.waiting) > 0 {
+		l.queries.serveWaiting()
 	}
 	switch {
 	case worked:
@@ -278,47 +232,13 @@ func (l *Loop) Step() step.Progress {
 	return step.Progress{NextNs: l.nextNs()}
 }
 
-// runQuery runs one waiting query and reports whether there was one.
-func (l *Loop) runQuery() bool {
-	select {
-	case q := <-l.queries:
-		return l.serve(q)
-	default:
-		return false
-	}
-}
-
-// serve runs a query, or makes it wait for its pair, and reports whether it has run.
-func (l *Loop) serve(q *query) bool {
-	if l.busy(q.pair) {
-		l.waiting = append(l.waiting, q)
-		return false
-	}
-	q.run()
-	return true
-}
-
-// busy reports whether a pair has an unfinished command, applied or folded.
-func (l *Loop) busy(p engine.PairID) bool {
-	return l.work.busy(p) || slices.Contains(l.folds.held, p) && !l.failed()
-}
-
-// serveWaiting runs the queries whose pair is no longer busy.
-func (l *Loop) serveWaiting() {
-	waiting := l.waiting
-	l.waiting = nil
-	for _, q := range waiting {
-		l.serve(q)
-	}
-}
-
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
 	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
 	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
 		return false
 	}
-	for _, q := range l.waiting {
+	for _, q := range l.queries.waiting {
 		q.run()
 	}
 	l.finished = true
@@ -328,7 +248,7 @@ func (l *Loop) finish() bool {
 
 // sleep returns when there may be work: something has arrived, or the time of p has come.
 func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
-	stop, queries := l.stop, l.queries
+	stop, queries := l.stop, l.queries.arriving
 	if l.draining {
 		stop, queries = nil, nil
 	}
@@ -339,23 +259,16 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	if l.work.refused {
 		wait = retryWork
 	} else if p.NextNs != step.Never { // reading the clock costs about 80 ns
-		wait = p.Wait(l.clk.NowNs())
+		wait = p.Wait(l.times.clk.NowNs())
 	}
 	timer.Reset(wait)
 	select {
 	case <-l.intake.bell:
 	case q := <-queries:
-		l.serve(q)
+		l.queries.serve(q)
 	case <-timer.C:
-	case <-l.journalWake():
+	case <-l.records.wake():
 	case <-stop:
 	}
 	l.intake.wake()
-}
-
-func (l *Loop) journalWake() <-chan struct{} {
-	if l.journal == nil {
-		return nil
-	}
-	return l.journal.Wake()
 }

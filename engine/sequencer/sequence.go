@@ -1,15 +1,13 @@
 package sequencer
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
 )
 
-// What happens to one slice: stamp, append, apply, and unless the disk comes first, fold,
+// What happens to one slice: stamp (stamp.go), append, apply, and unless the disk comes first, fold,
 // publish and answer.
 
 // BatchCommands limits the commands of one batch that are applied between two publications
@@ -19,8 +17,8 @@ const BatchCommands = 256
 // sequenceGroup runs one slice, with the next commands of a group, through journal, core, sinks,
 // publication and answers.
 func (l *Loop) sequenceGroup(batches []*Batch) {
-	batches = l.stamp(batches)
-	if l.manual != nil {
+	batches = l.times.stamp(batches)
+	if l.times.manual != nil {
 		l.sequenceVirtual(batches)
 	} else {
 		l.sequence(batches)
@@ -38,9 +36,9 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 		l.sequence(batches[from:i])
 		l.drain()
 		from = i + 1
-		l.runSources(b.Commands[0].TimeNs)
-		if l.sourceErr != nil { // the time it is stamped with was not reached
-			b.answer(l.sourceErr)
+		l.sources.run(b.Commands[0].TimeNs)
+		if l.sources.err != nil { // the time it is stamped with was not reached
+			b.answer(l.sources.err)
 			continue
 		}
 		l.sequence([]*Batch{b})
@@ -63,15 +61,15 @@ func (l *Loop) sequence(batches []*Batch) {
 	if l.stats.OldestNs.Load() == 0 {
 		l.stats.OldestNs.Store(clock.MachineNs())
 	}
-	if l.durableFirst() {
+	if l.records.durableFirst() {
 		l.committer.add(batches, n)
-		l.advanceClock()
+		l.times.catchUp()
 		return
 	}
-	l.folds.folded = l.pos - uint64(n)
+	l.folds.folded = l.records.pos - uint64(n)
 	ended := l.applySlice(batches)
-	l.folds.folded = l.pos // void records too
-	l.advanceClock()
+	l.folds.folded = l.records.pos // void records too
+	l.times.catchUp()
 	l.publish()
 	l.folds.addToStats()
 	l.contention.note(submitters(ended), l.QueueLen())
@@ -129,7 +127,7 @@ func (l *Loop) settle(b *Batch, ended []*Batch) []*Batch {
 // apply applies one command, or a part of one, and folds its events. Under sync always the events
 // wait in the newest group.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
-	l.lastNs = max(l.lastNs, cmd.TimeNs)
+	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
 	if g := l.committer.joining; g != nil {
 		before := len(g.events)
 		g.events = l.core.Apply(cmd, g.events)
@@ -166,16 +164,16 @@ func (l *Loop) refuseSlice(batches []*Batch, err error) {
 	}
 	l.refuse(batches, err)
 	l.work.refused = len(l.work.parts) > 0
-	if l.work.pending() && (l.failed() || l.draining) {
+	if l.work.pending() && (l.records.failed() || l.draining) {
 		l.abandon(err)
 	}
 }
 
-// refuse answers batches with err. It records a source's error in lost for the caller that
+// refuse answers batches with err. It records a source's error for the caller that
 // moves the clock.
 func (l *Loop) refuse(batches []*Batch, err error) {
-	if submitters(batches) < len(batches) && l.sourceErr == nil {
-		l.sourceErr = err
+	if submitters(batches) < len(batches) && l.sources.err == nil {
+		l.sources.err = err
 	}
 	answer(batches, err)
 }
@@ -183,56 +181,9 @@ func (l *Loop) refuse(batches []*Batch, err error) {
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
-		at := l.folds.sealed(l.pos, max(l.clk.NowNs(), l.lastNs))
-		l.lastNs = max(l.lastNs, at)
+		at := l.folds.sealed(l.records.pos, max(l.times.clk.NowNs(), l.times.lastNs))
+		l.times.lastNs = max(l.times.lastNs, at)
 		l.folds.publish(at)
-	}
-}
-
-// stamp gives every command of the slice its time. A stamped batch whose times go back is refused
-// whole; the others go on.
-func (l *Loop) stamp(batches []*Batch) []*Batch {
-	kept := batches[:0]
-	last, now := l.lastNs, l.clk.NowNs() // one reading for the slice: it costs about 80 ns
-	for _, b := range batches {
-		if len(b.Commands) == 0 {
-			b.answer(nil)
-			continue
-		}
-		if b.Stamped {
-			if b.begun == 0 && !l.acceptStamps(b, last) {
-				b.answer(ErrTimeBack)
-				continue
-			}
-			last = b.Commands[b.to-1].TimeNs
-		} else {
-			last = max(last, now)
-			for i := b.begun; i < b.to; i++ {
-				b.Commands[i].TimeNs = last
-			}
-		}
-		kept = append(kept, b)
-	}
-	return kept
-}
-
-func (l *Loop) acceptStamps(b *Batch, last int64) bool {
-	if l.manual != nil {
-		last = max(last, l.manual.NowNs())
-	}
-	for i := range b.Commands {
-		if b.Commands[i].TimeNs < last {
-			return false
-		}
-		last = b.Commands[i].TimeNs
-	}
-	return true
-}
-
-// advanceClock moves a virtual clock to the time of the newest command, so that time never goes back.
-func (l *Loop) advanceClock() {
-	if l.manual != nil && l.lastNs > l.manual.NowNs() {
-		l.manual.Set(l.lastNs)
 	}
 }
 
@@ -240,9 +191,9 @@ func (l *Loop) advanceClock() {
 func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	l.refs = l.refs[:0]
 	if len(l.work.parts) > 0 {
-		l.cont = engine.Command{Kind: engine.Continue, Pair: l.work.next().pair, TimeNs: l.lastNs}
-		if l.manual == nil {
-			l.cont.TimeNs = max(l.lastNs, l.clk.NowNs())
+		l.cont = engine.Command{Kind: engine.Continue, Pair: l.work.next().pair, TimeNs: l.times.lastNs}
+		if l.times.manual == nil {
+			l.cont.TimeNs = max(l.times.lastNs, l.times.clk.NowNs())
 			if len(batches) > 0 { // one reading for the slice
 				l.cont.TimeNs = batches[0].Commands[batches[0].begun].TimeNs
 			}
@@ -257,22 +208,10 @@ func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	for i, c := range l.refs {
 		c.Rules, c.First = engine.RulesVersion, i == 0
 	}
-	n = len(l.refs)
-	if l.journal == nil {
-		l.pos += uint64(n)
-	} else {
-		if err := l.journal.Err(); err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		pos, err := l.journal.Append(l.refs)
-		if err != nil {
-			if errors.Is(err, ErrOutcomeUnknown) {
-				return 0, err
-			}
-			return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		l.pos = pos
+	if err := l.records.write(l.refs); err != nil {
+		return 0, err
 	}
+	n = len(l.refs)
 	l.work.refused = false
 	l.stats.Commands.Add(uint64(n))
 	clear(l.refs)

@@ -2,8 +2,6 @@ package sequencer
 
 import (
 	"errors"
-	"slices"
-	"time"
 
 	"tickhive/internal/step"
 )
@@ -27,7 +25,7 @@ func (l *Loop) AdvanceQuietly(ns int64) error {
 }
 
 func (l *Loop) moveTo(ns int64, quiet bool) error {
-	if l.manual == nil {
+	if l.times.manual == nil {
 		return errors.New("engine: the clock is the machine's and cannot be set")
 	}
 	var err error
@@ -37,7 +35,7 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 		l.folds.quiet = false
 		if quiet {
 			l.publish()
-			l.publishDue(l.manual.NowNs())
+			l.publishDue(l.times.manual.NowNs())
 		}
 	}
 	if qerr := l.Query(move); qerr != nil {
@@ -46,107 +44,45 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 	return err
 }
 
-// sourceLate is the delay of a source beyond which the loop makes it skip.
-const sourceLate = int64(5 * time.Second)
-
 // runDue runs the due sources and publishes the changes that time alone makes. It reports
 // whether there were any.
 func (l *Loop) runDue() bool {
-	if l.manual != nil {
+	if l.times.manual != nil {
 		return false // a virtual clock moves only in advance
 	}
-	now := l.clk.NowNs()
-	for _, s := range l.sources {
-		if s.NextNs() < now-sourceLate {
-			s.Skip(now)
-		}
-	}
-	acted := l.runSources(now)
+	now := l.times.clk.NowNs()
+	l.sources.skipLate(now)
+	acted := l.sources.run(now)
 	return l.publishDue(now) || acted
 }
 
 // publishDue publishes the changes that time alone made up to ns. It reports whether there were
 // any.
 func (l *Loop) publishDue(ns int64) bool {
-	ns = l.folds.sealed(l.pos, ns)
+	ns = l.folds.sealed(l.records.pos, ns)
 	if !l.folds.publishDue(ns) {
 		return false
 	}
-	l.lastNs = max(l.lastNs, ns)
+	l.times.lastNs = max(l.times.lastNs, ns)
 	return true
-}
-
-// runSources runs every source action that is due at or before ns, in order of time, each
-// at its due time. On a virtual clock it ends with the first refusal, held in l.lost. On a real
-// one it ends when too much waits for the disk. It reports whether a source acted.
-func (l *Loop) runSources(ns int64) (acted bool) {
-	l.sourceErr = nil
-	for {
-		due, src := step.Never, Source(nil)
-		for _, s := range l.sources {
-			if d := s.NextNs(); d < due {
-				due, src = d, s
-			}
-		}
-		if src == nil || due > ns {
-			return acted
-		}
-		if l.manual == nil {
-			if l.committer.full() || l.sourcesWait() {
-				return acted
-			}
-		} else if due > l.manual.NowNs() {
-			l.publishDue(due)
-			l.manual.Set(due)
-		}
-		l.runSource(src, due)
-		acted = true
-		if l.manual != nil {
-			l.drain()
-			if l.committer.await(pendingCommands); l.sourceErr != nil {
-				return acted
-			}
-		}
-	}
-}
-
-func (l *Loop) runSource(src Source, due int64) {
-	l.sourceCommands = src.Act(due, l.sourceCommands[:0])
-	if len(l.sourceCommands) == 0 {
-		return
-	}
-	at := max(l.lastNs, due)
-	for i := range l.sourceCommands {
-		l.sourceCommands[i].TimeNs = at
-	}
-	b := &l.sourceBatch
-	if l.durableFirst() {
-		b = &Batch{Commands: slices.Clone(l.sourceCommands)} // a copy, because the batch is used until it is durable
-	} else {
-		b.Commands = l.sourceCommands
-	}
-	b.begun, b.err = 0, nil
-	l.work.slice(b)
-	l.sourceLast = b
-	l.sequence([]*Batch{b})
 }
 
 // advance moves the virtual clock. It runs on the loop's goroutine.
 func (l *Loop) advance(ns int64) error {
-	if ns < l.manual.NowNs() {
+	if ns < l.times.manual.NowNs() {
 		return ErrTimeBack
 	}
 	l.drain()
 	if l.work.refused {
 		return ErrUnavailable
 	}
-	l.runSources(ns)
+	l.sources.run(ns)
 	l.committer.await(0) // fold everything before ns before the new time is published
-	if l.sourceErr != nil {
-		return l.sourceErr
+	if l.sources.err != nil {
+		return l.sources.err
 	}
 	l.publishDue(ns)
-	l.manual.Set(ns)
+	l.times.manual.Set(ns)
 	return nil
 }
 
@@ -154,13 +90,11 @@ func (l *Loop) advance(ns int64) error {
 // disk, it is the disk alone that gives work.
 func (l *Loop) nextNs() int64 {
 	next := step.Never
-	if l.manual != nil || l.draining || l.committer.full() {
+	if l.times.manual != nil || l.draining || l.committer.full() {
 		return next
 	}
-	for _, s := range l.sources {
-		next = min(next, s.NextNs())
-	}
-	if l.folds.folded < l.pos {
+	next = l.sources.nextNs()
+	if l.folds.folded < l.records.pos {
 		return next // the sinks publish once the disk has what waits for it
 	}
 	return min(next, l.folds.nextNs())

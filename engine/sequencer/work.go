@@ -123,22 +123,12 @@ func (l *Loop) drain() {
 		if len(l.drained) == 0 && len(l.work.parts) == 0 {
 			return
 		}
-		if l.sequence(l.stamp(l.drained)); l.work.refused {
+		if l.sequence(l.times.stamp(l.drained)); l.work.refused {
 			return
 		}
 		l.committer.await(pendingCommands)
 	}
 }
-
-// sourcesWait reports whether the sources must wait: a pair is busy, or their last batch has not
-// ended.
-func (l *Loop) sourcesWait() bool {
-	b := l.sourceLast
-	return len(l.work.parts) > 0 || b != nil && b.err == nil && b.begun < len(b.Commands)
-}
-
-// failed reports whether the journal has stopped for good.
-func (l *Loop) failed() bool { return l.journal != nil && l.journal.Err() != nil }
 
 // abandon answers every batch that is begun and not ended, because the journal has stopped for good:
 // with ErrOutcomeUnknown if one of its commands is applied, with ErrUnavailable otherwise. The next

@@ -8,7 +8,7 @@
 //	+------+---------+--------------+-----------+-----------------------------------+
 //	 `------ header, authenticated -------------'
 //
-// The cipher is AES-256-GCM with a nonce of zeros and a key of its own for each message:
+// The cipher is AES-256-GCM with a nonce of zeros and a new key for each message:
 //
 //	message key = HKDF-SHA256(secret, salt, info = "tickhive seal 1 " + purpose), 32 bytes
 //	key id      = HKDF-SHA256(secret, no salt, info = "tickhive key id"), 8 bytes

@@ -25,14 +25,11 @@ const (
 type size struct{ what, name string }
 
 // ownLimits lists the things with a permanent limit of their own: the vocabulary of the engine, its core, which
-// one book in parts holds together, two states that cannot be split, the loop, and the hub with its three faces.
+// one book in parts holds together, and the state of the accounts, which cannot be split.
 var ownLimits = map[size]int{
-	{"exported", "engine"}:               100,
-	{"code", "engine"}:                   5_330,
-	{"methods", "accounts.State"}:        60,
-	{"methods", "engine.book"}:           62,
-	{"methods", "engine/sequencer.Loop"}: 52,
-	{"methods", "server/stream.Hub"}:     41,
+	{"exported", "engine"}:        100,
+	{"methods", "accounts.State"}: 60,
+	{"methods", "engine.book"}:    60,
 }
 
 // overLimit lists the things above their limit, with the size that they must not exceed until they are split.

@@ -126,7 +126,7 @@ func fromRefusal(r *refuse.Refusal) *failure {
 		e.msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown."
 	case refuse.Unauthorized, refuse.Forbidden:
 		e.code = codeUnauthorized
-	default: // what is wrong with the request itself has no code of its own
+	default: // Binance has no code for what is wrong with the request itself
 	}
 	return e
 }

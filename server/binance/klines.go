@@ -193,7 +193,7 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 		k.FirstID, k.LastID = low, high
 	}
 	if !w.i.fromTrades {
-		k.Candle = w.sum(k.Start, k.End)
+		k.Candle = w.view.Candles[w.i.base].Fold(k.Start, k.End)
 	}
 	w.sumTakers(&k, low, high)
 	if k.Trades > 0 {
@@ -206,27 +206,6 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 	p := w.close
 	k.Open, k.High, k.Low, k.Close = p, p, p, p
 	return k, w.primed
-}
-
-// sum folds the candles that begin from start to end.
-func (w *Klines) sum(start, end int64) (k marketdata.Candle) {
-	c := &w.view.Candles[w.i.base]
-	k.Start = start
-	for n := c.Search(start); n < c.Len(); n++ {
-		one := c.At(n)
-		if one.Start >= end {
-			break
-		}
-		one.Start = start
-		if k.Trades == 0 {
-			k = one
-			continue
-		}
-		k.High, k.Low, k.Close = max(k.High, one.High), min(k.Low, one.Low), one.Close
-		k.Volume, k.QuoteVolume = k.Volume.AddSat(one.Volume), k.QuoteVolume.AddSat(one.QuoteVolume)
-		k.Trades += one.Trades
-	}
-	return k
 }
 
 // sumTakers sums up what takers have bought, from the kept trades; for rows from trades it makes the whole row.
@@ -244,19 +223,13 @@ func (w *Klines) sumTakers(k *Kline, low, high engine.TradeID) {
 	}
 	for id := low; id <= high; id++ {
 		t := w.view.Trades.At(id)
-		amount, quote := fixed.FromU64(uint64(t.Amount)), fixed.Mul64(uint64(t.Price), uint64(t.Amount))
+		one := t.Candle()
 		if t.TakerSide == engine.Buy {
-			k.TakerBuy, k.TakerQuote = k.TakerBuy.AddSat(amount), k.TakerQuote.AddSat(quote)
+			k.TakerBuy, k.TakerQuote = k.TakerBuy.AddSat(one.Volume), k.TakerQuote.AddSat(one.QuoteVolume)
 		}
-		if !w.i.fromTrades {
-			continue
+		if w.i.fromTrades {
+			k.Merge(&one)
 		}
-		if k.Trades == 0 {
-			k.Open, k.High, k.Low = t.Price, t.Price, t.Price
-		}
-		k.High, k.Low, k.Close = max(k.High, t.Price), min(k.Low, t.Price), t.Price
-		k.Volume, k.QuoteVolume = k.Volume.AddSat(amount), k.QuoteVolume.AddSat(quote)
-		k.Trades++
 	}
 	k.Bought = true
 }

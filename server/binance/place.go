@@ -158,12 +158,18 @@ func (q *call) decimal(name string, required bool) ([]byte, *failure) {
 	return []byte(text), nil
 }
 
-// place serves POST /api/v3/order.
-func place(q *call) ([]byte, *failure) {
+// orderAlone reads a new order and refuses every other parameter.
+func (q *call) orderAlone() (newOrder, *failure) {
 	o, err := q.readOrder()
 	if err == nil {
 		err = q.unread()
 	}
+	return o, err
+}
+
+// place serves POST /api/v3/order.
+func place(q *call) ([]byte, *failure) {
+	o, err := q.orderAlone()
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +191,7 @@ func (q *call) submit(o *newOrder) ([]byte, *failure) {
 
 // test serves POST /api/v3/order/test: it checks what can be checked without the money and the book.
 func test(q *call) ([]byte, *failure) {
-	o, err := q.readOrder()
-	if err == nil {
-		err = q.unread()
-	}
+	o, err := q.orderAlone()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package binance
 
 import (
+	"math"
 	"strconv"
 
 	"tickhive/engine"
@@ -79,21 +80,13 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 // since returns the figures of a pair since the beginning of a minute, from the candles of minutes.
 func since(v *marketdata.View, fromSec int64) *window {
 	w := &window{last: v.Ticker.Last}
-	c := &v.Candles[marketdata.Minute]
-	n := c.Search(fromSec)
-	if n == c.Len() { // no trade: flat at the last price
+	k := v.Candles[marketdata.Minute].Fold(fromSec, math.MaxInt64)
+	if k.Trades == 0 { // flat at the last price
 		w.open, w.high, w.low = w.last, w.last, w.last
 		return w
 	}
-	for first := n; n < c.Len(); n++ {
-		k := c.At(n)
-		if n == first {
-			w.open, w.high, w.low = k.Open, k.High, k.Low
-		}
-		w.high, w.low = max(w.high, k.High), min(w.low, k.Low)
-		w.volume, w.quote = w.volume.AddSat(k.Volume), w.quote.AddSat(k.QuoteVolume)
-		w.count += k.Trades
-	}
+	w.open, w.high, w.low, w.count = k.Open, k.High, k.Low, k.Trades
+	w.volume, w.quote = k.Volume, k.QuoteVolume
 	w.lastID = v.Trades.Last()
 	w.firstID = w.lastID + 1 - min(w.lastID, engine.TradeID(w.count))
 	return w

@@ -165,6 +165,9 @@ func noPath() *refuse.Refusal {
 		"one spelling."}
 }
 
+// Recovering is the message of every refusal before the server serves clients.
+const Recovering = "The server is recovering; /api/status shows its progress. Try again later."
+
 // run makes every check after the path and calls the handler.
 func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
@@ -177,7 +180,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	}
 	c.route = route
 	if !e.Ready.Load() && !route.Early {
-		return refuse.Later(1, "The server is recovering; /api/status shows its progress. Try again later.")
+		return refuse.Later(1, Recovering)
 	}
 	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil ||
 		route.Auth == AuthRequired {

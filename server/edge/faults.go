@@ -250,10 +250,15 @@ func (c faultyRequest) repeat(a *fault.Active) bool {
 	return true
 }
 
+// holdsBody reports whether the body can be read at once: it is in memory already, or a stream of a bounded length.
+func (c faultyRequest) holdsBody() bool {
+	length := c.Response.Header.ContentLength()
+	return !c.Response.IsBodyStream() || length >= 0 && length <= maxKeptBody
+}
+
 // keepAnswer keeps the answer for later requests. It reports false when a bound is reached.
 func (c faultyRequest) keepAnswer(a *fault.Active) bool {
-	if c.Response.IsBodyStream() && (c.Response.Header.ContentLength() < 0 ||
-		c.Response.Header.ContentLength() > maxKeptBody) {
+	if !c.holdsBody() {
 		return false
 	}
 	kept := &fault.Answer{
@@ -271,8 +276,7 @@ func (c faultyRequest) keepAnswer(a *fault.Active) bool {
 // cutBody lets the connection end after the first bytes of the body, which Content-Length announces whole. It reports
 // false when the body is too long to be read.
 func (c faultyRequest) cutBody(keep int) bool {
-	if c.Response.IsBodyStream() && (c.Response.Header.ContentLength() < 0 ||
-		c.Response.Header.ContentLength() > maxKeptBody) {
+	if !c.holdsBody() {
 		return false
 	}
 	body := bytes.Clone(c.Response.Body())

@@ -26,7 +26,7 @@ func Routes(ready func() bool) []*edge.Route {
 func Ready(path string, ready func() bool) *edge.Route {
 	return probe(path, func(c *edge.Ctx) *refuse.Refusal {
 		if !ready() {
-			return refuse.Later(1, "The server is recovering; /api/status shows its progress. Try again later.")
+			return refuse.Later(1, edge.Recovering)
 		}
 		c.Private([]byte(`{"ready":true}`))
 		return nil

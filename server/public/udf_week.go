@@ -34,9 +34,7 @@ func weeksOf(days *marketdata.Candles) weeks {
 		day := days.At(i)
 		start := day.Start - (day.Start-mondaySec)%weekSec
 		if n := len(all); n > 0 && all[n-1].Start == start {
-			w := &all[n-1]
-			w.High, w.Low, w.Close = max(w.High, day.High), min(w.Low, day.Low), day.Close
-			w.Volume = w.Volume.AddSat(day.Volume)
+			all[n-1].Merge(&day)
 			continue
 		}
 		day.Start = start

@@ -27,7 +27,7 @@ func (h *Hub) advanceBook(s *stream, v *marketdata.View) {
 	}
 	prev := s.seq
 	h.setView(s, v, uint64(v.BookSeq))
-	h.send(s, appendBookUpdate(h.buf[:0], v, prev, s.seq, bids, asks, h.nowMs()))
+	h.send(s, appendBookUpdate(h.buf[:0], v, prev, s.seq, bids, asks, h.opts.nowMs()))
 }
 
 // advanceTrades sends the trades since the last message.
@@ -40,7 +40,7 @@ func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
 		to := min(v.Trades.Last(), from+maxTradesPerMessage-1)
 		s.trade = to
 		h.setView(s, v, uint64(v.TradesSeq))
-		h.send(s, appendTrades(h.buf[:0], "update", v, from, to, h.nowMs()))
+		h.send(s, appendTrades(h.buf[:0], "update", v, from, to, h.opts.nowMs()))
 	}
 }
 
@@ -56,7 +56,7 @@ func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 		}
 		s.candle, s.closed = c, closed
 		h.setView(s, v, uint64(v.TradesSeq))
-		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
+		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.opts.nowMs()))
 	}
 }
 
@@ -66,7 +66,7 @@ func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 		return
 	}
 	dst := appendHead(h.buf[:0], "update", "", "status", "")
-	dst = appendSeqTime(dst, root.SeqSum, h.nowMs())
+	dst = appendSeqTime(dst, root.SeqSum, h.opts.nowMs())
 	dst = append(dst, `,"pairs":[`...)
 	n := 0
 	for _, id := range root.Sorted() {
@@ -122,7 +122,8 @@ func (h *Hub) resumeTrades(sub *subscription) bool {
 		sub.nextTrade = max(sub.nextTrade, first)
 	}
 	to := min(s.trade, sub.nextTrade+maxTradesPerMessage-1)
-	sub.conn.backlog.push(h.frame(s, appendTrades(h.buf[:0], kind, s.view, sub.nextTrade, to, h.nowMs())), kindSnapshot)
+	f := h.frame(s, appendTrades(h.buf[:0], kind, s.view, sub.nextTrade, to, h.opts.nowMs()))
+	sub.conn.backlog.push(f, kindSnapshot)
 	sub.nextTrade = max(sub.nextTrade, to+1)
 	if sub.nextTrade > s.trade {
 		sub.nextTrade, sub.live = 0, true
@@ -133,7 +134,7 @@ func (h *Hub) resumeTrades(sub *subscription) bool {
 
 // appendSnapshot appends the snapshot message of the stream's state.
 func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
-	now := h.nowMs()
+	now := h.opts.nowMs()
 	switch s.key.channel {
 	case chBook:
 		return appendBookSnapshot(dst, s, h.opts.Epoch, reason, now)

@@ -254,7 +254,7 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	case chTicker:
 		if v.TickerVersion != s.view.TickerVersion {
 			h.setView(s, v, uint64(v.TickerSeq))
-			h.send(s, appendTicker(h.buf[:0], "update", v, h.nowMs()))
+			h.send(s, appendTicker(h.buf[:0], "update", v, h.opts.nowMs()))
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
@@ -262,7 +262,7 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	}
 }
 
-func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
+func (o *Options) nowMs() int64 { return o.Clock.NowNs() / int64(time.Millisecond) }
 
 // machineMs returns the machine's time in ms.
 func (o *Options) machineMs() int64 { return o.MachineNs() / int64(time.Millisecond) }
@@ -341,7 +341,7 @@ func (h *Hub) heartbeats() {
 		if s.key.paired() {
 			pair = s.view.Instrument.Code
 		}
-		h.send(s, appendHeartbeat(h.buf[:0], s, pair, h.nowMs()))
+		h.send(s, appendHeartbeat(h.buf[:0], s, pair, h.opts.nowMs()))
 	}
 }
 
@@ -372,7 +372,7 @@ func (h *Hub) housekeeping() {
 func (h *Hub) announceShutdown() {
 	dst := appendHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)
-	dst = strconv.AppendInt(dst, h.nowMs(), 10)
+	dst = strconv.AppendInt(dst, h.opts.nowMs(), 10)
 	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
 	f := newFrame(opText, dst)
 	for c := range h.conns {

@@ -57,15 +57,15 @@ func TestStreamsAreRemovedAfterTheirLastSubscriber(t *testing.T) {
 func TestStatusSnapshotIsCurrent(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {
-		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.nowMs()), '}')
+		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.opts.nowMs()), '}')
 	}
 	for range 2 {
 		x.market.Pass((5 * time.Second).Nanoseconds())
 		c := x.connect()
 		x.ask(c, `{"op":"subscribe","channel":"status"}`)
 		messages, _ := x.read(c)
-		if m := messages[len(messages)-1]; m.Type != "snapshot" || m.Status.Time != x.nowMs() {
-			t.Errorf("at %d: %+v", x.nowMs(), m)
+		if m := messages[len(messages)-1]; m.Type != "snapshot" || m.Status.Time != x.opts.nowMs() {
+			t.Errorf("at %d: %+v", x.opts.nowMs(), m)
 		}
 	}
 }

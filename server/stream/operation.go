@@ -42,7 +42,7 @@ func (o operation) run() {
 		o.authenticate()
 	case "ping":
 		dst := appendHead(nil, "pong", o.req.id, "", "")
-		dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.nowMs(), 10)
+		dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.opts.nowMs(), 10)
 		o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
 	default:
 		o.refuse("", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")

@@ -51,7 +51,7 @@ func (p *privateStreams) startOver(s *stream) {
 func (p *privateStreams) send(s *stream, m private.Message) {
 	s.seq = m.Seq
 	dst := appendHead(p.hub.buf[:0], "update", "", m.Channel, "")
-	dst = appendSeqTime(dst, m.Seq, p.hub.nowMs())
+	dst = appendSeqTime(dst, m.Seq, p.hub.opts.nowMs())
 	p.hub.send(s, append(append(append(dst, ','), m.Members...), '}'))
 }
 

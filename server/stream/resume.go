@@ -129,7 +129,7 @@ func (h *Hub) resumeBook(sub *subscription) bool {
 	f, ready := s.resumes[from]
 	if !ready {
 		bids, asks := h.resumes.since(s.view, engine.Seq(from), s.key.depth)
-		f = h.frame(s, appendBookUpdate(h.buf[:0], s.view, from, s.seq, bids, asks, h.nowMs()))
+		f = h.frame(s, appendBookUpdate(h.buf[:0], s.view, from, s.seq, bids, asks, h.opts.nowMs()))
 		if s.resumes == nil {
 			s.resumes = make(map[uint64]frame)
 		}

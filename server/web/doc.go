@@ -14,9 +14,11 @@
 //     /swagger/NAME, which get their hash when the route table is made.
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its
 //     panels scroll, the document does not.
-//  4. The chart shows the candles of /api/ohlc and reads them again on each snapshot of its
-//     stream, that is after each reconnect. Candles before those come from /udf/history.
+//  4. The chart shows the candles of /api/ohlc, which /udf/history answers in fewer bytes, and reads
+//     them again on each snapshot of its stream, that is after each reconnect.
 //  5. A key pair is in the session storage of its tab, and in no address (docs/adr/0069).
+//  6. app/*.js and app/style.css are bundles of src, which "go generate ./server/web" writes
+//     (docs/adr/0075). A first visit of the market page transfers at most 110 KB.
 //
 // Tests and scripts may rely on these parts of the market page: data-panel on its panels (pairs,
 // chart, book, tape, ticket, orders), data-pair on the rows of the list, data-interval on
@@ -24,8 +26,8 @@
 // the lists of orders, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
-// Reading order: openapi.go, describe.go, page.go, asset.go, then app/ (the page) and
-// swagger/ (vendored, see its LICENSE).
+// Reading order: openapi.go, describe.go, page.go, asset.go, then src/ (the scripts and styles of the
+// page), app/ (what is embedded of it) and swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.
 package web

@@ -11,7 +11,8 @@ import (
 
 // The route table gives the skeletons: paths, parameters, bodies, statuses.
 //
-//go:generate go test -pgo=off -run TestSkeletons -update
+//go:generate ./bundle.sh
+//go:generate go test -pgo=off -run "TestSkeletons|TestBundles" -update
 
 // Files holds the embedded assets.
 //

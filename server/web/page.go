@@ -149,7 +149,7 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 		if err != nil {
 			return nil, err
 		}
-		others, err := page(withoutPreloads(body), "/launchpad", "/hive", "/status")
+		others, err := page(otherShell(body), "/launchpad", "/hive", "/status")
 		return append(market, others...), err
 	case "app/docs.html":
 		return page(body, "/docs")
@@ -166,5 +166,7 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 
 var preloads = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)
 
-// withoutPreloads removes the modules that only the market page needs.
-func withoutPreloads(html []byte) []byte { return preloads.ReplaceAll(html, nil) }
+// otherShell returns the shell of the other pages: it has their script and none of the chart.
+func otherShell(html []byte) []byte {
+	return bytes.ReplaceAll(preloads.ReplaceAll(html, nil), []byte("/app/index.js"), []byte("/app/pages.js"))
+}

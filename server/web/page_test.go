@@ -1,6 +1,11 @@
 package web_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -37,6 +42,34 @@ func etag(r *fasthttp.Response) (tag string) {
 	return tag
 }
 
+// The bundles in app are made of the files in src: app/sources.sum has the hashes of both. An edit
+// of either without "go generate ./server/web" fails here; "make drift" bundles again and compares.
+func TestBundlesAreCurrent(t *testing.T) {
+	var want bytes.Buffer
+	for _, pattern := range []string{"src/*", "app/*.js", "app/*.css"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range names {
+			body, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&want, "%x  %s\n", sha256.Sum256(body), filepath.ToSlash(name))
+		}
+	}
+	const sums = "app/sources.sum"
+	if *update {
+		if err := os.WriteFile(sums, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(sums); err != nil || !bytes.Equal(have, want.Bytes()) {
+		t.Errorf("the bundles are not made of these sources (go generate ./server/web): %v", err)
+	}
+}
+
 // Every file that a page names exists below a hash and is kept for good; pages are revalidated. The
 // encodings have the same content and tags of their own, each of which answers 304.
 func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
@@ -58,7 +91,7 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 			t.Errorf("%s: %d %s", page, r.StatusCode(), got)
 		}
 		if preload := strings.Contains(html, "modulepreload"); preload != (page == "/") {
-			t.Errorf("%s: loads modules ahead: %v", page, preload)
+			t.Errorf("%s: loads the chart ahead: %v", page, preload)
 		}
 		for _, m := range refers.FindAllStringSubmatch(html, -1) {
 			seen[m[1]] = true

@@ -1,21 +1,2 @@
-// Shows this server's own description. Requests are signed with the key pair of the market page, if
-// this tab has one.
-import { credentials, hasKeys, publicKey, syncClock } from './api.js';
-
-const state = document.getElementById('signed');
-state.textContent = hasKeys() ? `Requests are signed with your key ${publicKey().slice(0, 8)}…`
-  : 'To sign requests, enter a key pair on the market page and come back in the same tab.';
-
-async function sign(request) {
-  const url = new URL(request.url, location.href);
-  if (!hasKeys() || url.origin !== location.origin || !url.pathname.startsWith('/api/')) return request;
-  await syncClock();
-  const body = typeof request.body === 'string' ? request.body : '';
-  const c = credentials(request.method.toUpperCase(), url.pathname + url.search, body);
-  Object.assign(request.headers, { 'API-PublicKey': c.publicKey, 'API-Timestamp': c.timestamp, 'API-Nonce': c.nonce, 'API-Signature': c.signature });
-  return request;
-}
-
-window.ui = window.SwaggerUIBundle({
-  url: '/swagger/v1/swagger.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true, validatorUrl: null, requestInterceptor: sign,
-});
+var v=new Uint32Array(64),E=new Uint32Array(8);(()=>{let t=n=>Math.floor((n-Math.floor(n))*4294967296),e=0;for(let n=2;e<64;n++){let o=!0;for(let a=2;a*a<=n;a++)if(n%a===0){o=!1;break}o&&(e<8&&(E[e]=t(Math.sqrt(n))),v[e++]=t(Math.cbrt(n)))}})();var i=(t,e)=>t>>>e|t<<32-e;function w(t){let e=(t.length+8>>6)+1<<6,n=new Uint8Array(e);n.set(t),n[t.length]=128;let o=new DataView(n.buffer);o.setUint32(e-8,Math.floor(t.length/536870912)),o.setUint32(e-4,t.length<<3>>>0);let a=E.slice(),s=new Uint32Array(64);for(let h=0;h<e;h+=64){for(let r=0;r<16;r++)s[r]=o.getUint32(h+4*r);for(let r=16;r<64;r++){let d=s[r-15],m=s[r-2];s[r]=s[r-16]+s[r-7]+(i(d,7)^i(d,18)^d>>>3)+(i(m,17)^i(m,19)^m>>>10)}let[c,f,y,K,u,p,g,I]=a;for(let r=0;r<64;r++){let d=I+(i(u,6)^i(u,11)^i(u,25))+(u&p^~u&g)+v[r]+s[r]|0,m=(i(c,2)^i(c,13)^i(c,22))+(c&f^c&y^f&y)|0;I=g,g=p,p=u,u=K+d|0,K=y,y=f,f=c,c=d+m|0}[c,f,y,K,u,p,g,I].forEach((r,d)=>{a[d]+=r})}let l=new Uint8Array(32),A=new DataView(l.buffer);return a.forEach((h,c)=>A.setUint32(4*c,h)),l}var b=t=>Array.from(t,e=>e.toString(16).padStart(2,"0")).join(""),k=t=>new TextEncoder().encode(t);function P(t,e){let n=new Uint8Array(64);n.set(t.length>64?w(t):t);let o=(a,s)=>{let l=new Uint8Array(64+s.length);return n.forEach((A,h)=>{l[h]=A^a}),l.set(s,64),w(l)};return o(92,o(54,e))}var C="key",T=/^[A-Za-z0-9]+$/,x=O(),L=0;function O(){try{let t=JSON.parse(sessionStorage.getItem(C));return t&&T.test(t.publicKey)&&T.test(t.privateKey)?t:null}catch{return null}}var U=()=>x!==null,M=()=>x?.publicKey;var S=class extends Error{constructor(e,n,o){super(n.message??`HTTP ${e}`),this.status=e,this.code=n.code,this.field=n.field,this.retryAfter=Number(o.get("Retry-After")??0)}};async function R(t){let e=await t.json().catch(()=>({}));if(!t.ok)throw new S(t.status,e,t.headers);return{body:e,headers:t.headers}}var $=15e3;async function D(t,e={}){let n=new URLSearchParams({decimals:"string",...e});return R(await fetch(`${t}?${n}`,{cache:"no-cache",signal:AbortSignal.timeout($)}))}async function j(){let{body:t}=await D("/api/time");L=t.serverTime-Date.now(),B=performance.now()}var B=-1/0,J=()=>Date.now()+L;function N(t,e,n=""){let o=String(J()),a=b(crypto.getRandomValues(new Uint8Array(16))),s=[o,a,t,e,b(w(k(n)))].join(`
+`),l=b(P(k(x.privateKey),k(s)));return{publicKey:x.publicKey,timestamp:o,nonce:a,signature:l}}function V(){let t=document.documentElement,e=localStorage.getItem("theme");e&&t.classList.add(e),document.getElementById("theme").addEventListener("click",()=>{let n=t.classList.contains("dark")||!t.classList.contains("light")&&matchMedia("(prefers-color-scheme: dark)").matches;t.classList.remove("dark","light"),t.classList.add(n?"light":"dark"),localStorage.setItem("theme",n?"light":"dark"),document.dispatchEvent(new Event("theme"))})}V();var z=document.getElementById("signed");z.textContent=U()?`Requests are signed with your key ${M().slice(0,8)}…`:"To sign requests, enter a key pair on the market page and come back in the same tab.";async function G(t){let e=new URL(t.url,location.href);if(!U()||e.origin!==location.origin||!e.pathname.startsWith("/api/"))return t;await j();let n=typeof t.body=="string"?t.body:"",o=N(t.method.toUpperCase(),e.pathname+e.search,n);return Object.assign(t.headers,{"API-PublicKey":o.publicKey,"API-Timestamp":o.timestamp,"API-Nonce":o.nonce,"API-Signature":o.signature}),t}window.ui=window.SwaggerUIBundle({url:"/swagger/v1/swagger.json",dom_id:"#swagger-ui",deepLinking:!0,tryItOutEnabled:!0,validatorUrl:null,requestInterceptor:G});

@@ -1,15 +1,9 @@
-// Picks the page by the path and owns the one stream.
+// Starts a page: it waits until the exchange answers and owns the one stream.
 import { ApiError, get, syncClock } from './api.js';
 import { el, fill } from './dom.js';
 import { Stream } from './stream.js';
 import './theme.js';
 
-const pages = {
-  '/': () => import('./market.js'),
-  '/launchpad': () => import('./launchpad.js'),
-  '/hive': () => import('./hive.js'),
-  '/status': () => import('./status.js'),
-};
 const main = document.getElementById('page');
 const retryMs = 500;
 
@@ -54,19 +48,16 @@ async function ready() {
   }
 }
 
-async function start() {
+// start shows a page as soon as the exchange answers.
+export async function start(show) {
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
   });
   try {
-    const loading = (pages[location.pathname] ?? pages['/'])(); // while the clock is read
-    loading.catch(() => {}); // reported below
     await ready();
-    await (await loading).show(main, new Stream(linkState));
+    await show(main, new Stream(linkState));
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,
       el('a', { href: location.pathname }, 'Try again')));
   }
 }
-
-start();

@@ -69,7 +69,7 @@ const patience = 15000; // ms; without it, a connection that broke while the com
 
 // get reads the current document: the browser revalidates its cached copy.
 export async function get(path, params = {}) {
-  const query = new URLSearchParams({ ...params, decimals: 'string' });
+  const query = new URLSearchParams({ decimals: 'string', ...params });
   return answer(await fetch(`${path}?${query}`, { cache: 'no-cache', signal: AbortSignal.timeout(patience) }));
 }
 

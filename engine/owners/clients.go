@@ -1,7 +1,9 @@
-package engine
+package owners
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 	"slices"
 
 	"tickhive/engine/slots"
@@ -17,12 +19,12 @@ import (
 // moves few ids.
 const clientShards = 64
 
-// clientEntry is one remembered id: 56 bytes, and 4 to 10 in the table.
-type clientEntry struct {
-	hash    [2]uint64
-	content [2]uint64
+// Client is one remembered id: 56 bytes, and 4 to 10 in the table.
+type Client struct {
+	Hash    [2]uint64
+	Content [2]uint64
 	order   uint64 // order number << 2, with the flags clientOpen and clientWindow
-	owner   int32
+	Owner   int32
 	next    int32 // the owner's next newer entry in the window
 	older   int32 // neighbors by age in the pair's window
 	newer   int32
@@ -33,7 +35,11 @@ const (
 	clientWindow = 2
 )
 
-func (e *clientEntry) n() uint64 { return e.order >> 2 }
+// Order returns the number of the order that has the id.
+func (e *Client) Order() uint64 { return e.order >> 2 }
+
+// Open reports whether the order is open.
+func (e *Client) Open() bool { return e.order&clientOpen != 0 }
 
 // clientShard is an open-addressing table of entry slots, 0 empty.
 type clientShard struct {
@@ -41,8 +47,9 @@ type clientShard struct {
 	count int
 }
 
-type clients struct {
-	entries        slots.Slab[clientEntry]
+// Clients holds the client order ids of one pair. All of its slots are of entries.
+type Clients struct {
+	entries        slots.Slab[Client]
 	shards         *[clientShards]clientShard // nil: never used
 	oldest, newest int32                      // oldest and newest entry of the pair's window
 	open           int                        // number of entries whose order is open
@@ -50,8 +57,27 @@ type clients struct {
 	perOwner       int32
 }
 
-// find returns the entry of a client id, 0: not remembered.
-func (c *clients) find(hash [2]uint64) int32 {
+// NewClients returns an empty table for so many ids of a pair and of an account.
+func NewClients(perPair int, perOwner int32) Clients {
+	return Clients{perPair: perPair, perOwner: perOwner}
+}
+
+// At returns the id of a slot.
+func (c *Clients) At(s int32) *Client { return c.entries.At(s) }
+
+// Window yields the ids in the window, oldest first.
+func (c *Clients) Window() iter.Seq[*Client] {
+	return func(yield func(*Client) bool) {
+		for s := c.oldest; s != 0; s = c.entries.At(s).newer {
+			if !yield(c.entries.At(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Find returns the slot of a client id, 0: not remembered.
+func (c *Clients) Find(hash [2]uint64) int32 {
 	if c.shards == nil {
 		return 0
 	}
@@ -62,13 +88,13 @@ func (c *clients) find(hash [2]uint64) int32 {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash[0] & mask; ; i = (i + 1) & mask {
 		s := t.slots[i]
-		if s == 0 || c.entries.At(s).hash == hash {
+		if s == 0 || c.entries.At(s).Hash == hash {
 			return s
 		}
 	}
 }
 
-func (c *clients) insert(s int32, hash [2]uint64) {
+func (c *Clients) insert(s int32, hash [2]uint64) {
 	if c.shards == nil {
 		c.shards = new([clientShards]clientShard)
 	}
@@ -78,7 +104,7 @@ func (c *clients) insert(s int32, hash [2]uint64) {
 		t.slots = make([]int32, max(8, 2*len(old)))
 		for _, o := range old {
 			if o != 0 {
-				t.place(o, c.entries.At(o).hash[0])
+				t.place(o, c.entries.At(o).Hash[0])
 			}
 		}
 	}
@@ -96,8 +122,8 @@ func (t *clientShard) place(s int32, h uint64) {
 }
 
 // remove deletes an entry from its table and moves the later entries of the run back.
-func (c *clients) remove(s int32) {
-	hash := c.entries.At(s).hash
+func (c *Clients) remove(s int32) {
+	hash := c.entries.At(s).Hash
 	t := &c.shards[hash[1]%clientShards]
 	mask := uint64(len(t.slots) - 1)
 	i := hash[0] & mask
@@ -109,7 +135,7 @@ func (c *clients) remove(s int32) {
 		if t.slots[j] == 0 {
 			break
 		}
-		home := c.entries.At(t.slots[j]).hash[0] & mask
+		home := c.entries.At(t.slots[j]).Hash[0] & mask
 		if (j-home)&mask >= (j-i)&mask {
 			t.slots[i] = t.slots[j]
 			i = j
@@ -120,12 +146,12 @@ func (c *clients) remove(s int32) {
 	c.entries.Release(s)
 }
 
-// hasRoom reports whether one more id can be remembered. Every id without an open order is in
+// HasRoom reports whether one more id can be remembered. Every id without an open order is in
 // the window and can be evicted.
-func (c *clients) hasRoom() bool { return c.open < c.perPair }
+func (c *Clients) HasRoom() bool { return c.open < c.perPair }
 
-// remember stores the id of a new order of owner ws. hasRoom must be true.
-func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
+// Remember stores the id of a new order of owner ws. HasRoom must be true.
+func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
 	w := o.slots.At(ws)
 	for c.entries.Live() >= c.perPair {
 		if c.oldest == 0 {
@@ -134,8 +160,8 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 		c.leaveWindow(o, c.oldest)
 	}
 	s := c.entries.Alloc()
-	*c.entries.At(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
-	c.insert(s, id.Hash)
+	*c.entries.At(s) = Client{Hash: hash, Content: content, order: n<<2 | clientOpen, Owner: ws}
+	c.insert(s, hash)
 	c.open++
 	c.enterWindow(s, w)
 	if w.window > c.perOwner {
@@ -144,11 +170,12 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 	return s
 }
 
-// restore adds an entry of a decoded state. The caller adds entries by ascending order number.
-func (c *clients) restore(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
-	ws := o.addOrder(account)
+// Restore adds an entry of a decoded state. The caller adds entries by ascending order number.
+func (c *Clients) Restore(o *Set, id Client, n uint64, account uint32, open, window bool) int32 {
+	ws := o.AddOrder(account)
 	s := c.entries.Alloc()
-	*c.entries.At(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
+	id.order, id.Owner = n<<2, ws
+	*c.entries.At(s) = id
 	if open {
 		c.entries.At(s).order |= clientOpen
 		c.open++
@@ -157,11 +184,11 @@ func (c *clients) restore(o *owners, n uint64, account AccountID, open, window b
 	if window {
 		c.enterWindow(s, o.slots.At(ws))
 	}
-	o.dropOrder(ws)
+	o.DropOrder(ws)
 	return s
 }
 
-func (c *clients) enterWindow(s int32, w *owner) {
+func (c *Clients) enterWindow(s int32, w *Owner) {
 	e := c.entries.At(s)
 	e.order |= clientWindow
 	e.older, e.newer, e.next = c.newest, 0, 0
@@ -182,9 +209,9 @@ func (c *clients) enterWindow(s int32, w *owner) {
 
 // leaveWindow removes an owner's oldest entry from the window. The pair's oldest entry is always the oldest of
 // its owner.
-func (c *clients) leaveWindow(o *owners, s int32) {
+func (c *Clients) leaveWindow(o *Set, s int32) {
 	e := c.entries.At(s)
-	ws := e.owner
+	ws := e.Owner
 	w := o.slots.At(ws)
 	if w.clientHead != s {
 		panic("BUG: engine: a client id leaves the window before an older one")
@@ -210,8 +237,8 @@ func (c *clients) leaveWindow(o *owners, s int32) {
 	o.removeIdle(ws, w)
 }
 
-// close marks the order of a client id as ended. The caller must call it before it drops the owner.
-func (c *clients) close(s int32) {
+// Close marks the order of a client id as ended. The caller must call it before it drops the owner.
+func (c *Clients) Close(s int32) {
 	e := c.entries.At(s)
 	e.order &^= clientOpen
 	c.open--
@@ -220,9 +247,9 @@ func (c *clients) close(s int32) {
 	}
 }
 
-// outside returns the entries that have left the window and are retained only because their orders are open, by
+// Outside returns the entries that have left the window and are retained only because their orders are open, by
 // order number.
-func (c *clients) outside() (slots []int32) {
+func (c *Clients) Outside() (slots []int32) {
 	if c.shards == nil {
 		return nil
 	}
@@ -237,4 +264,43 @@ func (c *clients) outside() (slots []int32) {
 		return cmp.Compare(c.entries.At(x).order, c.entries.At(y).order)
 	})
 	return slots
+}
+
+// Check walks over the table and the window and reports the first broken invariant. named is the number of open orders
+// that have client ids.
+func (c *Clients) Check(named int) error {
+	inTables := 0
+	if c.shards != nil {
+		for i := range c.shards {
+			for _, s := range c.shards[i].slots {
+				if s == 0 {
+					continue
+				}
+				inTables++
+				if e := c.entries.At(s); c.Find(e.Hash) != s {
+					return fmt.Errorf("the client id of order %d is not found", e.Order())
+				}
+			}
+		}
+	}
+	n, window, open := uint64(0), 0, 0
+	for e := range c.Window() {
+		if e.Order() <= n || e.order&clientWindow == 0 {
+			return fmt.Errorf("the client id of order %d is out of order", e.Order())
+		}
+		n = e.Order()
+		window++
+		if e.Open() {
+			open++
+		}
+	}
+	if named != c.open {
+		return fmt.Errorf("%d open orders have client ids, counted %d", named, c.open)
+	}
+	// Ids outside the window belong to open orders, one each.
+	if outside := named - open; inTables != c.entries.Live() || inTables != window+outside || inTables > c.perPair {
+		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
+			inTables, c.entries.Live(), window, outside)
+	}
+	return nil
 }

@@ -1,5 +1,6 @@
-// The candle chart: it reads the history from /api/ohlc, older candles when the view reaches the
-// first one, and each changed candle from the stream.
+// The candle chart: it reads the history from /udf/history, which answers the candles of /api/ohlc in
+// a third of the bytes, older candles when the view reaches the first one, and each changed candle
+// from the stream. A chart calculates, so it asks for numbers.
 import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeriesMarkers } from './vendor/lightweight-charts.mjs';
 import { get } from './api.js';
 import { Depth } from './depth.js';
@@ -11,11 +12,12 @@ export const intervals = {
   hour: ['1h', 3600, '60'], hour4: ['4h', 14400, '240'], day: ['1d', 86400, '1D'], month: ['1M', 2678400, '1M'], year: ['1y', 31622400, '12M'],
 };
 const shown = 120, older = 500; // candles of the first request and of a later one for older candles
+const latest = 253402300799; // s: the end of the year 9999
 const few = 100; // candles that are spread over the whole width
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const iso = (ms) => new Date(ms).toISOString().slice(0, 19);
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
 const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close, volume: +c.volumeBase });
+const bars = (u) => (u.s === 'ok' ? u.t.map((time, i) => ({ time, open: u.o[i], high: u.h[i], low: u.l[i], close: u.c[i], volume: u.v[i] })) : []);
 const colour = (b) => css(b.close >= b.open ? '--up-soft' : '--down-soft');
 const volume = (b) => ({ time: b.time, value: b.volume, color: colour(b) });
 const firstWait = 500, longestWait = 10000; // ms before the page requests the history again
@@ -178,27 +180,21 @@ export class Chart {
   // and the seq of the state that they show.
   async history({ candle, seq: known }) {
     if (!candle) return { rows: [], seq: known };
-    const params = { currencyPairCode: this.pair, interval: this.interval, end: '9999-12-31' };
-    const rows = [];
-    let start = iso(Math.max(0, seconds(candle.date) - intervals[this.interval][1] * shown) * 1000), seq;
-    while (start) {
-      const { body, headers } = await get('/api/ohlc', { ...params, start });
-      rows.push(...body);
-      start = headers.get('X-Next-Start');
-      seq = Number(headers.get('X-Seq'));
-    }
+    const [, span, resolution] = intervals[this.interval];
+    const from = Math.max(0, seconds(candle.date) - span * shown);
+    const { body, headers } = await get('/udf/history', { decimals: 'number', symbol: this.pair, resolution, from, to: latest });
+    const seq = Number(headers.get('X-Seq'));
     if (seq < known) throw new Error('the answer is older than the stream');
-    return { rows, seq };
+    return { rows: bars(body), seq };
   }
 
   show(rows, seq) {
     this.candles.applyOptions({ priceFormat: { type: 'price', precision: this.digits, minMove: 1 / 10 ** this.digits } });
     const same = this.drawn === `${this.pair} ${this.interval}` && this.bars.length > 0;
-    const bars = rows.map(bar);
     // Older candles stay if the fresh ones reach them: they have ended and cannot change.
-    const kept = same && bars.length && this.bars.at(-1).time >= bars[0].time ? this.bars.filter((b) => b.time < bars[0].time) : [];
+    const kept = same && rows.length && this.bars.at(-1).time >= rows[0].time ? this.bars.filter((b) => b.time < rows[0].time) : [];
     this.whole = kept.length > 0 && this.whole;
-    this.draw(kept.concat(bars));
+    this.draw(kept.concat(rows));
     if (!same) this.spreadOut();
     this.say.textContent = '';
     this.pending.filter((m) => m.seq > seq).forEach((m) => this.live(m.candle));
@@ -228,10 +224,11 @@ export class Chart {
     const { turn } = this, first = this.bars[0].time;
     this.reaching = true;
     try {
-      const { body: u } = await get('/udf/history', { symbol: this.pair, resolution: intervals[this.interval][2], to: first - 1, countback: older });
+      const { body: u } = await get('/udf/history', { decimals: 'number', symbol: this.pair, resolution: intervals[this.interval][2], to: first - 1, countback: older });
       if (turn !== this.turn || this.bars[0]?.time !== first) return;
-      this.whole = u.s !== 'ok' || u.t.length < older;
-      if (u.s === 'ok') this.draw(u.t.map((time, i) => ({ time, open: +u.o[i], high: +u.h[i], low: +u.l[i], close: +u.c[i], volume: +u.v[i] })).concat(this.bars));
+      const rows = bars(u);
+      this.whole = rows.length < older;
+      if (rows.length) this.draw(rows.concat(this.bars));
     } catch { /* the next movement tries again */ } finally { this.reaching = false; }
   }
 

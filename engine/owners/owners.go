@@ -1,0 +1,121 @@
+package owners
+
+import (
+	"fmt"
+
+	"tickhive/engine/slots"
+)
+
+// Builtin is the slot of the built-in account, account 0, in every set.
+const Builtin int32 = 1
+
+// Owner holds the state of one account in one pair: the list of its open orders by id, so
+// that a mass cancel never reads another account's orders, and the window of its newest
+// client ids. It exists while the account has either.
+type Owner struct {
+	Account    uint32
+	Open       int32 // number of open orders, the order being matched included
+	Stops      int32 // waiting stops
+	Head, Tail int32 // slots of its first and last order, by id; unused for the built-in account
+
+	window                 int32 // number of its client ids in the window
+	clientHead, clientTail int32 // its oldest and newest client id in the window
+}
+
+// Set finds the accounts of a pair. It caches the last one found, because an account tends to
+// send several commands in a row.
+type Set struct {
+	slots   slots.Slab[Owner]
+	byID    map[uint32]int32
+	lastID  uint32
+	lastPos int32
+	builtin *Owner // of slot Builtin
+}
+
+// NewSet returns a set with the built-in account.
+func NewSet() Set {
+	o := Set{byID: map[uint32]int32{}}
+	o.slots.Alloc() // Builtin
+	o.builtin = o.slots.At(Builtin)
+	o.lastPos = Builtin
+	return o
+}
+
+// At returns the owner of a slot.
+func (o *Set) At(s int32) *Owner { return o.slots.At(s) }
+
+// Find returns the slot of an account, 0 when it has nothing in this pair.
+func (o *Set) Find(id uint32) int32 {
+	if id == 0 {
+		return Builtin
+	}
+	if id == o.lastID {
+		return o.lastPos
+	}
+	s := o.byID[id]
+	if s != 0 {
+		o.lastID, o.lastPos = id, s
+	}
+	return s
+}
+
+// AddOrder counts one more open order of an account and returns the account's slot. It makes the slot if
+// necessary.
+func (o *Set) AddOrder(id uint32) int32 {
+	if id == 0 {
+		o.builtin.Open++
+		return Builtin
+	}
+	s := o.Find(id)
+	if s == 0 {
+		s = o.slots.Alloc()
+		*o.slots.At(s) = Owner{Account: id}
+		o.byID[id] = s
+		o.lastID, o.lastPos = id, s
+	}
+	o.slots.At(s).Open++
+	return s
+}
+
+// DropOrder counts one open order less, and removes the owner when it has neither orders nor client ids left.
+func (o *Set) DropOrder(s int32) {
+	if s == Builtin {
+		o.builtin.Open--
+		return
+	}
+	w := o.slots.At(s)
+	w.Open--
+	o.removeIdle(s, w)
+}
+
+// Account returns the account of a slot.
+func (o *Set) Account(s int32) uint32 {
+	if s == Builtin {
+		return 0
+	}
+	return o.slots.At(s).Account
+}
+
+func (o *Set) removeIdle(s int32, w *Owner) {
+	if w.Open != 0 || w.window != 0 || s == Builtin {
+		return
+	}
+	delete(o.byID, w.Account)
+	if o.lastPos == s {
+		o.lastID, o.lastPos = 0, Builtin
+	}
+	o.slots.Release(s)
+}
+
+// Check reports the first account that the set does not find, or of which nothing is left.
+func (o *Set) Check() error {
+	for id, s := range o.byID {
+		if w := o.slots.At(s); w.Account != id || w.Open == 0 && w.window == 0 {
+			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, w.Account)
+		}
+	}
+	if n := o.slots.Live(); n != len(o.byID)+1 {
+		return fmt.Errorf("%d owners, %d known", n, len(o.byID))
+	}
+	return nil
+}

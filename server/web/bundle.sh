@@ -1,0 +1,7 @@
+#!/bin/sh
+# Bundles the scripts and styles of src into app (docs/adr/0075). go generate runs it.
+set -eu
+cd "$(dirname "$0")"
+exec go run -modfile=../../internal/devtools/go.mod github.com/evanw/esbuild/cmd/esbuild \
+	src/index.js src/pages.js src/docs.js src/swagger.js src/style.css --outdir=app --bundle --minify \
+	--format=esm --target=es2022 --charset=utf8 '--external:./vendor/*' --log-level=warning

@@ -1,0 +1,7 @@
+// The script of the other pages, which share one shell.
+import { show as hive } from './hive.js';
+import { show as launchpad } from './launchpad.js';
+import { start } from './main.js';
+import { show as status } from './status.js';
+
+start({ '/launchpad': launchpad, '/hive': hive, '/status': status }[location.pathname]);
