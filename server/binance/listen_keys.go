@@ -119,12 +119,12 @@ func startStream(q *call) ([]byte, *failure) {
 }
 
 // keepStream serves PUT /api/v3/userDataStream.
-func keepStream(q *call) ([]byte, *failure) { return q.keepOrEnd(false) }
+func keepStream(q *call) ([]byte, *failure) { return keepOrEnd(q, false) }
 
 // endStream serves DELETE /api/v3/userDataStream.
-func endStream(q *call) ([]byte, *failure) { return q.keepOrEnd(true) }
+func endStream(q *call) ([]byte, *failure) { return keepOrEnd(q, true) }
 
-func (q *call) keepOrEnd(end bool) ([]byte, *failure) {
+func keepOrEnd(q *call, end bool) ([]byte, *failure) {
 	name, err := q.required("listenKey")
 	if err == nil {
 		err = q.unread()

@@ -5,7 +5,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
-	"tickhive/marketdata"
 	"tickhive/server/encode"
 )
 
@@ -113,7 +112,7 @@ func (r *orderReport) appendTrade(b []byte, in *engine.Instrument) []byte {
 		if r.maker {
 			rate, discount = e.MakerFee, e.MakerDiscount
 		}
-		fee = marketdata.Fee(price, amount, in.DigitsTotal(), rate, discount)
+		fee = fixed.Fee(price, amount, in.DigitsTotal(), rate, discount)
 	}
 	b = appendQuoted(b, "l", amount, in.DigitsAmount)
 	b = appendQuoted(append(b, ','), "z", o.Filled, in.DigitsAmount)

@@ -134,7 +134,7 @@ func (s *socket) performAPI(q *call, r *apiRequest) ([]byte, *failure) {
 			key = q.Principal.PublicKey
 		}
 		return auth.Payload{
-			Text: q.sortedText(), PublicKey: []byte(key), Remote: s.from.addr,
+			Text: sortedText(q.params), PublicKey: []byte(key), Remote: s.from.addr,
 			Reads: e.method == fasthttp.MethodGet, Cancel: e.method == fasthttp.MethodDelete,
 		}
 	})
@@ -189,10 +189,10 @@ func (q *call) readMembers(params map[string]json.RawMessage) *failure {
 }
 
 // sortedText returns what a request signs: its parameters by name, without the signature.
-func (q *call) sortedText() []byte {
+func sortedText(params []param) []byte {
 	var b []byte
-	for i := range q.params {
-		if p := &q.params[i]; p.name != "signature" {
+	for i := range params {
+		if p := &params[i]; p.name != "signature" {
 			if len(b) > 0 {
 				b = append(b, '&')
 			}

@@ -34,7 +34,11 @@ func (s *socket) request(method string, params map[string]any) (a apiAnswer) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if got := s.ask(string(text)); json.Unmarshal([]byte(got), &a) != nil || string(a.ID) != `"`+method+`"` {
+	got := s.ask(string(text))
+	for strings.HasPrefix(got, `{"subscriptionId"`) { // an event may come before the answer
+		s.events, got = append(s.events, got), s.next()
+	}
+	if json.Unmarshal([]byte(got), &a) != nil || string(a.ID) != `"`+method+`"` {
 		s.t.Fatal(got)
 	}
 	return a
@@ -206,7 +210,11 @@ func TestSession(t *testing.T) {
 	event := func() userEvent {
 		t.Helper()
 		var e apiAnswer
-		if text := s.next(); json.Unmarshal([]byte(text), &e) != nil || e.SubscriptionID == nil {
+		if len(s.events) == 0 {
+			s.events = append(s.events, s.next())
+		}
+		text := s.events[0]
+		if s.events = s.events[1:]; json.Unmarshal([]byte(text), &e) != nil || e.SubscriptionID == nil {
 			t.Fatal(text)
 		}
 		return e.Event
