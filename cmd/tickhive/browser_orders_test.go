@@ -35,9 +35,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	}
 	in.limit("TT_USDT", "sell", "101", "0.3")
 	in.limit("TT_USDT", "sell", "103", "0.1")
-	user := in.call(200, "POST", "/users", `{"nickname":"follow"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"follow"}`)
+	key := in.funded("follow")
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/?pair=TT_USDT&interval=minute")
 	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
@@ -118,13 +116,14 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 // and its button cancels it.
 func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	t.Parallel()
-	in := theDemo(t)
-	in.pair("TT_USDT") // the simulated market does not trade it, so no taker fills the order
+	in := startEmpty(t)
+	for i := range 6 {
+		in.pair(fmt.Sprintf("P%d_USDT", i))
+	}
+	in.pair("TT_USDT")
 	in.limit("TT_USDT", "buy", "99.00", "1.0")
 	in.limit("TT_USDT", "sell", "101.00", "1.0")
-	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"browser"}`)
+	key := in.funded("browser")
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.on("TT_USDT")

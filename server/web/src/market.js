@@ -126,7 +126,7 @@ export async function show(main, stream) {
     if (!act) return;
     e.preventDefault();
     act();
-    if (e.key !== '/') { open('ticket'); [...ticket.node.querySelectorAll('input')].find((i) => i.checkVisibility())?.focus(); }
+    if (e.key !== '/') { open('ticket'); ticket.focus(); }
   });
 
   stream.listeners.add((up) => {

@@ -110,7 +110,7 @@ export class Orders {
   link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
 
   openOrders(rows) {
-    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Stop', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('', 'num')],
+    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Stop', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('Action', 'num')],
       rows.map((o) => this.openRow(o)), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
   }
 
