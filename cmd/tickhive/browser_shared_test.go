@@ -93,13 +93,13 @@ type marketWithKey struct {
 
 var manyPairsDemo shared[marketWithKey]
 
-// manyPairs returns a demo market of 122 pairs, the last 110 of them without a trade, and the key
+// manyPairs returns a demo market of 1,000 pairs, all but 12 of them without a trade, and the key
 // pair of a user with funds.
 func manyPairs(t *testing.T) (in *instance, key map[string]any) {
 	t.Helper()
 	m := manyPairsDemo.get(t, func(t testing.TB) marketWithKey {
 		in := ownDemo(t)
-		for i := range 110 {
+		for i := range 988 {
 			in.pair(fmt.Sprintf("P%03d_USDT", i))
 		}
 		return marketWithKey{in, in.funded("screen")}
