@@ -26,7 +26,7 @@ export class Account {
     this.balances = new Map();
     this.rates = new Map(); // taker fee of a pair as a fraction
     this.listeners = new Set();
-    this.canceling = new Set(); // orders that the user has canceled
+    this.canceling = new Map(); // orders that the user has canceled, with whether one message reports them together
     this.moving = new Set(); // orders whose price the user has changed
     this.ended = 0; // counts the orders that ended and the fills: the lists of the past are read again
     stream.onUnauthorized = (message) => { if (this.signedIn) { this.forget(); this.problem = message; this.changed('key'); } };
@@ -107,12 +107,15 @@ export class Account {
 
   // report says what became of an order.
   async report(o) {
-    const [base] = o.currencyPairCode.split('_');
+    const [base, quote] = o.currencyPairCode.split('_');
     const side = o.isBid ? 'Buy' : 'Sell';
     const asked = o.initialAmount === null ? '' : `${brief(o.initialAmount)} ${base} `;
-    const what = `${side} ${asked}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}`;
+    const spends = o.initialQuoteAmount ? `for ${group(brief(o.initialQuoteAmount))} ${quote} ` : '';
+    const stop = o.stopPrice ? `, stop at ${group(o.stopPrice)}` : '';
+    const what = `${side} ${asked}${spends}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}${stop}`;
     const moved = this.moving.delete(o.id);
     if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
+    if (o.status === 'Canceled' && this.canceling.get(o.id)) { this.canceling.delete(o.id); return; }
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
     const done = await this.execution(o);
     const filled = done.amount === null ? '' : `${brief(done.amount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
@@ -146,7 +149,7 @@ export class Account {
   async place(order) { return (await signed('POST', '/api/orders', order)).body; }
 
   async cancel(id) {
-    this.canceling.add(id);
+    this.canceling.set(id, false);
     try { await signed('DELETE', `/api/orders/${id}`); } catch (error) { this.canceling.delete(id); throw error; }
   }
 
@@ -161,7 +164,7 @@ export class Account {
 
   // cancelAll cancels the open orders of one pair, or of all, and returns how many there were.
   async cancelAll(pair) {
-    for (const o of this.orders.values()) if (!pair || o.currencyPairCode === pair) this.canceling.add(o.id);
+    for (const o of this.orders.values()) if (!pair || o.currencyPairCode === pair) this.canceling.set(o.id, true);
     return (await signed('DELETE', `/api/orders?${pair ? `currencyPairCode=${pair}` : 'all=true'}`)).body.canceled;
   }
 
