@@ -79,6 +79,9 @@ func (x *Running) Admit() {
 // Submit submits a batch to the loop.
 func (x *Running) Submit(b *sequencer.Batch) error { return x.loop.Submit(b) }
 
+// Offer hands a batch to the loop; Batch.Wait returns its outcome.
+func (x *Running) Offer(b *sequencer.Batch) error { return x.loop.Offer(b) }
+
 // OpenOrders returns the number of open orders of a pair, waiting stops included.
 func (x *Running) OpenOrders(p engine.PairID) (n int, err error) {
 	err = x.loop.QueryPair(p, func() { n = x.core.OpenOrders(p) })

@@ -14,8 +14,9 @@ import (
 
 // Entry is the interface to order entry; *exchange.Running implements it.
 type Entry interface {
-	// Submit applies a batch. The errors are the Err values of package engine/sequencer.
-	Submit(*sequencer.Batch) error
+	// Offer hands over a batch, whose Wait returns the outcome. The errors are the Err values of package
+	// engine/sequencer.
+	Offer(*sequencer.Batch) error
 	// AdvanceTo sets the virtual clock to ns, Unix ns.
 	AdvanceTo(ns int64) error
 	// OpenOrders returns the number of open orders of a pair, of all accounts.
@@ -162,12 +163,20 @@ func (e *orderEntry) send() ([]outcome, error) {
 	return e.results[:n], nil
 }
 
-// submit submits a batch. When the queue is full it tries again, because a replay must not lose commands.
+// submit submits a batch and waits for its outcome.
 func (e *orderEntry) submit(b *sequencer.Batch) error {
-	err := e.entry.Submit(b)
+	if err := e.offer(b); err != nil {
+		return err
+	}
+	return failedEntry(b.Wait())
+}
+
+// offer hands over a batch. When the queue is full it tries again, because a replay must not lose commands.
+func (e *orderEntry) offer(b *sequencer.Batch) error {
+	err := e.entry.Offer(b)
 	for errors.Is(err, sequencer.ErrBusy) {
 		if err = wait(e.ctx, time.Millisecond); err == nil {
-			err = e.entry.Submit(b)
+			err = e.entry.Offer(b)
 		}
 	}
 	return failedEntry(err)

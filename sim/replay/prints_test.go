@@ -13,7 +13,7 @@ import (
 )
 
 // tradesFile returns a recording of n trades, with several of one time.
-func tradesFile(t *testing.T, n int) string {
+func tradesFile(t testing.TB, n int) string {
 	t.Helper()
 	var b strings.Builder
 	for i := range n {
@@ -30,7 +30,7 @@ func TestTheStateDoesNotDependOnTheBatch(t *testing.T) {
 		"alone": nil,
 		"with others": {
 			{Kind: engine.Place, Side: engine.Sell, Type: engine.Limit, Price: 115, Amount: 40},
-			{Kind: engine.Place, Side: engine.Buy, Type: engine.Limit, Price: 145, Amount: 10, Flags: engine.FlagPostOnly},
+			{Kind: engine.Place, Type: engine.Limit, Price: 145, Amount: 10, Flags: engine.FlagPostOnly},
 			{Kind: engine.Place, Side: engine.Sell, Type: engine.Limit, Price: 165, Amount: 1000},
 		},
 	} {
