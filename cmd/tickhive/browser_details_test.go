@@ -38,7 +38,8 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 		t.Errorf("amounts have %s different numbers of digits", n)
 	}
 	b.wait(5*time.Second, "the legend", `(() => {
-		const c = tickhive.candles().at(-1), text = document.querySelector('.legend').textContent.replaceAll('\u202f', '');
+		const c = tickhive.candles().at(-1),
+			text = document.querySelector('.legend').textContent.replaceAll('\u202f', '');
 		return [['O', c.open], ['H', c.high], ['L', c.low], ['C', c.close]].every(([n, v]) =>
 			text.includes(n + v.toFixed(3))); })()`)
 	b.clean()
@@ -53,7 +54,8 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	b.open("/docs")
 	b.wait(10*time.Second, "a button to copy", `document.querySelector('.codebar button')`)
 	host := strings.TrimPrefix(in.public, "http://")
-	if got := b.js(fmt.Sprintf(`(() => { const text = [...document.querySelectorAll('pre')].map((p) => p.innerText).join();
+	if got := b.js(fmt.Sprintf(`(() => {
+		const text = [...document.querySelectorAll('pre')].map((p) => p.innerText).join();
 		return text.includes(%q) + ' ' + text.includes('127.0.0.1:8080'); })()`, host)); got != "true false" {
 		t.Errorf("the examples have the address of the server, of the default: %s", got)
 	}
@@ -66,7 +68,8 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 		b.js("(" + signed + ", '')")
 		b.wait(5*time.Second, "the answer", `['200', '401'].includes(window.status)`)
 		if got := b.js("window.status"); got != want {
-			t.Errorf("a request of Swagger UI got %s, want %s: %s", got, want, b.js(`document.getElementById('signed').innerText`))
+			said := b.js(`document.getElementById('signed').innerText`)
+			t.Errorf("a request of Swagger UI got %s, want %s: %s", got, want, said)
 		}
 		titles[b.js("document.title")] = true
 		if want == "401" {

@@ -16,7 +16,7 @@ func (b *browser) live() {
 }
 
 // equalsTheAPI waits until tape, book, header, list and clock of the page show what the API answers
-// for a pair whose market stands still.
+// for a pair that does not trade meanwhile.
 func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 	b.t.Helper()
 	get := func(path string, args ...any) string {
@@ -46,18 +46,21 @@ func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 		strings.Join(tape, "|")))
 	book := get("/api/marketdata/getaggregator/orderbook?decimals=string&depth=100&ticker_id=%s", pair)
 	b.wait(10*time.Second, what+": book", fmt.Sprintf(`(() => { const api = %s;
-		const rows = (side) => [...document.querySelectorAll(side + ' .row')].map((r) => r.children[1].textContent + ' ' +
-			r.children[2].textContent), all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
+		const rows = (side) => [...document.querySelectorAll(side + ' .row')].
+			map((r) => r.children[1].textContent + ' ' + r.children[2].textContent), all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
 		const bids = rows('.bid'), asks = rows('.ask').reverse();
 		return bids.length + asks.length > 0 && bids.length >= Math.min(api.bids.length, 5) &&
 			asks.length >= Math.min(api.asks.length, 5) &&
-			bids.join('|') === all(api.bids, bids.length) && asks.join('|') === all(api.asks, asks.length); })()`, book))
+			bids.join('|') === all(api.bids, bids.length) &&
+			asks.join('|') === all(api.asks, asks.length); })()`, book))
 	ticker := get("/api/tickers?decimals=string&currencyPairCode=%s", pair)
 	b.wait(20*time.Second, what+": header and list", fmt.Sprintf(`(() => { const api = %s;
-		const plain = (e) => e.textContent.replaceAll('\u202f', ''), change = (+api.priceChangePercentage24h).toFixed(2);
+		const plain = (e) => e.textContent.replaceAll('\u202f', '');
+		const change = (+api.priceChangePercentage24h).toFixed(2);
 		const dd = (name) => plain([...document.querySelectorAll('.head dl div')].
 			find((d) => d.querySelector('dt').textContent === name).querySelector('dd'));
-		const or = (v) => (+v > 0 ? v : '–'), row = document.querySelector('[data-pair="' + api.currencyPairCode + '"]');
+		const or = (v) => (+v > 0 ? v : '–');
+		const row = document.querySelector('[data-pair="' + api.currencyPairCode + '"]');
 		return [plain(document.getElementById('last')), dd('Bid'), dd('Ask')].join() ===
 			[api.price, or(api.bidPrice), or(api.askPrice)].join() && plain(row.querySelector('.p')) === api.price &&
 			plain(row.querySelector('.c')).replace('+', '') === change + ' %%'; })()`, ticker))
