@@ -73,8 +73,7 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	}))
 	defer site.Close()
 	evil := strings.Replace(site.URL, "127.0.0.1", "evil.test", 1)
-	b := newBrowser(t, in, 800, 600, chromedp.Flag("host-resolver-rules",
-		"MAP evil.test 127.0.0.1, MAP rebound.test 127.0.0.1"))
+	b := newBrowser(t, in, 800, 600)
 
 	b.run(chromedp.Navigate(evil + "/"))
 	b.wait(10*time.Second, "the page has sent everything", "window.said && said.done")

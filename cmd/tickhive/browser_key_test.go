@@ -16,9 +16,7 @@ import (
 func TestBrowserTheKeyPairStaysInTheTab(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
-	user := in.call(200, "POST", "/users", `{"nickname":"memory"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"memory"}`)
+	key := in.funded("memory")
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.signIn(key)

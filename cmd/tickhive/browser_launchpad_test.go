@@ -11,7 +11,7 @@ import (
 // requests is reached, the page says when it continues, and a newer click replaces one that waits.
 func TestBrowserLaunchpadAnswersClicks(t *testing.T) {
 	t.Parallel()
-	in := theDemo(t)
+	in := ownDemo(t)
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/launchpad")
 	b.wait(10*time.Second, "the first token", `document.querySelector('[data-shows]')`)

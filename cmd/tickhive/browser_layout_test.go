@@ -9,19 +9,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// manyPairs starts a demo market of 122 pairs, the last 110 of them without a trade. It
-// returns the key pair of a user with funds.
-func manyPairs(t *testing.T) (in *instance, key map[string]any) {
-	t.Helper()
-	in = theDemo(t)
-	for i := range 110 {
-		in.pair(fmt.Sprintf("P%03d_USDT", i))
-	}
-	user := in.call(200, "POST", "/users", `{"nickname":"screen"}`)["id"].(string)
-	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
-	return in, in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"screen"}`)
-}
-
 // panels returns the visible panels with their layout errors: outside the viewport,
 // overlapping, tiny, or with text cut off at a side. The intervals of the chart may scroll
 // sideways.

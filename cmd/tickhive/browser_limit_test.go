@@ -19,7 +19,7 @@ func TestBrowserPagesStayWithinTheLimit(t *testing.T) {
 }
 
 func withinTheLimit(t *testing.T, page string) {
-	in := theDemo(t)
+	in := ownDemo(t)
 	tabs := []*browser{newBrowser(t, in, 1280, 800), newBrowser(t, in, 1280, 800)}
 	for _, b := range tabs {
 		b.open(page)

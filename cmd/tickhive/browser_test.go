@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // chromium is the path of Debian's package.
@@ -54,7 +53,8 @@ func (b *browser) ended(id network.RequestID, bytes float64) {
 	}
 }
 
-func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.ExecAllocatorOption) *browser {
+// newBrowser opens a page in a profile of its own.
+func newBrowser(t *testing.T, in *instance, width, height int64) *browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
 		if os.Getenv("TICKHIVE_STRICT") == "1" {
@@ -62,17 +62,9 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 		}
 		t.Skipf("no browser at %s: the page is not looked at (TICKHIVE_STRICT=1 makes this an error)", chromium)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium),
-		chromedp.WindowSize(width, height),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
-	opts = append(opts, more...)
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
-	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
-	ctx, stop := chromedp.NewContext(alloc)
+	ctx, stop := chromedp.NewContext(theBrowser.get(t, startBrowser), chromedp.WithNewBrowserContext())
 	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(func() { stopTime(); stop(); stopAlloc() })
+	t.Cleanup(func() { stopTime(); stop() })
 	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}, wire: map[network.RequestID]*transfer{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("browser: %v", err)
@@ -80,6 +72,7 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 	command(b, network.Enable, network.EnableParams{})
 	command(b, runtime.Enable, cdp.Empty{})
 	command(b, log.Enable, cdp.Empty{})
+	b.run(chromedp.EmulateViewport(width, height))
 	return b
 }
 
@@ -235,12 +228,6 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// theDemo starts a demo market with a history of a few hours.
-func theDemo(t *testing.T) *instance {
-	t.Helper()
-	return start(t, "--backfill", "3h")
-}
-
 // on selects a pair and waits until chart and book show it. On a phone the list is behind a
 // tab.
 func (b *browser) on(pair string) {
@@ -290,7 +277,7 @@ func (b *browser) dark() {
 // levels of the book at the same seq.
 func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	t.Parallel()
-	in := theDemo(t)
+	in := ownDemo(t)
 	in.call(200, "PATCH", "/pairs/ETH_USDT", `{"state":"halted"}`) // keeps the values constant
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
@@ -313,44 +300,6 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 			&& document.querySelector('.spread .gap').textContent.startsWith('spread ' +
 				(api.asks[0][0] - api.bids[0][0]).toFixed(api.asks[0][0].split('.')[1].length) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
-	b.clean()
-}
-
-// Everything can be reached and used with the keyboard alone.
-func TestBrowserKeyboard(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	b := newBrowser(t, in, 1440, 900)
-	b.open("/")
-	b.on("BTC_USDT")
-	b.js(`document.querySelector('.skip').focus()`)
-	// until presses a key until the focus is on a wanted pair.
-	until := func(key string, most int, wanted func(pair string) bool) {
-		t.Helper()
-		seen := ""
-		for range most {
-			b.run(chromedp.KeyEvent(key))
-			if seen = b.js(`document.activeElement.dataset.pair ?? ''`); wanted(seen) {
-				return
-			}
-		}
-		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
-	}
-	until("\t", 25, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
-	b.run(chromedp.KeyEvent(kb.Home))
-	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
-		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
-	}
-	b.run(chromedp.KeyEvent("\r"))
-	b.wait(5*time.Second, "the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
-	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
-		t.Errorf("the focus went from the list to %q", focus)
-	}
-	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length &&
-		[...document.querySelectorAll('button, input, select, a')].filter((e) =>
-		!(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).length`); n != "0" {
-		t.Errorf("%s controls have no name", n)
-	}
 	b.clean()
 }
 

@@ -40,7 +40,9 @@ func TestMain(m *testing.M) {
 		os.Exit(process())
 	}
 	waitTogether()
-	os.Exit(m.Run())
+	code := m.Run()
+	endLasting()
+	os.Exit(code)
 }
 
 // waitTogether lets more tests run at a time than there are cores, because most of their time they

@@ -31,13 +31,7 @@ func (x *Running) keepSnapshots() {
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events: func() uint64 { return x.loop.Stats().Events.Load() },
 		Began:  x.checkpoint,
-		Ready: func(older uint64) bool {
-			if older < x.accounts.store.RetainFrom() {
-				return true
-			}
-			x.checkpoint()
-			return false
-		},
+		Ready:  x.accountsReached,
 		Failed: func(err error) {
 			x.log.Error("snapshot failed", "error", err)
 			x.incident("snapshot", "a snapshot of the market failed: %v", err)
@@ -46,6 +40,16 @@ func (x *Running) keepSnapshots() {
 	})
 	x.snapshots = s
 	s.run("snapshots", s)
+}
+
+// accountsReached reports whether both retained snapshots of the accounts reflect the journal up to a position, and
+// requests one otherwise.
+func (x *Running) accountsReached(pos uint64) bool {
+	if pos < x.accounts.store.RetainFrom() {
+		return true
+	}
+	x.checkpoint()
+	return false
 }
 
 // checkpoint takes a snapshot of the accounts. A recovery replays the market from a snapshot that the accounts'

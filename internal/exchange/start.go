@@ -98,6 +98,9 @@ func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Driver: r.o.Machine.Driver,
 	}
+	if u := r.front.binance.Feed(); u != nil {
+		o.Sinks = append(o.Sinks, u)
+	}
 	if r.journal != nil {
 		o.Journal = r.journal.writer
 	}

@@ -35,8 +35,12 @@ func (x *Running) Stop(ctx context.Context) {
 	x.end(x.lastSnapshot)
 }
 
-// lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long.
+// lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long and the accounts
+// have reached the snapshot that it leaves as the older one.
 func (x *Running) lastSnapshot() error {
+	if wal.NewestSnapshot(x.journal.log) >= x.accounts.store.RetainFrom() {
+		return nil
+	}
 	market := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})
 	market.Pos, market.LastNs = x.loop.Position(), x.feed.Board().Load().NowNs
 	return x.journal.lastSnapshot(market, x.snapshots.keeper.Covered())

@@ -29,7 +29,7 @@ func (m *Mem) Crash(seed uint64) *Mem {
 		}
 		for class, happened := range c.happened {
 			if happened {
-				m.tally.add(Class(class))
+				m.tally.add(Class(class), "")
 			}
 		}
 	})

@@ -123,15 +123,25 @@ func (m *Mem) Injected(c Class) int {
 	return m.tally.n[c]
 }
 
-// tally counts the faults of all file systems that came from one.
-type tally struct {
-	mu sync.Mutex
-	n  [Classes]int
+// Spoiled returns the path of the file that the last fault of a class of rest has changed, empty for none, in the
+// same file systems as Injected.
+func (m *Mem) Spoiled(c Class) string {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	return m.tally.spoiled[c]
 }
 
-func (t *tally) add(c Class) {
+// tally counts the faults of all file systems that came from one.
+type tally struct {
+	mu      sync.Mutex
+	n       [Classes]int
+	spoiled [Classes]string
+}
+
+func (t *tally) add(c Class, file string) {
 	t.mu.Lock()
 	t.n[c]++
+	t.spoiled[c] = file
 	t.mu.Unlock()
 }
 
@@ -192,7 +202,7 @@ func (m *Mem) due(op Op) (e effect) {
 			continue
 		case e.Err == nil && !e.lie:
 			e = a.effect(op)
-			m.tally.add(a.Class)
+			m.tally.add(a.Class, "")
 			if a.Count--; a.Count == 0 {
 				continue
 			}

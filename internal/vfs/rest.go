@@ -63,7 +63,7 @@ func (m *Mem) spoil(in *Injection) {
 	rnd.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 	for _, name := range targets {
 		if in.spoil(m, name, rnd) {
-			m.tally.add(in.Class)
+			m.tally.add(in.Class, name)
 			return
 		}
 	}

@@ -157,3 +157,15 @@ func TestForeignFilesOfTheSameDirectory(t *testing.T) {
 		t.Fatal(m.Injected(ForeignFile))
 	}
 }
+
+// Spoiled returns the file that a fault of rest changed last, in related file systems too.
+func TestSpoiledNamesTheFile(t *testing.T) {
+	m := world(t)
+	if got := m.Spoiled(BitRot); got != "" {
+		t.Errorf("%q is spoiled without a fault", got)
+	}
+	m.Inject(Injection{Class: BitRot, Path: "a/2*", Seed: 5})
+	if got, other := m.Kill().Spoiled(BitRot), m.Spoiled(LostFile); got != "a/2.wal" || other != "" {
+		t.Errorf("%q and %q are spoiled", got, other)
+	}
+}

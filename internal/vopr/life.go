@@ -2,6 +2,7 @@ package vopr
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"tickhive/engine/sequencer"
@@ -110,9 +111,7 @@ func (w *world) refused() {
 	w.logf("refused: %v", w.up)
 	w.mix.Refusals++
 	w.mayLose = w.cutLoses
-	if w.limit == vfs.StaleFile.String() {
-		w.limit = ""
-	}
+	w.stale = ""
 	w.again(w.backup)
 	if w.up != nil {
 		w.fail("the start from a copy was refused: %v", w.up)
@@ -125,14 +124,13 @@ func refusable(c vfs.Class) bool {
 	return c.OfRest() || c == vfs.TornSector || c == vfs.GarbageSector
 }
 
-// undetectable names a fault that no start can notice, empty for none. A log that was not closed is what its
-// files say: an earlier content of its last file is an earlier log. After a power cut the epoch is another one, so
-// that nothing is lost within an epoch.
-func undetectable(l *life) string {
-	for _, in := range l.ending {
-		if in.Class == vfs.StaleFile && l.end != stop && !l.end.power() {
-			return in.Class.String()
-		}
+// staleStore names the store that lost records without a trace because an earlier content of a segment was put
+// back, empty for none. A log that was not closed is what its files say: an earlier content of its last file is an
+// earlier log, back to the latest start at most, whose end meta.json has. After a power cut the epoch is another one,
+// and after a stop the start is refused.
+func staleStore(file string) string {
+	if dir, name := path.Split(file); path.Ext(name) == ".wal" {
+		return path.Base(dir)
 	}
 	return ""
 }
@@ -192,7 +190,11 @@ func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
 	return func(seed uint64) *vfs.Mem {
 		disk.Disarm()
 		w.inject(l.ending)
+		were := disk.Injected(vfs.StaleFile)
 		after := next(seed)
+		if disk.Injected(vfs.StaleFile) > were && !l.end.power() {
+			w.stale = staleStore(disk.Spoiled(vfs.StaleFile))
+		}
 		if slices.ContainsFunc(l.ending, func(in vfs.Injection) bool { return refusable(in.Class) }) {
 			disk.Disarm()
 			w.backup = next(seed)
@@ -212,9 +214,6 @@ func (w *world) finish(l *life) {
 		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
 	w.lied = has(l.working, vfs.LyingSync) && l.end.power()
-	if limit := undetectable(l); limit != "" {
-		w.limit = limit // also in later lives: their logs do not belong together
-	}
 	switch l.end {
 	case kill, powerCut:
 		w.die(w.end(l), l.end.power())

@@ -9,7 +9,7 @@ import (
 // model holds what the answers promised. It shares no code with the exchange.
 type model struct {
 	epoch     string
-	incidents []string // texts, newest first
+	incidents map[string]bool // those that an answer has shown
 
 	pairs  []string
 	users  []*user
@@ -31,7 +31,10 @@ type model struct {
 }
 
 func newModel() *model {
-	m := &model{money: map[string]*money{}, orders: map[uint64]*order{}, actions: map[uint64]string{}}
+	m := &model{
+		money: map[string]*money{}, orders: map[uint64]*order{}, actions: map[uint64]string{},
+		incidents: map[string]bool{},
+	}
 	m.forgetEpoch()
 	return m
 }

@@ -15,14 +15,21 @@ import (
 // checker compares a recovered exchange with the model.
 type checker struct{ *world }
 
-// lost notes that something acknowledged is missing.
-func (w checker) lost(format string, args ...any) {
-	if w.epochs && w.mayLose {
+// lost notes that something acknowledged is missing in a store.
+func (w checker) lost(store, format string, args ...any) {
+	switch {
+	case w.epochs && w.mayLose:
 		w.logf("lost, with a new epoch: "+format, args...)
-		return
+	case w.stale == store:
+		w.mix.Limits++
+		w.logf("lost with an earlier file of "+store+": "+format, args...)
+	default:
+		w.fail("lost: "+format, args...)
 	}
-	w.fail("lost: "+format, args...)
 }
+
+// gone reports whether a store may have lost changes, so that it gives numbers out again.
+func (w checker) gone(store string) bool { return w.epochs || w.stale == store }
 
 // verify compares a recovered exchange with the model. It runs in a coroutine.
 func (w checker) verify() {
@@ -39,19 +46,22 @@ func (w checker) verify() {
 	}
 	if w.epochs = w.model.epoch != was; w.epochs {
 		w.mix.Epochs++
+	}
+	if w.gone("engine") {
 		w.model.forgetEpoch()
 	}
 	w.marketHolds()
 	w.moneyHolds()
 	w.usersHold()
 	w.agentsHold()
+	w.stale = ""
 }
 
 // usersHold verifies users and keys.
 func (w checker) usersHold() {
 	w.model.users = slices.DeleteFunc(w.model.users, func(u *user) bool {
 		if a := w.call(nil, "GET", internal+"/users/"+u.ID, ""); !a.ok() {
-			w.lost("user %s: %d %s", u.ID, a.status, a.body)
+			w.lost("accounts", "user %s: %d %s", u.ID, a.status, a.body)
 			return true
 		}
 		if w.stepped {
@@ -60,14 +70,14 @@ func (w checker) usersHold() {
 		u.keys = slices.DeleteFunc(u.keys, func(k key) bool {
 			a := w.call(&k, "GET", "/api/wallets/balances", "")
 			if !a.ok() {
-				w.lost("key %s of user %s: %d %s", k.PublicKey, u.ID, a.status, a.body)
+				w.lost("accounts", "key %s of user %s: %d %s", k.PublicKey, u.ID, a.status, a.body)
 			}
 			return !a.ok()
 		})
 		u.deleted = slices.DeleteFunc(u.deleted, func(k key) bool {
 			a := w.call(&k, "GET", "/api/wallets/balances", "")
 			if a.ok() {
-				w.lost("the deletion of key %s of user %s", k.PublicKey, u.ID)
+				w.lost("accounts", "the deletion of key %s of user %s", k.PublicKey, u.ID)
 			}
 			return a.ok()
 		})
@@ -83,15 +93,16 @@ func (w checker) readStatus() {
 	if err := w.call(nil, "GET", "/api/status", "").into(&s); err != nil {
 		w.fail("status: %v", err)
 	}
-	if n := len(s.Incidents) - len(w.model.incidents); slices.ContainsFunc(s.Incidents[:max(n, 0)],
-		func(in json.RawMessage) bool { return bytes.Contains(in, []byte("NONCES is damaged")) }) {
+	fresh := slices.DeleteFunc(s.Incidents, func(in json.RawMessage) bool { return w.model.incidents[string(in)] })
+	damaged := []byte("NONCES is damaged")
+	if slices.ContainsFunc(fresh, func(in json.RawMessage) bool { return bytes.Contains(in, damaged) }) {
 		w.machine.pass(int64(61 * time.Second)) // signed requests are refused meanwhile
 		w.mix.Shut++
 	}
-	w.mix.Incidents += max(len(s.Incidents)-len(w.model.incidents), 0)
-	w.model.epoch, w.model.incidents = s.Epoch, nil
-	for _, in := range s.Incidents {
-		w.model.incidents = append(w.model.incidents, string(in))
+	w.mix.Incidents += len(fresh)
+	w.model.epoch = s.Epoch
+	for _, in := range fresh {
+		w.model.incidents[string(in)] = true
 	}
 }
 
@@ -100,7 +111,7 @@ func (w checker) marketHolds() {
 	for _, pair := range slices.Clone(w.model.pairs) {
 		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
 		if !a.ok() {
-			w.lost("pair %s: %d %s", pair, a.status, a.body)
+			w.lost("engine", "pair %s: %d %s", pair, a.status, a.body)
 			w.model.pairs = slices.DeleteFunc(w.model.pairs, func(p string) bool { return p == pair })
 			continue
 		}
@@ -109,7 +120,7 @@ func (w checker) marketHolds() {
 	}
 	// Of the orders of unknown outcome only a stop that waits may still come into a book.
 	w.model.maybe = slices.DeleteFunc(w.model.maybe, func(o *order) bool { return !o.stop })
-	if w.epochs { // its ids may be given out again
+	if w.gone("engine") { // its ids may be given out again
 		all := w.model.ids
 		w.model.ids = nil
 		for _, id := range all {
@@ -135,7 +146,7 @@ func (w checker) marketHolds() {
 func (w checker) orderHolds(o *order) bool {
 	var got orderAnswer
 	if err := w.call(nil, "GET", internal+"/orders/"+strconv.FormatUint(o.id, 10), "").into(&got); err != nil {
-		w.lost("order %+v: %v", *o, err)
+		w.lost("engine", "order %+v: %v", *o, err)
 		return false
 	}
 	if got.Side != o.side || got.CurrencyPairCode != o.pair || got.ClientOrderID != o.client && !o.found ||
@@ -193,6 +204,14 @@ func (w checker) resting(pair string) {
 	}
 }
 
+// storeOf returns the store that holds the balances of a currency.
+func storeOf(currency string) string {
+	if currency == "NATIVE" || currency == "USBI" {
+		return "launchpad"
+	}
+	return "accounts"
+}
+
 // moneyHolds verifies the totals.
 func (w checker) moneyHolds() {
 	var totals []struct {
@@ -216,14 +235,15 @@ func (w checker) moneyHolds() {
 			had := fmt.Sprintf("%d and maybe %v", *c.known, *c.maybe)
 			total, err := strconv.ParseInt(shortest(c.text.String()), 10, 64)
 			if err != nil || !sums(c.known, c.maybe, total) {
-				w.lost("%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had, err)
+				store := storeOf(t.CurrencyCode)
+				w.lost(store, "%s %s: %s, the answers said %s (%v)", t.CurrencyCode, c.what, c.text, had, err)
 				*c.known, *c.maybe = total, nil
 			}
 		}
 	}
 	for _, c := range []string{"AA", "BB", "USDT"} {
 		if m := w.model.of(c); !codes[c] && m.in > 0 {
-			w.lost("all %s: the answers said %d", c, m.in)
+			w.lost("accounts", "all %s: the answers said %d", c, m.in)
 			*m = money{}
 		}
 	}
@@ -238,12 +258,12 @@ func (w checker) agentsHold() {
 		var pool poolAnswer
 		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")
 		if err := a.into(&pool); err != nil {
-			w.lost("token %s %s: %v", t.NFT, t.symbol, err)
+			w.lost("launchpad", "token %s %s: %v", t.NFT, t.symbol, err)
 			return true
 		}
 		if got := pool.reserves(); got != t.pool {
 			if !t.maybe {
-				w.lost("the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
+				w.lost("launchpad", "the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
 			}
 			t.pool = got
 		}
@@ -253,11 +273,11 @@ func (w checker) agentsHold() {
 	w.model.proposals = slices.DeleteFunc(w.model.proposals, func(p *proposal) bool {
 		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
 		if !a.ok() {
-			w.lost("proposal %s: %d %s", p.id, a.status, a.body)
+			w.lost("hive", "proposal %s: %d %s", p.id, a.status, a.body)
 		}
 		return !a.ok()
 	})
-	if w.epochs { // votes may be lost, and entries may have the ids of lost ones
+	if w.gone("hive") { // votes may be lost, and entries may have the ids of lost ones
 		for _, p := range w.model.proposals {
 			p.votes, p.unsure = map[string]bool{}, true
 		}
@@ -283,7 +303,7 @@ func (w checker) agentsHold() {
 	}
 	for id := range w.model.actions {
 		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {
-			w.lost("entry %d of the hive's log", id)
+			w.lost("hive", "entry %d of the hive's log", id)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"tickhive/internal/vfs"
 )
 
 var (
@@ -34,6 +36,24 @@ func TestASeedRepeats(t *testing.T) {
 					t.Fatalf("seed %d: line %d differs:\n%.400s\n%.400s", seed, i, la[i], lb[min(i, len(lb)-1)])
 				}
 			}
+		}
+	}
+}
+
+// The market goes on while the accounts accept no changes, and its snapshots leave what the next start needs.
+func TestTheMarketOutlivesFailedAccounts(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newWorld(seed, nil)
+		w.plan.segment, w.plan.snapshot, w.plan.keepAll = 8192, 6000, false
+		w.plan.lives = []life{{commands: 200, end: kill}, {commands: 600, end: kill, working: []vfs.Injection{
+			{Class: vfs.SyncErrorOld, Path: "d/accounts/*", After: int(seed), Count: 1},
+		}}}
+		r, err := w.simulate()
+		if err != nil {
+			t.Error(err)
+		}
+		if r.Mix.Faults[vfs.SyncErrorOld] != 1 {
+			t.Errorf("seed %d: no sync failed", seed)
 		}
 	}
 }

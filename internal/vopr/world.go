@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -64,7 +63,7 @@ type Mix struct {
 	Lives, Refusals, Epochs, Incidents, Steps int
 	Accepted                                  int // starts with --accept-data-loss
 	Shut                                      int // starts that refuse signed requests for a minute
-	Limits                                    int // runs that ended with a loss that no start can notice
+	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
 	Faults                                    [vfs.Classes]int
 }
@@ -126,7 +125,7 @@ type world struct {
 	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
 	lied     bool     // a sync lied before the last power cut: a start may refuse what is left
 	accept   bool     // the next start has --accept-data-loss
-	limit    string   // the undetectable fault of a life
+	stale    string   // the store of which an earlier segment was put back, see staleStore
 	stepped  bool     // the clock of the machine was set: a signed request may be too old
 	epochs   bool     // the present life has begun a new epoch
 
@@ -139,8 +138,10 @@ type world struct {
 }
 
 // Run simulates a seed. It writes the transcript to trace unless it is nil. The error is a Failure.
-func Run(seed uint64, trace io.Writer) (Result, error) {
-	w := newWorld(seed, trace)
+func Run(seed uint64, trace io.Writer) (Result, error) { return newWorld(seed, trace).simulate() }
+
+// simulate runs the lives of the plan.
+func (w *world) simulate() (Result, error) {
 	w.foreign = foreignDisk()
 	w.logf("plan %+v", w.plan)
 	for i := range w.plan.lives {
@@ -152,8 +153,8 @@ func Run(seed uint64, trace io.Writer) (Result, error) {
 		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
 	}
 	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
-	if known := (limit{}); w.failure != nil && !errors.As(w.failure, &known) {
-		return r, &Failure{seed, w.failure.Error()}
+	if w.failure != nil {
+		return r, &Failure{w.seed, w.failure.Error()}
 	}
 	return r, nil
 }
@@ -185,19 +186,8 @@ func (w *world) logf(format string, args ...any) {
 	}
 }
 
-// limit is a fault that no start can notice, see undetectable. A loss after it ends the seed without a failure.
-type limit struct{ what string }
-
-func (l limit) Error() string { return l.what }
-
 // fail notes the first broken promise.
 func (w *world) fail(format string, args ...any) {
-	if w.limit != "" && w.failure == nil {
-		w.mix.Limits++
-		w.failure = limit{fmt.Sprintf(w.limit+": "+format, args...)}
-		w.logf("known limit: %v", w.failure)
-		return
-	}
 	if w.failure == nil {
 		w.failure = fmt.Errorf(format, args...)
 		w.logf("FAILURE %v", w.failure)

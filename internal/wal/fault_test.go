@@ -2,6 +2,7 @@ package wal
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"syscall"
 	"testing"
@@ -157,5 +158,68 @@ func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		checkContent(t, fsys.Crash(seed), small(), 1, 40)
+	}
+}
+
+// A failed sync of a new segment, after which the system may show it without its header, is no damage: nothing in
+// the segment was acknowledged. What the system still shows is taken.
+func TestAStartAfterAFailedSyncOfANewSegment(t *testing.T) {
+	for class, want := range map[vfs.Class]uint64{vfs.SyncErrorOld: 4, vfs.SyncError: 6} {
+		fsys := vfs.NewMem()
+		opts := small()
+		opts.Boot = bootA
+		l := mustOpen(t, fsys, opts)
+		appendN(t, l, 4)
+		must(t, l.Sync())
+		must(t, l.Rotate())
+		appendN(t, l, 2)
+		fsys.Inject(vfs.Injection{Class: class, Path: path.Join(testDir, segmentName(2))})
+		if err := l.Sync(); !errors.Is(err, ErrStopped) {
+			t.Fatalf("%s: %v", class, err)
+		}
+		again, err := Open(fsys.Kill(), testDir, opts)
+		if err != nil {
+			t.Fatalf("%s: %v", class, err)
+		}
+		if again.LastSeq() != want {
+			t.Errorf("%s: the log ends at %d, want %d", class, again.LastSeq(), want)
+		}
+		appendN(t, again, 2)
+		must(t, again.Close())
+	}
+}
+
+// A write of a slot that fails once, in the middle of the slot, leaves no slot that a start refuses.
+func TestATornWriteOfASlot(t *testing.T) {
+	opts := small()
+	opts.Boot = bootA
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, opts)
+	appendN(t, l, 4)
+	must(t, l.Sync())
+	killed := fsys.Kill()
+	failed := 0
+	for n := range 500 {
+		disk := killed.Kill()
+		disk.Inject(vfs.Injection{
+			Class: vfs.WriteError, Path: path.Join(testDir, "*.wal"), After: n / 100, Seed: uint64(n),
+		})
+		l, err := Open(disk, testDir, opts)
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			failed++
+		}
+		if l, err = Open(disk.Kill(), testDir, opts); err != nil {
+			t.Fatalf("after a failure of write %d: %v", n/100, err)
+		}
+		if l.LastSeq() != 4 {
+			t.Errorf("after a failure of write %d the log ends at %d", n/100, l.LastSeq())
+		}
+		must(t, l.Close())
+	}
+	if failed == 0 {
+		t.Error("no start failed")
 	}
 }

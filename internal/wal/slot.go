@@ -146,7 +146,9 @@ func (l *Log) writeSlot(seg *openSegment) error {
 	}
 	s.put(&l.slotBuf, seg.seed)
 	if _, err := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot)); err != nil {
-		return fmt.Errorf("%s: write the slot: %w", seg.path, err)
+		// A part of it may have arrived, and a start refuses a slot that does not verify.
+		_, again := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot))
+		return fmt.Errorf("%s: write the slot: %w", seg.path, errors.Join(err, again))
 	}
 	seg.gen = l.end.gen
 	return nil

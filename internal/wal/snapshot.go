@@ -83,6 +83,14 @@ func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) er
 	return err
 }
 
+// NewestSnapshot returns the record of the newest snapshot that a log had at its start or has taken since, 0 for
+// none. Any goroutine.
+func NewestSnapshot(l *Log) uint64 {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	return l.end.snapshot
+}
+
 // place sets the chain at the snapshot's record, and opts' Identity from the log's files.
 func (m *SnapshotMeta) place(fsys vfs.FS, dir string, opts *Options) error {
 	if m.Chain != 0 && opts.Identity != (Identity{}) {

@@ -35,7 +35,7 @@ func (l *Log) sync() error {
 	l.slotMu.Unlock()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
-			return l.Fail(fmt.Errorf("sync of %s: %w", seg.path, err))
+			return l.Fail(errors.Join(fmt.Errorf("sync of %s: %w", seg.path, err), disown(l, seg)))
 		}
 	}
 	if dir {
@@ -56,6 +56,24 @@ func (l *Log) sync() error {
 	l.noteSynced(dirty)
 	l.fillAhead()
 	return nil
+}
+
+// disown takes back from the slot of the segment before seg that the log goes on behind it, unless seg was durable
+// before. After a failed sync a system may show the old content of seg, which has no header, and a start would
+// miss the segment although nothing in it was acknowledged.
+func disown(l *Log, seg *openSegment) error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	l.listMu.Lock()
+	full := l.full
+	l.listMu.Unlock()
+	at := slices.IndexFunc(full, func(s *openSegment) bool { return s.num+1 == seg.num })
+	if seg.named || at < 0 {
+		return nil
+	}
+	full[at].flags &^= slotFollowed
+	l.end.written = seg.first - 1
+	return l.writeSlot(full[at])
 }
 
 // noteSynced writes into the active segment's slot that the log is durable, if the sync was one of

@@ -66,9 +66,10 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
-	// Ready reports whether no recovery needs the snapshot at older any more, which the next one replaces.
-	// Step takes none before. nil: always.
-	Ready func(older uint64) bool
+	// Ready reports whether every state to which a recovery of the other store may go back has reached the
+	// snapshot at left, which the next one makes the oldest that is left. Step begins and writes none before,
+	// because a recovery uses a snapshot only if the other store has reached it. nil: always.
+	Ready func(left uint64) bool
 	// Events returns the number of events since the start, from any goroutine; nil: events make no snapshot due.
 	Events func() uint64
 	// Began is called when a snapshot's position is fixed, before it is written. A store that folds
@@ -164,7 +165,14 @@ func (k *Keeper) Step() step.Progress {
 	return p
 }
 
-// ready reports whether a snapshot is under way, is not due, or may be taken.
+// waits reports whether the pending snapshot is replayed and Ready refuses that it replaces the older one. A
+// snapshot that the recovery did not use may be newer than the covered one.
+func (k *Keeper) waits() bool {
+	m, left := k.pending, max(k.covered.Load(), wal.NewestSnapshot(k.o.Log))
+	return k.o.Ready != nil && m.rd == nil && !k.o.Ready(left)
+}
+
+// ready reports whether a snapshot is under way, is not due, or may be begun.
 func (k *Keeper) ready() bool {
 	k.mu.Lock()
 	under, older := k.pending != nil, k.older
@@ -179,6 +187,9 @@ func (k *Keeper) step() (p step.Progress, then func(), err error) {
 	taken := false
 	switch {
 	case k.pending != nil:
+		if k.waits() {
+			return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, nil, nil
+		}
 		if taken, err = k.continueSnapshot(k.pending); taken {
 			then = k.o.Taken
 		}
@@ -196,9 +207,14 @@ func (k *Keeper) step() (p step.Progress, then func(), err error) {
 	return step.Worked(), then, nil
 }
 
-// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it.
+// lock locks mu when no snapshot of Step is pending. While one is, it calls Step to finish it, and drops it when it
+// waits for the other store.
 func (k *Keeper) lock() {
 	for k.mu.Lock(); k.pending != nil; k.mu.Lock() {
+		if k.waits() {
+			k.pending = nil
+			return
+		}
 		k.mu.Unlock()
 		k.Step()
 	}
@@ -244,11 +260,11 @@ func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	return m, nil
 }
 
-// continueSnapshot replays the next records, or writes the snapshot when all are replayed. taken reports that
-// the snapshot is written.
+// continueSnapshot replays the next records, or writes the snapshot when all were replayed before. taken reports
+// that the snapshot is written.
 func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
-	arrived, err := m.advance()
-	if err == nil && !arrived {
+	replaying := m.rd != nil
+	if _, err = m.advance(); err == nil && replaying {
 		return false, nil
 	}
 	k.pending = nil

@@ -117,10 +117,19 @@ export class PairList {
 
   searchKey(e) {
     if (e.key === 'Escape') { if (!this.search.value) this.search.blur(); this.search.value = ''; this.filter(); }
-    else if (e.key === 'Enter') { if (this.shown.length) this.onPick(this.shown[0]); }
+    else if (e.key === 'Enter') this.choose(this.shown[0]);
     else if (e.key === 'ArrowDown') this.focus(0);
     else return;
     e.preventDefault();
+  }
+
+  // choose picks the first pair found and leaves the search, so that the next key is not typed into it.
+  choose(code) {
+    if (!code) return;
+    this.search.value = '';
+    this.filter();
+    this.onPick(code);
+    this.focus(this.shown.indexOf(code));
   }
 
   // focus moves the focus to a row, which it brings into view first.
@@ -129,7 +138,7 @@ export class PairList {
     if (!code) return;
     this.reveal(at);
     this.draw();
-    this.rows.get(code).button.focus({ preventScroll: true });
+    this.rows.get(code)?.button.focus({ preventScroll: true }); // none where a phone shows another panel
     this.draw();
   }
 

@@ -40,11 +40,18 @@ export class Ticket {
 
   draw() {
     const { account } = this;
-    if (account.signedIn && this.body.firstChild !== this.order) fill(this.body, this.order);
+    if (account.signedIn && this.body.firstChild !== this.order) {
+      const entered = this.keys.contains(document.activeElement);
+      fill(this.body, this.order);
+      if (entered) this.focus();
+    }
     if (!account.signedIn && this.body.firstChild !== this.keys) fill(this.body, this.keys);
     this.keyState();
     this.estimate();
   }
+
+  // focus moves the focus to the first field to fill in.
+  focus() { [...this.node.querySelectorAll('input')].find((i) => i.checkVisibility())?.focus(); }
 
   keyState() {
     const { account } = this;
