@@ -47,7 +47,8 @@ func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 	book := get("/api/marketdata/getaggregator/orderbook?decimals=string&depth=100&ticker_id=%s", pair)
 	b.wait(10*time.Second, what+": book", fmt.Sprintf(`(() => { const api = %s;
 		const rows = (side) => [...document.querySelectorAll(side + ' .row')].
-			map((r) => r.children[1].textContent + ' ' + r.children[2].textContent), all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
+			map((r) => r.children[1].textContent + ' ' + r.children[2].textContent);
+		const all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
 		const bids = rows('.bid'), asks = rows('.ask').reverse();
 		return bids.length + asks.length > 0 && bids.length >= Math.min(api.bids.length, 5) &&
 			asks.length >= Math.min(api.asks.length, 5) &&
