@@ -120,7 +120,17 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.run(chromedp.Click(`[data-forget]`))
 	b.wait(5*time.Second, "the key is forgotten",
 		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
-	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.live()
+
+	// An order that is placed before the stream reports the account's orders has its message too.
+	b.js(`(WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {apply: (send, socket, [text]) =>
+		text.includes('"op":"auth"') ? undefined : send.call(socket, text)}), '')`)
+	b.signIn(key)
+	b.set("type", "limit")
+	b.set("price", "98")
+	b.set("amount", "1")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.toast("the early order is accepted", `Order accepted Buy 1 TT in TT.USDT at 98.00`)
 	b.clean()
 }
 

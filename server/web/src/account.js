@@ -21,7 +21,7 @@ export function filledOf(o) {
 
 export class Account {
   constructor(stream) {
-    Object.assign(this, { stream, canTrade: false, checking: false, problem: '' });
+    Object.assign(this, { stream, canTrade: false, checking: false, problem: '', following: false });
     this.orders = new Map(); // open orders by id
     this.balances = new Map();
     this.rates = new Map(); // taker fee of a pair as a fraction
@@ -46,7 +46,7 @@ export class Account {
   async resume() { await this.open(checkKeys).catch(() => {}); }
 
   async open(check) {
-    Object.assign(this, { checking: true, problem: '' });
+    Object.assign(this, { checking: true, problem: '', following: false });
     this.changed('key');
     try {
       this.canTrade = await check();
@@ -94,6 +94,7 @@ export class Account {
 
   onOrders(m) {
     if (m.type === 'snapshot') {
+      this.following = true;
       this.orders.clear();
       (m.orders ?? []).forEach((o) => this.orders.set(o.id, o));
       this.past();
@@ -145,8 +146,12 @@ export class Account {
     } catch { return { amount: filledOf(o), price: null }; }
   }
 
-  // place sends an order and returns its id.
-  async place(order) { return (await signed('POST', '/api/orders', order)).body; }
+  // place sends an order and returns its id. The stream reports it, unless it has not begun to.
+  async place(order) {
+    const early = !this.following, id = (await signed('POST', '/api/orders', order)).body;
+    if (early) signed('GET', `/api/orders/${id}?decimals=string`).then(({ body }) => this.report(body), () => {}); // the ticket has said the id
+    return id;
+  }
 
   async cancel(id) {
     this.canceling.set(id, false);
