@@ -18,6 +18,7 @@ func (w *world) live(l *life, final bool) {
 	w.await("set-up", clients{w}.setUp)
 	w.inject(l.working)
 	w.work(l.commands / 2)
+	w.await("compare the trades", checker{w}.tapesHold)
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true
