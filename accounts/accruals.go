@@ -163,6 +163,7 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
+	s.transfers.add(rec, rec.Amount)
 	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}
 	if rec.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)

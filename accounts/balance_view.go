@@ -60,6 +60,27 @@ func (v *View) Balances(n uint32) []BalanceView {
 	return out
 }
 
+// Settled returns the balances of an account without reservations: what records and events have made of them, so
+// they change with an order's events and not with its request. Balances that are zero are listed too.
+func (v *View) Settled(n uint32) []BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.dir.user(n)
+	if u == nil {
+		return nil
+	}
+	out := make([]BalanceView, 0, len(u.rows))
+	for i := range u.rows {
+		r := &u.rows[i]
+		free := r.free.Sub(v.s.balances.arriving[balanceKey{u.n, r.currency}])
+		out = append(out, BalanceView{
+			CurrencyCode: v.s.balances.currencies[r.currency], Free: free, Held: r.held, Total: free.Add(r.held),
+		})
+	}
+	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
+}
+
 // Balance returns one balance, zeros where there is none.
 func (v *View) Balance(n uint32, currencyCode string) BalanceView {
 	v.s.mu.RLock()

@@ -44,6 +44,7 @@ func (s *State) applyDeposit(rec *Record, res *Result) {
 	}
 	n := s.balances.currency(rec.Currency)
 	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
+	s.transfers.add(rec, rec.Amount)
 	res.Balance = s.balances.viewWithout(s.dir.mustFind(rec.User), n, fixed.I192{})
 }
 
@@ -78,6 +79,7 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	if !rec.staged {
 		s.withdraw(rec)
 	}
+	s.transfers.add(rec, rec.Amount.Add(rec.Commission).Neg())
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.mustFind(rec.User)
 	s.referral.payUplines(u, payment{

@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"tickhive/accounts/auth"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
 // State holds all accounts. The package comment lists which goroutine may call which method.
-// mu guards every member except opts, keys (a lock-free index), and stage and foldLocked (owned by
-// the store's goroutine).
+// mu guards every member except opts, keys (a lock-free index), and stage, foldLocked and transfers
+// (owned by the store's goroutine).
 type State struct {
 	opts Options
 	// foldLock is held from the plan to the Apply of a record that changes something the fold
@@ -28,6 +29,7 @@ type State struct {
 	enginePos uint64
 
 	onKeyDeleted func(key uint64) // nil: no listener
+	transfers    transfers
 
 	lastNs         int64  // time of the last record
 	snapshotPos    uint64 // enginePos in the last snapshot taken or read
@@ -126,6 +128,39 @@ func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.balances.onBalance = f
 }
 
+// OnTransfer registers f, which is called for every deposit, profit and withdrawal once it is durable, after
+// OnBalance of the same money. amount is the change of the balance. f runs on the store's goroutine under no lock
+// of the State, in the order of the records. Call OnTransfer once, before anything else runs.
+func (s *State) OnTransfer(f func(account uint32, currencyCode string, amount fixed.I128)) {
+	s.transfers.notify = f
+}
+
+// transfers holds the money that has entered or left accounts by records that are not durable yet.
+type transfers struct {
+	notify  func(account uint32, currencyCode string, amount fixed.I128) // nil: no listener
+	waiting []transfer
+}
+
+type transfer struct {
+	user     uint32
+	currency string
+	amount   fixed.I128
+}
+
+func (t *transfers) add(rec *Record, amount fixed.I128) {
+	if t.notify != nil {
+		t.waiting = append(t.waiting, transfer{rec.User, rec.Currency, amount})
+	}
+}
+
+// publish notifies the listener of what is durable now.
+func (t *transfers) publish() {
+	for _, one := range t.waiting {
+		t.notify(one.user, one.currency, one.amount)
+	}
+	t.waiting = t.waiting[:0]
+}
+
 // OnKeyDeleted registers f, which is called with the number (auth.Principal.Key) of every deleted key
 // once the key no longer verifies. f runs under the state's lock, in the store's goroutine:
 // it records the number and returns. Call OnKeyDeleted once, before anything else runs.
@@ -145,12 +180,12 @@ func (s *State) Due(int64) []Command { return nil }
 // Publish lets the money of deposits and profits count. Only the store's goroutine may call it, when all records
 // applied so far are durable. A View reads the State itself, so everything else of a record is visible before.
 func (s *State) Publish() {
-	if len(s.balances.arrived) == 0 { // changed by this goroutine alone
-		return
+	if len(s.balances.arrived) > 0 { // changed by this goroutine alone
+		s.mu.Lock()
+		s.balances.arrive(s.dir)
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.balances.arrive(s.dir)
+	s.transfers.publish()
 }
 
 // LastNs returns the time of the last applied record.

@@ -16,8 +16,9 @@ type Feed struct {
 	board   Board
 	history *History
 	pairs   []*pairState
-	changed []*pairState // changed since the last publish
-	held    []*pairState // changed perhaps, and not to be shown
+	changed []*pairState        // changed since the last publish
+	held    []*pairState        // changed perhaps, and not to be shown
+	observe func(*engine.Event) // nil: no observer
 	due     due
 	cache   textCache
 	sweepAt sweepPlace
@@ -92,8 +93,15 @@ func (f *Feed) Fold(events []engine.Event) {
 				f.history.fold(p, e)
 			}
 		}
+		if f.observe != nil {
+			f.observe(e)
+		}
 	}
 }
+
+// Observe registers f, which Fold calls after each event of a pair: History.Current then has the orders as the
+// event left them. f runs on the feed's goroutine and does not wait. Call Observe once, before Fold.
+func (f *Feed) Observe(observe func(e *engine.Event)) { f.observe = observe }
 
 // Hold sets the pairs that Publish does not show, because their command is unfinished.
 func (f *Feed) Hold(pairs []engine.PairID) {

@@ -134,8 +134,8 @@ var noFee = fixed.I128{Hi: -1}
 func (o *orderRec) pay(fee fixed.I128) {
 	switch {
 	case o.fee.Sign() < 0: // not known
-	case o.fee.Cmp(maxFee.Sub(fee)) > 0:
-		o.fee = maxFee
+	case o.fee.Cmp(fixed.MaxFee.Sub(fee)) > 0:
+		o.fee = fixed.MaxFee
 	default:
 		o.fee = o.fee.Add(fee)
 	}

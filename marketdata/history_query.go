@@ -130,6 +130,20 @@ func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
 	return r, true
 }
 
+// Current returns an order without its fills, for an observer of the feed: also in the middle of a command, when an
+// order that has ended is still among the open ones.
+func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
+	if int(id.Pair()) >= len(h.pairs) || h.pairs[id.Pair()] == nil {
+		return OrderRecord{}, false
+	}
+	w := h.pairs[id.Pair()].orders.get(id)
+	if w&^placeMask != inOpen {
+		return OrderRecord{}, false
+	}
+	o := h.open.at(uint32(w & placeMask))
+	return h.record(o), o.id == id
+}
+
 // FirstAnswer returns the order as it was when its placing command ended. A client that repeats
 // the client id with the same content receives this answer. The result is false for orders
 // without a client id and for orders evicted long ago.

@@ -55,7 +55,7 @@ func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
 		if want.Cmp(limit) > 0 {
 			want = limit
 		}
-		got := bigOf(Fee(price, amount, digits, rate, discount))
+		got := bigOf(fixed.Fee(price, amount, digits, rate, discount))
 		if got.Cmp(want) != 0 {
 			t.Fatalf("%d x %d, %d, rate %d - %d: %v, want %v", price, amount, digits, rate, discount, got, want)
 		}
@@ -63,7 +63,8 @@ func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
 			rounded++
 		}
 	}
-	if z := (fixed.I128{}); Fee(100, 100, 4, 0, 0) != z || Fee(100, 100, 4, 500, engine.RateOne) != z || rounded == 0 {
+	z := fixed.I128{}
+	if fixed.Fee(100, 100, 4, 0, 0) != z || fixed.Fee(100, 100, 4, 500, engine.RateOne) != z || rounded == 0 {
 		t.Fatal("a fee without rate or with full discount is not 0")
 	}
 }
@@ -168,10 +169,10 @@ func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open i
 	f := Fill{
 		Pair: e.Pair, Order: o.ID, Account: o.Account, Trade: e.Trade, TimeNs: e.TimeNs, Price: e.Price,
 		Amount: e.Amount, Side: o.Side, TakerSide: e.Side, IsMaker: maker,
-		Fee: Fee(e.Price, e.Amount, 6, e.TakerFee, e.TakerDiscount),
+		Fee: fixed.Fee(e.Price, e.Amount, 6, e.TakerFee, e.TakerDiscount),
 	}
 	if maker {
-		f.Fee = Fee(e.Price, e.Amount, 6, e.MakerFee, e.MakerDiscount)
+		f.Fee = fixed.Fee(e.Price, e.Amount, 6, e.MakerFee, e.MakerDiscount)
 	}
 	n.fills = append(n.fills, f)
 	o.Fee = o.Fee.Add(f.Fee)

@@ -27,12 +27,18 @@ type Payload struct {
 // aheadMs is the time by which a payload's timestamp may be ahead of the clock.
 const aheadMs = 1000
 
+// InWindow reports whether a timestamp is within the window of the time nowNs.
+func InWindow(nowNs, timestampMs, windowMs int64) bool {
+	nowMs := nowNs / msNs
+	return timestampMs < nowMs+aheadMs && nowMs-timestampMs <= windowMs
+}
+
 // VerifyPayload checks a request at nowNs. A request that changes something is refused when its key and signature
 // were used before: the signature takes the place of the nonce. The field of a refusal names what is wrong:
 // timestamp, signature, or the key for everything that the key does not permit.
 func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Refusal) {
 	nowMs := nowNs / msNs
-	if p.TimestampMs >= nowMs+aheadMs || nowMs-p.TimestampMs > p.WindowMs || p.TimestampMs < v.opts.NotBeforeMs {
+	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) || p.TimestampMs < v.opts.NotBeforeMs {
 		return Principal{}, unauthorized("timestamp", "The timestamp is outside of the window.")
 	}
 	if !v.payloadMatches(p) {
@@ -68,6 +74,16 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 		reject.Field = "key"
 	}
 	return who, reject
+}
+
+// Identify returns the principal of a key that signs nothing: of a request that Binance's interface leaves unsigned,
+// or of a connection that was signed for before. The key must be active and usable from the address.
+func (v *Verifier) Identify(nowNs int64, publicKey []byte, remote netip.Addr) (Principal, *refuse.Refusal) {
+	key := v.keys.find(publicKey)
+	if key == nil || !key.Active(nowNs) || !key.allows(remote) {
+		return Principal{}, unauthorized("key", "The API key is unknown or expired, or not for this address.")
+	}
+	return key.principal(), nil
 }
 
 // payloadMatches reports whether the signature is by the key. As in matches, the cost depends on the form of the

@@ -160,10 +160,14 @@ func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 		return Principal{}, forbidden("An API key without canTrade may only GET, and delete itself.")
 	}
 	k.lastUsed.Store(nowNs)
+	return k.principal(), nil
+}
+
+func (k *Key) principal() Principal {
 	return Principal{
 		User: k.user, ID: k.id, Key: k.number, PublicKey: k.rec.PublicKey, ExpiresNs: k.rec.ExpiresNs,
 		CanTrade: k.rec.CanTrade, CanWithdraw: k.rec.CanWithdraw,
-	}, nil
+	}
 }
 
 // checkTime refuses a timestamp before NotBeforeMs or outside the window, whose bounds are valid.

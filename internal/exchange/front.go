@@ -115,6 +115,8 @@ func newFront(b *base, room connLimits) (*front, error) {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.users.Entry(), Users: f.users,
 		}))
+		f.users.Listen(f.binance.Feed())
+		b.feed.Observe(func(e *engine.Event) { f.binance.Feed().Observe(e, b.feed.History()) })
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)

@@ -1,9 +1,12 @@
 package account
 
 import (
+	"net/netip"
+
 	"tickhive/accounts"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
@@ -20,4 +23,32 @@ func (d *Service) Balances(account engine.AccountID) []accounts.BalanceView {
 // Terms returns the fee terms of an account.
 func (d *Service) Terms(account engine.AccountID) accounts.Terms {
 	return d.view.Terms(uint32(account))
+}
+
+// Identify returns the principal of an active key that may be used from an address.
+func (d *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal) {
+	return d.verifier.Identify(d.opt.Clock.NowNs(), []byte(publicKey), remote)
+}
+
+// Settled returns the balances of an account without reservations and without the ledger.
+func (d *Service) Settled(account engine.AccountID) []accounts.BalanceView {
+	return d.view.Settled(uint32(account))
+}
+
+// Listener learns of changed balances. Its methods do not wait.
+type Listener interface {
+	// BalanceChanged is called for every change of a balance, under the lock of the accounts.
+	BalanceChanged(account engine.AccountID)
+	// Transferred is called for money from outside or to it, after BalanceChanged, under no lock.
+	Transferred(account engine.AccountID, currency string, amount fixed.I128)
+}
+
+// Listen registers l beside the private channels. Call it once, before Attach.
+func (d *Service) Listen(l Listener) { d.listener = l }
+
+func (d *Service) balanceChanged(account uint32, currency string) {
+	d.private.balanceChanged(account, currency)
+	if d.listener != nil {
+		d.listener.BalanceChanged(engine.AccountID(account))
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/encode"
@@ -93,7 +94,7 @@ func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
 		return
 	}
 	if v := f.service.opt.Board.Load().View(e.Pair); v != nil {
-		fill.Fee = marketdata.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
+		fill.Fee = fixed.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
 	}
 	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
 }

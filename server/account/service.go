@@ -9,6 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -67,11 +68,12 @@ type Ledger interface {
 
 // Service verifies signatures and serves the account and trading routes. Any goroutine may use it.
 type Service struct {
-	opt     Options
-	private *privateFeed
-	entry   *entry.Entry
-	guard   *entry.Guard
-	search  *edge.UserLimiter // of the search of inviters
+	opt      Options
+	private  *privateFeed
+	listener Listener // nil: none
+	entry    *entry.Entry
+	guard    *entry.Guard
+	search   *edge.UserLimiter // of the search of inviters
 
 	// Set by Attach, before the server accepts requests.
 	state    *accounts.State
@@ -106,7 +108,12 @@ func (d *Service) Attach(s Store) {
 	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
-	s.State.OnBalance(d.private.balanceChanged)
+	s.State.OnBalance(d.balanceChanged)
+	if l := d.listener; l != nil {
+		s.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
+			l.Transferred(engine.AccountID(account), currency, amount)
+		})
+	}
 	s.State.OnKeyDeleted(d.private.keyDeleted)
 }
 

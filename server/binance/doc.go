@@ -21,9 +21,15 @@
 //  5. A socket's messages are differences between two views, made by the socket's writer: a slow client gets fewer
 //     and larger ones, and none is queued.
 //
+//  6. A user data stream has every event of its account, in order. Its messages are queued; a full queue closes the
+//     socket.
+//
+//  7. A method of the WebSocket API and its route have one handler.
+//
 // Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling; for signed
 // requests sign, view, place, cancel, lists, account; for
-// streams stream_name, stream_message, server_streams.
+// streams stream_name, stream_message, server_streams; for user data streams listen_keys, user_feed, user_report,
+// user_stream; for the WebSocket API ws_api.
 //
 // It does not match, hold money or store keys.
 package binance

@@ -33,12 +33,14 @@ const (
 	codeBadSide        = -1117
 	codeBadInterval    = -1120
 	codeBadSymbol      = -1121
+	codeNoListenKey    = -1125
 	codeOptionalParams = -1128
 	codeInvalidParam   = -1130
 	codeBadWindow      = -1131
 	codeOrderRejected  = -2010
 	codeCancelRejected = -2011
 	codeNoOrder        = -2013
+	codeHMACLogon      = -4056
 	codeBadKeyFormat   = -2014
 	codeRejectedKey    = -2015
 	codePartlyReplaced = -2021

@@ -1,6 +1,8 @@
 package binance
 
 import (
+	"net/netip"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
@@ -33,6 +35,10 @@ type Users interface {
 	Balances(account engine.AccountID) []accounts.BalanceView
 	// Terms returns the fee terms of an account.
 	Terms(account engine.AccountID) accounts.Terms
+	// Identify returns the principal of an active key that may be used from an address.
+	Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal)
+	// Settled returns the balances of an account without reservations.
+	Settled(account engine.AccountID) []accounts.BalanceView
 }
 
 // Facade translates the interface. Any goroutine may use it.
@@ -41,18 +47,33 @@ type Facade struct {
 	weights *weights
 	symbols atomic.Pointer[symbols]
 	sockets sockets
+	keys    listenKeys
+	feed    *UserFeed
 }
 
 // New returns a facade.
 func New(o Options) *Facade {
-	return &Facade{opt: o, weights: newWeights(), sockets: sockets{stop: make(chan struct{})}}
+	return &Facade{
+		opt: o, weights: newWeights(), sockets: sockets{stop: make(chan struct{})}, feed: newUserFeed(&o),
+	}
 }
 
-// endpoint is one route. A weight of 0 means that the handler pays.
+// security names the proof that a route asks for.
+type security uint8
+
+const (
+	open   security = iota // nothing
+	keyed                  // the name of a key: libraries sign neither the start nor the end of a user data stream
+	signed                 // a signature
+)
+
+// endpoint is one route, and the method of the WebSocket API that answers the same. A weight of 0 means that the
+// handler pays.
 type endpoint struct {
 	method, path string
+	api          string // "": not in the WebSocket API
 	weight       int
-	signed       bool
+	security     security
 	handle       func(q *call) ([]byte, *failure)
 }
 
@@ -64,7 +85,7 @@ func (f *Facade) Edge() *edge.Facade {
 	out := &edge.Facade{Refuse: sendRefusal, Routes: f.streamRoutes()}
 	for _, e := range endpoints() {
 		out.Routes = append(out.Routes, &edge.Route{
-			Method: e.method, Path: e.path, Class: edge.ClassExempt, Auth: edge.AuthNever, Public: !e.signed,
+			Method: e.method, Path: e.path, Class: edge.ClassExempt, Auth: edge.AuthNever, Public: e.security == open,
 			Time: e.path == "/api/v3/time",
 			Handle: func(c *edge.Ctx) *refuse.Refusal {
 				f.serve(c, &e)
@@ -82,48 +103,58 @@ func endpoints() []endpoint {
 		put, del  = fasthttp.MethodPut, fasthttp.MethodDelete
 	)
 	return []endpoint{
-		{get, "/api/v3/ping", 1, false, ping},
-		{get, "/api/v3/time", 1, false, serverTime},
-		{get, "/api/v3/exchangeInfo", 20, false, exchangeInfo},
-		{get, "/api/v3/depth", 0, false, depth},
-		{get, "/api/v3/trades", 25, false, trades},
-		{get, "/api/v1/trades", 25, false, trades},
-		{get, "/api/v3/historicalTrades", 25, false, historicalTrades},
-		{get, "/api/v3/aggTrades", 4, false, aggTrades},
-		{get, "/api/v3/klines", 2, false, klines},
-		{get, "/api/v3/uiKlines", 2, false, klines},
-		{get, "/api/v3/avgPrice", 2, false, avgPrice},
-		{get, "/api/v3/ticker/24hr", 0, false, ticker24h},
-		{get, "/api/v3/ticker/tradingDay", 0, false, tradingDay},
-		{get, "/api/v3/ticker/price", 0, false, price},
-		{get, "/api/v3/ticker/bookTicker", 0, false, bookTicker},
-		{get, "/api/v3/ticker", 0, false, rolling},
-		{get, "/sapi/v1/system/status", 1, false, systemStatus},
-		{get, "/fapi/v1/exchangeInfo", 1, false, noContracts},
-		{get, "/dapi/v1/exchangeInfo", 1, false, noContracts},
-		{post, "/api/v3/order", 1, true, place},
-		{post, "/api/v3/order/test", 1, true, test},
-		{get, "/api/v3/order", 4, true, order},
-		{del, "/api/v3/order", 1, true, cancel},
-		{post, "/api/v3/order/cancelReplace", 1, true, cancelReplace},
-		{put, "/api/v3/order/amend/keepPriority", 4, true, amend},
-		{get, "/api/v3/openOrders", 0, true, openOrders},
-		{del, "/api/v3/openOrders", 1, true, cancelAll},
-		{get, "/api/v3/allOrders", 20, true, allOrders},
-		{get, "/api/v3/myTrades", 20, true, myTrades},
-		{get, "/api/v3/account", 20, true, account},
-		{get, "/api/v3/account/commission", 20, true, commission},
-		{get, "/sapi/v1/asset/tradeFee", 1, true, tradeFee},
-		{get, "/sapi/v1/capital/config/getall", 10, true, coins},
-		{get, "/sapi/v1/margin/isolated/allPairs", 1, true, nothing},
-		{get, "/sapi/v1/margin/allPairs", 1, false, nothing},
+		{get, "/api/v3/ping", "ping", 1, open, ping},
+		{get, "/api/v3/time", "time", 1, open, serverTime},
+		{get, "/api/v3/exchangeInfo", "exchangeInfo", 20, open, exchangeInfo},
+		{get, "/api/v3/depth", "depth", 0, open, depth},
+		{get, "/api/v3/trades", "trades.recent", 25, open, trades},
+		{get, "/api/v1/trades", "", 25, open, trades},
+		{get, "/api/v3/historicalTrades", "trades.historical", 25, open, historicalTrades},
+		{get, "/api/v3/aggTrades", "trades.aggregate", 4, open, aggTrades},
+		{get, "/api/v3/klines", "klines", 2, open, klines},
+		{get, "/api/v3/uiKlines", "uiKlines", 2, open, klines},
+		{get, "/api/v3/avgPrice", "avgPrice", 2, open, avgPrice},
+		{get, "/api/v3/ticker/24hr", "ticker.24hr", 0, open, ticker24h},
+		{get, "/api/v3/ticker/tradingDay", "ticker.tradingDay", 0, open, tradingDay},
+		{get, "/api/v3/ticker/price", "ticker.price", 0, open, price},
+		{get, "/api/v3/ticker/bookTicker", "ticker.book", 0, open, bookTicker},
+		{get, "/api/v3/ticker", "ticker", 0, open, rolling},
+		{get, "/sapi/v1/system/status", "", 1, open, systemStatus},
+		{get, "/fapi/v1/exchangeInfo", "", 1, open, noContracts},
+		{get, "/dapi/v1/exchangeInfo", "", 1, open, noContracts},
+		{post, "/api/v3/order", "order.place", 1, signed, place},
+		{post, "/api/v3/order/test", "order.test", 1, signed, test},
+		{get, "/api/v3/order", "order.status", 4, signed, order},
+		{del, "/api/v3/order", "order.cancel", 1, signed, cancel},
+		{post, "/api/v3/order/cancelReplace", "order.cancelReplace", 1, signed, cancelReplace},
+		{put, "/api/v3/order/amend/keepPriority", "order.amend.keepPriority", 4, signed, amend},
+		{get, "/api/v3/openOrders", "openOrders.status", 0, signed, openOrders},
+		{del, "/api/v3/openOrders", "openOrders.cancelAll", 1, signed, cancelAll},
+		{get, "/api/v3/allOrders", "allOrders", 20, signed, allOrders},
+		{get, "/api/v3/myTrades", "myTrades", 20, signed, myTrades},
+		{get, "/api/v3/account", "account.status", 20, signed, account},
+		{get, "/api/v3/account/commission", "account.commission", 20, signed, commission},
+		{post, "/api/v3/userDataStream", "userDataStream.start", 2, keyed, startStream},
+		{put, "/api/v3/userDataStream", "userDataStream.ping", 2, keyed, keepStream},
+		{del, "/api/v3/userDataStream", "userDataStream.stop", 2, keyed, endStream},
+		{get, "/sapi/v1/asset/tradeFee", "", 1, signed, tradeFee},
+		{get, "/sapi/v1/capital/config/getall", "", 10, signed, coins},
+		{get, "/sapi/v1/margin/isolated/allPairs", "", 1, signed, nothing},
+		{get, "/sapi/v1/margin/allPairs", "", 1, open, nothing},
 	}
 }
 
-// serve answers one request.
+// serve answers one request over HTTP.
 func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
-	q := &call{Ctx: c, f: f}
-	body, err := q.run(e)
+	q := &call{f: f, from: peer{c.ClientAddr(), c.Unlimited()}, skewNs: c.SkewNs()}
+	body, err := q.run(e, func() *failure {
+		return q.readParams(c.URI().QueryString(), form(c))
+	}, func() auth.Payload { return signedText(c) })
+	if q.used > 0 {
+		text := strconv.FormatInt(q.used, 10)
+		c.Response.Header.Set("X-MBX-USED-WEIGHT", text)
+		c.Response.Header.Set("X-MBX-USED-WEIGHT-1M", text)
+	}
 	if err != nil {
 		err.send(c.RequestCtx)
 		return
@@ -132,19 +163,19 @@ func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
 	c.Private(body)
 }
 
-func (q *call) run(e *endpoint) ([]byte, *failure) {
+// run carries out a call: it pays, reads the parameters, checks the credentials that payload returns, and calls the
+// handler.
+func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payload) ([]byte, *failure) {
 	if e.weight > 0 {
 		if err := q.pay(e.weight); err != nil {
 			return nil, err
 		}
 	}
-	if err := q.readParams(); err != nil {
+	if err := read(); err != nil {
 		return nil, err
 	}
-	if e.signed || q.sent("signature") { // libraries sign more than they need to
-		if err := q.signed(); err != nil {
-			return nil, err
-		}
+	if err := q.admit(e.security, payload); err != nil {
+		return nil, err
 	}
 	body, err := e.handle(q)
 	if err != nil {

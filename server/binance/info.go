@@ -14,7 +14,7 @@ import (
 func ping(q *call) ([]byte, *failure) { return []byte("{}"), nil }
 
 func serverTime(q *call) ([]byte, *failure) {
-	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.SkewNs()), '}'), nil
+	return append(encode.AppendMs([]byte(`{"serverTime":`), q.f.opt.Clock.NowNs()+q.skewNs), '}'), nil
 }
 
 func systemStatus(q *call) ([]byte, *failure) { return []byte(`{"status":0,"msg":"normal"}`), nil }

@@ -3,6 +3,7 @@ package binance
 import (
 	"bytes"
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,16 +21,25 @@ type param struct {
 	read        bool
 }
 
-// call is one request. It belongs to the request's goroutine.
+// call is one request, over HTTP or over a socket. It belongs to the request's goroutine.
 type call struct {
-	*edge.Ctx
-	f      *Facade
-	params []param
+	f         *Facade
+	from      peer
+	Principal *edge.Principal // nil: no credentials
+	params    []param
+	skewNs    int64 // what a fault rule adds to the time that it answers
+	quiet     bool  // the answer has no rateLimits
+	used      int64 // the weight of the address in this minute, its own included
 }
 
-// readParams reads the query, then the form in the body.
-func (q *call) readParams() *failure {
-	texts := [2][]byte{q.URI().QueryString(), q.form()}
+// peer names the sender of a call.
+type peer struct {
+	addr      netip.Addr
+	unlimited bool // its weight has no limit
+}
+
+// readParams reads the parameters of forms: the query, then the body.
+func (q *call) readParams(texts ...[]byte) *failure {
 	for _, text := range texts {
 		for pair := range bytes.SplitSeq(text, []byte{'&'}) {
 			if len(pair) == 0 {

@@ -61,10 +61,14 @@ func (s *sockets) enter() bool {
 	}
 }
 
-// socket is one connection with streams. Its reader and its writer share it under the lock.
+// socket is one connection, with streams or with the WebSocket API. Its reader and its writer share it under the
+// lock.
 type socket struct {
-	f  *Facade
-	ws *websocket.Conn
+	f    *Facade
+	ws   *websocket.Conn
+	from peer
+	wake chan struct{} // a user data stream has messages
+	api  *apiSession   // the reader's; nil: streams only
 
 	mu       sync.Mutex
 	combined bool
@@ -85,7 +89,13 @@ func (f *Facade) streamRoutes() []*edge.Route {
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return f.upgrade(c, up, combined) },
 		}
 	}
-	return []*edge.Route{route("/ws", false), route("/ws/{streams:*}", false), route("/stream", true)}
+	return []*edge.Route{
+		route("/ws", false), route("/ws/{streams:*}", false), route("/stream", true),
+		{
+			Method: fasthttp.MethodGet, Path: "/ws-api/v3", Class: edge.ClassExempt, Auth: edge.AuthNever,
+			Handle: func(c *edge.Ctx) *refuse.Refusal { return f.upgradeAPI(c, up) },
+		},
+	}
 }
 
 func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined bool) *refuse.Refusal {
@@ -96,19 +106,33 @@ func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined b
 			return err
 		}
 	}
-	s := &socket{f: f, combined: combined}
+	s := f.newSocket(c, combined)
 	for name := range strings.SplitSeq(names, "/") {
 		if strings.Trim(name, "0123456789") == "" {
 			continue // libraries number their sockets: /ws/0
 		}
 		if !s.add(name) {
+			s.dropFrom(0)
 			return refuse.Param("streams", "Invalid stream: %s.", name)
 		}
 	}
+	return s.upgrade(c, up)
+}
+
+func (f *Facade) newSocket(c *edge.Ctx, combined bool) *socket {
+	return &socket{
+		f: f, combined: combined, wake: make(chan struct{}, 1), from: peer{c.ClientAddr(), c.Unlimited()},
+	}
+}
+
+// upgrade answers the handshake; the server calls serve after it.
+func (s *socket) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
+		s.dropFrom(0)
 		return refuse.Param("Upgrade", "This path serves WebSocket only.")
 	}
 	if failed := up.Upgrade(c.RequestCtx, s.serve); failed != nil {
+		s.dropFrom(0)
 		c.Response.Reset()
 		return refuse.Param("Upgrade", "The WebSocket handshake failed.")
 	}
@@ -120,8 +144,14 @@ func (s *socket) add(name string) bool {
 	if slices.ContainsFunc(s.streams, func(one *stream) bool { return one.name == name }) {
 		return true
 	}
-	one, ok := s.f.parseStream(name)
-	if !ok || len(s.streams) == maxStreams {
+	if len(s.streams) == maxStreams {
+		return false
+	}
+	one, ok := s.userStream(name)
+	if !ok {
+		one, ok = s.f.parseStream(name)
+	}
+	if !ok {
 		return false
 	}
 	s.streams = append(s.streams, one)
@@ -133,6 +163,7 @@ var errWriterEnded = errors.New("the writer has ended")
 
 // serve reads the client's messages until the socket ends. It is the reader; the writer has its own goroutine.
 func (s *socket) serve(ws *websocket.Conn) {
+	defer s.dropAll()
 	if !s.f.sockets.enter() {
 		_ = ws.Close()
 		return
@@ -171,7 +202,15 @@ func (s *socket) serve(ws *websocket.Conn) {
 	}()
 	for alive("") == nil {
 		kind, text, err := ws.ReadMessage()
-		if err != nil || kind != websocket.TextMessage || s.tooMany() || s.answer(text) != nil {
+		if err != nil || kind != websocket.TextMessage {
+			break
+		}
+		if s.api != nil { // its requests pay by weight
+			err = s.answerAPI(text)
+		} else if err = websocket.ErrCloseSent; !s.tooMany() {
+			err = s.answer(text)
+		}
+		if err != nil {
 			break
 		}
 	}
@@ -205,8 +244,12 @@ func (s *socket) write(ended chan struct{}) {
 			if s.ws.WriteControl(websocket.PingMessage, nil, machineTime().Add(socketWriteLimit)) != nil {
 				return
 			}
+		case <-s.wake:
+			if !s.deliver() {
+				return
+			}
 		case now := <-tick.C:
-			if !s.look(now.UnixMilli()) {
+			if !s.deliver() || !s.look(now.UnixMilli()) {
 				return
 			}
 		}
@@ -229,11 +272,7 @@ func (s *socket) look(nowMs int64) bool {
 			if err != nil {
 				return
 			}
-			if s.combined {
-				head := append(encode.AppendString([]byte(`{"stream":`), one.name), `,"data":`...)
-				b = append(append(head, b...), '}')
-			}
-			err = s.send(b)
+			err = s.send(s.wrap(one, b))
 		})
 		if lost {
 			s.close(websocket.CloseTryAgainLater, "Too slow: changes of the book are no longer kept.")
@@ -317,13 +356,13 @@ func (s *socket) perform(r *request) (result, problem string) {
 		return "", "unknown method."
 	}
 	if r.Method == "UNSUBSCRIBE" {
-		s.streams = slices.DeleteFunc(s.streams, func(one *stream) bool { return slices.Contains(names, one.name) })
+		s.drop(func(one *stream) bool { return slices.Contains(names, one.name) })
 		return "null", ""
 	}
 	before := len(s.streams)
 	for _, name := range names {
 		if !s.add(name) {
-			s.streams = s.streams[:before]
+			s.dropFrom(before)
 			return "", "unknown stream " + name + ", or more than 1024 streams."
 		}
 	}

@@ -19,48 +19,95 @@ const (
 	maxWindowMs     = 60_000
 )
 
-// signed makes the caller of the call known, or refuses it. The parameters signature, timestamp and recvWindow
-// count as read.
-func (q *call) signed() *failure {
-	key := q.Request.Header.PeekCanonical(reqAPIKey)
-	if len(key) == 0 {
-		return fail(codeBadKeyFormat, "API-key format invalid.").with(fasthttp.StatusUnauthorized)
+// signedText returns what a request over HTTP signs: the query and the form without the signature.
+func signedText(c *edge.Ctx) auth.Payload {
+	text := append(withoutSignature(c.URI().QueryString()), withoutSignature(form(c))...)
+	return auth.Payload{
+		Text: text, PublicKey: c.Request.Header.PeekCanonical(reqAPIKey), Remote: c.ClientAddr(),
+		Reads: c.IsGet() || c.IsHead(), Cancel: c.IsDelete(),
 	}
-	text := append(withoutSignature(q.URI().QueryString()), withoutSignature(q.form())...)
-	p := auth.Payload{
-		Text: text, PublicKey: key, Remote: q.ClientAddr(), Reads: q.IsGet() || q.IsHead(), Cancel: q.IsDelete(),
-	}
-	return q.authenticate(&p)
 }
 
-// authenticate verifies a signature over p.Text, and sets the principal.
+var badKeyFormat = fail(codeBadKeyFormat, "API-key format invalid.").with(fasthttp.StatusUnauthorized)
+
+// authenticate verifies a signature over p.Text, and sets the principal. The parameters signature, timestamp and
+// recvWindow count as read.
 func (q *call) authenticate(p *auth.Payload) (err *failure) {
+	if len(p.PublicKey) == 0 {
+		return badKeyFormat
+	}
 	signature, err := q.required("signature")
 	if err != nil {
 		return err
 	}
 	p.Signature = []byte(signature)
-	if _, err = q.required("timestamp"); err != nil {
+	if p.TimestampMs, p.WindowMs, err = q.window(); err != nil {
 		return err
-	}
-	if p.TimestampMs, err = q.number("timestamp", 0); err != nil {
-		return err
-	}
-	if p.WindowMs, err = q.number("recvWindow", defaultWindowMs); err != nil {
-		return err
-	}
-	if p.WindowMs > maxWindowMs {
-		return fail(codeBadWindow, "recvWindow must be less than %d.", maxWindowMs)
 	}
 	who, refused := q.f.opt.Users.VerifyPayload(p)
 	if refused != nil {
 		return authFailure(refused)
 	}
-	q.Principal = &edge.Principal{
-		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	q.Principal = principal(&who)
+	return nil
+}
+
+// admit checks the credentials of a call. One whose socket has logged on needs no signature, but a timestamp.
+func (q *call) admit(need security, payload func() auth.Payload) *failure {
+	switch {
+	case need == signed && q.Principal != nil && !q.sent("signature"):
+		at, window, err := q.window()
+		if err != nil {
+			return err
+		}
+		if !auth.InWindow(q.f.opt.Clock.NowNs(), at, window) {
+			return badTime
+		}
+	case need == signed || q.sent("signature"): // libraries sign more than they need to
+		p := payload()
+		return q.authenticate(&p)
+	case need == keyed && q.Principal == nil:
+		p := payload()
+		if len(p.PublicKey) == 0 {
+			return badKeyFormat
+		}
+		who, refused := q.f.opt.Users.Identify(string(p.PublicKey), p.Remote)
+		if refused != nil {
+			return rejectedKey
+		}
+		q.Principal = principal(&who)
 	}
 	return nil
 }
+
+// window reads the parameters timestamp and recvWindow.
+func (q *call) window() (timestampMs, windowMs int64, err *failure) {
+	if _, err = q.required("timestamp"); err != nil {
+		return 0, 0, err
+	}
+	if timestampMs, err = q.number("timestamp", 0); err != nil {
+		return 0, 0, err
+	}
+	if windowMs, err = q.number("recvWindow", defaultWindowMs); err != nil {
+		return 0, 0, err
+	}
+	if windowMs > maxWindowMs {
+		err = fail(codeBadWindow, "recvWindow must be less than %d.", maxWindowMs)
+	}
+	return timestampMs, windowMs, err
+}
+
+func principal(who *auth.Principal) *edge.Principal {
+	return &edge.Principal{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	}
+}
+
+var (
+	badTime     = fail(codeBadTime, "Timestamp for this request is outside of the recvWindow.")
+	rejectedKey = fail(codeRejectedKey, "Invalid API-key, IP, or permissions for action.").
+			with(fasthttp.StatusUnauthorized)
+)
 
 // authFailure translates a refusal of the credentials.
 func authFailure(r *refuse.Refusal) *failure {
@@ -68,19 +115,19 @@ func authFailure(r *refuse.Refusal) *failure {
 	case r.Code != refuse.Unauthorized && r.Code != refuse.Forbidden:
 		return fromRefusal(r)
 	case r.Field == "timestamp":
-		return fail(codeBadTime, "Timestamp for this request is outside of the recvWindow.")
+		return badTime
 	case r.Field == "signature":
 		return fail(codeBadSignature, "Signature for this request is not valid.")
 	}
-	return fail(codeRejectedKey, "Invalid API-key, IP, or permissions for action.").with(fasthttp.StatusUnauthorized)
+	return rejectedKey
 }
 
 // form returns the body of a request that may have one.
-func (q *call) form() []byte {
-	if q.IsGet() || q.IsHead() {
+func form(c *edge.Ctx) []byte {
+	if c.IsGet() || c.IsHead() {
 		return nil
 	}
-	return q.Request.Body()
+	return c.Request.Body()
 }
 
 // withoutSignature returns a copy of a query or form without the parameter signature: the signed text.

@@ -17,7 +17,7 @@ const maxTradesAtOnce = 1000
 // messages yields what changed for the client of the stream since the last look. lost reports that changes of the
 // book are no longer kept, so the client must begin again.
 func (f *Facade) messages(s *stream, root *marketdata.Root, nowMs int64, yield func([]byte)) (lost bool) {
-	if s.sentMs != 0 && nowMs-s.sentMs < s.everyMs {
+	if s.kind == userDataStream || s.sentMs != 0 && nowMs-s.sentMs < s.everyMs {
 		return false
 	}
 	eventMs := encode.FloorDiv(f.opt.Clock.NowNs(), msNs)
@@ -52,6 +52,7 @@ func (f *Facade) messages(s *stream, root *marketdata.Root, nowMs int64, yield f
 		}
 	case depthStream:
 		return f.depthMessage(s, v, eventMs, send)
+	case userDataStream:
 	}
 	return false
 }

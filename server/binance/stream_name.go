@@ -21,6 +21,7 @@ const (
 	partialDepthStream
 	allTickersStream
 	allMiniTickersStream
+	userDataStream
 )
 
 // stream is one stream of a socket and the state that the client has received. The socket's lock guards it.
@@ -31,6 +32,11 @@ type stream struct {
 	interval *Interval
 	levels   int   // partial depth
 	everyMs  int64 // time between two messages at least
+
+	user *subscription // user data stream; its name is the listen key, "" in the WebSocket API
+	// Of a user data stream of the WebSocket API: its number, and whether it ends with the logout.
+	id      int
+	session bool
 
 	sentMs  int64 // machine time of the last message, 0: none
 	view    *marketdata.View

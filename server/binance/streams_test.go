@@ -15,7 +15,8 @@ import (
 // socket is a connection to the streams.
 type socket struct {
 	*websocket.Conn
-	t *testing.T
+	t      *testing.T
+	events []string // that came before an answer
 }
 
 func (r *rig) socket(path string) *socket {
@@ -25,7 +26,7 @@ func (r *rig) socket(path string) *socket {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = ws.Close() })
-	return &socket{ws, r.t}
+	return &socket{Conn: ws, t: r.t}
 }
 
 // next returns the next message.

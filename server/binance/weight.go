@@ -3,11 +3,12 @@ package binance
 import (
 	"fmt"
 	"net/netip"
-	"strconv"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/clock"
 )
 
 const (
@@ -64,13 +65,8 @@ func (w *weights) add(addr netip.Addr, weight int, nowNs int64, limited bool) (u
 
 // pay counts the weight of the call, or refuses it.
 func (q *call) pay(weight int) *failure {
-	now := q.MachineNs()
-	used, ok := q.f.weights.add(q.ClientAddr(), weight, now, !q.Unlimited())
-	h := &q.Response.Header
-	text := strconv.FormatInt(used, 10)
-	h.Set("X-MBX-USED-WEIGHT", text)
-	h.Set("X-MBX-USED-WEIGHT-1M", text)
-	if ok {
+	now, ok := clock.MachineNs(), false
+	if q.used, ok = q.f.weights.add(q.from.addr, weight, now, !q.from.unlimited); ok {
 		return nil
 	}
 	return &failure{

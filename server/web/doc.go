@@ -23,8 +23,8 @@
 // Tests and scripts may rely on these parts of the market page: data-panel on its panels (pairs,
 // chart, book, tape, ticket, orders), data-pair on the rows of the list, data-interval on
 // the chart's buttons, data-tab on the tabs of a phone, data-list on
-// the lists of orders, and tickhive.candles() on the
-// console, which returns the candles that are drawn.
+// the lists of orders, and on the console tickhive.candles(), which returns the candles that are
+// drawn, tickhive.lines(), the price lines of orders, and tickhive.now(), the page's clock.
 //
 // Reading order: openapi.go, describe.go, page.go, asset.go, then src/ (the scripts and styles of the
 // page), app/ (what is embedded of it) and swagger/ (vendored, see its LICENSE).

@@ -9,6 +9,9 @@ const sum = (list, digits, f) => decimal(list.reduce((a, x) => a + units(f(x)), 
 
 export const typeOf = (o) => ({ limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' })[o.type] ?? (o.isMarket ? 'Market' : 'Limit');
 
+// canMove reports whether the price of an open order can change: a stop that waits has none in the book.
+export const canMove = (o) => o.price !== null && o.isTriggered !== false;
+
 // filledOf returns the filled amount of an order view, null where the view does not say.
 export function filledOf(o) {
   if (o.filledAmount !== undefined) return o.filledAmount;
@@ -24,6 +27,7 @@ export class Account {
     this.rates = new Map(); // taker fee of a pair as a fraction
     this.listeners = new Set();
     this.canceling = new Set(); // orders that the user has canceled
+    this.moving = new Set(); // orders whose price the user has changed
     this.ended = 0; // counts the orders that ended and the fills: the lists of the past are read again
     stream.onUnauthorized = (message) => { if (this.signedIn) { this.forget(); this.problem = message; this.changed('key'); } };
     if (hasKeys()) this.resume();
@@ -107,7 +111,8 @@ export class Account {
     const side = o.isBid ? 'Buy' : 'Sell';
     const asked = o.initialAmount === null ? '' : `${brief(o.initialAmount)} ${base} `;
     const what = `${side} ${asked}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}`;
-    if (o.status === 'Created') { toast(o.id, 'info', 'Order accepted', what); return; }
+    const moved = this.moving.delete(o.id);
+    if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
     const done = await this.execution(o);
     const filled = done.amount === null ? '' : `${brief(done.amount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
@@ -145,11 +150,19 @@ export class Account {
     try { await signed('DELETE', `/api/orders/${id}`); } catch (error) { this.canceling.delete(id); throw error; }
   }
 
-  // cancelAll cancels the open orders of some pairs and returns how many there were.
-  async cancelAll(pairs) {
-    for (const o of this.orders.values()) if (pairs.includes(o.currencyPairCode)) this.canceling.add(o.id);
-    const all = await Promise.all(pairs.map((p) => signed('DELETE', `/api/orders?currencyPairCode=${p}`)));
-    return all.reduce((n, { body }) => n + body.canceled, 0);
+  // move changes the price of an order.
+  async move(id, price) {
+    this.moving.add(id);
+    try { await signed('PATCH', `/api/orders/${id}`, { price }); } catch (error) {
+      this.moving.delete(id);
+      toast(id, 'bad', 'The order was not changed', error.message);
+    }
+  }
+
+  // cancelAll cancels the open orders of one pair, or of all, and returns how many there were.
+  async cancelAll(pair) {
+    for (const o of this.orders.values()) if (!pair || o.currencyPairCode === pair) this.canceling.add(o.id);
+    return (await signed('DELETE', `/api/orders?${pair ? `currencyPairCode=${pair}` : 'all=true'}`)).body.canceled;
   }
 
   free(currency) { return this.balances.get(currency)?.free ?? '0'; }

@@ -1,0 +1,345 @@
+package binance
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// Limits of user data streams.
+const (
+	maxBacklog = 10_000  // messages that wait for one subscription; beyond it the socket is closed
+	maxHeld    = 100_000 // reports that wait for the end of their command
+)
+
+// UserFeed hands the changes of watched accounts to the sockets that subscribe to them. It is a sink of the
+// sequencer's loop behind the market data, and the listener of the accounts.
+//
+// Owner: the sequencer's goroutine calls Observe, Fold, Hold and Publish. Any goroutine may call the others.
+type UserFeed struct {
+	users   Users
+	watched atomic.Pointer[map[engine.AccountID]bool]
+
+	reports []*userMessage  // recorded and not published; the sequencer's
+	held    []engine.PairID // pairs with an unfinished command; the sequencer's
+
+	// turn serializes the publications, so that the last position of an account has its newest balances. It is
+	// locked before mu and before the accounts' lock; mu is locked last.
+	turn sync.Mutex
+
+	mu        sync.Mutex
+	accounts  map[engine.AccountID]*watchedAccount
+	changed   map[engine.AccountID]bool // balances have changed since the last publication
+	transfers []*userMessage            // money from outside or to it, not published yet
+}
+
+// watchedAccount is an account with subscriptions. Owner: UserFeed.mu, sent also UserFeed.turn.
+type watchedAccount struct {
+	subscriptions []*subscription
+	sent          map[string]accounts.BalanceView // the balances that the subscribers know, by currency
+}
+
+// subscription is the user data stream of one socket. UserFeed.mu guards what follows wake.
+type subscription struct {
+	account engine.AccountID
+	key     string // public key
+	number  uint64 // of the key, which ends with the key
+	wake    chan<- struct{}
+
+	queue []*userMessage
+	lost  bool // the queue was full
+}
+
+// userMessage is one event of an account. It is immutable once it is queued. Exactly one of order, balances and
+// currency is set.
+type userMessage struct {
+	account engine.AccountID
+	order   *orderReport
+
+	balances []accounts.BalanceView // those that have changed
+
+	currency string // of a transfer
+	amount   fixed.I128
+}
+
+// orderReport is an event of an order, and the order as the event left it.
+type orderReport struct {
+	event engine.Event
+	order marketdata.OrderRecord
+	maker bool // the order is the maker of the trade
+}
+
+func newUserFeed(o *Options) *UserFeed {
+	return &UserFeed{
+		users: o.Users, accounts: map[engine.AccountID]*watchedAccount{}, changed: map[engine.AccountID]bool{},
+	}
+}
+
+// Feed returns the sink of the user data streams; nil for a nil Facade.
+func (f *Facade) Feed() *UserFeed {
+	if f == nil {
+		return nil
+	}
+	return f.feed
+}
+
+func (u *UserFeed) watches(a engine.AccountID) bool {
+	m := u.watched.Load()
+	return m != nil && (*m)[a]
+}
+
+func (u *UserFeed) idle() bool {
+	m := u.watched.Load()
+	return m == nil || len(*m) == 0
+}
+
+// Observe records what an event did to the orders of watched accounts. The feed of the market data calls it right
+// after the history has folded the event.
+func (u *UserFeed) Observe(e *engine.Event, h *marketdata.History) {
+	switch e.Kind {
+	case engine.EventTrade:
+		u.record(e, h, e.Account, e.Order, false)
+		u.record(e, h, e.MakerAccount, e.Maker, true)
+	case engine.EventAccepted, engine.EventReplaced, engine.EventReduced, engine.EventTriggered:
+		u.record(e, h, e.Account, e.Order, false)
+	case engine.EventCanceled:
+		if e.Status != engine.Completed || !u.completeLast(e, h) {
+			u.record(e, h, e.Account, e.Order, false)
+		}
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
+		engine.EventAsset, engine.EventAccountOpened: // no order of an account has changed
+	}
+}
+
+func (u *UserFeed) record(e *engine.Event, h *marketdata.History, account engine.AccountID, id engine.OrderID,
+	maker bool,
+) {
+	if !u.watches(account) {
+		return
+	}
+	r, ok := h.Current(id)
+	if !ok {
+		return
+	}
+	if len(u.reports) >= maxHeld {
+		u.lose(account)
+		return
+	}
+	u.reports = append(u.reports, &userMessage{
+		account: account, order: &orderReport{event: *e, order: r, maker: maker},
+	})
+}
+
+// completeLast gives the order's last trade the state in which the order ends: a purchase by quote amount that has
+// spent it is filled by its last trade, and the other exchange has no further event.
+func (u *UserFeed) completeLast(e *engine.Event, h *marketdata.History) bool {
+	for _, m := range slices.Backward(u.reports) {
+		if r := m.order; r.order.ID == e.Order && r.event.Kind == engine.EventTrade && !r.maker {
+			r.order, _ = h.Current(e.Order)
+			return true
+		}
+	}
+	return false
+}
+
+// Fold implements sequencer.Sink; Observe has recorded the events.
+func (u *UserFeed) Fold([]engine.Event, uint64) {}
+
+// NextNs implements sequencer.Sink: time alone changes nothing here.
+func (u *UserFeed) NextNs() int64 { return math.MaxInt64 }
+
+// Hold implements sequencer.Holder: the reports of these pairs wait for the end of their command.
+func (u *UserFeed) Hold(pairs []engine.PairID) { u.held = slices.Clone(pairs) }
+
+// Publish queues the reports, then one position for each account whose balances have changed.
+func (u *UserFeed) Publish(int64) {
+	if u.idle() {
+		u.reports = nil
+		return
+	}
+	u.turn.Lock()
+	defer u.turn.Unlock()
+	var kept []*userMessage
+	u.mu.Lock()
+	for _, m := range u.reports {
+		if slices.Contains(u.held, m.order.event.Pair) {
+			kept = append(kept, m)
+		} else {
+			u.queue(m)
+		}
+	}
+	u.reports = kept
+	changed := slices.Sorted(maps.Keys(u.changed))
+	clear(u.changed)
+	u.mu.Unlock()
+	for _, account := range changed {
+		u.position(account, "")
+	}
+}
+
+// position queues the balances that differ from those which the subscribers know, or the one of a currency. The
+// caller holds turn.
+func (u *UserFeed) position(account engine.AccountID, currency string) {
+	rows := u.users.Settled(account)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.accounts[account]
+	if a == nil {
+		return
+	}
+	m := &userMessage{account: account}
+	for _, row := range rows {
+		before, known := a.sent[row.CurrencyCode]
+		if currency != "" && row.CurrencyCode != currency || before == row ||
+			!known && row.Free.Sign() == 0 && row.Held.Sign() == 0 {
+			continue
+		}
+		a.sent[row.CurrencyCode] = row
+		m.balances = append(m.balances, row)
+	}
+	if m.balances != nil {
+		u.queue(m)
+	}
+}
+
+// queue hands a message to the account's subscriptions. The caller holds mu.
+func (u *UserFeed) queue(m *userMessage) {
+	a := u.accounts[m.account]
+	if a == nil {
+		return
+	}
+	for _, s := range a.subscriptions {
+		if len(s.queue) >= maxBacklog {
+			s.queue, s.lost = nil, true
+		}
+		if !s.lost {
+			s.queue = append(s.queue, m)
+		}
+		s.poke()
+	}
+}
+
+// poke wakes the socket's writer.
+func (s *subscription) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lose ends the subscriptions of an account, because a report of it was dropped.
+func (u *UserFeed) lose(account engine.AccountID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if a := u.accounts[account]; a != nil {
+		for _, s := range a.subscriptions {
+			s.queue, s.lost = nil, true
+			s.poke()
+		}
+	}
+}
+
+// BalanceChanged notes that a balance of an account has changed.
+func (u *UserFeed) BalanceChanged(account engine.AccountID) {
+	if u.watches(account) {
+		u.mu.Lock()
+		u.changed[account] = true
+		u.mu.Unlock()
+	}
+}
+
+// Transferred notes a deposit, a profit or a withdrawal. The writer of a subscribed socket publishes it.
+func (u *UserFeed) Transferred(account engine.AccountID, currency string, amount fixed.I128) {
+	if !u.watches(account) {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.transfers = append(u.transfers, &userMessage{account: account, currency: currency, amount: amount})
+	if a := u.accounts[account]; a != nil {
+		for _, s := range a.subscriptions {
+			s.poke()
+		}
+	}
+}
+
+// flush queues the transfers, each before the balance that it has changed.
+func (u *UserFeed) flush() {
+	u.turn.Lock()
+	defer u.turn.Unlock()
+	u.mu.Lock()
+	list := u.transfers
+	u.transfers = nil
+	u.mu.Unlock()
+	for _, m := range list {
+		u.mu.Lock()
+		u.queue(m)
+		u.mu.Unlock()
+		u.position(m.account, m.currency)
+	}
+}
+
+// take returns the messages that wait for a subscription; lost: some were dropped.
+func (u *UserFeed) take(s *subscription) (list []*userMessage, lost bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list, s.queue = s.queue, nil
+	return list, s.lost
+}
+
+// subscribe begins a subscription: it gets everything that is published from now on.
+func (u *UserFeed) subscribe(s *subscription) {
+	u.turn.Lock()
+	defer u.turn.Unlock()
+	u.mu.Lock()
+	a := u.accounts[s.account]
+	first := a == nil
+	if first {
+		a = &watchedAccount{sent: map[string]accounts.BalanceView{}}
+		u.accounts[s.account] = a
+	}
+	a.subscriptions = append(a.subscriptions, s)
+	u.setWatched()
+	u.mu.Unlock()
+	if !first {
+		return
+	}
+	rows := u.users.Settled(s.account) // without mu, which a holder of the accounts' lock may wait for
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, row := range rows {
+		a.sent[row.CurrencyCode] = row
+	}
+}
+
+// unsubscribe ends a subscription.
+func (u *UserFeed) unsubscribe(s *subscription) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	a := u.accounts[s.account]
+	if a == nil {
+		return
+	}
+	a.subscriptions = slices.DeleteFunc(a.subscriptions, func(one *subscription) bool { return one == s })
+	if len(a.subscriptions) == 0 {
+		delete(u.accounts, s.account)
+		delete(u.changed, s.account)
+		u.setWatched()
+	}
+}
+
+// setWatched publishes the set of accounts with subscriptions. The caller holds mu.
+func (u *UserFeed) setWatched() {
+	m := make(map[engine.AccountID]bool, len(u.accounts))
+	for id := range u.accounts {
+		m[id] = true
+	}
+	u.watched.Store(&m)
+}

@@ -1,0 +1,340 @@
+package binance
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/fasthttp/websocket"
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts/auth"
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// Limits of the WebSocket API.
+const (
+	maxSubscriptions = 100 // user data streams of a socket
+	maxRequestID     = 36  // characters
+)
+
+// apiSession is the state of a socket of the WebSocket API. Owner: the socket's reader.
+type apiSession struct {
+	key         string // the public key that has logged on; "": none
+	number      uint64
+	connectedMs int64
+	logonMs     int64
+	quiet       bool // the answers have no rateLimits
+	next        int  // id of the next subscription
+}
+
+// apiRequest is a message of the client.
+type apiRequest struct {
+	ID     json.RawMessage            `json:"id"`
+	Method string                     `json:"method"`
+	Params map[string]json.RawMessage `json:"params"`
+}
+
+// apiMethods are the methods: those of routes, and those of the connection itself.
+var apiMethods = func() map[string]*endpoint {
+	m := map[string]*endpoint{}
+	for _, e := range endpoints() {
+		if e.api != "" {
+			m[e.api] = &e
+		}
+	}
+	return m
+}()
+
+// upgradeAPI begins a connection of the WebSocket API.
+func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
+	show, err := c.Bool("returnRateLimits", true)
+	if err != nil {
+		return err
+	}
+	s := f.newSocket(c, false)
+	s.api = &apiSession{quiet: !show, connectedMs: encode.FloorDiv(f.opt.Clock.NowNs(), msNs)}
+	return s.upgrade(c, up)
+}
+
+// answerAPI carries out a request and sends the answer. It fails when the socket has to end.
+func (s *socket) answerAPI(text []byte) error {
+	q := &call{f: s.f, from: s.from}
+	var r apiRequest
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var result []byte
+	var failed *failure
+	if d.Decode(&r) != nil || d.More() {
+		failed = fail(codeIllegalChars, "Malformed request: not a request object.")
+		r.ID = nil
+	} else if !validID(r.ID) {
+		failed = illegal("id", "^[a-zA-Z0-9-_]{1,36}$")
+		r.ID = nil
+	} else {
+		result, failed = s.performAPI(q, &r)
+	}
+	if len(r.ID) == 0 {
+		r.ID = json.RawMessage("null")
+	}
+	b := append(append([]byte(`{"id":`), r.ID...), `,"status":`...)
+	if failed == nil {
+		b = append(append(b, `200,"result":`...), result...)
+	} else {
+		status := failed.status
+		if status == 0 {
+			status = fasthttp.StatusBadRequest
+		}
+		b = append(append(strconv.AppendInt(b, int64(status), 10), `,"error":`...), failed.body()...)
+	}
+	if !s.api.quiet && !q.quiet && q.used > 0 {
+		b = append(b, `,"rateLimits":[{"rateLimitType":"REQUEST_WEIGHT","interval":"MINUTE","intervalNum":1,`+
+			`"limit":`...)
+		b = append(strconv.AppendInt(b, WeightPerMinute, 10), `,"count":`...)
+		b = append(strconv.AppendInt(b, q.used, 10), "}]"...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.send(append(b, '}'))
+}
+
+// validID reports whether an id is a number, a short text or null, as the other exchange permits.
+func validID(id json.RawMessage) bool {
+	if len(id) == 0 || bytes.Equal(id, []byte("null")) {
+		return true
+	}
+	if id[0] == '"' {
+		return len(id) <= maxRequestID+2 && !bytes.ContainsFunc(id[1:len(id)-1], func(r rune) bool {
+			return r < ' ' || r == '\\' || r == '"' || r > '~'
+		})
+	}
+	_, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil
+}
+
+// performAPI carries out a request.
+func (s *socket) performAPI(q *call, r *apiRequest) ([]byte, *failure) {
+	e := apiMethods[r.Method]
+	if e == nil {
+		e = s.sessionMethod(r.Method)
+	}
+	if e == nil {
+		return nil, unsupported
+	}
+	if who, ok := s.session(); ok {
+		q.Principal = principal(&who)
+	}
+	return q.run(e, func() *failure { return q.readMembers(r.Params) }, func() auth.Payload {
+		key, given := q.text("apiKey")
+		if !given && q.Principal != nil {
+			key = q.Principal.PublicKey
+		}
+		return auth.Payload{
+			Text: sortedText(q.params), PublicKey: []byte(key), Remote: s.from.addr,
+			Reads: e.method == fasthttp.MethodGet, Cancel: e.method == fasthttp.MethodDelete,
+		}
+	})
+}
+
+// session returns the principal of the key that has logged on, while the key may be used.
+func (s *socket) session() (auth.Principal, bool) {
+	if s.api.key == "" {
+		return auth.Principal{}, false
+	}
+	who, refused := s.f.opt.Users.Identify(s.api.key, s.from.addr)
+	if refused != nil || who.Key != s.api.number {
+		s.api.key = ""
+		return auth.Principal{}, false
+	}
+	return who, true
+}
+
+// readMembers reads the parameters of a request: text, numbers, booleans, and lists as their JSON.
+func (q *call) readMembers(params map[string]json.RawMessage) *failure {
+	if len(params) > maxParams {
+		return fail(codeTooManyParams, "Too many parameters; expected '%d' and received '%d'.", maxParams, len(params))
+	}
+	for name, raw := range params {
+		value := string(raw)
+		switch raw[0] {
+		case '"':
+			if json.Unmarshal(raw, &value) != nil {
+				return illegal(name, "text")
+			}
+		case '{':
+			return illegal(name, "text, number, boolean or list")
+		case '[':
+			var compact bytes.Buffer
+			if json.Compact(&compact, raw) != nil {
+				return illegal(name, "list")
+			}
+			value = compact.String()
+		case 'n':
+			value = ""
+		}
+		if name == "returnRateLimits" {
+			if value != "true" && value != "false" {
+				return invalid(name)
+			}
+			q.quiet = value == "false"
+		}
+		q.params = append(q.params, param{name: name, value: value, read: name == "returnRateLimits"})
+	}
+	slices.SortFunc(q.params, func(a, b param) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	return nil
+}
+
+// sortedText returns what a request signs: its parameters by name, without the signature.
+func sortedText(params []param) []byte {
+	var b []byte
+	for i := range params {
+		if p := &params[i]; p.name != "signature" {
+			if len(b) > 0 {
+				b = append(b, '&')
+			}
+			b = append(append(append(b, p.name...), '='), p.value...)
+		}
+	}
+	return b
+}
+
+// sessionMethod returns the method of the connection with a name, nil for an unknown one.
+func (s *socket) sessionMethod(name string) *endpoint {
+	const get = fasthttp.MethodGet // they change nothing that a repeat could change again
+	switch name {
+	case "session.logon":
+		return &endpoint{get, "", name, 2, signed, s.logon}
+	case "session.status":
+		return &endpoint{get, "", name, 2, open, s.status}
+	case "session.logout":
+		return &endpoint{get, "", name, 2, open, s.logout}
+	case "session.subscriptions":
+		return &endpoint{get, "", name, 2, open, s.subscriptions}
+	case "userDataStream.subscribe":
+		return &endpoint{get, "", name, 2, open, s.subscribeSession}
+	case "userDataStream.subscribe.signature":
+		return &endpoint{get, "", name, 2, signed, s.subscribeSigned}
+	case "userDataStream.unsubscribe":
+		return &endpoint{get, "", name, 2, open, s.unsubscribe}
+	}
+	return nil
+}
+
+// hmacDigits is the length of an HMAC signature; an Ed25519 one has 88 characters.
+const hmacDigits = 64
+
+func (s *socket) logon(q *call) ([]byte, *failure) {
+	if signature, given := q.text("signature"); !given {
+		return nil, missing("signature") // of a socket that has logged on
+	} else if len(signature) == hmacDigits {
+		return nil, fail(codeHMACLogon, "HMAC_SHA256 API key is not supported.")
+	}
+	who, refused := q.f.opt.Users.Identify(q.Principal.PublicKey, q.from.addr)
+	if refused != nil {
+		return nil, rejectedKey
+	}
+	if err := q.unread(); err != nil {
+		return nil, err
+	}
+	s.api.key, s.api.number = who.PublicKey, who.Key
+	s.api.logonMs = encode.FloorDiv(q.f.opt.Clock.NowNs(), msNs)
+	return s.status(q)
+}
+
+func (s *socket) status(q *call) ([]byte, *failure) {
+	b := []byte(`{"apiKey":`)
+	if _, ok := s.session(); ok {
+		b = encode.AppendString(b, s.api.key)
+		b = strconv.AppendInt(append(b, `,"authorizedSince":`...), s.api.logonMs, 10)
+	} else {
+		b = append(b, `null,"authorizedSince":null`...)
+	}
+	b = strconv.AppendInt(append(b, `,"connectedSince":`...), s.api.connectedMs, 10)
+	b = strconv.AppendBool(append(b, `,"returnRateLimits":`...), !s.api.quiet)
+	b = encode.AppendMs(append(b, `,"serverTime":`...), q.f.opt.Clock.NowNs())
+	return append(b, `,"userDataStream":`+strconv.FormatBool(s.subscribed())+`}`...), nil
+}
+
+func (s *socket) subscribed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.streams) > 0
+}
+
+// logout ends the session and the streams that it has subscribed to.
+func (s *socket) logout(q *call) ([]byte, *failure) {
+	if err := q.unread(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.drop(func(one *stream) bool { return one.session })
+	s.mu.Unlock()
+	s.api.key = ""
+	return s.status(q)
+}
+
+// subscriptions lists the user data streams of the socket.
+func (s *socket) subscriptions(*call) ([]byte, *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := []byte{'['}
+	for _, one := range s.streams {
+		b = append(strconv.AppendInt(append(b, `{"subscriptionId":`...), int64(one.id), 10), "},"...)
+	}
+	return append(trimComma(b), ']'), nil
+}
+
+func (s *socket) subscribeSession(q *call) ([]byte, *failure) {
+	if q.Principal == nil {
+		return nil, rejectedKey
+	}
+	return s.subscribe(q, true)
+}
+
+func (s *socket) subscribeSigned(q *call) ([]byte, *failure) { return s.subscribe(q, false) }
+
+// subscribe begins a user data stream.
+func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
+	who, refused := q.f.opt.Users.Identify(q.Principal.PublicKey, q.from.addr)
+	if refused != nil {
+		return nil, rejectedKey
+	}
+	if err := q.unread(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.streams) >= maxSubscriptions {
+		return nil, fail(codeTooManyWeight, "At most %d user data streams per connection.", maxSubscriptions)
+	}
+	one := &stream{kind: userDataStream, id: s.api.next, session: session, user: &subscription{
+		account: engine.AccountID(who.User), key: who.PublicKey, number: who.Key, wake: s.wake,
+	}}
+	s.api.next++
+	s.f.feed.subscribe(one.user)
+	s.streams = append(s.streams, one)
+	return append(strconv.AppendInt([]byte(`{"subscriptionId":`), int64(one.id), 10), '}'), nil
+}
+
+// unsubscribe ends one user data stream, or all without a number.
+func (s *socket) unsubscribe(q *call) ([]byte, *failure) {
+	id, err := q.number("subscriptionId", -1)
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.streams)
+	s.drop(func(one *stream) bool { return id < 0 || int64(one.id) == id })
+	if id >= 0 && len(s.streams) == before {
+		return nil, invalid("subscriptionId")
+	}
+	return []byte("{}"), nil
+}
