@@ -53,7 +53,8 @@ func (w checker) readTape(pair string) {
 			DealDateUtc   string
 			Price, Volume json.Number
 		}
-		a := w.call(nil, "GET", fmt.Sprintf("/api/deals?currencyPairCode=%s&pageSize=100&pageNumber=%d", pair, page), "")
+		target := fmt.Sprintf("/api/deals?currencyPairCode=%s&pageSize=100&pageNumber=%d", pair, page)
+		a := w.call(nil, "GET", target, "")
 		if a.status == 0 {
 			return
 		}
@@ -167,8 +168,8 @@ func (w checker) candlesHold(pair string) {
 	for _, of := range []interval{{"minute", 60}, intervals[w.mix.Lives%len(intervals)]} {
 		want := foldCandles(tape, of.seconds)
 		var got []candle
-		if a := w.call(nil, "GET", fmt.Sprintf("/api/ohlc?currencyPairCode=%s&interval=%s&start=2026-01-01&end=2027-01-01",
-			pair, of.name), ""); a.status == 0 {
+		target := fmt.Sprintf("/api/ohlc?currencyPairCode=%s&interval=%s&start=2026-01-01&end=2027-01-01", pair, of.name)
+		if a := w.call(nil, "GET", target, ""); a.status == 0 {
 			return
 		} else if err := a.into(&got); err != nil {
 			w.fail("the candles of %s: %v", pair, err)
@@ -199,7 +200,8 @@ func foldCandles(tape []deal, seconds int64) (all []*candle) {
 		if start != at {
 			at = start
 			all = append(all, &candle{
-				Date: time.Unix(start, 0).UTC().Format("2006-01-02T15:04:05"), open: d.price, high: d.price, low: d.price,
+				Date: time.Unix(start, 0).UTC().Format("2006-01-02T15:04:05"),
+				open: d.price, high: d.price, low: d.price,
 			})
 		}
 		c := all[len(all)-1]
