@@ -41,6 +41,16 @@ func (s *State) Check() error {
 		}
 		return err == nil
 	})
+	held := 0
+	for n, checkpoint := range s.checkpoints {
+		held += len(checkpoint)
+		if p, ok := s.proposals.Get(n); !ok || p.Status != ProposalActive {
+			err = fmt.Errorf("a checkpoint of proposal %d, which is not active", n)
+		}
+	}
+	if err == nil && held != s.checkpointed {
+		err = fmt.Errorf("%d holdings in checkpoints, counted %d", held, s.checkpointed)
+	}
 	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
 		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
 		s.byWorkerState.Len() != s.proposals.Len()) {

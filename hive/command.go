@@ -28,6 +28,8 @@ type Propose struct {
 	Payload  string // a JSON object with exactly the topic's member
 	Proposer string // an agent's id, which logs the proposal, or any other name: the worker logs it
 	Urgent   bool   // the proposal closes after 24 h instead of 7 days
+	// Holders are the accounts that hold the token now, in any order; those below one token may be left out.
+	Holders []Holder
 }
 
 // CastVote is a vote of a user. The caller reads Level, Holdings and Owned from accounts and ledger.
@@ -37,8 +39,9 @@ type CastVote struct {
 	Vote       VoteKind
 	Comment    string // at most 500 characters
 	User       [16]byte
+	Account    [20]byte // the user's account in the ledger
 	Level      int64
-	Holdings   *big.Int // the user's holdings of the proposal's token, in 10^-18; nil means 0
+	Holdings   *big.Int // the user's holdings of the proposal's token now, in 10^-18; nil means 0
 	Owned      int64    // number of tokens that the user spawned
 }
 
@@ -61,6 +64,7 @@ const (
 	RecPropose
 	RecVote
 	RecTick
+	RecProposeHeld // a proposal with a checkpoint; RecPropose is of older programs
 	recordKinds
 )
 
@@ -73,17 +77,18 @@ type Record struct {
 	Seed      uint64 // kind begin
 	GenesisNs int64  // kind begin
 
-	Proposal uint32    // kind vote: number of the proposal; kind propose: number of the new one
-	Worker   uint32    // kind propose
-	Topic    Topic     // kind propose
-	Payload  string    // kind propose
-	Proposer string    // kind propose
-	Urgent   bool      // kind propose
+	Proposal uint32    // kind vote: number of the proposal
+	Worker   uint32    // kinds propose and propose held
+	Topic    Topic     // kinds propose and propose held
+	Payload  string    // kinds propose and propose held
+	Proposer string    // kinds propose and propose held
+	Urgent   bool      // kinds propose and propose held
 	User     [16]byte  // kind vote
 	Vote     VoteKind  // kind vote
 	Comment  string    // kind vote
 	Weight   int64     // kind vote, in hundredths
 	Closes   []closing // kind tick
+	Held     []holding // kind propose held: the checkpoint, by account
 	Entries  []Entry   // kinds act, propose, vote: one entry; kind tick: one for each passed proposal
 }
 
@@ -96,7 +101,7 @@ type closing struct {
 // Result holds the complete outcome of a command for its caller.
 type Result struct {
 	Entry    EntryInfo    // kind act
-	Proposal ProposalInfo // kind propose
+	Proposal ProposalInfo // kinds propose and propose held
 	Vote     VoteInfo     // kind vote
 }
 
@@ -108,12 +113,15 @@ func (r *Record) code(c *wire.Coder) {
 	case RecBegin:
 		c.U64(&r.Seed)
 		c.I64(&r.GenesisNs)
-	case RecPropose:
+	case RecPropose, RecProposeHeld:
 		c.U32(&r.Worker)
 		c.U8((*uint8)(&r.Topic), uint8(topics)-1)
 		c.Text(&r.Payload, MaxPayload)
 		c.Text(&r.Proposer, MaxProposer)
 		c.Bool(&r.Urgent)
+		if r.Kind == RecProposeHeld {
+			codeHoldings(c, &r.Held)
+		}
 	case RecVote:
 		c.U32(&r.Proposal)
 		c.Fixed(r.User[:])

@@ -18,6 +18,7 @@ type modelProposal struct {
 	closes  int64
 	payload int64
 	votes   map[byte]int64 // weight
+	held    map[byte]*big.Int
 	by      [votes]int64
 	status  string
 }
@@ -51,12 +52,19 @@ func (m *model) close(nowSec int64) {
 
 func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
 	p := &modelProposal{
-		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active",
+		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, held: map[byte]*big.Int{}, status: "active",
 		closes: r.now/secondNs + weekSec,
 	}
 	cmd := Propose{
 		TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload),
 		Proposer: "queen-1", Urgent: rng.IntN(2) == 0,
+	}
+	for range rng.IntN(40) {
+		who := byte(rng.IntN(60))
+		if p.held[who] == nil {
+			p.held[who] = new(big.Int).Mul(big.NewInt(rng.Int64()), big.NewInt(rng.Int64N(1000)))
+			cmd.Holders = append(cmd.Holders, Holder{Account: [20]byte{19: who}, Holdings: p.held[who]})
+		}
 	}
 	if cmd.Urgent {
 		p.closes = r.now/secondNs + daySec
@@ -70,7 +78,7 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 	p := m.all[max(0, len(m.all)-1-rng.IntN(40))]
 	who := byte(rng.IntN(60))
 	v := CastVote{
-		TokenID: p.token, ProposalID: p.id, Vote: VoteKind(rng.IntN(3)), User: [16]byte{who},
+		TokenID: p.token, ProposalID: p.id, Vote: VoteKind(rng.IntN(3)), User: [16]byte{who}, Account: [20]byte{19: who},
 		Level: 18 + rng.Int64N(13), Holdings: big.NewInt(rng.Int64()), Owned: rng.Int64N(3),
 	}
 	if rng.IntN(20) == 0 {
@@ -99,7 +107,10 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 	}
 	m.outcomes["vote "+string(got)]++
 	if rej == nil {
-		w := weightCents(v.Level, v.Owned, v.Holdings)
+		w := 100 + 90*(v.Level-20) + 100*v.Owned
+		if held := p.held[who]; held != nil {
+			w += logCents(held)
+		}
 		p.votes[who] = w
 		p.by[v.Vote] += w
 		if res.Vote.WeightCents != w {

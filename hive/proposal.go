@@ -152,14 +152,18 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
 		return Record{}, rej
 	}
+	held, rej := s.checkpoint(cmd.Holders)
+	if rej != nil {
+		return Record{}, rej
+	}
 	e := Entry{
 		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: w.ID, Type: ProposalCreated,
 		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal",
 		Prev: s.log.head,
 	}
 	return Record{
-		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
-		Urgent:  cmd.Urgent,
+		Kind: RecProposeHeld, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
+		Urgent: cmd.Urgent, Held: held,
 		Entries: []Entry{e},
 	}, nil
 }
@@ -178,6 +182,9 @@ func (s *State) applyPropose(rec *Record, res *Result) {
 	w.ActiveProposals++
 	s.put(w)
 	s.voters[p.N] = map[[16]byte]struct{}{}
+	if rec.Kind == RecProposeHeld {
+		s.putCheckpoint(p.N, rec.Held)
+	}
 	s.putProposal(p)
 	res.Proposal = p.info(s.opt.QuorumCents)
 }
@@ -237,6 +244,7 @@ func (s *State) applyCloses(rec *Record) {
 		}
 		s.putProposal(p)
 		delete(s.voters, p.N)
+		s.dropCheckpoint(p.N)
 		w := s.edit(p.Worker)
 		w.ActiveProposals--
 		w.closedSec = append(w.closedSec, p.ClosesSec)

@@ -96,6 +96,8 @@ func TestVoteWeights(t *testing.T) {
 		want         int64
 	}{
 		{20, 0, "1000000000000000000", 100},
+		{20, 0, "999999999999999999", 100}, // below one token
+		{20, 0, "0", 100},
 		{30, 0, "1000000000000000000", 1000},
 		{21, 0, "1000000000000000000", 190},
 		{20, 3, "10000000000000000000", 500},
@@ -108,7 +110,7 @@ func TestVoteWeights(t *testing.T) {
 		{20, 0, "1000000000000000000000000000000000000000000000000", 3100},  // 10^30
 	} {
 		h, _ := new(big.Int).SetString(tc.holdings, 10)
-		if got := weightCents(tc.level, tc.owned, h); got != tc.want {
+		if got := weightCents(tc.level, tc.owned, logCents(h)); got != tc.want {
 			t.Errorf("level %d, owned %d, %s: %d, want %d", tc.level, tc.owned, tc.holdings, got, tc.want)
 		}
 	}

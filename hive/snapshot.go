@@ -34,6 +34,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		}
 		return true
 	})
+	s.codeCheckpoints(c)
 	return c.Bytes()
 }
 
@@ -68,6 +69,7 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	for range c.Len(0) {
 		s.readProposal(c)
 	}
+	s.codeCheckpoints(c)
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("hive: snapshot: %w", err)
 	}

@@ -66,7 +66,7 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	}
 	return Record{
 		Kind: RecVote, Proposal: p.N, User: cmd.User, Vote: cmd.Vote, Comment: cmd.Comment,
-		Weight: weightCents(cmd.Level, cmd.Owned, cmd.Holdings), Entries: []Entry{e},
+		Weight: weightCents(cmd.Level, cmd.Owned, s.logOf(p.N, &cmd)), Entries: []Entry{e},
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package launchpad
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/tidwall/btree"
@@ -96,6 +97,16 @@ func (v *View) Balance(a Address, c Currency) Amount {
 func (v *View) Holding(a Address, t *Token) Amount {
 	b, _ := v.balances.Get(balanceKey(a, t.asset()))
 	return b
+}
+
+// Holders yields every account that holds at least least of a token, by address. It visits all balances.
+func (v *View) Holders(t *Token, least Amount) iter.Seq2[Address, Amount] {
+	suffix := balanceKey(Address{}, t.asset())[20:]
+	return func(yield func(Address, Amount) bool) {
+		v.balances.Scan(func(k string, amount Amount) bool {
+			return k[20:] != suffix || amount.Less(least) || yield(Address([]byte(k[:20])), amount)
+		})
+	}
 }
 
 // Owned returns the number of tokens that an address spawned.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -20,6 +21,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
@@ -86,6 +88,20 @@ func (g *golden) logs() {
 			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
 			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, Pair: 7})
 			fmt.Fprintf(g.text(), "- Continue %d bytes\n%s", len(raw), hexLines(raw, 256))
+		}
+		if log.dir == "hive" { // programs without checkpoints wrote this kind
+			const old = "0280d0f4e7deb9e086310100167b22736c697070616765436170427073223a3135307d07717565656e2d3101010000" +
+				"0000000000000000000000000000000000000000000000000000000000000180d0f4e7deb9e086310101010a2e7b2270726f" +
+				"706f73616c4964223a2270726f702d31222c22746f706963223a22736c6970706167655f636170227d0870726f706f73616c"
+			raw, err := hex.DecodeString(old)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			rec, err := hive.DecodeRecord(raw)
+			fmt.Fprintf(g.text(), "- RecPropose %d bytes\n%s", len(raw), hexLines(raw, 256))
+			if err != nil || rec.Kind != hive.RecPropose || rec.Payload != `{"slippageCapBps":150}` {
+				g.t.Errorf("a record of an older program is read as %+v: %v", rec, err)
+			}
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {
 			if !strings.Contains(g.text().String(), " "+name+" ") {

@@ -171,7 +171,7 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 	for _, c := range []struct{ format, text, place, found, todo string }{
 		{
-			"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns",
+			"trades", "2024-01-02,10:30:00,100.5,1\n", "x.csv:1:12: ", "split over the columns",
 			"join them",
 		},
 		{

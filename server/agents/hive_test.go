@@ -367,3 +367,22 @@ func TestInternalHiveRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A token counts once for a proposal: the second holder's vote weighs what they held when it was made.
+func TestATokenCountsOnceForAProposal(t *testing.T) {
+	c := servertest.NewUnlimitedAgents(t)
+	id := c.Token(1, "AAA")
+	prop := c.Propose(id, false)
+	vote := func(n int, prop string) any {
+		t.Helper()
+		return servertest.At(c.Must(c.PostAs(n, "/api/agents/workers/"+id+"/vote",
+			fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop))), "weight")
+	}
+	first := vote(1, prop)
+	c.Transfer(id, 1, 2, "999999999")
+	second := vote(2, prop)
+	later := vote(2, c.Propose(id, false))
+	if fmt.Sprint(first, " ", second, " ", later) != "15.50 5.50 14.50" {
+		t.Errorf("weights %v, %v and %v", first, second, later)
+	}
+}

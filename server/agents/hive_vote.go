@@ -45,7 +45,7 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if cast.User, ok = body.ParseUUID(c.Principal.UserID); !ok {
 		panic("BUG: server: a caller without a user id")
 	}
-	cast.TokenID, cast.Level = id, u.level
+	cast.TokenID, cast.Level, cast.Account = id, u.level, u.address
 	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
 	res, verr := d.DoHive(cast)
 	if verr != nil {

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/refuse"
+	"tickhive/launchpad"
 	"tickhive/server/body"
 	"tickhive/server/edge"
 )
@@ -44,6 +45,12 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	cmd, rej := form.Parse()
 	if rej != nil {
 		return rej
+	}
+	ledger := d.views().ledger
+	if t, known := ledger.ByNFT(cmd.TokenID); known {
+		for account, amount := range ledger.Holders(t, launchpad.One) {
+			cmd.Holders = append(cmd.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
+		}
 	}
 	res, cerr := d.DoHive(cmd)
 	if cerr != nil {

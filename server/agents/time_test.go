@@ -30,11 +30,11 @@ func TestTimePassesByItself(t *testing.T) {
 			c.MustInternal("/launchpad/tokens/"+id+"/swaps",
 				fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, servertest.UserUUID(1)))
 			boost := c.MustInternal("/launchpad/tokens/"+id+"/boosts", `{"tier":"short"}`)
+			for n := 2; n <= 9; n++ {
+				c.Transfer(id, 1, n, "1000000")
+			}
 			prop := c.Propose(id, true)
 			for n := 1; n <= 9; n++ {
-				if n > 1 {
-					c.Transfer(id, 1, n, "1000000")
-				}
 				c.Must(c.PostAs(n, "/api/agents/workers/"+id+"/vote",
 					fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop)))
 			}

@@ -26,6 +26,9 @@ func (t *decisions) propose() {
 	if t.oneIn(3) {
 		p.Proposer = hive.Agent{Tier: hive.Scout, N: uint32(t.between(1, scouts))}.String()
 	}
+	for account, amount := range t.ledger.Holders(token, launchpad.One) {
+		p.Holders = append(p.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
+	}
 	t.addHive(p)
 }
 
@@ -62,7 +65,7 @@ func (t *decisions) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.T
 		return
 	}
 	v := hive.CastVote{
-		TokenID: p.TokenID(), ProposalID: p.ID(), User: who.User, Level: who.Level,
+		TokenID: p.TokenID(), ProposalID: p.ID(), User: who.User, Account: who.Address, Level: who.Level,
 		Holdings: held.Big(), Owned: t.ledger.Owned(who.Address), Vote: hive.No,
 	}
 	switch n := t.below(100); {
