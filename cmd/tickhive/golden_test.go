@@ -22,6 +22,7 @@ import (
 
 	"tickhive/client"
 	"tickhive/internal/exchange"
+	"tickhive/server/servertest"
 	"tickhive/server/edge"
 )
 
@@ -54,6 +55,8 @@ type golden struct {
 	area     string // current output file
 	texts    map[string]*bytes.Buffer
 	messages map[string]string // see keepMessages
+
+	streamDoc *servertest.Streams // checks messages of /ws; nil before the first
 }
 
 // newGolden assembles the program, without pairs or simulation unless the flags enable them,
