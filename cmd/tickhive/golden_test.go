@@ -22,8 +22,8 @@ import (
 
 	"tickhive/client"
 	"tickhive/internal/exchange"
-	"tickhive/server/servertest"
 	"tickhive/server/edge"
+	"tickhive/server/servertest"
 )
 
 // update makes the golden tests write their files instead of comparing with them:
