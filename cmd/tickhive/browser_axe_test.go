@@ -41,9 +41,9 @@ func (b *browser) axe(source string, rules ...string) (violations []string) {
 	return violations
 }
 
-// No page violates a rule of axe-core in light colours, or its rule of contrast in dark ones:
-// the market without and with a
-// key, its lists and the depth chart, the other pages, and what surrounds Swagger UI.
+// No page violates a rule of axe-core in light colours, or its rule of contrast in dark ones: the
+// market without and with a key, its lists and the depth chart, the other pages, and the frame
+// around Swagger UI.
 func TestBrowserPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(axeCore)

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // toast waits for a message of the page that matches.
@@ -80,7 +83,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.toast("the cut order is explained",
 		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5\d* on average in TT.USDT.`)
 	b.run(chromedp.Click(`[data-list=history]`))
-	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*partly filled, canceled/.
+	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
 	b.run(chromedp.Click(`[data-list=trades]`))
 	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
@@ -97,18 +100,37 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 		b.set(name, value)
 	}
 	b.run(chromedp.Click(`.ticket .main`), chromedp.Click(`[data-list=open]`))
+	b.toast("the stop is said", `Order accepted Buy 3 UU in UU.USDT at 121.00, stop at 120.00`)
 	b.wait(5*time.Second, "open orders of both pairs", `document.querySelectorAll('[data-order]').length === 2 &&
 		['TT/USDT', 'UU/USDT'].every((s) => document.querySelector('.orders').innerText.includes(s))`)
 	b.shot("follow")
+	sent := func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.requests["/api/orders"] }
+	before := sent()
 	b.run(chromedp.Click(`[data-cancel-all]`))
 	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
 	b.toast("the cancellation is said", `All orders canceled 2 open orders`)
+	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
+		t.Errorf("every canceled order has a message of its own: %q", said)
+	}
+	if n := sent() - before; n != 1 {
+		t.Errorf("one request cancels the orders of all pairs, %d were sent", n)
+	}
 	b.run(chromedp.NavigateBack())
 	b.wait(5*time.Second, "back", `document.querySelector('.head h1').textContent === 'TT/USDT'`)
 	b.run(chromedp.Click(`[data-forget]`))
 	b.wait(5*time.Second, "the key is forgotten",
 		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
-	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.live()
+
+	// An order that is placed before the stream reports the account's orders has its message too.
+	b.js(`(WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {apply: (send, socket, [text]) =>
+		text.includes('"op":"auth"') ? undefined : send.call(socket, text)}), '')`)
+	b.signIn(key)
+	b.set("type", "limit")
+	b.set("price", "98")
+	b.set("amount", "1")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.toast("the early order is accepted", `Order accepted Buy 1 TT in TT.USDT at 98.00`)
 	b.clean()
 }
 
@@ -141,5 +163,104 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.run(chromedp.Click(`[data-list=balances]`))
 	b.wait(5*time.Second, "held money is back",
 		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
+	b.clean()
+}
+
+// mouse sends one event of the left button at a place in the chart, counted from the chart's corner.
+func (b *browser) mouse(kind input.DispatchMouseEventType, x, y float64, buttons int64) {
+	b.t.Helper()
+	var left, top float64
+	corner := `(() => { const r = document.querySelector('.canvas').getBoundingClientRect();
+		return r.left + ' ' + r.top; })()`
+	if _, err := fmt.Sscan(b.js(corner), &left, &top); err != nil {
+		b.t.Fatal(err)
+	}
+	command(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+		Type: kind, X: left + x, Y: top + y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1,
+	})
+}
+
+// lineOf returns the height of an order's line in the chart.
+func (b *browser) lineOf(id string) (y float64) {
+	b.t.Helper()
+	if _, err := fmt.Sscan(b.js(fmt.Sprintf(`tickhive.lines().find((l) => l.id === %q).y`, id)), &y); err != nil {
+		b.t.Fatal(err)
+	}
+	return y
+}
+
+// The line of an open order can be dragged to another price, and the list has a field for it. A
+// line that is only clicked, given up with Escape, or of a waiting stop stays; elsewhere the pointer
+// changes no order.
+func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
+	t.Parallel()
+	in := startEmpty(t)
+	in.pair("TT_USDT")
+	tradeFor(in, "TT_USDT", 0, 6)
+	key := in.funded("drag")
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/?pair=TT_USDT&interval=minute")
+	b.signIn(key)
+	b.hasMoney()
+	order := func(kind string, fields map[string]string) (id string) {
+		b.set("type", kind)
+		n := b.js(`document.querySelectorAll('[data-order]').length`)
+		for name, value := range fields {
+			b.set(name, value)
+		}
+		b.run(chromedp.Click(`.ticket .main`))
+		b.wait(5*time.Second, "the order", fmt.Sprintf(`document.querySelectorAll('[data-order]').length > %s`, n))
+		id = b.js(`document.querySelector('[data-order]').dataset.order`)
+		b.wait(5*time.Second, "its line", fmt.Sprintf(`tickhive.lines().find((l) => l.id === %q).y > 0`, id))
+		return id
+	}
+	const limit, stop = "100.00", "125.00"
+	stopID := order("stop_limit", map[string]string{"stopPrice": stop, "price": stop, "amount": "0.25"})
+	id := order("limit", map[string]string{"price": limit, "amount": "0.5"})
+	prices := func() string {
+		return b.js(`[...document.querySelectorAll('[data-order]')].map((r) => r.dataset.order + ' ' +
+			r.children[4].innerText).sort().join(', ')`)
+	}
+	before := prices()
+	drag := func(y, by float64, escape bool) {
+		b.mouse(input.DispatchMouseEventTypeMouseMoved, 200, y, 0)
+		b.mouse(input.DispatchMouseEventTypeMousePressed, 200, y, 1)
+		for i := range 4 {
+			b.mouse(input.DispatchMouseEventTypeMouseMoved, 200+10*float64(i), y+by*float64(i+1)/4, 1)
+		}
+		if escape {
+			b.press(kb.Escape)
+		}
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, 230, y+by, 0)
+	}
+	patched := func() int {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.requests["/api/orders/"+id] + b.requests["/api/orders/"+stopID]
+	}
+	drag(b.lineOf(id), 0, false)
+	drag(b.lineOf(id), -40, true)
+	drag(b.lineOf(stopID), 40, false)
+	drag((b.lineOf(id)+b.lineOf(stopID))/2, 30, false)
+	if after, n := prices(), patched(); after != before || n != 0 {
+		t.Errorf("without a drag of a line the orders are %s, before %s; %d requests", after, before, n)
+	}
+	drag(b.lineOf(id), -40, false)
+	b.toast("the change is said", `Order changed Buy 0.5 TT in TT.USDT at 1\d\d`)
+	b.wait(5*time.Second, "the list has the new price", fmt.Sprintf(
+		`document.querySelector('[data-order=%q]').children[4].innerText > %q`, id, limit))
+	if n := patched(); n != 1 {
+		t.Errorf("%d requests for one drag", n)
+	}
+
+	b.run(chromedp.Click(fmt.Sprintf(`[data-order=%q] .link-like[aria-label*=change]`, id)))
+	b.focus("the field for the price", `.orders td input`)
+	b.press("98.5", kb.Enter)
+	b.wait(5*time.Second, "the typed price", fmt.Sprintf(
+		`document.querySelector('[data-order=%q]').children[4].innerText === '98.50'`, id))
+	if got := b.js(fmt.Sprintf(`document.querySelector('[data-order=%q]').children[4].querySelector('button')`,
+		stopID)); got != "null" {
+		t.Errorf("the price of a waiting stop has %s", got)
+	}
 	b.clean()
 }

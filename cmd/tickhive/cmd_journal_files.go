@@ -37,13 +37,15 @@ func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
 	}
 }
 
-// storeLogs lists the logs of a data directory, with the version of their records and a decoder of their
-// snapshots. The market's snapshots need none here: a replay checks them.
-var storeLogs = []struct {
+// storeLog describes a log of a data directory: the version of its records and a decoder of its snapshots.
+type storeLog struct {
 	name    string
 	options wal.Options
 	decode  func(io.Reader) error
-}{
+}
+
+// storeLogs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
+var storeLogs = []storeLog{
 	{"engine", exchange.EngineLog("").Options, discard},
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
 		if _, sealed := seal.KeyOf(b); sealed {
@@ -66,15 +68,12 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, log := range storeLogs {
-		log.options.Boot = datadir.MachineBoot()
-		if err == nil {
-			o, err := meta.LogOptions(log.name, log.options)
-			if err != nil {
-				return nil, err
-			}
-			log.options = o
-		}
+	known := &meta
+	if err != nil {
+		known = nil
+	}
+	for i := range storeLogs {
+		log := &storeLogs[i]
 		path := filepath.Join(dir, log.name)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			if alone != log.name {
@@ -82,16 +81,29 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 			}
 			path = filepath.Join(base, alone)
 		}
-		files, err := wal.Check(vfs.OS{}, path, log.options, log.decode)
+		files, err := log.check(vfs.OS{}, path, known)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range files {
-			f.File = filepath.Join(log.name, filepath.Base(f.File))
-			all = append(all, f)
-		}
+		all = append(all, files...)
 	}
 	return all, nil
+}
+
+// check reads every segment and snapshot of the log at path; meta is nil when the directory has none.
+func (log *storeLog) check(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked, err error) {
+	o := log.options
+	o.Boot = datadir.MachineBoot()
+	if meta != nil {
+		if o, err = meta.LogOptions(log.name, o); err != nil {
+			return nil, err
+		}
+	}
+	files, err = wal.Check(fsys, path, o, log.decode)
+	for i := range files {
+		files[i].File = filepath.Join(log.name, filepath.Base(files[i].File))
+	}
+	return files, err
 }
 
 // verifyFiles checks the files of a store's log. If one is damaged, it prints a line for each file and returns

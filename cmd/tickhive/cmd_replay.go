@@ -24,11 +24,11 @@ type replayCmd struct {
 	Loop   bool     `help:"Start again at the end."`
 	Check  bool     `help:"Compare the results with the recording."`
 	Hold   bool     `help:"Keep serving after the end."`
-	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain or gzip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
 }
 
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
-// It uses a temporary data directory unless one is configured.
+// Without a configured data directory it writes nothing to disk.
 func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
@@ -43,12 +43,10 @@ func (c *replayCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	signals := takeSignals(p)
-	leave, err := c.temporary(p, cfg)
-	if err != nil {
-		return err
+	if !cfg.given["data.dir"] {
+		cfg.Data.Dir = ""
 	}
-	return errors.Join(c.drive(p, cfg, r, g, signals), leave())
+	return c.drive(p, cfg, r, g, takeSignals(p))
 }
 
 // drive starts the exchange, feeds the files and stops the exchange.
@@ -110,22 +108,6 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	}
 	cfg.recorded = true
 	return cfg, nil
-}
-
-// temporary makes a temporary data directory unless one is configured. leave removes it.
-func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err error) {
-	if cfg.given["data.dir"] {
-		return func() error { return nil }, nil
-	}
-	dir, err := os.MkdirTemp("", "tickhive-replay-")
-	if err != nil {
-		return nil, fmt.Errorf("replay: temporary data directory: %w", err)
-	}
-	cfg.Data.Dir = dir
-	fmt.Fprintf(p.err,
-		"tickhive: replay: the temporary data directory %s is removed at the end; use --data-dir DIR to keep one\n",
-		dir)
-	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // feed adds the pair, runs the files and prints the report.

@@ -19,7 +19,7 @@ type serveFlags struct {
 	InternalTokenFile string   `key:"internal.token_file" placeholder:"FILE" help:"File with the bearer token of the internal API, relative to the data directory; created if absent."`
 	InternalHosts     string   `key:"internal.hosts" placeholder:"HOST,..." help:"Additional host names and IPs (besides loopback) that requests to the internal API may address when no token is set."`
 	BinanceListen     string   `key:"binance.listen" placeholder:"ADDR" help:"Address of the Binance-compatible listener (none); port 0 picks a free port."`
-	DataDir           string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: a temporary directory)."`
+	DataDir           string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: none)."`
 	Sim               string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`
 	Seed              string   `key:"sim.seed" placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
 	Backfill          string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulate this much history before the start, e.g. 7d (0); for an empty data directory only."`

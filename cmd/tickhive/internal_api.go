@@ -55,24 +55,14 @@ func (c *internalFlags) api(p *program) (*internalAPI, error) {
 
 // call sends one request and decodes the answer into out, unless out is nil.
 func (a *internalAPI) call(ctx context.Context, method, path, body string, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader([]byte(body)))
+	resp, err := a.send(ctx, method, path, body)
 	if err != nil {
-		return usageError{Err: err}
-	}
-	if a.token != "" {
-		req.Header.Set("Authorization", "Bearer "+a.token)
-	}
-	resp, err := a.http.Do(req)
-	if err != nil {
-		return fmt.Errorf("internal API: %w; --internal names another address", err)
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxInternalAnswer))
 	if err != nil {
 		return fmt.Errorf("internal API: %s %s: %w", method, path, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
 	}
 	if out == nil {
 		return nil
@@ -81,4 +71,28 @@ func (a *internalAPI) call(ctx context.Context, method, path, body string, out a
 		return fmt.Errorf("internal API: %s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// send sends one request. The caller must close the body of the answer, whose status is 200.
+func (a *internalAPI) send(ctx context.Context, method, path, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, usageError{Err: err}
+	}
+	if a.token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("internal API: %w; --internal names another address", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxInternalAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("internal API: %s %s: %w", method, path, err)
+	}
+	return nil, fmt.Errorf("internal API: %s %s: %s: %.500s", method, path, resp.Status, text)
 }

@@ -73,8 +73,8 @@ func replayOf(file string, args ...string) []string {
 	}, args...)
 }
 
-// A replay without a data directory uses a temporary one and removes it, however it ends.
-func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
+// A replay without a data directory writes nothing to disk, however it ends.
+func TestAReplayLeavesNothingOnTheDisk(t *testing.T) {
 	t.Parallel()
 	file, work, temp := recorded(t), t.TempDir(), t.TempDir()
 	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
@@ -95,12 +95,6 @@ func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
 			replayOf(file, c.args...)...)
 		if c.signal != 0 {
 			in.waitLine("ready ")
-			made, err := os.ReadDir(temp)
-			if err != nil || len(made) != 1 ||
-				!strings.Contains(in.stderr.String(),
-					"the temporary data directory "+filepath.Join(temp, made[0].Name())+" is removed at the end") {
-				t.Errorf("%v: %v %v: %s", c.args, err, made, in.stderr.String())
-			}
 			in.signal(c.signal)
 		}
 		if code := in.wait(); code != c.code {
@@ -120,7 +114,7 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	for _, source := range [][]string{{"--data-dir", dir}, {"--set", "data.dir=" + dir}} {
 		in := launch(t, nil, replayOf(file, source...)...)
 		if source[0] == "--data-dir" {
-			if code := in.wait(); code != 0 || strings.Contains(in.stderr.String(), "is removed") {
+			if code := in.wait(); code != 0 {
 				t.Errorf("exit code %d: %s", code, in.stderr.String())
 			}
 			continue

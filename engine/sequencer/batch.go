@@ -63,6 +63,13 @@ func (b *Batch) Outcome() (answered bool, err error) {
 	}
 }
 
+// Wait returns the outcome of a batch that was offered, once, when the loop has answered it.
+func (b *Batch) Wait() error {
+	<-b.done
+	b.wakeFollowers()
+	return b.err
+}
+
 // submitters returns the number of batches with a waiting submitter; sources made the others.
 func submitters(batches []*Batch) (n int) {
 	for _, b := range batches {

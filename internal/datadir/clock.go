@@ -46,20 +46,27 @@ func openClockFile(fsys vfs.FS, name string, beginNs int64, must bool) (*clockFi
 	if err != nil || len(raw) == 0 {
 		return c, err
 	}
+	if c.ns, err = parseClock(name, raw); err != nil {
+		return nil, err
+	}
+	if string(raw) == string(clockLine(c.ns)) {
+		if c.f, err = fsys.OpenRW(name); err != nil {
+			return nil, fmt.Errorf("data directory: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// parseClock returns the time in the content of the file.
+func parseClock(name string, raw []byte) (int64, error) {
 	ns, err := strconv.ParseInt(string(raw[:min(clockDigits, len(raw))]), 10, 64)
 	switch {
 	case err != nil || ns < 0:
-		return nil, &DamagedError{name, "it does not begin with a time of 19 digits"}
-	case string(raw) == string(clockLine(ns)):
-		c.f, err = fsys.OpenRW(name)
-	case string(raw) != fmt.Sprintf("%0*d\n", clockDigits, ns):
-		return nil, &DamagedError{name, "the checksum of its line differs"}
+		return 0, &DamagedError{name, "it does not begin with a time of 19 digits"}
+	case string(raw) != string(clockLine(ns)) && string(raw) != fmt.Sprintf("%0*d\n", clockDigits, ns):
+		return 0, &DamagedError{name, "the checksum of its line differs"}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	c.ns = ns
-	return c, nil
+	return ns, nil
 }
 
 // keep durably stores ns, unless the stored time is ns or later.

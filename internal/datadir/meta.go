@@ -96,21 +96,29 @@ func (d *Dir) load() error {
 		d.meta = Meta{Format: format, Writer: "TickHive " + cmdline.Version}
 		return nil
 	}
-	if err := json.Unmarshal(raw, &d.meta); err != nil {
-		return &DamagedError{name, err.Error()}
-	}
-	sealed, err := checkMeta(raw)
-	if known := d.meta.Format == format || d.meta.Format == oldFormat; err != nil && (sealed || known) {
-		return &DamagedError{name, err.Error()}
-	} else if !known {
-		return fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
-			"use that program, or another --data-dir", name, d.meta.Format, d.meta.Writer, format)
+	if d.meta, err = parseMeta(name, raw); err != nil {
+		return err
 	}
 	d.clean = d.meta.Clean
 	if d.meta.Clock == "" {
 		d.meta.Clock, err = d.clockKind()
 	}
 	return err
+}
+
+// parseMeta verifies the content of meta.json.
+func parseMeta(name string, raw []byte) (m Meta, err error) {
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, &DamagedError{name, err.Error()}
+	}
+	sealed, err := checkMeta(raw)
+	if known := m.Format == format || m.Format == oldFormat; err != nil && (sealed || known) {
+		return m, &DamagedError{name, err.Error()}
+	} else if !known {
+		return m, fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
+			"use that program, or another --data-dir", name, m.Format, m.Writer, format)
+	}
+	return m, nil
 }
 
 // The last member of meta.json is the checksum of the bytes in front of it.
@@ -145,11 +153,20 @@ func (d *Dir) save() error {
 	if !d.Stored() {
 		return nil
 	}
-	raw, err := json.MarshalIndent(d.meta, "", "  ")
+	raw, err := d.meta.text()
 	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return err
 	}
-	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), sealMeta(raw))
+	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), raw)
+}
+
+// text returns the content of meta.json.
+func (m *Meta) text() ([]byte, error) {
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return sealMeta(raw), nil
 }
 
 // change changes the Meta and saves it.

@@ -51,6 +51,7 @@ type front struct {
 	failed                                        chan error // error of a listener that ended unexpectedly
 
 	scrubs   scrubStats
+	backups  backups
 	gate     sequencer.Gate // reference to the loop of Running
 	stage    atomic.Pointer[stage]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
@@ -167,7 +168,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, UnixPrefix),
 		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
-		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
+		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) }, Backup: f.backup,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tickhive/accounts"
+	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata/replica"
@@ -77,6 +78,15 @@ func (x *Running) Admit() {
 
 // Submit submits a batch to the loop.
 func (x *Running) Submit(b *sequencer.Batch) error { return x.loop.Submit(b) }
+
+// Offer hands a batch to the loop; Batch.Wait returns its outcome.
+func (x *Running) Offer(b *sequencer.Batch) error { return x.loop.Offer(b) }
+
+// OpenOrders returns the number of open orders of a pair, waiting stops included.
+func (x *Running) OpenOrders(p engine.PairID) (n int, err error) {
+	err = x.loop.QueryPair(p, func() { n = x.core.OpenOrders(p) })
+	return n, err
+}
 
 // AdvanceTo moves the virtual clock: the market and the guard first, then launchpad and hive.
 func (x *Running) AdvanceTo(ns int64) error {

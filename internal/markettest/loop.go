@@ -10,7 +10,8 @@ import (
 // Loop is a running loop of a test.
 type Loop struct {
 	*sequencer.Loop
-	t testing.TB
+	t    testing.TB
+	core *engine.Core
 }
 
 // Run starts a loop over the market on a goroutine of its own. The loop uses the market's core,
@@ -33,7 +34,7 @@ func (m *Market) Run(t testing.TB, o sequencer.LoopOptions) *Loop {
 		l.Stop()
 		<-done
 	})
-	return &Loop{l, t}
+	return &Loop{l, t, m.Core}
 }
 
 // Do submits commands as one batch and returns the first event of each that has events.
@@ -62,4 +63,10 @@ func (l *Loop) AddPairs(instruments ...*engine.Instrument) (ids []engine.PairID)
 		ids = append(ids, e.Pair)
 	}
 	return ids
+}
+
+// OpenOrders returns the number of open orders of a pair.
+func (l *Loop) OpenOrders(p engine.PairID) (n int, err error) {
+	err = l.QueryPair(p, func() { n = l.core.OpenOrders(p) })
+	return n, err
 }

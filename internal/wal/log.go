@@ -52,6 +52,7 @@ type Log struct {
 	full     []*openSegment // full segments whose file is still open, oldest first
 	dirDirty bool           // names changed since the last SyncDir
 	retain   []func() uint64
+	copies   int // copies under way, for which every segment stays
 
 	syncMu   sync.Mutex // held during a sync or a deletion of segments
 	filledAt int64      // bytes when fillAhead last ran; guarded by syncMu

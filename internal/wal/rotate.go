@@ -160,8 +160,11 @@ func (l *Log) DropBefore(seq uint64) error {
 	return nil
 }
 
-// droppable returns the number of segments that end below seq. Needs listMu.
+// droppable returns the number of segments that end below seq, 0 during a copy. Needs listMu.
 func (l *Log) droppable(seq uint64) (n int) {
+	if l.copies > 0 {
+		return 0
+	}
 	for n+1 < len(l.segments) && l.segments[n+1].first <= seq {
 		n++
 	}
@@ -200,15 +203,21 @@ func (l *Log) BytesSince(seq uint64) (n int64) {
 // Reader returns a Reader of the records written so far, from sequence from on (0: from the
 // oldest); it does not read records appended later. Any goroutine.
 func (l *Log) Reader(from uint64) (*Reader, error) {
-	last := l.written.Load()
+	segs, last := list(l)
+	return newReader(l.fsys, segs, from, last, last)
+}
+
+// list returns the segments and the last record written. Records behind it may be in them. Any goroutine.
+func list(l *Log) (segs []segment, last uint64) {
+	last = l.written.Load()
 	l.listMu.Lock()
-	segs := make([]segment, len(l.segments))
+	defer l.listMu.Unlock()
+	segs = make([]segment, len(l.segments))
 	for i, seg := range l.segments {
 		segs[i] = segment{
 			num: seg.num, path: seg.path, first: seg.first, chain: seg.chain, seed: seg.seed, size: seg.bytes,
 		}
 	}
 	segs[len(segs)-1].size = l.off.Load()
-	l.listMu.Unlock()
-	return newReader(l.fsys, segs, from, last, last)
+	return segs, last
 }

@@ -270,7 +270,8 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 		}
 		for _, method := range []string{"GET", "HEAD"} {
 			if a := h.Send(h.Internal, method, fill.Replace(route.Path), "", nil); a.Status != 200 &&
-				!strings.Contains(route.Path, "/assets/") {
+				!strings.Contains(route.Path, "/assets/") && // the market has no asset
+				!strings.HasSuffix(route.Path, "/backup") { // and no data directory
 				t.Errorf("%s %s: %d %s", method, fill.Replace(route.Path), a.Status, a.Body)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -56,6 +57,9 @@ type Options struct {
 	Settle func() error
 	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
+	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
+	// route.
+	Backup func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.

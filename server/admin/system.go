@@ -38,6 +38,11 @@ func systemRoutes(s *Server) []*edge.Route {
 		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
 			"/state-hash", Handle: s.stateHash})
 	}
+	if s.opt.Backup != nil {
+		routes = append(routes, &edge.Route{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/backup", Handle: s.backup,
+		})
+	}
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},

@@ -104,3 +104,12 @@ func (p *pieceReader) Close() error {
 	p.leave()
 	return nil
 }
+
+// SendPaced makes body the body of the answer, size bytes. The client must read quota bytes in each window. An answer
+// of the internal listener has no other limit.
+func (c *Ctx) SendPaced(body io.ReadCloser, size int64, quota int, window time.Duration) {
+	c.Response.SetBodyStream(&pieceReader{
+		r: body, conn: c.Conn(), window: window, quota: quota,
+		leave: func() { _ = body.Close() }, // after the answer no one is left to report to
+	}, int(size))
+}

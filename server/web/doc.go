@@ -1,5 +1,5 @@
 // Package web holds the files that the server sends to browsers: the market page, Swagger UI
-// and the OpenAPI description. The binary embeds them, so nothing is fetched from another
+// and the OpenAPI and AsyncAPI descriptions. The binary embeds them, so nothing is fetched from another
 // host at run time.
 //
 // Owner: none; every file is a constant of the build.
@@ -23,10 +23,10 @@
 // Tests and scripts may rely on these parts of the market page: data-panel on its panels (pairs,
 // chart, book, tape, ticket, orders), data-pair on the rows of the list, data-interval on
 // the chart's buttons, data-tab on the tabs of a phone, data-list on
-// the lists of orders, and tickhive.candles() on the
-// console, which returns the candles that are drawn.
+// the lists of orders, and on the console tickhive.candles(), which returns the candles that are
+// drawn, tickhive.lines(), the price lines of orders, and tickhive.now(), the page's clock.
 //
-// Reading order: openapi.go, describe.go, page.go, asset.go, then src/ (the scripts and styles of the
+// Reading order: openapi.go, describe.go, asyncapi.go, page.go, asset.go, then src/ (the scripts and styles of the
 // page), app/ (what is embedded of it) and swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // log lines of Bitstamp: milliseconds after 1430438400000, id, side, price and amount.
@@ -121,7 +122,9 @@ func TestALoopedLogRepeatsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newTestMarket(t, r)
-	s := &transcript{Entry: m.loop, taker: r.opts.Taker, orders: map[engine.OrderID]int{}}
+	s := &transcript{
+		Entry: m.loop, taker: r.opts.Taker, orders: map[engine.OrderID]int{}, seen: map[*sequencer.Batch]bool{},
+	}
 	if _, err := r.Run(ctx, s, m.pair, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@ func (c *checker) printed(t marketdata.Trade) {
 	}
 }
 
+// tradesDue reports whether enough fed trades wait to be compared.
+func (c *checker) tradesDue() bool { return len(c.expected) >= tradesPerQuery }
+
 // compareTrades looks for the fed trades among the newest public trades, in the same order. It does nothing
 // until atLeast fed trades are waiting. Other accounts may trade meanwhile, so it requests more trades than
 // were fed.

@@ -22,7 +22,7 @@
 // updates with trades (feed_levels.go). The checker compares after each record and at the end.
 //
 // Owner: a Replay belongs to the goroutine that calls Run, which uses the engine's loop
-// only through Submit and AdvanceTo. A feeder and a checker live for one pass.
+// only through Entry. A feeder and a checker live for one pass.
 //
 // Invariants:
 //

@@ -34,12 +34,15 @@ type feed interface {
 	skip(r *format.Record) bool
 	// feed enters the commands of a record.
 	feed(r *format.Record) error
+	// flush enters the commands that wait.
+	flush() error
 	// notes reports which kinds of records were left out, and how often.
 	notes() []string
 }
 
-// newFeeder returns the feeder of one pass. start is used for order logs only.
-func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart) *feeder {
+// newFeeder returns the feeder of one pass. start is used for order logs only, batch (trades) for trades
+// only.
+func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart, batch int) *feeder {
 	f := &feeder{entry: entry, check: check, s: s, from: from, orders: map[uint64]engine.OrderID{}}
 	for side := range f.anonymous {
 		f.anonymous[side] = map[int64]engine.OrderID{}
@@ -52,13 +55,15 @@ func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, 
 	case format.Levels:
 		f.shape = newLevelFeed(f)
 	case format.Trades, format.Answers:
-		f.shape = &tradeFeed{feeder: f}
+		f.shape = &tradeFeed{feeder: f, prints: newPrints(entry, batch)}
 	}
 	return f
 }
 
 // skip reports whether the record is before the start.
 func (f *feeder) skip(r *format.Record) bool { return r.NS < f.from }
+
+func (f *feeder) flush() error { return nil }
 
 // apply counts or feeds one record.
 func (f *feeder) apply(r *format.Record) error {
@@ -171,9 +176,10 @@ func (f *feeder) inWay(side engine.Side, price int64) []*resting {
 // tradeFeed feeds trades, and bars as the trades of which they consist.
 type tradeFeed struct {
 	*feeder
-	side engine.Side // side of the last trade, for the tick rule
-	last int64       // ticks of the last trade
-	path []int64
+	prints *prints
+	side   engine.Side // side of the last trade, for the tick rule
+	last   int64       // ticks of the last trade
+	path   []int64
 }
 
 func (t *tradeFeed) feed(r *format.Record) error {
@@ -190,8 +196,11 @@ func (t *tradeFeed) feed(r *format.Record) error {
 
 func (t *tradeFeed) trade(side engine.Side, price, amount int64) error {
 	t.last = price
-	return t.print(side, price, amount)
+	t.check.printed(marketdata.Trade{TimeNs: t.entry.now, Price: price, Amount: amount, TakerSide: side})
+	return t.prints.add(side, price, amount)
 }
+
+func (t *tradeFeed) flush() error { return t.prints.flush() }
 
 // tick returns the taker's side by the tick rule: Buy for a price above the last trade, Sell for one below it,
 // the last side for the same price.
@@ -224,7 +233,10 @@ func (t *tradeFeed) bar(b *format.Prices) error {
 	return nil
 }
 
-func (t *tradeFeed) notes() []string { return nil }
+func (t *tradeFeed) notes() []string {
+	return noted(nil, t.prints.within, "%d trades met orders of other accounts that came while a batch of trades was "+
+		"under way: trades of the batch after them may differ")
+}
 
 // noted appends a sentence with the number n, unless n is 0.
 func noted(notes []string, n int, format string) []string {

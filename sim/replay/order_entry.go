@@ -12,12 +12,15 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// Entry is the interface to order entry; *sequencer.Loop implements it.
+// Entry is the interface to order entry; *exchange.Running implements it.
 type Entry interface {
-	// Submit applies a batch. The errors are the Err values of package engine/sequencer.
-	Submit(*sequencer.Batch) error
+	// Offer hands over a batch, whose Wait returns the outcome. The errors are the Err values of package
+	// engine/sequencer.
+	Offer(*sequencer.Batch) error
 	// AdvanceTo sets the virtual clock to ns, Unix ns.
 	AdvanceTo(ns int64) error
+	// OpenOrders returns the number of open orders of a pair, of all accounts.
+	OpenOrders(engine.PairID) (int, error)
 }
 
 // resting is one of our open orders, as its events describe it.
@@ -138,8 +141,7 @@ func (e *orderEntry) add(c engine.Command) int {
 	return len(e.batch.Commands) - 1
 }
 
-// send submits the batch at e.now and waits for its results. When the queue is full it tries again, because a
-// replay must not lose commands.
+// send submits the batch at e.now and waits for its results.
 func (e *orderEntry) send() ([]outcome, error) {
 	n := len(e.batch.Commands)
 	if n == 0 {
@@ -153,17 +155,38 @@ func (e *orderEntry) send() ([]outcome, error) {
 		r := &e.results[i]
 		r.order, r.fills = 0, r.fills[:0]
 	}
-	err := e.entry.Submit(&e.batch)
-	for errors.Is(err, sequencer.ErrBusy) {
-		if err = wait(e.ctx, time.Millisecond); err == nil {
-			err = e.entry.Submit(&e.batch)
-		}
-	}
+	err := e.submit(&e.batch)
 	e.batch.Commands = e.batch.Commands[:0]
 	if err != nil {
-		return nil, fmt.Errorf("replay: order entry: %w", err)
+		return nil, err
 	}
 	return e.results[:n], nil
+}
+
+// submit submits a batch and waits for its outcome.
+func (e *orderEntry) submit(b *sequencer.Batch) error {
+	if err := e.offer(b); err != nil {
+		return err
+	}
+	return failedEntry(b.Wait())
+}
+
+// offer hands over a batch. When the queue is full it tries again, because a replay must not lose commands.
+func (e *orderEntry) offer(b *sequencer.Batch) error {
+	err := e.entry.Offer(b)
+	for errors.Is(err, sequencer.ErrBusy) {
+		if err = wait(e.ctx, time.Millisecond); err == nil {
+			err = e.entry.Offer(b)
+		}
+	}
+	return failedEntry(err)
+}
+
+func failedEntry(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("replay: order entry: %w", err)
 }
 
 // collect folds the events of one command into our orders and results.

@@ -39,6 +39,7 @@ type Replay struct {
 	fromNs     int64
 	speed      int64
 	goneIDs    int // bound of the deleted ids of a log that are stored
+	batch      int // trades that are fed at once
 
 	entry   *orderEntry
 	report  Report
@@ -86,10 +87,13 @@ func (r *Report) Notes() []string {
 // New reads the files once. The error for data that cannot be replayed, or that would be misread, is a
 // *format.LineError with file, line, column, finding and remedy. New starts nothing and writes nothing.
 func New(o Options) (*Replay, error) {
-	r := &Replay{opts: o, goneIDs: maxGone}
+	r := &Replay{opts: o, goneIDs: maxGone, batch: printBatch}
 	price, amount, err := r.parse()
 	if err != nil {
 		return nil, err
+	}
+	if r.speed != 0 {
+		r.batch = 1 // each record is due at its time
 	}
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
 		return nil, err
@@ -180,8 +184,8 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 		pub = nil
 	}
 	c := newChecker(r.survey, pub, r.fromNs)
-	f := newFeeder(r.entry, c, r.survey, r.fromNs, start)
-	err := r.feed(f, c, shift)
+	f := newFeeder(r.entry, c, r.survey, r.fromNs, start, r.batch)
+	err := errors.Join(r.feed(f, c, shift), f.shape.flush()) // also when the context ends
 	if check && err == nil {
 		r.report.Checks = c.results()
 	}
@@ -198,6 +202,9 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && rec.Kind >= format.Candle:
 			r.reportProgress(r.survey.Records, true)
+			if err := f.shape.flush(); err != nil {
+				return err
+			}
 			return r.compare(c, &rec, err)
 		case err != nil:
 			return err
@@ -228,6 +235,11 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	e.now = max(e.now, ns)
 	if err := f.apply(rec); err != nil {
 		return err
+	}
+	if c.tradesDue() {
+		if err := f.shape.flush(); err != nil {
+			return err
+		}
 	}
 	return c.after(rec, e)
 }

@@ -20,16 +20,18 @@ type transcript struct {
 	digits [2]int // of price and amount
 	taker  engine.AccountID
 	orders map[engine.OrderID]int
+	seen   map[*sequencer.Batch]bool // their Collect writes down too
 }
 
-func (s *transcript) Submit(b *sequencer.Batch) error {
-	collect := b.Collect
-	b.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
-		s.command(cmd, events)
-		collect(i, cmd, events)
+func (s *transcript) Offer(b *sequencer.Batch) error {
+	if collect := b.Collect; !s.seen[b] {
+		s.seen[b] = true
+		b.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+			s.command(cmd, events)
+			collect(i, cmd, events)
+		}
 	}
-	defer func() { b.Collect = collect }()
-	return s.Entry.Submit(b)
+	return s.Entry.Offer(b)
 }
 
 func (s *transcript) price(v int64) string  { return decimal(v, s.digits[0]) }
@@ -96,7 +98,7 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 	spec := r.PairSpec()
 	s := &transcript{
 		Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: r.opts.Taker,
-		orders: map[engine.OrderID]int{},
+		orders: map[engine.OrderID]int{}, seen: map[*sequencer.Batch]bool{},
 	}
 	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount,
 		format.NsText(r.StartNs()))

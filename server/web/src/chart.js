@@ -2,6 +2,7 @@
 // a third of the bytes, older candles when the view reaches the first one, and each changed candle
 // from the stream. A chart calculates, so it asks for numbers.
 import { CandlestickSeries, HistogramSeries, LineSeries, createChart, createSeriesMarkers } from './vendor/lightweight-charts.mjs';
+import { canMove } from './account.js';
 import { get } from './api.js';
 import { Depth } from './depth.js';
 import { brief, clockTime, dateTime, el, group, isLocal, setLocal } from './dom.js';
@@ -13,6 +14,7 @@ export const intervals = {
 };
 const shown = 120, older = 500; // candles of the first request and of a later one for older candles
 const latest = 253402300799; // s: the end of the year 9999
+const reach = 5; // px between the pointer and a line that it grabs
 const few = 100; // candles that are spread over the whole width
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
@@ -26,9 +28,10 @@ const remember = (change) => { Object.assign(saved, change); localStorage.setIte
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 export class Chart {
-  // onInterval receives an interval that the user picked, onDepth whether the depth chart is open.
-  constructor(stream, onInterval, onDepth) {
-    Object.assign(this, { stream, onDepth, interval: 'minute', bars: [], lines: new Map(), orders: [], fills: [] });
+  // onInterval receives an interval that the user picked, onDepth whether the depth chart is open,
+  // onEdit an order and the price to which its line was dragged.
+  constructor(stream, onInterval, onDepth, onEdit) {
+    Object.assign(this, { stream, onDepth, onEdit, interval: 'minute', bars: [], lines: new Map(), orders: [], fills: [], priceLines: [] });
     this.canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': 'Candle chart' });
     this.depth = new Depth();
     this.legend = el('p', { class: 'legend', 'aria-hidden': 'true' });
@@ -62,6 +65,7 @@ export class Chart {
     this.markers = createSeriesMarkers(this.candles, []);
     this.chart.subscribeCrosshairMove((m) => { this.hovered = m.time; this.drawLegend(); });
     this.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => { if (range && range.from < 5) this.reachBack(); });
+    this.drags();
     this.paint();
     this.scale();
     this.zoned();
@@ -255,12 +259,43 @@ export class Chart {
   // setFills marks the account's fills.
   setFills(fills) { this.fills = fills; if (this.chart) this.mine(); }
 
+  // drags lets the line of an order be dragged to another price. The chart does not see the pointer
+  // meanwhile, so it does not scroll.
+  drags() {
+    const node = this.canvas, height = (e) => e.clientY - node.getBoundingClientRect().top;
+    const under = (e) => this.priceLines.find((l) => {
+      const y = canMove(l.order) ? this.candles.priceToCoordinate(+l.order.price) : null; // null also without a scale
+      return y !== null && Math.abs(y - height(e)) <= reach;
+    });
+    const release = (e) => {
+      const { held } = this;
+      this.held = undefined;
+      if (held && e.type === 'pointerup' && held.price && held.price !== held.order.price) this.onEdit(held.order.id, held.price);
+      this.mine(); // at its old price until the exchange reports the new one
+    };
+    const on = (type, act) => node.addEventListener(type, act, { capture: true, passive: false });
+    on('pointerdown', (e) => {
+      this.held = e.button ? undefined : under(e);
+      if (this.held) node.setPointerCapture(e.pointerId);
+    });
+    on('pointermove', (e) => {
+      node.classList.toggle('moves', !!(this.held ?? under(e)));
+      if (!this.held) return;
+      const price = this.candles.coordinateToPrice(height(e));
+      if (price > 0) { this.held.price = price.toFixed(this.digits); this.held.line.applyOptions({ price: +this.held.price }); }
+    });
+    for (const type of ['pointerup', 'pointercancel']) on(type, release);
+    for (const type of ['mousedown', 'mousemove', 'touchstart', 'touchmove']) on(type, (e) => { if (this.held) { e.stopPropagation(); e.preventDefault(); } });
+    document.addEventListener('keydown', (e) => { if (e.key === 'Escape' && this.held) release(e); });
+  }
+
   mine() {
-    this.priceLines?.forEach((l) => this.candles.removePriceLine(l));
-    this.priceLines = this.orders.filter((o) => o.price ?? o.stopPrice).map((o) => this.candles.createPriceLine({
-      price: +(o.price ?? o.stopPrice), color: css(o.isBid ? '--up' : '--down'), lineWidth: 1, lineStyle: o.stopPrice ? 1 : 2, axisLabelVisible: true,
-      title: `${o.isBid ? 'Buy' : 'Sell'} ${brief(o.amount ?? '')}`,
-    }));
+    if (this.held) return; // release draws them
+    this.priceLines.forEach((l) => this.candles.removePriceLine(l.line));
+    this.priceLines = this.orders.filter((o) => o.price ?? o.stopPrice).map((order) => ({ order, line: this.candles.createPriceLine({
+      price: +(order.price ?? order.stopPrice), color: css(order.isBid ? '--up' : '--down'), lineWidth: 1, lineStyle: order.stopPrice ? 1 : 2, axisLabelVisible: true,
+      title: `${order.isBid ? 'Buy' : 'Sell'} ${brief(order.amount ?? '')}`,
+    }) }));
     const times = this.bars.map((b) => b.time);
     const seen = new Map(); // one mark for the fills of a candle and a side
     for (const f of this.fills) {
@@ -274,6 +309,9 @@ export class Chart {
     this.node.dataset.lines = String(this.priceLines.length);
     this.node.dataset.marks = String(marks.length);
   }
+
+  // own returns the ids of the orders whose lines are drawn, with the height of each.
+  own() { return this.priceLines.map(({ order, line }) => ({ id: order.id, y: this.candles.priceToCoordinate(line.options().price) })); }
 
   // data returns the candles that are drawn.
   data() {

@@ -1,7 +1,7 @@
 // The market page: pairs with 24 h figures, chart, book, tape, ticket and orders on one screen. On a
 // phone one of them at a time, with a bar of tabs and the buttons to buy and sell.
 import { Account } from './account.js';
-import { get, signed } from './api.js';
+import { get, now, signed, syncClock } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart, intervals } from './chart.js';
 import { brief, clockTime, el, fill, group, nice } from './dom.js';
@@ -23,7 +23,7 @@ export async function show(main, stream) {
   const ticket = new Ticket(account, () => ({ settings: settings.get(current), last, book: ladder.book }));
   const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); }, own);
   const tape = new Tape(stream, (t) => { last = t.price; ladder.trade(t.price, t.isBuy); });
-  const chart = new Chart(stream, (interval) => go(current, interval), (on) => ladder.setWide(on));
+  const chart = new Chart(stream, (interval) => go(current, interval), (on) => ladder.setWide(on), (id, price) => account.move(id, price));
   const orders = new Orders(account, (code) => go(code));
   const followed = new Set(); // pairs whose ticker the stream sends
   // follow subscribes to the tickers of the pairs in view and of the current one.
@@ -131,8 +131,8 @@ export async function show(main, stream) {
 
   stream.listeners.add((up) => {
     lost.hidden = up;
-    lost.textContent = up ? '' : `Connection lost. Figures are from ${clockTime(Date.now())}. Trading is off until it is back.`;
-    if (up) { refresh().catch(() => {}); marksLater(); } // the next interval tries again
+    lost.textContent = up ? '' : `Connection lost. Figures are from ${clockTime(now())}. Trading is off until it is back.`;
+    if (up) { syncClock().catch(() => {}); refresh().catch(() => {}); marksLater(); } // the next interval tries again
   });
   setInterval(() => { if (stream.up && !document.hidden) refresh().catch(() => {}); }, summaryMs);
 
@@ -141,7 +141,7 @@ export async function show(main, stream) {
   open('chart');
   chart.mount();
   ladder.listeners.add((book) => chart.depth.update(book));
-  window.tickhive = { candles: () => chart.data() }; // for tests and the console
+  window.tickhive = { candles: () => chart.data(), lines: () => chart.own(), now }; // for tests and the console
   const [code, interval] = asked();
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);

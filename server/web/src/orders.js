@@ -1,6 +1,6 @@
 // The account's lists over all pairs: open orders, order history, trades and balances.
 import { signed } from './api.js';
-import { filledOf, typeOf } from './account.js';
+import { canMove, filledOf, typeOf } from './account.js';
 import { brief, dayTime, el, fill, group, money, nice } from './dom.js';
 import { toast } from './toast.js';
 
@@ -89,6 +89,7 @@ export class Orders {
   }
 
   draw() {
+    if (this.editing) return; // the end of the edit draws
     const { account, tab } = this, shows = (r) => !this.only.checked || r.currencyPairCode === this.pair;
     this.only.parentNode.hidden = tab === 'balances';
     this.all.hidden = tab !== 'open' || !account.orders.size;
@@ -116,15 +117,21 @@ export class Orders {
 
   openRow(o) {
     return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w3'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      data(num(o.price), 'num'), data(o.stopPrice ? num(o.stopPrice) : '–', 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'),
+      this.price(o), data(o.stopPrice ? num(o.stopPrice) : '–', 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'),
       el('td', { class: 'num' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
+  }
+
+  price(o) {
+    if (!canMove(o) || !this.account.canTrade) return data(num(o.price), 'num');
+    const cell = el('td', { class: 'num' }, el('button', { type: 'button', class: 'link-like', title: 'Change the price', 'aria-label': `${num(o.price)}: change the price of order ${o.id}`, onclick: () => this.edit(o, cell) }, num(o.price)));
+    return cell;
   }
 
   history(rows) {
     const past = rows.filter((o) => o.status !== 'Created' && o.status !== 'PartiallyCompleted');
     return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
-      past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid), data(num(o.price), 'num'),
-        data(num(o.averagePrice), 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
+      past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
+        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(num(o.averagePrice), 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
   }
 
   trades(rows) {
@@ -145,12 +152,24 @@ export class Orders {
   }
 
   async cancelAll() {
-    const pairs = [...new Set([...this.account.orders.values()].map((o) => o.currencyPairCode))].filter((p) => !this.only.checked || p === this.pair);
+    const pair = this.only.checked ? this.pair : undefined;
     this.all.disabled = true;
     try {
-      const n = await this.account.cancelAll(pairs);
-      toast('all', 'info', 'All orders canceled', `${n} open orders${this.only.checked ? ` in ${nice(this.pair)}` : ''}.`);
+      const n = await this.account.cancelAll(pair);
+      toast('all', 'info', 'All orders canceled', `${n} open ${n === 1 ? 'order' : 'orders'}${pair ? ` in ${nice(pair)}` : ''}.`);
     } catch (error) { toast('all', 'bad', 'Not all orders were canceled', error.message); }
     this.draw();
+  }
+
+  // edit puts a field for a new price in the place of the price.
+  edit(o, cell) {
+    this.editing = true;
+    const end = () => { this.editing = false; this.draw(); };
+    const input = el('input', { 'aria-label': `New price of order ${o.id}`, inputmode: 'decimal', autocomplete: 'off', value: o.price, onblur: end, onkeydown: (e) => {
+      if (e.key === 'Enter' && input.value.trim() !== o.price) this.account.move(o.id, input.value.trim());
+      if (e.key === 'Enter' || e.key === 'Escape') { e.stopPropagation(); input.blur(); this.list.focus(); }
+    } });
+    fill(cell, input);
+    input.select();
   }
 }

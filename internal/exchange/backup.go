@@ -1,0 +1,123 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sync/atomic"
+
+	"tickhive/internal/backup"
+	"tickhive/internal/datadir"
+	"tickhive/internal/refuse"
+	"tickhive/internal/wal"
+)
+
+// backups takes backups of the running exchange, one at a time.
+type backups struct{ busy atomic.Bool }
+
+// backupBody yields a backup and ends it when it is closed.
+type backupBody struct {
+	*backup.Reader
+	end func() error
+}
+
+// Close implements io.Closer.
+func (b backupBody) Close() error { return errors.Join(b.Reader.Close(), b.end()) }
+
+// backup begins a backup of the exchange. The caller must close the body.
+func (f *front) backup() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
+	x := f.stage.Load().running
+	if x == nil || x.journal == nil {
+		return nil, 0, refuse.New(refuse.Conflict, "", "The exchange runs without a data directory: there is nothing "+
+			"to back up.")
+	}
+	if !f.backups.busy.CompareAndSwap(false, true) {
+		return nil, 0, refuse.New(refuse.Conflict, "", "A backup is under way: wait for its end.")
+	}
+	var logs copies
+	end := func() error {
+		defer f.backups.busy.Store(false)
+		return logs.close()
+	}
+	r, err := x.copyLogs(&logs)
+	if err != nil {
+		err = errors.Join(err, end())
+		f.log.Error("backup failed", "error", err)
+		return nil, 0, refuse.Later(1, "The backup cannot be taken now: %s.", err)
+	}
+	return backupBody{r, end}, r.Size(), nil
+}
+
+// copies holds the copies of the four logs, in the order in which Mark is called.
+type copies []logCopy
+
+type logCopy struct {
+	name string
+	*wal.Copy
+}
+
+func (c copies) close() error {
+	var errs []error
+	for _, l := range c {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// copyLogs returns a backup at one point in time. The loop stands between two commands while the ends of the logs
+// are marked, so the market's journal ends with what the accounts have folded. A log is marked before the ones that
+// its records refer to (the hive names tokens of the launchpad, and both name users): every record that a marked
+// record needs is in the backup, and so is everything that was acknowledged before.
+//
+// The snapshots are opened in the opposite order and before the marks: the accounts' snapshot reflects the market at
+// least up to the market's older snapshot, as in the directory.
+func (x *Running) copyLogs(logs *copies) (*backup.Reader, error) {
+	all := []struct {
+		name string
+		log  *wal.Log
+	}{
+		{"engine", x.journal.log}, {"accounts", x.accounts.store.Log()}, {"launchpad", x.agents.ledger.Log()},
+		{"hive", x.agents.hive.Log()},
+	}
+	for _, l := range all {
+		c, err := wal.BeginCopy(l.log)
+		if err != nil {
+			return nil, err
+		}
+		*logs = append(*logs, logCopy{l.name, c})
+	}
+	var clockNs int64
+	if err := x.loop.Query(func() {
+		clockNs = x.data.ClockNs()
+		for i := len(*logs) - 1; i >= 0; i-- {
+			(*logs)[i].Mark()
+		}
+	}); err != nil {
+		return nil, fmt.Errorf("mark the end of the logs: %w", err)
+	}
+	ends := map[string]wal.Position{}
+	var files []backup.File
+	for _, l := range *logs {
+		if err := l.Sync(); err != nil {
+			return nil, err
+		}
+		list, at, err := l.Files()
+		if err != nil {
+			return nil, err
+		}
+		ends[l.name] = at
+		for _, f := range list {
+			files = append(files, backup.File{Name: path.Join(l.name, f.Name), Size: f.Size, Open: f.Open})
+		}
+	}
+	meta, clock, err := datadir.Backup(x.data, ends, clockNs)
+	if err != nil {
+		return nil, err
+	}
+	first := []backup.File{backup.Bytes(backup.MetaName, meta)}
+	if clock != nil {
+		first = append(first, backup.Bytes("CLOCK", clock))
+	}
+	return backup.NewReader(append(first, files...))
+}

@@ -1,0 +1,31 @@
+package admin
+
+import (
+	"time"
+
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+)
+
+const (
+	// backupWindow is the time within which a client must read backupQuota bytes of a backup: the exchange drops no
+	// segment meanwhile.
+	backupWindow = time.Minute
+	backupQuota  = 4 << 20
+)
+
+// backup serves GET /backup: a tar file of the data directory (internal/backup).
+func (s *Server) backup(c *edge.Ctx) *refuse.Refusal {
+	if c.IsHead() {
+		c.Response.Header.SetContentType("application/x-tar")
+		return nil // without a backup, so without a size
+	}
+	body, size, refused := s.opt.Backup()
+	if refused != nil {
+		return refused
+	}
+	c.Response.Header.SetContentType("application/x-tar")
+	c.Response.Header.Set("Content-Disposition", `attachment; filename="tickhive-backup.tar"`)
+	c.SendPaced(body, size, backupQuota, backupWindow)
+	return nil
+}
