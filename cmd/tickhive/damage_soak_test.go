@@ -63,8 +63,8 @@ func TestDamagedFilesOfTheProgram(t *testing.T) {
 func newDamagedDir(t *testing.T, end syscall.Signal) *damagedDir {
 	dir := t.TempDir()
 	d := &damagedDir{files: map[string][]byte{}, args: []string{
-		"--pairs", "none", "--sim", "off", "--journal-sync", "always", "--quiet", "--set", "journal.segment_bytes=16384",
-		"--set", "journal.snapshot_bytes=20000",
+		"--pairs", "none", "--sim", "off", "--journal-sync", "always", "--quiet",
+		"--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=20000",
 	}}
 	in := start(t, append(d.args, "--data-dir", dir)...)
 	in.call(200, "POST", "/pairs", `{"code":"AA_USDT","digitsPrice":2,"digitsAmount":1}`)
@@ -159,7 +159,8 @@ func (d *damagedDir) answers(in *instance) (answers, epoch, incidents string) {
 	hash := in.call(200, "GET", "/state-hash", "")
 	answers = fmt.Sprint(hash["seq"], hash["hash"])
 	targets := []string{
-		in.internal + "/totals", in.public + "/api/launchpad/tokens", in.public + "/api/agents/action-logs?pageSize=100",
+		in.internal + "/totals", in.public + "/api/launchpad/tokens",
+		in.public + "/api/agents/action-logs?pageSize=100",
 	}
 	for _, id := range d.users {
 		targets = append(targets, in.internal+"/users/"+id)
