@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,7 +83,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.toast("the cut order is explained",
 		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5\d* on average in TT.USDT.`)
 	b.run(chromedp.Click(`[data-list=history]`))
-	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*partly filled, canceled/.
+	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
 	b.run(chromedp.Click(`[data-list=trades]`))
 	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
@@ -99,6 +100,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 		b.set(name, value)
 	}
 	b.run(chromedp.Click(`.ticket .main`), chromedp.Click(`[data-list=open]`))
+	b.toast("the stop is said", `Order accepted Buy 3 UU in UU.USDT at 121.00, stop at 120.00`)
 	b.wait(5*time.Second, "open orders of both pairs", `document.querySelectorAll('[data-order]').length === 2 &&
 		['TT/USDT', 'UU/USDT'].every((s) => document.querySelector('.orders').innerText.includes(s))`)
 	b.shot("follow")
@@ -107,6 +109,9 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.run(chromedp.Click(`[data-cancel-all]`))
 	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
 	b.toast("the cancellation is said", `All orders canceled 2 open orders`)
+	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
+		t.Errorf("every canceled order has a message of its own: %q", said)
+	}
 	if n := sent() - before; n != 1 {
 		t.Errorf("one request cancels the orders of all pairs, %d were sent", n)
 	}
@@ -115,7 +120,17 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.run(chromedp.Click(`[data-forget]`))
 	b.wait(5*time.Second, "the key is forgotten",
 		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
-	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.live()
+
+	// An order that is placed before the stream reports the account's orders has its message too.
+	b.js(`(WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {apply: (send, socket, [text]) =>
+		text.includes('"op":"auth"') ? undefined : send.call(socket, text)}), '')`)
+	b.signIn(key)
+	b.set("type", "limit")
+	b.set("price", "98")
+	b.set("amount", "1")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.toast("the early order is accepted", `Order accepted Buy 1 TT in TT.USDT at 98.00`)
 	b.clean()
 }
 

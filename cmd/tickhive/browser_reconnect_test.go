@@ -210,7 +210,11 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	through.public = l.url()
 	b := newBrowser(t, &through, 1280, 800)
 	b.open("/")
-	b.wait(20*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.live()
+	b.signIn(in.funded("lost"))
+	b.equalsTheAPI("at first", in, "CC_USDT")
+	const trading = `!document.querySelector('.ticket .main').disabled`
+	b.wait(5*time.Second, "trading is on", trading)
 	if _, n := b.drawsAll("at first", in, "CC_USDT", "minute"); n < 10 {
 		t.Fatalf("only %d candles to begin with", n)
 	}
@@ -238,9 +242,14 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 			`true "not live"` {
 			t.Errorf("without a connection the page and the book say: %s", said)
 		}
+		if on := b.js(trading); on != "false" {
+			t.Error("without a connection an order can be placed")
+		}
 		l.set(lineUp)
-		b.wait(30*time.Second, "live again", `document.getElementById('link').textContent === 'live'`)
+		b.live()
 		b.drawsAll("after the reconnect", in, "CC_USDT", "minute")
+		b.equalsTheAPI("after the reconnect", in, "CC_USDT")
+		b.wait(5*time.Second, "trading is on again", trading)
 		tradeFor(in, "CC_USDT", 100*(at+1)+50, 2)
 		b.drawsAll("afterwards", in, "CC_USDT", "minute")
 		b.run(chromedp.Click(`[data-interval="minutes5"]`))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -93,13 +94,13 @@ type marketWithKey struct {
 
 var manyPairsDemo shared[marketWithKey]
 
-// manyPairs returns a demo market of 122 pairs, the last 110 of them without a trade, and the key
+// manyPairs returns a demo market of 1,000 pairs, all but 12 of them without a trade, and the key
 // pair of a user with funds.
 func manyPairs(t *testing.T) (in *instance, key map[string]any) {
 	t.Helper()
 	m := manyPairsDemo.get(t, func(t testing.TB) marketWithKey {
 		in := ownDemo(t)
-		for i := range 110 {
+		for i := range 988 {
 			in.pair(fmt.Sprintf("P%03d_USDT", i))
 		}
 		return marketWithKey{in, in.funded("screen")}
@@ -107,9 +108,12 @@ func manyPairs(t *testing.T) (in *instance, key map[string]any) {
 	return m.in.of(t), m.key
 }
 
+var fundedUsers atomic.Int64 // makes nicknames unique in a market that tests share
+
 // funded makes a user with money and returns its key pair.
 func (in *instance) funded(nickname string) (key map[string]any) {
 	in.t.Helper()
+	nickname += fmt.Sprint(fundedUsers.Add(1))
 	user := in.call(200, "POST", "/users", fmt.Sprintf(`{"nickname":%q}`, nickname))["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
 	return in.call(200, "POST", "/users/"+user+"/apikeys", fmt.Sprintf(`{"name":%q}`, nickname))

@@ -63,7 +63,11 @@ func newBrowser(t *testing.T, in *instance, width, height int64) *browser {
 		t.Skipf("no browser at %s: the page is not looked at (TICKHIVE_STRICT=1 makes this an error)", chromium)
 	}
 	ctx, stop := chromedp.NewContext(theBrowser.get(t, startBrowser), chromedp.WithNewBrowserContext())
-	ctx, stopTime := context.WithTimeout(ctx, 2*time.Minute)
+	limit := 2 * time.Minute
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		limit = 10 * time.Minute
+	}
+	ctx, stopTime := context.WithTimeout(ctx, limit)
 	t.Cleanup(func() { stopTime(); stop() })
 	b := &browser{t: t, in: in, ctx: ctx, requests: map[string]int{}, wire: map[network.RequestID]*transfer{}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {

@@ -24,7 +24,7 @@ type replayCmd struct {
 	Loop   bool     `help:"Start again at the end."`
 	Check  bool     `help:"Compare the results with the recording."`
 	Hold   bool     `help:"Keep serving after the end."`
-	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain or gzip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
 }
 
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.

@@ -41,21 +41,28 @@ func (c *cut) chance(class Class) bool {
 // names returns the names of a directory after the cut.
 func (c *cut) names(d *memDir) map[string]*memNode {
 	names := copyNames(d.durable)
-	lost, keep := false, c.keep
-	if c.modes[ReorderedNames] != nil {
-		keep = 0.5 // with all or none there is no order
+	kept := make([]bool, len(d.pending))
+	for i := range kept {
+		kept[i] = c.rnd.Float64() < c.keep
 	}
-	for _, change := range d.pending {
-		switch {
-		case c.rnd.Float64() >= keep:
-			lost = true
-			if c.modes[ReorderedNames] == nil {
-				return names
-			}
-		case lost:
+	if c.modes[ReorderedNames] == nil {
+		if at := slices.Index(kept, false); at >= 0 {
+			clear(kept[at:])
+		}
+	} else if last := len(kept) - 1; last > 0 {
+		rnd := c.modes[ReorderedNames].rnd
+		for i := range kept {
+			kept[i] = rnd.IntN(2) == 0
+		}
+		if at := rnd.IntN(last); rnd.IntN(4) > 0 { // a lost change before one that is kept is another order
+			kept[at], kept[at+1+rnd.IntN(last-at)] = false, true
+		}
+		if at := slices.Index(kept, false); at >= 0 && slices.Contains(kept[at:], true) {
 			c.happened[ReorderedNames] = true
-			change.apply(names)
-		default:
+		}
+	}
+	for i, change := range d.pending {
+		if kept[i] {
 			change.apply(names)
 		}
 	}

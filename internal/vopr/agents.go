@@ -3,12 +3,14 @@ package vopr
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 )
 
 // setUp makes the first users, pairs and tokens, and those that were lost. It runs in a coroutine.
 func (w clients) setUp() {
-	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_BB"} {
+	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_CC"} {
 		if !slices.Contains(w.model.pairs, code) {
 			w.must(internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
 			w.model.pairs = append(w.model.pairs, code)
@@ -63,7 +65,20 @@ func (w clients) newUser() *user {
 		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, c), nil)
 		w.model.of(c).in += 100000
 	}
+	if cc := w.model.of("CC"); cc.in == 0 { // some fills of the pair in CC would pass the bound of a balance
+		near := new(big.Int).Sub(maxBalance, big.NewInt(500+w.rnd.Int64N(500)))
+		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"CC","amount":%s}`, near), nil)
+		cc.in = low64(near)
+	}
 	return u
+}
+
+// maxBalance is the bound of a balance and of a currency's deposits.
+var maxBalance = new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil)
+
+// low64 returns the lowest 64 bits of a total: sums of the model are modulo 2^64.
+func low64(v *big.Int) int64 {
+	return int64(new(big.Int).And(v, new(big.Int).SetUint64(math.MaxUint64)).Uint64()) //nolint:gosec // modulo 2^64
 }
 
 func (w clients) symbol() string {
@@ -92,9 +107,12 @@ func (p *poolAnswer) reserves() string {
 // moveMoney deposits or withdraws whole units.
 func (w clients) moveMoney() {
 	u, n := pick(w, w.model.users), 1+w.rnd.Int64N(1<<40)
-	c := pick(w, []string{"USDT", "AA", "BB", "USDT", "AA", "BB", "NATIVE", "USBI"})
+	c := pick(w, []string{"USDT", "AA", "BB", "USDT", "AA", "CC", "NATIVE", "USBI"})
 	in := w.rnd.IntN(3) > 0
 	path := "/deposits"
+	if c == "CC" {
+		n = 1 + n%1000
+	}
 	if !in {
 		path, n = "/withdrawals", 1+w.rnd.Int64N(1000)
 	}

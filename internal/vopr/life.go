@@ -18,6 +18,7 @@ func (w *world) live(l *life, final bool) {
 	w.await("set-up", clients{w}.setUp)
 	w.inject(l.working)
 	w.work(l.commands / 2)
+	w.await("compare the trades", checker{w}.tapesHold)
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true
@@ -136,13 +137,13 @@ func staleStore(file string) string {
 }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
-// names, unless it is false, makes it the first change of a name after them.
+// names, unless it is false, makes it the first renaming after them: the names of a temporary file and of the file are
+// not durable then.
 func (w *world) cutAfter(ops int, names bool, next func(seed uint64) *vfs.Mem) {
 	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
 	from := disk.Total()
 	disk.After(func(op vfs.Op) {
-		change := op.Kind == vfs.OpRename || op.Kind == vfs.OpCreate || op.Kind == vfs.OpRemove
-		if op.N >= from+ops && (change || !names) && !p.dead {
+		if op.N >= from+ops && (op.Kind == vfs.OpRename || !names) && !p.dead {
 			p.dead = true
 			w.disk = next(seed)
 		}
@@ -218,8 +219,12 @@ func (w *world) finish(l *life) {
 	case kill, powerCut:
 		w.die(w.end(l), l.end.power())
 	case killInOp, cutInOp:
-		w.cutAfter(l.after, has(l.ending, vfs.ReorderedNames), w.end(l))
+		names := has(l.ending, vfs.ReorderedNames)
+		w.cutAfter(l.after, names, w.end(l))
 		w.work(50)
+		if names {
+			w.work(100)
+		}
 		w.last = ""
 		w.die(w.end(l), l.end.power())
 	case stop, cutInStop:

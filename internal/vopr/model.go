@@ -22,12 +22,15 @@ type model struct {
 	books   map[string]map[uint64]string // book by pair and seq
 	seqs    map[string]map[uint64]uint64 // order by pair and seq of its answer
 	trades  map[string]map[uint64]string // trade by pair and id
+	tapes   map[string][]deal            // public trades by pair; trade n is at n-1
 	money   map[string]*money
 
 	tokens    []*token
 	proposals []*proposal
 	actions   map[uint64]string // entry of the hive's log by id
 	lastEntry uint64
+
+	readClockNs int64 // time at which the tapes were read
 }
 
 func newModel() *model {
@@ -44,6 +47,7 @@ func (m *model) forgetEpoch() {
 	m.bookSeq = map[string]uint64{}
 	m.shown, m.books = map[string]uint64{}, map[string]map[uint64]string{}
 	m.seqs, m.trades = map[string]map[uint64]uint64{}, map[string]map[uint64]string{}
+	m.tapes = map[string][]deal{}
 }
 
 // user is a user with its keys.
@@ -63,7 +67,7 @@ type order struct {
 	found              bool   // after a restart, so that its client order id is not known
 }
 
-// money holds whole units of a currency.
+// money holds whole units of a currency, modulo 2^64.
 type money struct {
 	in, out       int64   // acknowledged
 	maybeIn, mayb []int64 // of unknown outcome

@@ -95,6 +95,9 @@ func newLife(rnd *rand.Rand, commands int) life {
 		commands: commands, end: end(rnd.IntN(ends)), after: 1 + rnd.IntN(200),
 		pauseNs: rnd.Int64N(1 << uint(20+rnd.IntN(24))),
 	}
+	if rnd.IntN(8) == 0 { // trades leave the 24 h window
+		l.pauseNs += int64(22*time.Hour) + rnd.Int64N(int64(4*time.Hour))
+	}
 	if rnd.IntN(3) == 0 {
 		l.recoveryCut = 1 + rnd.IntN(120)
 	}

@@ -118,9 +118,9 @@ func TestRowsThatDoNotFitTheOthersAreRefused(t *testing.T) {
 			"CSV and JSON", "files",
 		},
 		{
-			"seven columns without a header", "trades",
-			[]string{"a.csv\n§1700000000,1,2,3,4,5,6\n"},
-			"7 columns",
+			"nine columns without a header", "trades",
+			[]string{"a.csv\n§1700000000,1,2,3,4,5,6,7,8\n"},
+			"9 columns",
 			"time,price,amount",
 		},
 		{
@@ -131,7 +131,7 @@ func TestRowsThatDoNotFitTheOthersAreRefused(t *testing.T) {
 		},
 		{"a negative amount", "trades", []string{"a.csv\n1700000000,1,§-1,buy\n"}, "above zero", "correct"},
 		{"a price of zero", "trades", []string{"a.csv\n1700000000,§0,1,buy\n"}, "above zero", "correct"},
-		{"an unknown side", "trades", []string{"a.csv\n1700000000,1,1,§unknown\n"}, `side "unknown"`, "buy or sell"},
+		{"another side", "trades", []string{"a.csv\n1700000000,1,1,§both\n"}, `side "both"`, "buy or sell"},
 		{"time goes back", "trades", []string{"a.csv\n" + row + "§1699999999,1,1,buy\n"}, "goes back", "sort"},
 		{
 			"time goes back between files", "trades",

@@ -102,21 +102,6 @@ func TestSplitTimesAreRefused(t *testing.T) {
 	t.Parallel()
 	mustRefuse(t, []refusal{
 		{
-			"date and time", "trades",
-			[]string{"a.csv\ndate,time,price,amount\n2024-01-02,§10:30:00,100.5,1\n"},
-			`columns "date" and "time"`, "2026-01-01T10:30:00",
-		},
-		{
-			"time and date", "trades",
-			[]string{"a.csv\ntime,price,amount,date\n§10:30:00.250,100.5,1,2024-01-02\n"},
-			`columns "date" and "time"`, "join",
-		},
-		{
-			"date and a time column of another name", "trades",
-			[]string{"a.csv\ndate,trade_time,price,amount\n2024-01-02,§10:30:00,100.5,1\n"},
-			`columns "date" and "trade_time"`, "join",
-		},
-		{
 			"date and seconds of the day", "trades",
 			[]string{"a.csv\ndate,time,price,amount\n2024-01-02,§37800,100.5,1\n"},
 			`columns "date" and "time"`,
@@ -129,18 +114,6 @@ func TestSplitTimesAreRefused(t *testing.T) {
 		},
 		{"without a header", "trades", []string{"a.csv\n2024-01-02,§10:30:00,100.5,1\n"}, "columns 1 and 2", "join"},
 		{
-			"members", "trades",
-			[]string{"a.jsonl\n" +
-				`{"date":"2024-01-02","time":§"10:30:00","price":100.5,"amount":1}` + "\n"},
-			`columns "date" and "time"`,
-			"join",
-		},
-		{
-			"bars", "trades",
-			[]string{"a.csv\nDate,Time,Open,High,Low,Close,Volume\n2024-01-02,§10:30,1,2,1,2,5\n"},
-			`columns "Date" and "Time"`, "join",
-		},
-		{
 			"a time of day alone", "trades",
 			[]string{"a.csv\ntime,price,amount\n§10:30:00,100.5,1\n"},
 			"without its date",
@@ -148,6 +121,24 @@ func TestSplitTimesAreRefused(t *testing.T) {
 		},
 	})
 	mustAccept(t, []acceptance{
+		{
+			"date and time", "trades",
+			[]string{"a.csv\ndate,time,price,amount,side\n2023-11-14,22:13:20,100.5,0.25,buy\n"}, oneBuy,
+		},
+		{
+			"time and date", "trades",
+			[]string{"a.csv\ntime,price,amount,date,side\n22:13:20.000,100.5,0.25,20231114,buy\n"}, oneBuy,
+		},
+		{
+			"date and a time column of another name", "trades",
+			[]string{"a.csv\ndate;trade_time;price;amount;side\n2023-11-14;22:13:20;100.5;0.25;buy\n"}, oneBuy,
+		},
+		{
+			"members", "trades",
+			[]string{"a.jsonl\n" +
+				`{"date":"2023-11-14","time":"22:13:20","price":100.5,"amount":0.25,"side":"buy"}` + "\n"},
+			oneBuy,
+		},
 		{
 			"timestamp beside its date", "trades",
 			[]string{"a.csv\ntimestamp,date,price,amount,side\n1700000000,2023-11-14,100.5,0.25,buy\n"},

@@ -21,12 +21,12 @@ export function filledOf(o) {
 
 export class Account {
   constructor(stream) {
-    Object.assign(this, { stream, canTrade: false, checking: false, problem: '' });
+    Object.assign(this, { stream, canTrade: false, checking: false, problem: '', following: false });
     this.orders = new Map(); // open orders by id
     this.balances = new Map();
     this.rates = new Map(); // taker fee of a pair as a fraction
     this.listeners = new Set();
-    this.canceling = new Set(); // orders that the user has canceled
+    this.canceling = new Map(); // orders that the user has canceled, with whether one message reports them together
     this.moving = new Set(); // orders whose price the user has changed
     this.ended = 0; // counts the orders that ended and the fills: the lists of the past are read again
     stream.onUnauthorized = (message) => { if (this.signedIn) { this.forget(); this.problem = message; this.changed('key'); } };
@@ -46,7 +46,7 @@ export class Account {
   async resume() { await this.open(checkKeys).catch(() => {}); }
 
   async open(check) {
-    Object.assign(this, { checking: true, problem: '' });
+    Object.assign(this, { checking: true, problem: '', following: false });
     this.changed('key');
     try {
       this.canTrade = await check();
@@ -94,6 +94,7 @@ export class Account {
 
   onOrders(m) {
     if (m.type === 'snapshot') {
+      this.following = true;
       this.orders.clear();
       (m.orders ?? []).forEach((o) => this.orders.set(o.id, o));
       this.past();
@@ -107,12 +108,15 @@ export class Account {
 
   // report says what became of an order.
   async report(o) {
-    const [base] = o.currencyPairCode.split('_');
+    const [base, quote] = o.currencyPairCode.split('_');
     const side = o.isBid ? 'Buy' : 'Sell';
     const asked = o.initialAmount === null ? '' : `${brief(o.initialAmount)} ${base} `;
-    const what = `${side} ${asked}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}`;
+    const spends = o.initialQuoteAmount ? `for ${group(brief(o.initialQuoteAmount))} ${quote} ` : '';
+    const stop = o.stopPrice ? `, stop at ${group(o.stopPrice)}` : '';
+    const what = `${side} ${asked}${spends}in ${nice(o.currencyPairCode)}${o.price ? ` at ${group(o.price)}` : ', market'}${stop}`;
     const moved = this.moving.delete(o.id);
     if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
+    if (o.status === 'Canceled' && this.canceling.get(o.id)) { this.canceling.delete(o.id); return; }
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
     const done = await this.execution(o);
     const filled = done.amount === null ? '' : `${brief(done.amount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
@@ -142,11 +146,15 @@ export class Account {
     } catch { return { amount: filledOf(o), price: null }; }
   }
 
-  // place sends an order and returns its id.
-  async place(order) { return (await signed('POST', '/api/orders', order)).body; }
+  // place sends an order and returns its id. The stream reports it, unless it has not begun to.
+  async place(order) {
+    const early = !this.following, id = (await signed('POST', '/api/orders', order)).body;
+    if (early) signed('GET', `/api/orders/${id}?decimals=string`).then(({ body }) => this.report(body), () => {}); // the ticket has said the id
+    return id;
+  }
 
   async cancel(id) {
-    this.canceling.add(id);
+    this.canceling.set(id, false);
     try { await signed('DELETE', `/api/orders/${id}`); } catch (error) { this.canceling.delete(id); throw error; }
   }
 
@@ -161,7 +169,7 @@ export class Account {
 
   // cancelAll cancels the open orders of one pair, or of all, and returns how many there were.
   async cancelAll(pair) {
-    for (const o of this.orders.values()) if (!pair || o.currencyPairCode === pair) this.canceling.add(o.id);
+    for (const o of this.orders.values()) if (!pair || o.currencyPairCode === pair) this.canceling.set(o.id, true);
     return (await signed('DELETE', `/api/orders?${pair ? `currencyPairCode=${pair}` : 'all=true'}`)).body.canceled;
   }
 

@@ -67,7 +67,7 @@ export class Ticket {
     this.keySay = el('p', { role: 'alert', class: 'notice bad', hidden: true });
     this.keyButton = el('button', { type: 'submit', class: 'main' }, 'Use this key pair');
     return el('form', { class: 'keys', onsubmit: (e) => { e.preventDefault(); this.account.signIn(pub.value.trim(), priv.value.trim()).then(() => { pub.value = ''; priv.value = ''; }, () => {}); } },
-      el('h2', {}, 'Trade'), el('p', { class: 'dim' }, 'Trading needs an API key pair. It stays in this tab until you close it or forget the key. A demo market prints a pair on its terminal.'),
+      el('h2', {}, 'Trade'), el('p', { class: 'dim' }, 'Trading needs an API key pair. It stays in this tab until you close it or forget the key. A demo market prints a pair on its terminal; ', el('code', {}, 'bin/tickhive demo-key key.json'), ' makes another.'),
       field('Public key', pub), field('Private key', priv), this.keySay, this.keyButton);
   }
 

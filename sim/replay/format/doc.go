@@ -23,7 +23,7 @@
 //  1. The times of records never go back. A stream that several receivers wrote may cross by a
 //     second (stream.go); its later line counts for the time before it.
 //  2. Lines are bounded (MaxLine), and a file that is one JSON document is bounded
-//     (MaxDocument). Both may be gzip.
+//     (MaxDocument). Both may be packed (unpack.go).
 //  3. Numbers are decimals of package fixed. No float64 reads a price or an amount.
 //  4. What is refused names its place and its remedy. What is tolerated is counted in Notes.
 //  5. The same files give the same records.
@@ -43,7 +43,7 @@
 // side is the taker's (buy or sell). Given bars of several lengths, the finest are fed and the
 // coarser ones compared with the candles.
 //
-// Refused, because they would be read wrongly: a date and a time of day in two columns,
+// Refused, because they would be read wrongly: a date and a time of day in two columns without names,
 // dates of digits alone (20240102), Unix times before 1980, several symbols, updates of an
 // order book, two columns that may be the base amount, bars without a volume, rows with
 // more or fewer columns than the others.
@@ -51,9 +51,9 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, lines, errors, decimal, digits, times, stream, pair, json,
+// Reading order: record, formats, unpack, lines, errors, decimal, digits, times, stream, pair, json,
 // cells, then one format after the other: lobster, bitstamp, binance, kraken, kraken_rows,
-// trades, trades_rows, trades_columns, trades_json.
+// trades, trades_rows, trades_columns, trades_dumps, trades_json.
 //
 // It does not know commands, orders, published market data or the clock of a market.
 package format

@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -36,10 +35,11 @@ func trim(s []byte) (text []byte, skipped int) {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// lines reads a plain or gzip text line by line. It belongs to one goroutine.
+// lines reads a plain or packed text line by line. It belongs to one goroutine.
 type lines struct {
 	file   string
 	r      *bufio.Reader
+	packed io.Closer // unpacks, nil: nothing to end
 	closer io.Closer
 	n      int // number of the line last read, from 1
 	buf    []byte
@@ -47,7 +47,7 @@ type lines struct {
 	skipped int // number of blanks before the text that next returned
 }
 
-// openLines opens path. The first two bytes, not the name, determine whether it is gzip.
+// openLines opens path, which unpack reads.
 func openLines(path string) (*lines, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -63,15 +63,11 @@ func openLines(path string) (*lines, error) {
 }
 
 func newLines(name string, in io.Reader) (*lines, error) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	if head, _ := r.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		gz, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, Position{name, 1, 1}.refuse("unpack the file, or fetch it again", "gzip: %v", err)
-		}
-		r = bufio.NewReaderSize(gz, 64<<10)
+	r, packed, err := unpack(name, in)
+	if err != nil {
+		return nil, err
 	}
-	return &lines{file: name, r: r}, nil
+	return &lines{file: name, r: r, packed: packed}, nil
 }
 
 // next returns the next line without its end, or io.EOF after the last one. The line is valid until the next
@@ -139,8 +135,13 @@ func (l *lines) fail(remedy, format string, args ...any) error {
 
 // close closes the file; l may be nil.
 func (l *lines) close() {
-	if l != nil && l.closer != nil {
-		_ = l.closer.Close() // opened for reading only: no data can be lost
+	if l == nil {
+		return
+	}
+	for _, c := range [...]io.Closer{l.packed, l.closer} {
+		if c != nil {
+			_ = c.Close() // opened for reading only: no data can be lost
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ const lobsterDummy = 9_999_999_999
 // parseLobsterMessage reads a message. Its time is the time since midnight.
 func parseLobsterMessage(line []byte, m *Record) (err error) {
 	var col [6]cell
-	if n := columns(line, col[:]); n != len(col) {
+	if n := columns(line, ',', col[:]); n != len(col) {
 		return flawAt(0, "give the message file first, then the orderbook file",
 			"%d columns, a message has 6: time, type, order id, size, price, direction", n)
 	}

@@ -83,7 +83,7 @@ func TestCellsKnowTheirPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := []byte(rapid.StringMatching(`[ a-z0-9,."\t]{0,40}`).Draw(t, "line"))
 		var cells [maxColumns]cell
-		n := columns(line, cells[:])
+		n := columns(line, ',', cells[:])
 		parts := bytes.Split(line, []byte{','})
 		if n != len(parts) {
 			t.Fatalf("%q has %d columns, want %d", line, n, len(parts))

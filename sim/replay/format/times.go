@@ -177,6 +177,20 @@ func isTimeOfDay(s []byte) bool {
 	return len(s) > 3 && len(s) < 20 && (s[1] == ':' || s[2] == ':') && timeOfDay.Match(s)
 }
 
+// joinTime returns the time of a written date and a time of day, UTC.
+func joinTime(day, clock []byte) (ns int64, ok bool) {
+	midnight, _, err := readDate(day)
+	if err != nil || len(day) != len("2006-01-02") && len(day) != len("20060102") || !isTimeOfDay(clock) {
+		return 0, false
+	}
+	for _, layout := range []string{"15:04:05.999999999", "15:04"} {
+		if t, err := time.Parse(layout, string(clock)); err == nil {
+			return midnight + int64(t.Sub(t.Truncate(24*time.Hour))), true
+		}
+	}
+	return 0, false
+}
+
 // readUnix reads a Unix time in a known unit. It cuts off parts finer than ns.
 func readUnix(s []byte, unit timeKind) (int64, error) {
 	ns, fits, err := readScaled(s, 9-3*int(unit-timeUnix))

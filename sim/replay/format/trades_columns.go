@@ -30,13 +30,13 @@ const (
 // the documented one.
 var columnNames = [columnKinds][]string{
 	colTime: {
-		"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "dealdateutc", "start", "date", "trade_time",
-		"time_of_day", "time_utc", "hour",
+		"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "ts_event", "transact_time", "open_time",
+		"dealdateutc", "start", "unix", "date", "trade_time", "time_of_day", "time_utc", "hour",
 	},
 	colPrice:  {"price", "p"},
 	colAmount: {"amount", "size", "qty", "quantity", "q", "volume", "base_volume", "volumebase", "vol", "v"},
 	colSide:   {"side", "type", "taker_side", "isbuy"},
-	colMaker:  {"is_buyer_maker", "isbuyermaker", "m"},
+	colMaker:  {"is_buyer_maker", "isbuyermaker", "m", "taker_side_sell", "sell"}, // true: the taker sold
 	colOpen:   {"open", "o"},
 	colHigh:   {"high", "max", "h"},
 	colLow:    {"low", "min", "l"},
@@ -50,7 +50,7 @@ var columnNames = [columnKinds][]string{
 }
 
 // maxRanks bounds the number of names of one column.
-const maxRanks = 16
+const maxRanks = 24
 
 const (
 	remedyBook    = "give a file of trades: these rows belong to an order book"
@@ -157,22 +157,25 @@ func (f *fields) check() error {
 	return nil
 }
 
-// splitTime returns an error when two values form the time: a date and a time of day. kind is the kind of the
-// first value, timeNone when it could not be read.
-func (f *fields) splitTime(kind timeKind) error {
+// splitTime returns the time that two columns form, a date and a time of day; 0 when one column has the time. It is an
+// error when they cannot be joined. kind is the kind of the first value, timeNone when it could not be read.
+func (f *fields) splitTime(kind timeKind) (ns int64, err error) {
 	first, other := &f.first[colTime], &f.second[colTime]
 	if !other.set {
 		other = &f.clock
 	}
 	whole := kind != timeNone && kind != timeDayMs && kind != timeWrittenDay
 	if whole || !other.set || bytes.Equal(first.text, other.text) {
-		return nil
+		return 0, nil
 	}
 	day, clock := other, first
 	if kind == timeWrittenDay {
 		day, clock = first, other
 	}
-	return flawAt(clock.at,
+	if ns, ok := joinTime(day.text, clock.text); ok && day.name != "" && clock.name != "" {
+		return ns, nil // without a name the column may be another one
+	}
+	return 0, flawAt(clock.at,
 		"join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
 		"the time is split over the columns %s and %s", day.label(), clock.label())
 }

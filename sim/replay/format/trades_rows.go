@@ -17,12 +17,13 @@ type tradeRows struct {
 	day    int64
 	hasDay bool
 
-	known  bool // the columns of the CSV file are known
-	json   bool // the file is NDJSON
-	width  int  // number of columns that every CSV row must have
-	cells  [maxColumns]cell
-	fields fields
-	used   []*field // the fields of the CSV file's columns
+	known     bool // the columns of the CSV file are known
+	json      bool // the file is NDJSON
+	width     int  // number of columns that every CSV row must have
+	separator byte // of the columns
+	cells     [maxColumns]cell
+	fields    fields
+	used      []*field // the fields of the CSV file's columns
 
 	units  [maxRanks]timeKind // kind of the times, by the rank of their name
 	symbol string             // symbol of the rows before
@@ -73,7 +74,8 @@ func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 
 // header determines the columns from the first line: from its names, or from the number of its values.
 func (r *tradeRows) header(line []byte) (bool, error) {
-	r.width = columns(line, r.cells[:])
+	r.separator = separatorOf(line)
+	r.width = columns(line, r.separator, r.cells[:])
 	if r.width > maxColumns {
 		return true, flawAt(0, remedyLayout, "%d columns, at most %d", r.width, maxColumns)
 	}
@@ -108,6 +110,10 @@ func looksLikeTime(s []byte) bool {
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
 	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	if known := r.dump(); known != nil {
+		r.set(known)
+		return r.split(line)
+	}
 	switch {
 	case r.width == 6:
 		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
@@ -118,16 +124,28 @@ func (r *tradeRows) plain(line []byte) error {
 	case r.width > 6 && err == nil:
 		return flawAt(0, remedyLayout, "%d columns without a header", r.width)
 	}
-	for i, c := range order[:min(len(order), r.width)] {
-		r.fields.first[c] = field{set: true, index: i}
-	}
+	r.set(order[:min(len(order), r.width)])
 	return r.split(line)
+}
+
+// set sets the columns of a file without a header.
+func (r *tradeRows) set(order []column) {
+	for i, c := range order {
+		if c != noColumn {
+			r.fields.first[c] = field{set: true, index: i}
+		}
+	}
 }
 
 // split splits a CSV row into cells. It refuses a row with more or fewer columns than the others: it is cut
 // off, or has an additional comma, so values would be in the wrong columns.
 func (r *tradeRows) split(line []byte) error {
-	n := columns(line, r.cells[:])
+	n := columns(line, r.separator, r.cells[:])
+	if r.separator == '\t' { // the line has lost its empty cells at the end
+		for ; n < r.width; n++ {
+			r.cells[n] = cell{nil, len(line)}
+		}
+	}
 	for i := r.width; i < min(n, maxColumns); i++ {
 		if len(r.cells[i].text) > 0 {
 			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point",
@@ -176,10 +194,12 @@ func (r *tradeRows) time() (int64, error) {
 	if kind == timeWrittenDay && r.known {
 		r.findClock(v.index)
 	}
-	if split := r.fields.splitTime(kind); split != nil {
+	switch joined, split := r.fields.splitTime(kind); {
+	case split != nil:
 		return 0, split
-	}
-	if err != nil {
+	case joined != 0:
+		ns, kind = joined, timeWritten
+	case err != nil:
 		return 0, v.noTime(err)
 	}
 	switch unit := r.units[v.rank]; {
@@ -275,11 +295,11 @@ func (r *tradeRows) trade(rec *Record) error {
 // readSide reads the taker's side.
 func readSide(v *field) (side engine.Side, ok bool, err error) {
 	switch strings.ToLower(string(v.text)) {
-	case "":
+	case "", "unknown", "none", "n":
 		return 0, false, nil
 	case "buy", "b", "true":
 		return engine.Buy, true, nil
-	case "sell", "s", "false":
+	case "sell", "s", "a", "false":
 		return engine.Sell, true, nil
 	case "bid", "ask":
 		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
