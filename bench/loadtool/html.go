@@ -42,7 +42,8 @@ func chart(title, unit string, values []float64, labels []string, log bool) temp
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartWidth, chartHeight,
 		template.HTMLEscapeString(title))
 	for _, v := range []float64{low, top} {
-		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, chartLeft, chartWidth-16, y(v), y(v))
+		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, chartLeft, chartWidth-16, y(v),
+			y(v))
 		fmt.Fprintf(&b, `<text class="y" x="%g" y="%.1f">%.4g %s</text>`, chartLeft-6, y(v)+4, v,
 			template.HTMLEscapeString(unit))
 	}

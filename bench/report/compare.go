@@ -25,8 +25,8 @@ type Change struct {
 	Regression bool
 }
 
-// Compare returns the change of every measure, latency and route that is in both reports. missing names the measures of a that b
-// does not have.
+// Compare returns the change of every measure, latency and route that is in both reports. missing names the ones of a
+// that b does not have.
 func Compare(a, b *Report) (changes []Change, missing []string) {
 	later := map[string]*Measure{}
 	for _, s := range b.Scenarios {
