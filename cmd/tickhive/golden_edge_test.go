@@ -119,7 +119,7 @@ func (g *golden) pages() {
 		status, h, text := g.send(g.public, "GET", r.Path, "")
 		path := hash.ReplaceAllString(r.Path, "$1*/")
 		fmt.Fprintf(g.text(), "%d %s\n  %s\n", status, path, strings.Join(contractHeaders(h), "\n  "))
-		if r.Path == "/swagger/v1/swagger.json" {
+		if strings.HasPrefix(r.Path, "/swagger/v1/") {
 			fmt.Fprintf(g.text(), "%s", outline(g.t, text))
 		}
 	}
@@ -144,8 +144,11 @@ func outline(t testing.TB, text string) string {
 	}
 	part("path", doc["paths"])
 	for kind, m := range doc["components"].(map[string]any) {
-		if kind == "schemas" {
+		switch kind {
+		case "schemas":
 			part("schema", m)
+		case "messages":
+			part("message", m)
 		}
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -8,10 +9,12 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"tickhive/client"
+	"tickhive/server/servertest"
 )
 
 // streamKinds lists the kinds of messages that a server sends over /ws.
@@ -24,6 +27,20 @@ var streamKinds = []string{
 type socket struct {
 	g *golden
 	s *client.Stream
+}
+
+// described checks a message of either side against the AsyncAPI document.
+func (g *golden) described(raw []byte) {
+	g.t.Helper()
+	if g.streamDoc == nil {
+		var err error
+		if g.streamDoc, err = servertest.LoadStreams(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	if err := g.streamDoc.Check(raw); err != nil {
+		g.t.Errorf("%v\n%.600s", err, raw)
+	}
 }
 
 // dial opens a connection. query follows the ? of the address.
@@ -47,6 +64,11 @@ func (g *golden) dial(query string) *socket {
 func (c *socket) send(r client.Request, n int) {
 	c.g.t.Helper()
 	fmt.Fprintf(c.g.text(), "\n> %s %s %v\n", r.Op, r.Channel, r.Pairs)
+	if raw, err := json.Marshal(r); err != nil {
+		c.g.t.Fatal(err)
+	} else if r.Op != "nope" && r.Channel != "prices" && !slices.Contains(r.Pairs, "btc") { // to be refused
+		c.g.described(raw)
+	}
 	if err := c.s.Send(r); err != nil {
 		c.g.t.Fatal(err)
 	}
@@ -69,6 +91,7 @@ func (c *socket) next(n int) {
 }
 
 func (c *socket) show(m *client.Message) {
+	c.g.described(m.Raw)
 	c.g.keepMessages("/ws", string(m.Raw))
 	fmt.Fprintf(c.g.text(), "< %s\n", readable(normalise(string(m.Raw))))
 }
@@ -215,6 +238,11 @@ func (g *golden) everyKind() {
 	for _, m := range regexp.MustCompile(`(?m)^< \{"type":"([a-z]+)"`).FindAllStringSubmatch(g.text().String(), -1) {
 		if !known[m[1]] {
 			g.t.Errorf("a message of type %s, which is not in streamKinds", m[1])
+		}
+	}
+	for name := range g.streamDoc.Examples {
+		if !g.streamDoc.Seen[name] {
+			g.t.Errorf("the golden run has no %s of the AsyncAPI document: add a step", name)
 		}
 	}
 	found := 0

@@ -23,6 +23,7 @@ import (
 	"tickhive/client"
 	"tickhive/internal/exchange"
 	"tickhive/server/edge"
+	"tickhive/server/servertest"
 )
 
 // update makes the golden tests write their files instead of comparing with them:
@@ -54,6 +55,8 @@ type golden struct {
 	area     string // current output file
 	texts    map[string]*bytes.Buffer
 	messages map[string]string // see keepMessages
+
+	streamDoc *servertest.Streams // checks messages of /ws; nil before the first
 }
 
 // newGolden assembles the program, without pairs or simulation unless the flags enable them,

@@ -128,7 +128,7 @@ func (c *contract) Check(method, target string, status int, header http.Header, 
 }
 
 // undescribed lists the paths that the description omits on purpose: files that only a browser
-// requests, and the socket (the documentation page describes its protocol).
+// requests, and the socket, which the AsyncAPI document describes.
 func undescribed(path string) bool {
 	return path == "/" || path == "/ws" ||
 		slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||

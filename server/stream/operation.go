@@ -24,29 +24,39 @@ type operation struct {
 	req  request
 }
 
+// operations holds what a client can ask for, by the member op.
+var operations = []struct {
+	op  string
+	run func(operation)
+}{
+	{"subscribe", func(o operation) { o.each(operation.subscribe) }},
+	{"unsubscribe", func(o operation) { o.each(operation.unsubscribe) }},
+	{"resync", func(o operation) { o.each(operation.resync) }},
+	{"list", operation.list},
+	{"auth", operation.authenticate},
+	{"ping", operation.ping},
+}
+
 // run carries out the operation.
 func (o operation) run() {
 	if o.conn.hub.detached {
 		return
 	}
-	switch o.req.op {
-	case "subscribe":
-		o.each(operation.subscribe)
-	case "unsubscribe":
-		o.each(operation.unsubscribe)
-	case "resync":
-		o.each(operation.resync)
-	case "list":
-		o.list()
-	case "auth":
-		o.authenticate()
-	case "ping":
-		dst := appendHead(nil, "pong", o.req.id, "", "")
-		dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.opts.nowMs(), 10)
-		o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
-	default:
-		o.refuse("", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
+	var names []string
+	for _, known := range operations {
+		if known.op == o.req.op {
+			known.run(o)
+			return
+		}
+		names = append(names, known.op)
 	}
+	o.refuse("", refuse.InvalidParam, "op must be one of "+strings.Join(names, ", ")+".")
+}
+
+func (o operation) ping() {
+	dst := appendHead(nil, "pong", o.req.id, "", "")
+	dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.opts.nowMs(), 10)
+	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
 }
 
 func (o operation) refuse(pair string, code refuse.Code, message string) {

@@ -1,5 +1,5 @@
 // Package web holds the files that the server sends to browsers: the market page, Swagger UI
-// and the OpenAPI description. The binary embeds them, so nothing is fetched from another
+// and the OpenAPI and AsyncAPI descriptions. The binary embeds them, so nothing is fetched from another
 // host at run time.
 //
 // Owner: none; every file is a constant of the build.
@@ -26,7 +26,7 @@
 // the lists of orders, and on the console tickhive.candles(), which returns the candles that are
 // drawn, tickhive.lines(), the price lines of orders, and tickhive.now(), the page's clock.
 //
-// Reading order: openapi.go, describe.go, page.go, asset.go, then src/ (the scripts and styles of the
+// Reading order: openapi.go, describe.go, asyncapi.go, page.go, asset.go, then src/ (the scripts and styles of the
 // page), app/ (what is embedded of it) and swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.

@@ -20,7 +20,8 @@ import (
 var Files embed.FS
 
 // Part names one part of the OpenAPI documents: openapi/skeleton/NAME.json, which the route table
-// generates, and openapi/NAME.json, which adds the prose, the examples and the answers.
+// generates, and openapi/NAME.json, which adds the prose, the examples and the answers. The AsyncAPI
+// document of /ws is openapi/streams.json.
 type Part string
 
 // The parts. PartMarket has the head of the public document and must be its first part.
@@ -81,8 +82,9 @@ func borrow(doc object) error {
 	look = func(v any) {
 		switch v := v.(type) {
 		case object:
-			if at, ok := v["$ref"].(string); ok {
-				kind, name, _ := strings.Cut(strings.TrimPrefix(at, "#/components/"), "/")
+			ref, _ := v["$ref"].(string)
+			if at, ok := strings.CutPrefix(ref, "#/components/"); ok {
+				kind, name, _ := strings.Cut(at, "/")
 				if own[kind] == nil {
 					own[kind] = object{}
 				}

@@ -38,7 +38,8 @@ var mediaTypes = map[string]string{
 }
 
 // Page returns the resource with everything for a browser: the market page, the documentation,
-// Swagger UI and the OpenAPI description of the parts that this server serves.
+// Swagger UI, the OpenAPI description of the parts that this server serves and the AsyncAPI
+// description of /ws.
 func Page(parts ...Part) (edge.Resource, error) {
 	routes, err := pageRoutes(parts)
 	if err != nil {
@@ -68,12 +69,20 @@ func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	description, err := newAsset(doc, "swagger.json", swaggerCSP)
+	streams, err := AsyncAPI()
 	if err != nil {
 		return nil, err
 	}
-	routes := []*edge.Route{description.route("/swagger/v1/swagger.json")}
-	routes[0].Public = true
+	var routes []*edge.Route
+	for at, doc := range map[string][]byte{"/swagger/v1/swagger.json": doc, streamsPath: streams} {
+		description, err := newAsset(doc, at, swaggerCSP)
+		if err != nil {
+			return nil, err
+		}
+		r := description.route(at)
+		r.Public = true
+		routes = append(routes, r)
+	}
 	at, err := hashedFolders("app", "swagger")
 	if err != nil {
 		return nil, err
