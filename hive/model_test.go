@@ -78,7 +78,8 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 	p := m.all[max(0, len(m.all)-1-rng.IntN(40))]
 	who := byte(rng.IntN(60))
 	v := CastVote{
-		TokenID: p.token, ProposalID: p.id, Vote: VoteKind(rng.IntN(3)), User: [16]byte{who}, Account: [20]byte{19: who},
+		TokenID: p.token, ProposalID: p.id, Vote: VoteKind(rng.IntN(3)),
+		User: [16]byte{who}, Account: [20]byte{19: who},
 		Level: 18 + rng.Int64N(13), Holdings: big.NewInt(rng.Int64()), Owned: rng.Int64N(3),
 	}
 	if rng.IntN(20) == 0 {
