@@ -10,7 +10,7 @@ import (
 )
 
 // A proposal has a checkpoint: who held at least one of its token when it was made. A vote counts
-// these holdings, so that one token counts once, however often it changes hands while the
+// these holdings, so that a token counts once, even if it is transferred while the
 // proposal is active. Proposals of programs without checkpoints count the holdings at the vote.
 
 // Bounds of checkpoints, in accounts. A record of MaxHolders has 12 MB.

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// A vote counts what its account held when the proposal was made, whoever holds it at the vote.
+// A vote counts what its account held when the proposal was made, not what it holds at the vote.
 func TestAVoteCountsTheHoldingsOfTheCheckpoint(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
