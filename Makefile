@@ -85,7 +85,7 @@ clients: ## third-party clients under Node (ccxt and others, pinned in client/th
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v
 
 drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, bundles, notices, module files
-	$(GO) test -pgo=off -count=1 ./cmd/tickhive -run 'Golden'
+	$(GO) test -pgo=off -count=1 ./cmd/tickhive ./server/binance -run 'Golden'
 	$(GO) generate ./server/web && git diff --exit-code server/web
 	$(GO) test -pgo=off -count=1 ./internal/tidy -run 'Notices'
 	$(GO) mod tidy -diff

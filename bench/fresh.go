@@ -219,7 +219,7 @@ func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 	if err != nil {
 		return err
 	}
-	r.S.Latencies = append(r.S.Latencies, res.Latency(fmt.Sprintf("book, %d changes/s", rate)))
+	r.S.Latencies = append(r.S.Latencies, latencyOf(res, fmt.Sprintf("book, %d changes/s", rate)))
 	r.S.Cost(fmt.Sprintf("stale answers, book, %d changes/s", rate), "answers",
 		fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst)).Round(float64(stale)).Aim("H6", 0)
 	return nil

@@ -91,7 +91,7 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 	if err != nil {
 		return nil, err
 	}
-	r.S.Latencies = append(r.S.Latencies, res.Latency(name))
+	r.S.Latencies = append(r.S.Latencies, latencyOf(res, name))
 	server := "product"
 	if cpu == nil {
 		server = addr
@@ -131,13 +131,13 @@ func runMixed(r *Run) error {
 		}
 		if f.err == nil {
 			taken += float64(f.size) * f.res.Rate()
-			r.S.Latencies = append(r.S.Latencies, f.res.Latency(f.name))
+			r.S.Latencies = append(r.S.Latencies, latencyOf(f.res, f.name))
 		}
 	}
 	if err != nil {
 		return err
 	}
-	l, probe := res.Latency(""), flows[1].res.Latency("")
+	l, probe := latencyOf(res, ""), latencyOf(flows[1].res, "")
 	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, taken)
 	r.S.Cost("p99 from the intended send time", "ms", with).Round(l.Ms(99)).Aim("H9", 5)
 	r.S.Cost("errors and requests never sent", "requests", with).Round(float64(res.Errors+res.Missed)).Aim("H9", 0)
@@ -223,7 +223,7 @@ func pollTargets(r *Run) error {
 		if err != nil {
 			return err
 		}
-		l := res.Latency("")
+		l := latencyOf(res, "")
 		r.S.Cost("p99 "+base, "ms", "").Round(l.Ms(99))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine/sequencer"
@@ -213,4 +214,16 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// latencyOf returns the distribution of a run's latencies for a report.
+func latencyOf(r *load.Result, name string) report.Latency {
+	l := report.Latency{
+		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
+		PerSecond: r.Seconds,
+	}
+	for _, q := range report.Quantiles() {
+		l.P = append(l.P, float64(r.Hist.ValueAtQuantile(q)))
+	}
+	return l
 }

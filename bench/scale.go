@@ -310,7 +310,7 @@ func scalePollers(r *Run) error {
 		if res.Errors > 0 {
 			return fmt.Errorf("scale: %d pollers: %s: %w", n, res.Statuses(), res.Err)
 		}
-		l := res.Latency(fmt.Sprintf("%d pollers, 2,000 requests/s", n))
+		l := latencyOf(res, fmt.Sprintf("%d pollers, 2,000 requests/s", n))
 		r.S.Latencies = append(r.S.Latencies, l)
 		xs, p99, cpu = append(xs, float64(n)), append(p99, l.At(99)), append(cpu, res.ServerUs())
 	}

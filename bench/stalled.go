@@ -76,7 +76,7 @@ func streamStalled(r *Run, p *product) error {
 	r.S.Cost("memory of a reader that stopped", "bytes",
 		"resident memory of the server; a queue holds 1 MiB and one snapshot at most",
 	).Round(max(float64(after-before)/stalledReaders, 1))
-	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on "+
+	r.S.Latencies = append(r.S.Latencies, latencyOf(&load.Result{Hist: all}, "order meant to be sent to trade on "+
 		"the socket, beside readers that stopped"))
 	return nil
 }

@@ -137,7 +137,7 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 			"us; the rest is ten queue entries for each connection",
 			1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
 	}
-	l := (&load.Result{Hist: x.hist}).Latency("order meant to be sent to trade on the socket, " + k.name)
+	l := latencyOf(&load.Result{Hist: x.hist}, "order meant to be sent to trade on the socket, "+k.name)
 	r.S.Latencies = append(r.S.Latencies, l)
 	return nil
 }

@@ -3,8 +3,6 @@ package load
 import (
 	"sync"
 	"time"
-
-	"tickhive/bench/proc"
 )
 
 // Closed sends each request as soon as the previous one is answered. It measures CPU an answer and the highest
@@ -52,7 +50,7 @@ func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 	if c.CPU != nil {
 		before = c.CPU()
 	}
-	self := proc.SelfCPU()
+	self := selfCPU()
 	start := time.Now()
 	for _, w := range workers {
 		w.res = Result{}
@@ -64,7 +62,7 @@ func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 	}
 	wg.Wait()
 	all.Elapsed = time.Since(start)
-	all.Client = proc.SelfCPU() - self
+	all.Client = selfCPU() - self
 	if c.CPU != nil {
 		all.Server = c.CPU() - before
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,21 @@ func Dial(addr string) (*Conn, error) {
 	if err := Local(addr); err != nil {
 		return nil, err
 	}
-	c, err := net.DialTimeout("tcp", addr, dialTimeout)
+	return DialAny(addr, nil)
+}
+
+// DialAny opens a connection to any address, with TLS unless secure is nil.
+func DialAny(addr string, secure *tls.Config) (*Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	c, err := dialer.Dial("tcp", addr)
+	if err == nil && secure != nil {
+		t := tls.Client(c, secure)
+		_ = c.SetDeadline(time.Now().Add(dialTimeout)) // the handshake fails on a closed connection
+		if err = t.Handshake(); err != nil {
+			_ = c.Close()
+		}
+		c = t
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}

@@ -10,7 +10,7 @@
 //
 // Invariants:
 //
-//  1. Only loopback addresses are asked.
+//  1. Only loopback addresses are asked, except by Open.Dial.
 //  2. Nothing is allocated per answer once buffers have grown to their size.
 //  3. A request whose time came counts: answered, failed, or missed (never sent before the
 //     run ended), and a missed one is in the histogram with the time it had waited.

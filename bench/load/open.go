@@ -2,13 +2,15 @@ package load
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"tickhive/bench/proc"
 )
 
 // late is the delay beyond which a request counts as sent late.
 const late = time.Millisecond
+
+// stopCheck is the longest wait that a Stop does not cut short.
+const stopCheck = 50 * time.Millisecond
 
 // Open sends requests by a schedule, whatever the answers. Request i belongs to worker i mod the number of
 // workers. A worker sends its requests in order on one connection. When it is behind the schedule it sends at
@@ -26,8 +28,40 @@ type Open struct {
 	// Grace is the time after the schedule's end in which requests that are due are still sent.
 	Grace time.Duration
 	CPU   func() time.Duration
+	// Unpaced ignores the rate of the schedule: a worker sends as soon as it has the last answer, and latency counts
+	// from the sending.
+	Unpaced bool
+	// Dial opens a connection; nil: the function Dial, for loopback addresses only.
+	Dial func(addr string) (*Conn, error)
+	// Live counts while the run goes on; nil: nothing does.
+	Live *Live
+	// Stop ends the run early when it is closed; nil: never.
+	Stop <-chan struct{}
 	// Each runs in the worker after every answer; nil: nothing runs.
 	Each func(worker int, sent time.Time, a *Answer)
+}
+
+// Live counts the requests of a run that goes on. Any goroutine may read it.
+type Live struct {
+	Answers, Errors, Late atomic.Int64
+	SlowestUs             atomic.Int64 // since it was last set to 0
+}
+
+// count counts an answer or an error, whose latency was d.
+func (l *Live) count(d time.Duration, failed bool) {
+	if l == nil {
+		return
+	}
+	l.Answers.Add(1)
+	if failed {
+		l.Errors.Add(1)
+	}
+	for us := d.Microseconds(); ; {
+		was := l.SlowestUs.Load()
+		if us <= was || l.SlowestUs.CompareAndSwap(was, us) {
+			return
+		}
+	}
 }
 
 // Run sends the requests of the schedule and returns the results.
@@ -36,8 +70,11 @@ func (o Open) Run() (*Result, error) {
 	if o.Span == 0 {
 		o.Span = len(o.Requests)
 	}
+	if o.Dial == nil {
+		o.Dial = Dial
+	}
 	for i := range workers {
-		conn, err := Dial(o.Addr)
+		conn, err := o.Dial(o.Addr)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +117,7 @@ type usage struct {
 }
 
 func (o *Open) usage() usage {
-	u := usage{at: time.Now(), client: proc.SelfCPU()}
+	u := usage{at: time.Now(), client: selfCPU()}
 	if o.CPU != nil {
 		u.server = o.CPU()
 	}
@@ -110,28 +147,62 @@ func (w *openWorker) run(start time.Time) {
 	end := start.Add(w.Schedule.Length() + w.Grace)
 	n := w.Schedule.Count()
 	warming := w.Skip > 0
-	for i := w.index; i < n; i += w.stride {
-		due := start.Add(w.Schedule.Due(i))
-		if warming && w.Schedule.Due(i) >= w.Skip {
+	for i := w.index; i < n || w.Unpaced; i += w.stride {
+		now := time.Now()
+		due := now
+		if !w.Unpaced {
+			due = start.Add(w.Schedule.Due(i))
+		}
+		if warming && due.Sub(start) >= w.Skip {
 			w.res, warming = Result{Hist: newHistogram()}, false
 		}
-		now := time.Now()
+		if now.After(end) && w.Unpaced || w.stopped() {
+			return
+		}
 		if now.After(end) {
 			w.res.Missed++
 			w.record(now.Sub(due))
 			continue
 		}
 		if wait := due.Sub(now); wait > 0 {
-			time.Sleep(wait)
+			w.sleep(wait)
 		} else if wait < -late {
 			w.res.Late++
+			if w.Live != nil {
+				w.Live.Late.Add(1)
+			}
 		}
+		failed := w.res.Errors
 		if err := w.ask(start); err != nil {
 			w.res.fail(err)
 			w.close()
 			w.conn = nil
 		}
-		w.record(time.Since(due))
+		took := time.Since(due)
+		w.record(took)
+		w.Live.count(took, w.res.Errors > failed)
+	}
+}
+
+// stopped reports whether the run was ended early.
+func (w *openWorker) stopped() bool {
+	select {
+	case <-w.Stop: // never, if it is nil
+		return true
+	default:
+		return false
+	}
+}
+
+// sleep waits until a request is due, or the run is ended early.
+func (w *openWorker) sleep(wait time.Duration) {
+	if w.Stop == nil || wait < stopCheck {
+		time.Sleep(wait)
+		return
+	}
+	select {
+	case <-time.After(wait):
+	case <-w.Stop:
 	}
 }
 
@@ -144,7 +215,7 @@ func (w *openWorker) record(d time.Duration) {
 // ask sends the worker's next request and reads its answer.
 func (w *openWorker) ask(start time.Time) error {
 	if w.conn == nil {
-		conn, err := Dial(w.Addr)
+		conn, err := w.Dial(w.Addr)
 		if err != nil {
 			return err
 		}

@@ -17,20 +17,25 @@ type Request struct {
 
 // Get returns a GET request. headers are whole header lines without CRLF.
 func Get(name, target string, headers ...string) *Request {
-	return build(name, "GET", target, nil, headers)
+	return build(name, "localhost", "GET", target, nil, headers)
+}
+
+// GetOf returns a GET request to a host.
+func GetOf(host, name, target string, headers ...string) *Request {
+	return build(name, host, "GET", target, nil, headers)
 }
 
 // Post returns a POST request with a JSON body.
 func Post(name, target string, body []byte) *Request {
-	return build(name, "POST", target, body, []string{
+	return build(name, "localhost", "POST", target, body, []string{
 		"Content-Type: application/json",
 		"Content-Length: " + strconv.Itoa(len(body)),
 	})
 }
 
-func build(name, method, target string, body []byte, headers []string) *Request {
+func build(name, host, method, target string, body []byte, headers []string) *Request {
 	var b strings.Builder
-	b.WriteString(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n")
+	b.WriteString(method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n")
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
 	}

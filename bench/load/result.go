@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-
-	"tickhive/bench/report"
 )
 
 // Bounds of the histograms: 1 us to 2 minutes, with three significant digits.
@@ -75,18 +73,6 @@ func (r *Result) Statuses() string {
 		parts = append(parts, fmt.Sprintf("errors %d", r.Errors))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Latency returns the distribution of the latencies for a report.
-func (r *Result) Latency(name string) report.Latency {
-	l := report.Latency{
-		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
-		PerSecond: r.Seconds,
-	}
-	for _, q := range report.Quantiles() {
-		l.P = append(l.P, float64(r.Hist.ValueAtQuantile(q)))
-	}
-	return l
 }
 
 // merge adds the results of a worker.

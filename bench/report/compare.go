@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -9,6 +10,9 @@ import (
 // NoiseFloor is the smallest change that is reported, as a fraction. The placement of code and data and other
 // users of the core change a ratio by as much.
 const NoiseFloor = 0.08
+
+// ErrNothing reports that two reports have no figure in common.
+var ErrNothing = errors.New("the reports have no figure in common: compare reports of the same scenarios")
 
 // Change compares one measure in two reports.
 type Change struct {
@@ -21,8 +25,8 @@ type Change struct {
 	Regression bool
 }
 
-// Compare returns the change of every measure that is in both reports. missing names the measures of a that b
-// does not have.
+// Compare returns the change of every measure, latency and route that is in both reports. missing names the ones of a
+// that b does not have.
 func Compare(a, b *Report) (changes []Change, missing []string) {
 	later := map[string]*Measure{}
 	for _, s := range b.Scenarios {
@@ -39,6 +43,79 @@ func Compare(a, b *Report) (changes []Change, missing []string) {
 			}
 			changes = append(changes, change(s.Name, m, n))
 		}
+	}
+	more, gone := compareLoads(a, b)
+	return append(changes, more...), append(missing, gone...)
+}
+
+// LoadNoise is the smallest change of a latency, a rate or a cost of a route that is reported, as a fraction. A report
+// has one round of each, and the tail of a latency on a shared machine differs by as much.
+const LoadNoise = 0.5
+
+// ErrorShare is the smallest growth of the share of failed requests that is reported.
+const ErrorShare = 0.001
+
+// figure is one figure of a latency or a route.
+type figure struct {
+	scenario, name string
+	value          float64
+	higher, share  bool
+}
+
+// figures returns the figures of all latencies and routes.
+func figures(r *Report) (out []figure) {
+	for _, s := range r.Scenarios {
+		for i := range s.Latencies {
+			l := &s.Latencies[i]
+			failed := l.Errors + l.Missed
+			out = append(out, figure{scenario: s.Name, name: l.Name + ": p50, us", value: l.At(50)},
+				figure{scenario: s.Name, name: l.Name + ": p99, us", value: l.At(99)},
+				figure{
+					scenario: s.Name, name: l.Name + ": errors, share", share: true,
+					value: float64(failed) / float64(max(l.Count, 1)),
+				})
+			if len(l.PerSecond) > 0 {
+				out = append(out, figure{
+					scenario: s.Name, name: l.Name + ": answers", value: float64(l.Count - failed), higher: true,
+				})
+			}
+		}
+		for i := range s.Routes {
+			q := &s.Routes[i]
+			name := q.Name + " of " + q.Server
+			out = append(out, figure{scenario: s.Name, name: name + ": answers/s", value: q.Rate, higher: true},
+				figure{scenario: s.Name, name: name + ": CPU, us", value: q.CPU})
+		}
+	}
+	return out
+}
+
+// compareLoads compares the latencies and routes of two reports.
+func compareLoads(a, b *Report) (changes []Change, missing []string) {
+	later := map[string]float64{}
+	for _, f := range figures(b) {
+		later[f.scenario+"\x00"+f.name] = f.value
+	}
+	for _, f := range figures(a) {
+		after, ok := later[f.scenario+"\x00"+f.name]
+		if !ok {
+			missing = append(missing, f.scenario+": "+f.name)
+			continue
+		}
+		c := Change{Scenario: f.scenario, Name: f.name, Before: f.value, After: after, Noise: LoadNoise}
+		switch {
+		case f.share:
+			c.Worse, c.Noise = after-f.value, ErrorShare
+		case f.higher && after == 0 && f.value > 0:
+			c.Worse = 1
+		case f.value == 0 || after == 0:
+		case f.higher:
+			c.Worse = f.value/after - 1
+		default:
+			c.Worse = after/f.value - 1
+		}
+		c.Regression = c.Worse > c.Noise
+		changes = append(changes, c)
 	}
 	return changes, missing
 }
@@ -85,6 +162,12 @@ func WriteComparison(w io.Writer, a, b *Report) (regressions int, err error) {
 	for _, m := range missing {
 		fmt.Fprintf(w, "not measured any more: %s\n", m)
 	}
-	_, err = fmt.Fprintf(w, "%d of %d measures are worse beyond the noise\n", regressions, len(changes))
-	return regressions, err
+	_, err = fmt.Fprintf(w, "%d of %d figures are worse beyond the noise\n", regressions, len(changes))
+	if err != nil {
+		return regressions, err
+	}
+	if len(changes) == 0 {
+		return 0, ErrNothing
+	}
+	return regressions, nil
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -210,5 +212,44 @@ func TestCompareKnowsTheNoise(t *testing.T) {
 	none := &Measure{Name: "stale", Product: []float64{0}, Target: 0, HasTarget: true}
 	if changes, _ := Compare(one(none), one(stale)); !changes[0].Regression {
 		t.Error("stale answers where there were none are a regression")
+	}
+}
+
+// Latencies, errors, rates and costs of routes are compared too, and reports without a common figure are an error.
+func TestCompareSeesLatenciesErrorsAndRates(t *testing.T) {
+	of := func(us float64, errors int64, rate, cpu float64) *Report {
+		l := Latency{Name: "poll", Count: 10_000, Errors: errors, PerSecond: []int64{5000, 5000}}
+		for range Quantiles() {
+			l.P = append(l.P, us)
+		}
+		return &Report{Scenarios: []*Scenario{{
+			Name: "poll", Latencies: []Latency{l},
+			Routes: []Route{{Name: "time", Server: "product", Rate: rate, CPU: cpu}},
+		}}}
+	}
+	before := of(100, 0, 1000, 10)
+	for name, c := range map[string]struct {
+		after *Report
+		worse int
+	}{
+		"same":    {of(100, 0, 1000, 10), 0},
+		"better":  {of(50, 0, 2000, 5), 0},
+		"noise":   {of(140, 5, 700, 14), 0},
+		"slow":    {of(10_000, 0, 1000, 10), 2},
+		"errors":  {of(100, 9000, 1000, 10), 2}, // their share, and the answers that are missing
+		"rate":    {of(100, 0, 100, 10), 1},
+		"no rate": {of(100, 0, 0, 10), 1},
+		"cost":    {of(100, 0, 1000, 100), 1},
+	} {
+		n, err := WriteComparison(io.Discard, before, c.after)
+		if n != c.worse || err != nil {
+			t.Errorf("%s: %d regressions, want %d, %v", name, n, c.worse, err)
+		}
+	}
+	if _, missing := Compare(before, &Report{}); len(missing) != 6 {
+		t.Errorf("missing: %v", missing)
+	}
+	if _, err := WriteComparison(io.Discard, before, &Report{}); !errors.Is(err, ErrNothing) {
+		t.Errorf("nothing in common: %v", err)
 	}
 }

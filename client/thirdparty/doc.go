@@ -7,6 +7,8 @@
 //	native_test.mjs   the ccxt class of client/js with ccxt from npm
 //	binance_test.mjs  market data by ccxt.binance, binance-api-node, @binance/connector, binance
 //	binance_orders_test.mjs  trading by the same
+//	binance_user_test.mjs    streams, user data and the WebSocket API by the same
+//	binance_bots_test.mjs    the bots of bots.mjs, for some seconds, or 10 minutes with TICKHIVE_SOAK=1
 //
 // Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
 // set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go.

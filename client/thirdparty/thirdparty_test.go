@@ -13,8 +13,11 @@ import (
 	"time"
 )
 
-// runTime limits one file of tests, the build of the program included.
-const runTime = 5 * time.Minute
+// runTime limits one file of tests; with TICKHIVE_SOAK=1 the bots trade for botTime.
+const (
+	runTime = 5 * time.Minute
+	botTime = 10 * time.Minute
+)
 
 // needed skips the test where something is not installed. `.ci/run` must have it.
 func needed(t *testing.T, missing string) {
@@ -28,7 +31,12 @@ func needed(t *testing.T, missing string) {
 // node runs one file of tests.
 func node(t *testing.T, file string, env ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	limit := runTime
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		limit += botTime
+		env = append(env, fmt.Sprintf("BOT_SECONDS=%.0f", botTime.Seconds()))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, "node", "--test-reporter=tap", file)
 	c.Env = append(os.Environ(), env...)

@@ -32,7 +32,7 @@ func TestBenchCompareExitCode(t *testing.T) {
 		code int
 		says string
 	}{
-		{before, same, 0, "0 of 1 measures are worse"},
+		{before, same, 0, "0 of 1 figures are worse"},
 		{before, slower, 1, "REGRESSION"},
 		{slower, before, 0, "better"},
 		{before, filepath.Join(t.TempDir(), "none.json"), 1, "no such file"},

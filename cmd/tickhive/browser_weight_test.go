@@ -53,7 +53,12 @@ func (b *browser) transferred() (total int, list string) {
 	for end := time.Now().Add(10 * time.Second); ; <-look.C {
 		b.mu.Lock()
 		total, list = 0, ""
+		seen := map[string]bool{}
 		for _, r := range b.wire {
+			if r.path == "/api/summary?decimals=string" && seen[r.path] {
+				continue // the list reads it again every 15 s
+			}
+			seen[r.path] = true
 			total += r.bytes
 			list += fmt.Sprintf("%7d %s\n", r.bytes, r.path)
 		}

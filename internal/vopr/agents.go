@@ -66,7 +66,7 @@ func (w clients) newUser() *user {
 		w.model.of(c).in += 100000
 	}
 	if cc := w.model.of("CC"); cc.in == 0 { // some fills of the pair in CC would pass the bound of a balance
-		near := new(big.Int).Sub(maxBalance, big.NewInt(500+w.rnd.Int64N(500)))
+		near := new(big.Int).Sub(maxBalance, big.NewInt(1+w.rnd.Int64N(200)))
 		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"CC","amount":%s}`, near), nil)
 		cc.in = low64(near)
 	}

@@ -143,6 +143,7 @@ func Run(seed uint64, trace io.Writer) (Result, error) { return newWorld(seed, t
 // simulate runs the lives of the plan.
 func (w *world) simulate() (Result, error) {
 	w.foreign = foreignDisk()
+	defer func() { w.p.end() }() // its coroutines hold the whole exchange
 	w.logf("plan %+v", w.plan)
 	for i := range w.plan.lives {
 		if w.live(&w.plan.lives[i], i == len(w.plan.lives)-1); w.failure != nil {

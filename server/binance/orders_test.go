@@ -26,7 +26,8 @@ func TestOrdersAgreeWithTheNativeAPI(t *testing.T) {
 		t.Fatalf("%+v %v", rest, err)
 	}
 	take, err := b.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("MARKET").Quantity("0.5").Do(ctx)
-	if err != nil || take.Status != "FILLED" || take.ExecutedQuantity != "0.50000" || len(take.Fills) != 1 {
+	if err != nil || take.Status != "FILLED" || take.ExecutedQuantity != "0.50000" || len(take.Fills) != 1 ||
+		trim(take.OrigQuoteOrderQuantity) != "0" {
 		t.Fatalf("%+v %v", take, err)
 	}
 	fills, _, err := b.native.Fills(ctx, listAll())

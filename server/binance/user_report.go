@@ -81,7 +81,7 @@ func (f *Facade) appendReport(b []byte, r *orderReport, eventMs int64) []byte {
 	b = strconv.AppendBool(append(b, `,"m":`...), r.maker)
 	b = encode.AppendMs(append(b, `,"M":false,"O":`...), o.CreatedNs)
 	b = appendQuoted128(append(b, ','), "Z", o.FilledQuote, in.DigitsTotal())
-	b = appendQuoted128(append(b, ','), "Q", o.Quote, in.DigitsTotal())
+	b = appendQuoted128(append(b, ','), "Q", asked(o), in.DigitsTotal())
 	switch { // the time at which a stop entered the book is in the report of that event alone
 	case e.Kind == engine.EventTriggered:
 		b = encode.AppendMs(append(b, `,"W":`...), e.TimeNs)

@@ -84,6 +84,14 @@ func quantity(r *marketdata.OrderRecord) int64 {
 	return r.Amount
 }
 
+// asked returns the quote amount that an order asked for. The most that another purchase may spend is no request.
+func asked(r *marketdata.OrderRecord) fixed.U128 {
+	if r.ByQuote {
+		return r.Quote
+	}
+	return fixed.U128{}
+}
+
 // works reports whether the order is or was in the book; of an old stop that is not known, so it does.
 func works(r *marketdata.OrderRecord) bool { return r.Trigger != marketdata.Waiting }
 
@@ -103,7 +111,7 @@ func appendOrderFigures(b []byte, in *engine.Instrument, r *marketdata.OrderReco
 	b = appendQuoted(append(b, ','), "price", r.Price, in.DigitsPrice)
 	b = appendQuoted(append(b, ','), "origQty", quantity(r), in.DigitsAmount)
 	b = appendQuoted(append(b, ','), "executedQty", r.Filled, in.DigitsAmount)
-	b = appendQuoted128(append(b, ','), "origQuoteOrderQty", r.Quote, in.DigitsTotal())
+	b = appendQuoted128(append(b, ','), "origQuoteOrderQty", asked(r), in.DigitsTotal())
 	b = appendQuoted128(append(b, ','), "cummulativeQuoteQty", r.FilledQuote, in.DigitsTotal())
 	b = append(append(append(b, `,"status":"`...), orderStatus(r)...), `","timeInForce":"`...)
 	b = append(append(append(b, tifName(r)...), `","type":"`...), typeName(r.Type, r.PostOnly)...)

@@ -1,0 +1,18 @@
+// Package loadtool loads one HTTP server at a rate and reports rates, errors and latencies.
+//
+// What it is: the tool behind `tickhive load`: the requests of a mix (mix.go), an open loop of bench/load with a line
+// for each second (run.go), thresholds (report.go), and the report as text, JSON and HTML (report.go, html.go).
+//
+// Owner: Run and the functions of Report belong to one goroutine.
+//
+// Invariants:
+//
+//  1. Latency counts from the time at which a request was meant to be sent, so a server that stalls pays for every
+//     request that had to wait.
+//  2. A request that was never sent counts as an error.
+//  3. It uses no library for charts: the product links this package.
+//
+// Reading order: mix.go, run.go, report.go, html.go.
+//
+// It changes nothing on the server: every request is a GET.
+package loadtool

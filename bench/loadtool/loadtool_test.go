@@ -1,0 +1,195 @@
+package loadtool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// options returns a short run of a target.
+func options(target string) Options {
+	return Options{Target: target, RPS: 200, For: time.Second, Connections: 4, Pairs: 2}
+}
+
+// serve starts a server and counts the requests by path and query.
+func serve(t *testing.T, h http.HandlerFunc) (url string, seen func(path string) int64) {
+	var mu sync.Mutex
+	counts := map[string]int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		counts[r.URL.RequestURI()]++
+		mu.Unlock()
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func(path string) int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return counts[path]
+	}
+}
+
+// A run sends exactly the requests of its rate to the target, and the report has them all.
+func TestARunSendsTheWantedRate(t *testing.T) {
+	url, seen := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+	o := options(url + "/x?y=1")
+	var lines atomic.Int64
+	o.For, o.Second = 2*time.Second, func(Second) { lines.Add(1) }
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := seen("/x?y=1"); n != 400 || r.Answers+r.Missed != 400 || r.Answers != n-r.Missed || r.Bytes != 5*r.Answers {
+		t.Errorf("the server saw %d requests: %+v", n, r)
+	}
+	if !r.Apply(Thresholds{MaxErrors: -1}) || r.Apply(Thresholds{MaxErrors: -1, P99: time.Nanosecond}) {
+		t.Errorf("thresholds: %+v", r.Checks)
+	}
+	if lines.Load() == 0 {
+		t.Error("no line")
+	}
+	var page, text bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for what, b := range map[string]string{"page": page.String(), "text": text.String()} {
+		if !strings.Contains(b, "/x?y=1") || !strings.Contains(b, "p99.9") && !strings.Contains(b, "p99.99") {
+			t.Errorf("%s: %s", what, b)
+		}
+	}
+	if n := strings.Count(page.String(), "<svg"); n != 2 || strings.Contains(page.String(), "<script") {
+		t.Errorf("%d charts in %s", n, page.String())
+	}
+}
+
+// A server that stalls is charged for every request that had to wait: latency counts from the intended time.
+func TestAStallIsInTheLatencies(t *testing.T) {
+	const stall = 400 * time.Millisecond
+	var first atomic.Bool
+	var gate sync.RWMutex
+	url, _ := serve(t, func(http.ResponseWriter, *http.Request) {
+		if first.CompareAndSwap(false, true) {
+			gate.Lock()
+			<-time.After(stall)
+			gate.Unlock()
+		}
+		gate.RLock()
+		defer gate.RUnlock()
+	})
+	r, err := Run(context.Background(), options(url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 200 requests a second: 80 were due during the stall, 40 % of the run, and the later half of them waited for
+	// less than half of it.
+	if r.At(100) < stall || r.At(75) < stall/8 {
+		t.Errorf("p75 %s, max %s", r.At(75), r.At(100))
+	}
+	if r.Late == 0 {
+		t.Error("no request was sent late")
+	}
+}
+
+// Statuses other than 2xx and 304 are errors, and so are broken connections.
+func TestErrorsCount(t *testing.T) {
+	var n atomic.Int64
+	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch n.Add(1) % 3 {
+		case 0:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 1:
+			panic(http.ErrAbortHandler)
+		}
+	})
+	o := options(url)
+	o.Connections = 1
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Errors < 100 || r.Answers == 0 || r.FirstError == "" || !strings.Contains(r.Statuses, "4xx x ") {
+		t.Errorf("%+v", r)
+	}
+	if r.Apply(Thresholds{MaxErrors: 1}) {
+		t.Error("the threshold of errors is met")
+	}
+}
+
+// The mix of a listing site requests the routes of either standard, of the first pairs.
+func TestTheMixFindsThePairs(t *testing.T) {
+	for list, want := range map[string][]string{
+		`/l/pairs [{"ticker_id":"A_B"},{"ticker_id":"C_D"},{"ticker_id":"E_F"}]`: {
+			"/l/tickers", "/l/pairs", "/l/orderbook?depth=100&ticker_id=A_B",
+			"/l/historical_trades?limit=100&ticker_id=C_D",
+		},
+		`/l/summary [{"trading_pairs":"A_B"},{"trading_pairs":"C_D"},{"trading_pairs":"E_F"}]`: {
+			"/l/summary", "/l/ticker", "/l/orderbook/A_B", "/l/trades/C_D",
+		},
+	} {
+		path, body, _ := strings.Cut(list, " ")
+		url, seen := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/pairs") && r.URL.Path != path {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			if r.URL.Path == path {
+				fmt.Fprint(w, body)
+			}
+		})
+		o := options(url + "/l/")
+		o.Mix = MixPolls
+		r, err := Run(context.Background(), o)
+		if err != nil || r.Errors > r.Missed {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		for _, w := range want {
+			if seen(w) == 0 {
+				t.Errorf("%s was not requested", w)
+			}
+		}
+		if seen("/l/orderbook?depth=100&ticker_id=E_F")+seen("/l/orderbook/E_F") > 0 {
+			t.Error("a third pair was requested")
+		}
+	}
+}
+
+// Options outside their ranges, and targets on other machines without leave, are refused.
+func TestOptionsAreChecked(t *testing.T) {
+	for what, change := range map[string]func(*Options){
+		"mix": func(o *Options) { o.Mix = "x" }, "rps": func(o *Options) { o.RPS = -1 },
+		"duration": func(o *Options) { o.For = 0 }, "connections": func(o *Options) { o.Connections = 0 },
+		"pairs": func(o *Options) { o.Pairs = 0 }, "target": func(o *Options) { o.Target = "ftp://x" },
+		"another machine": func(o *Options) { o.Target = "http://example.com/" },
+	} {
+		o := options("http://127.0.0.1:1/")
+		if err := o.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), strings.Fields(what)[0]) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A canceled run ends at once and still reports.
+func TestACanceledRunReports(t *testing.T) {
+	url, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
+	ctx, cancel := context.WithCancel(context.Background())
+	o := options(url)
+	o.For, o.Second = MaxFor, func(Second) { cancel() }
+	r, err := Run(ctx, o)
+	if err != nil || !r.Stopped || r.Answers == 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

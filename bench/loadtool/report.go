@@ -1,0 +1,156 @@
+package loadtool
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"tickhive/bench/load"
+)
+
+// Report holds what a run measured.
+type Report struct {
+	Target      string    `json:"target"`
+	Mix         string    `json:"mix,omitempty"`
+	Started     time.Time `json:"started"`
+	Seconds     float64   `json:"seconds"`
+	Connections int       `json:"connections"`
+	WantedRate  float64   `json:"wantedRate"` // requests a second; 0: as many as are answered
+	Rate        float64   `json:"rate"`       // answers a second
+	Answers     int64     `json:"answers"`
+	Bytes       int64     `json:"bytes"`  // of bodies
+	Errors      int64     `json:"errors"` // no answer, or a status other than 2xx and 304, or never sent
+	Late        int64     `json:"late"`   // sent more than 1 ms late
+	Missed      int64     `json:"missed"` // never sent
+	Statuses    string    `json:"statuses"`
+	FirstError  string    `json:"firstError,omitempty"`
+	// Stopped reports that the run was ended early.
+	Stopped   bool    `json:"stopped,omitempty"`
+	Latencies []Point `json:"latencies"`
+	PerSecond []int64 `json:"perSecond"` // answers in each second
+	Checks    []Check `json:"thresholds"`
+}
+
+// Point is one percentile of the latencies.
+type Point struct {
+	Percent float64 `json:"percent"`
+	Us      int64   `json:"us"`
+}
+
+// Check is a threshold and what was measured.
+type Check struct {
+	Name  string  `json:"name"`
+	Limit float64 `json:"limit"`
+	Got   float64 `json:"got"`
+	OK    bool    `json:"ok"`
+}
+
+// Thresholds of a run; a negative or zero value is none, but for MaxErrors, where only a negative one is.
+type Thresholds struct {
+	P99, P999 time.Duration
+	MaxErrors float64 // percent of the requests
+	MinRate   float64 // percent of the wanted rate
+}
+
+// percents are the percentiles of a report.
+var percents = []float64{0, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100}
+
+func newReport(o *Options, started time.Time, res *load.Result, stopped bool) *Report {
+	r := &Report{
+		Target: o.Target, Mix: o.Mix, Started: started.UTC(), Seconds: res.Elapsed.Seconds(),
+		Connections: o.Connections, WantedRate: o.RPS, Rate: res.Rate(), Answers: res.Answers, Bytes: res.Bytes,
+		Errors: res.Errors + res.Missed, Late: res.Late, Missed: res.Missed, Statuses: res.Statuses(),
+		Stopped: stopped, PerSecond: res.Seconds, Checks: []Check{},
+	}
+	if res.Err != nil {
+		r.FirstError = res.Err.Error()
+	}
+	for _, p := range percents {
+		us := res.Hist.ValueAtQuantile(p)
+		if p == 0 {
+			us = res.Hist.Min()
+		}
+		r.Latencies = append(r.Latencies, Point{p, us})
+	}
+	return r
+}
+
+// At returns a percentile of the latencies.
+func (r *Report) At(percent float64) time.Duration {
+	for _, p := range r.Latencies {
+		if p.Percent == percent {
+			return time.Duration(p.Us) * time.Microsecond
+		}
+	}
+	return 0
+}
+
+// Apply compares the report with thresholds and reports whether all are met.
+func (r *Report) Apply(t Thresholds) bool {
+	check := func(name string, limit, got float64, ok bool) {
+		r.Checks = append(r.Checks, Check{name, limit, got, ok})
+	}
+	for _, p := range []struct {
+		percent float64
+		limit   time.Duration
+	}{{99, t.P99}, {99.9, t.P999}} {
+		if p.limit > 0 {
+			got := r.At(p.percent)
+			check(fmt.Sprintf("p%g, ms, at most", p.percent), ms(p.limit), ms(got), got <= p.limit && r.Answers > 0)
+		}
+	}
+	if t.MaxErrors >= 0 {
+		share := 100.
+		if all := r.Answers + r.Missed; all > 0 {
+			share = min(100*float64(r.Errors)/float64(all), 100)
+		}
+		check("errors, %, at most", t.MaxErrors, share, share <= t.MaxErrors)
+	}
+	if t.MinRate > 0 && r.WantedRate > 0 {
+		share := 100 * r.Rate / r.WantedRate
+		check("rate, % of --rps, at least", t.MinRate, share, share >= t.MinRate)
+	}
+	for _, c := range r.Checks {
+		if !c.OK {
+			return false
+		}
+	}
+	return true
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// WriteText prints the report.
+func (r *Report) WriteText(w io.Writer) error {
+	wanted := "as many as are answered"
+	if r.WantedRate > 0 {
+		wanted = fmt.Sprintf("%g/s wanted", r.WantedRate)
+	}
+	fmt.Fprintf(w, "%s\n", r.Target)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "rate\t%.1f/s\t%s, %d connections, %.1f s\n", r.Rate, wanted, r.Connections, r.Seconds)
+	fmt.Fprintf(t, "answers\t%d\t%s, %.1f MB\n", r.Answers, r.Statuses, float64(r.Bytes)/1e6)
+	fmt.Fprintf(t, "errors\t%d\t%d never sent\n", r.Errors, r.Missed)
+	fmt.Fprintf(t, "sent late\t%d\tby more than 1 ms; latency counts from the intended time\n", r.Late)
+	for _, p := range r.Latencies {
+		fmt.Fprintf(t, "p%g\t%.3f ms\t\n", p.Percent, float64(p.Us)/1e3)
+	}
+	for _, c := range r.Checks {
+		word := "ok"
+		if !c.OK {
+			word = "MISSED"
+		}
+		fmt.Fprintf(t, "%s\t%.3f\tlimit %g: %s\n", c.Name, c.Got, c.Limit, word)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.FirstError != "" {
+		fmt.Fprintf(w, "first error: %s\n", r.FirstError)
+	}
+	if r.Stopped {
+		fmt.Fprintln(w, "the run was stopped early")
+	}
+	return nil
+}

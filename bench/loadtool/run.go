@@ -1,0 +1,143 @@
+package loadtool
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"tickhive/bench/load"
+)
+
+// Limits of a run. A connection needs 0.2 MB.
+const (
+	MaxRPS         = 1_000_000
+	MaxFor         = time.Hour
+	MaxConnections = 1000
+	MaxPairs       = 1000
+)
+
+// Options of a run. Call Validate first.
+type Options struct {
+	// Target is the URL to request, or with a Mix the prefix of the routes.
+	Target string
+	Mix    string  // "" or MixPolls
+	RPS    float64 // requests a second; 0: as many as are answered
+	For    time.Duration
+	// Connections each have one request under way.
+	Connections int
+	Pairs       int // pairs of the mix
+	// Remote allows a target on another machine.
+	Remote bool
+	// Second receives the figures of each second; nil: nothing does.
+	Second func(Second)
+}
+
+// Second holds the figures of one second of a run.
+type Second struct {
+	At           time.Duration // since the start
+	Rate         float64       // answers a second
+	Errors, Late int64         // since the start
+	Slowest      time.Duration // of this second
+}
+
+// Validate checks the ranges.
+func (o *Options) Validate() error {
+	switch {
+	case o.Mix != "" && o.Mix != MixPolls:
+		return fmt.Errorf("--mix must be %s: %q", MixPolls, o.Mix)
+	case !(o.RPS >= 0 && o.RPS <= MaxRPS):
+		return fmt.Errorf("--rps must be from 0 to %d: %g", MaxRPS, o.RPS)
+	case o.For < time.Second || o.For > MaxFor:
+		return fmt.Errorf("--duration must be from 1s to %s: %s", MaxFor, o.For)
+	case o.Connections < 1 || o.Connections > MaxConnections:
+		return fmt.Errorf("--connections must be from 1 to %d: %d", MaxConnections, o.Connections)
+	case o.Pairs < 1 || o.Pairs > MaxPairs:
+		return fmt.Errorf("--pairs must be from 1 to %d: %d", MaxPairs, o.Pairs)
+	}
+	u, err := url.Parse(o.Target)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("--target must be a URL such as http://127.0.0.1:8080/api/time: %q", o.Target)
+	}
+	if !o.Remote {
+		if err := load.Local(address(u)); err != nil {
+			return fmt.Errorf("%s is another machine: give --remote if you may load it", u.Host)
+		}
+	}
+	return nil
+}
+
+// address returns the host and port of a URL.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// Run loads the target until the duration has passed or ctx is canceled, and returns what it measured.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(o.Target)
+	if err != nil {
+		return nil, err
+	}
+	list, err := o.requests(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	var secure *tls.Config
+	if u.Scheme == "https" {
+		secure = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	}
+	live := &load.Live{}
+	run := load.Open{
+		Addr: address(u), Schedule: load.Even{PerSecond: o.RPS, For: o.For}, Requests: list, Workers: o.Connections,
+		Grace: time.Second, Unpaced: o.RPS == 0, Live: live, Stop: ctx.Done(),
+		Dial: func(addr string) (*load.Conn, error) { return load.DialAny(addr, secure) },
+	}
+	if run.Unpaced {
+		run.Grace = 0
+	}
+	started := time.Now()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		o.watch(live, started, stop)
+	}()
+	res, err := run.Run()
+	close(stop)
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	return newReport(&o, started, res, ctx.Err() != nil), nil
+}
+
+// watch reports each second.
+func (o *Options) watch(live *load.Live, started time.Time, stop <-chan struct{}) {
+	if o.Second == nil {
+		return
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	before, last := int64(0), started
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-tick.C:
+			n := live.Answers.Load()
+			o.Second(Second{
+				At: now.Sub(started), Rate: float64(n-before) / now.Sub(last).Seconds(), Errors: live.Errors.Load(),
+				Late: live.Late.Load(), Slowest: time.Duration(live.SlowestUs.Swap(0)) * time.Microsecond,
+			})
+			before, last = n, now
+		}
+	}
+}

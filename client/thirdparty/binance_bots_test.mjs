@@ -1,0 +1,41 @@
+// The bots trade for some seconds (BOT_SECONDS) on the demo market. Their books, folded from the user data stream,
+// then agree with the exchange's own fills and balances to the last digit.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { at, binance } from './common.mjs';
+import { TickHive } from '../js/tickhive.mjs';
+import { marketMaker, stopLoss, units } from './bots.mjs';
+
+const seconds = Number(process.env.BOT_SECONDS || 8);
+const clients = [];
+after(() => Promise.all(clients.map((x) => x.close())));
+const client = async () => {
+  const x = binance({ options: { defaultType: 'spot', fetchMarkets: { types: ['spot'] } } });
+  clients.push(x);
+  await x.loadMarkets();
+  await x.loadHttpProxyAgent();
+  return x;
+};
+const own = new TickHive({ baseUrl: at.public, apiKey: at.publicKey, secret: at.privateKey });
+// total returns free + held of each currency, in 10^-18.
+async function total() {
+  const { balances } = await own.request('GET', '/api/wallets/balances', { decimals: 'string' }, undefined, true);
+  return Object.fromEntries(balances.map((b) => [b.currencyCode, units(b.free) + units(b.held)]));
+}
+
+test(`a market maker and a stop-loss bot for ${seconds} s`, async (t) => {
+  const before = await total();
+  const end = Date.now() + seconds * 1000, stop = () => Date.now() > end;
+  const [maker, loss] = await Promise.all([
+    marketMaker(await client(), 'ETH/USDT', { amount: 0.05, spread: 0.0001, stop }),
+    stopLoss(await client(), 'BTC/USDT', { amount: 0.002, distance: 0.0003, stop }),
+  ]);
+  await new Promise((go) => setTimeout(go, 1000)); // the last messages
+  const now = await total();
+  const moved = (code) => (now[code] ?? 0n) - (before[code] ?? 0n);
+  assert.deepEqual([moved('ETH'), moved('BTC'), moved('USDT')], [
+    maker.books.base, loss.books.base, maker.books.quote + loss.books.quote - maker.books.fees - loss.books.fees,
+  ]);
+  assert.ok(maker.placed > 0 && loss.books.seen.size > 0);
+  t.diagnostic(`market maker: ${maker.placed} quotes, ${maker.books.seen.size} fills, ETH ${moved('ETH')}; stop-loss: ${loss.rounds} stops sold, ${loss.moves} moved, ${loss.books.seen.size} fills, BTC ${moved('BTC')}; USDT ${moved('USDT')} e-18`);
+});

@@ -1,0 +1,104 @@
+package binance_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	gobinance "github.com/adshao/go-binance/v2"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+const golden = "testdata/answers.txt"
+
+// The answers of all routes have exactly these bytes. A change of them is a change of the contract.
+func TestGolden(t *testing.T) {
+	r := traded(t)
+	a := r.user("anna")
+	var b bytes.Buffer
+	note := func(method, target string, status int, body string) {
+		fmt.Fprintf(&b, "%s %s\n%d %s\n", method, target, status, body)
+	}
+	for _, target := range []string{
+		"/api/v3/ping", "/api/v3/time", "/api/v3/exchangeInfo", "/api/v3/exchangeInfo?symbol=ETHBTC",
+		"/api/v3/depth?symbol=BTCUSDT", "/api/v3/trades?symbol=BTCUSDT&limit=3",
+		"/api/v1/trades?symbol=BTCUSDT&limit=1",
+		"/api/v3/historicalTrades?symbol=BTCUSDT&fromId=2&limit=2", "/api/v3/aggTrades?symbol=BTCUSDT&limit=2",
+		"/api/v3/klines?symbol=BTCUSDT&interval=1h&limit=3", "/api/v3/uiKlines?symbol=BTCUSDT&interval=1d&limit=2",
+		"/api/v3/avgPrice?symbol=BTCUSDT", "/api/v3/ticker/24hr?symbol=BTCUSDT", "/api/v3/ticker/24hr?type=MINI",
+		"/api/v3/ticker/tradingDay?symbol=BTCUSDT", "/api/v3/ticker/price", "/api/v3/ticker/bookTicker",
+		"/api/v3/ticker?symbol=BTCUSDT&windowSize=1h", "/sapi/v1/system/status", "/fapi/v1/exchangeInfo",
+		"/dapi/v1/exchangeInfo", "/sapi/v1/margin/allPairs", "/api/v3/nothing", "/api/v3/depth", "/api/v3/account",
+		"/api/v3/depth?symbol=AAABBB", "/api/v3/klines?symbol=BTCUSDT&interval=2m",
+	} {
+		status, body, _ := r.get(target)
+		note("GET", target, status, body)
+	}
+	for _, step := range []struct{ method, target, params string }{
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=LIMIT&timeInForce=GTC&quantity=2&price=103&" +
+			"newClientOrderId=ask-1&icebergQty=0.5"},
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=BUY&type=MARKET&quantity=0.5&newClientOrderId=bid-1"},
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=BUY&type=MARKET&quoteOrderQty=50&newClientOrderId=bid-2&" +
+			"newOrderRespType=RESULT"},
+		{"POST", "/api/v3/order", "symbol=BTCUSDT&side=SELL&type=STOP_LOSS&quantity=1&stopPrice=90&" +
+			"newClientOrderId=stop-1"},
+		{"POST", "/api/v3/order/test", "symbol=BTCUSDT&side=BUY&type=LIMIT_MAKER&quantity=1&price=90"},
+		{"GET", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-1"},
+		{"PUT", "/api/v3/order/amend/keepPriority", "symbol=BTCUSDT&origClientOrderId=ask-1&newQty=1.5"},
+		{"POST", "/api/v3/order/cancelReplace", "symbol=BTCUSDT&side=SELL&type=LIMIT&timeInForce=GTC&quantity=1&" +
+			"price=104&cancelReplaceMode=STOP_ON_FAILURE&cancelOrigClientOrderId=ask-1&newClientOrderId=ask-2"},
+		{"GET", "/api/v3/openOrders", ""},
+		{"DELETE", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-2&newClientOrderId=gone"},
+		{"DELETE", "/api/v3/order", "symbol=BTCUSDT&origClientOrderId=ask-2"},
+		{"DELETE", "/api/v3/openOrders", "symbol=BTCUSDT"},
+		{"GET", "/api/v3/allOrders", "symbol=BTCUSDT"},
+		{"GET", "/api/v3/myTrades", "symbol=BTCUSDT"},
+		{"GET", "/api/v3/account", "omitZeroBalances=true"},
+		{"GET", "/api/v3/account/commission", "symbol=BTCUSDT"},
+		{"GET", "/sapi/v1/asset/tradeFee", "symbol=BTCUSDT"},
+		{"GET", "/sapi/v1/capital/config/getall", ""},
+		{"GET", "/sapi/v1/margin/isolated/allPairs", ""},
+		{"PUT", "/api/v3/userDataStream", "listenKey=none"},
+	} {
+		status, body := a.raw(step.method, step.target, step.params)
+		note(step.method, step.target+"?"+step.params, status, body)
+	}
+	anna := a.follow()
+	if _, err := a.NewCreateOrderService().Symbol("BTCUSDT").Side("BUY").Type("LIMIT").TimeInForce("GTC").
+		Quantity("0.2").Price("101.25").NewClientOrderID("bid-3").
+		NewOrderRespType(gobinance.NewOrderRespTypeACK).Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Call("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"BTC","amount":"1"}`)
+	for range 5 { // accepted, trade, position, transfer, position
+		fmt.Fprintf(&b, "event\n%s\n", anna.next())
+	}
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, lines := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(got), len(lines)) {
+		if i >= len(got) || i >= len(lines) || got[i] != lines[i] {
+			t.Fatalf("line %d of %s differs (write it with -update): %s", i+1, golden, got[min(i, len(got)-1)])
+		}
+	}
+	for _, e := range r.Running.Public().FacadeStats() {
+		line := e.Method + " " + e.Path
+		socket := strings.HasPrefix(e.Path, "/ws") || e.Path == "/stream"
+		random := strings.HasSuffix(line, "T /api/v3/userDataStream") || strings.HasPrefix(line, "DELETE /api/v3/user")
+		if e.Path != "" && !socket && !random && !strings.Contains("\n"+string(want), "\n"+line) {
+			t.Errorf("%s is not in %s", line, golden)
+		}
+	}
+}
