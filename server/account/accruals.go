@@ -21,15 +21,16 @@ func (d accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
 	currency := edge.Field{Name: "currencyCode"}
 	profit := edge.Field{Name: "profitType", Kind: edge.KindWord, Words: profitWords()}
+	list := edge.Field{
+		Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
+	}
 	period := []edge.Field{{Name: "from", Required: true}, {Name: "to", Required: true}, currency, edge.ParamDecimals}
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
 			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
 				profit,
-				edge.Field{
-					Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
-				}, edge.ParamDecimals),
+				list, edge.ParamDecimals),
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,

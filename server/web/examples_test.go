@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"testing"
@@ -62,7 +63,7 @@ func TestExamplesKeepTheirDigits(t *testing.T) {
 		t.Fatal(err)
 	}
 	balances := doc.Paths["/api/wallets/balances"]["get"].Responses["200"].Content["application/json"].Example
-	if !regexp.MustCompile(`"free":[0-9]+\.[0-9]`).Match(balances) || regexp.MustCompile(`"free":[0-9]+[,}]`).Match(balances) {
+	if free := regexp.MustCompile(`"free":[0-9.]+`).Find(balances); !bytes.Contains(free, []byte(".")) {
 		t.Errorf("a balance without a fraction: %s", balances)
 	}
 }
