@@ -118,7 +118,8 @@ var (
 	descLogRecord   = metric("log_last_record", "Sequence of the last record.", "log")
 	descLogUnsynced = metric("log_unsynced_records", "Records that a power cut may take.", "log")
 	descLogSegments = metric("log_segments", "Segments on disk.", "log")
-	descLogDisk     = metric("log_disk_bytes", "Bytes of the segments on disk, without the zeros behind the last record.",
+	descLogDisk     = metric("log_disk_bytes",
+		"Bytes of the segments on disk, without the zeros behind the last record.",
 		"log")
 
 	descGuarded = metric("accounts_canceled_total",
