@@ -53,7 +53,7 @@ func (m *model) close(nowSec int64) {
 func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
 	p := &modelProposal{
 		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active",
-		held: map[byte]*big.Int{},
+		held:   map[byte]*big.Int{},
 		closes: r.now/secondNs + weekSec,
 	}
 	cmd := Propose{
