@@ -89,7 +89,10 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	if len(titles) != 5 {
 		t.Errorf("the titles of five pages are %v", titles)
 	}
-	b.wait(10*time.Second, "votes", `/no votes/.test(document.querySelector('main').innerText) &&
-		/\d+ % yes/.test(document.querySelector('main').innerText)`)
+	b.wait(10*time.Second, "votes", `(() => { const all = [...document.querySelectorAll('.votes')];
+		return all.length > 0 && all.every((v) => {
+			const [yes, no] = v.querySelector('.tally').getAttribute('aria-label').match(/[\d.]+/g).map(Number);
+			return v.querySelector('small').textContent === (yes + no ? Math.round(100 * yes / (yes + no)) + ' % yes' :
+				'no votes') && v.querySelector('.tally').children.length === (yes + no ? 2 : 0); }); })()`)
 	b.clean()
 }

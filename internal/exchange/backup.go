@@ -11,6 +11,7 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
+	"tickhive/server/admin"
 )
 
 // backups takes backups of the running exchange, one at a time.
@@ -65,6 +66,39 @@ func (c copies) close() error {
 	return errors.Join(errs...)
 }
 
+// namedLog is one of the logs of a data directory.
+type namedLog struct {
+	name string
+	log  *wal.Log
+}
+
+// logs returns the logs of a stored exchange.
+func (x *Running) logs() []namedLog {
+	return []namedLog{
+		{"engine", x.journal.log}, {"accounts", x.accounts.store.Log()}, {"launchpad", x.agents.ledger.Log()},
+		{"hive", x.agents.hive.Log()},
+	}
+}
+
+// logStats returns the figures of the logs, none before the loop runs.
+func (f *front) logStats() (out []admin.LogStat) {
+	x := f.stage.Load().running
+	if x == nil || x.journal == nil {
+		return nil
+	}
+	for _, l := range x.logs() {
+		s := admin.LogStat{
+			Log: l.name, Bytes: l.log.BytesWritten(), Last: l.log.LastSeq(), Durable: l.log.DurableSeq(),
+		}
+		for _, seg := range l.log.Segments() {
+			s.Segments++
+			s.DiskBytes += seg.Bytes
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // copyLogs returns a backup at one point in time. The loop stands between two commands while the ends of the logs
 // are marked, so the market's journal ends with what the accounts have folded. A log is marked before the ones that
 // its records refer to (the hive names tokens of the launchpad, and both name users): every record that a marked
@@ -73,14 +107,7 @@ func (c copies) close() error {
 // The snapshots are opened in the opposite order and before the marks: the accounts' snapshot reflects the market at
 // least up to the market's older snapshot, as in the directory.
 func (x *Running) copyLogs(logs *copies) (*backup.Reader, error) {
-	all := []struct {
-		name string
-		log  *wal.Log
-	}{
-		{"engine", x.journal.log}, {"accounts", x.accounts.store.Log()}, {"launchpad", x.agents.ledger.Log()},
-		{"hive", x.agents.hive.Log()},
-	}
-	for _, l := range all {
+	for _, l := range x.logs() {
 		c, err := wal.BeginCopy(l.log)
 		if err != nil {
 			return nil, err

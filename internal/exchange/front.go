@@ -184,6 +184,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 				}
 			},
 			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
+			Logs:    f.logStats,
 			Guarded: func() map[string]uint64 { return f.users.Guard().Counts() },
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),

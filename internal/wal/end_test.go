@@ -216,6 +216,37 @@ func TestAMissingLastSegmentIsDamage(t *testing.T) {
 	}
 }
 
+// A log that was open once has its first segment with a slot, even when its owner knows no record of it: a file that
+// is cut within its header, or gone, lost what was written since.
+func TestTheOnlySegmentOfAKnownLogCannotVanish(t *testing.T) {
+	for _, boot := range []ID{bootA, bootB} {
+		for at := int64(-1); at < firstFrame; at += 97 {
+			e := newEnds(t)
+			e.opts.Known = &Known{Position: Position{Chain: chainStart(e.opts.Identity.History, e.opts.Name, 0)}}
+			e.opts.Boot = boot
+			disk, name := e.fsys.Kill(), path.Join(testDir, segmentName(1))
+			if at < 0 {
+				disk.Lose(name)
+			} else {
+				disk.Put(name, disk.Content(name)[:at])
+			}
+			if at > slotOffset(0)+slotBytes { // one slot is there
+				continue
+			}
+			if last, _, damage := e.start(disk, e.opts); damage == nil {
+				t.Errorf("cut at %d, boot %s: the log ends at %d", at, boot, last)
+			}
+			e.opts.AcceptLoss = true
+			if at < 0 {
+				continue // TestAClosedLogEndsWhereItWasClosed
+			}
+			if last, loss, damage := e.start(disk, e.opts); damage != nil || last != 0 || loss == nil {
+				t.Errorf("cut at %d, boot %s, accepted: the log ends at %d, %+v, %v", at, boot, last, loss, damage)
+			}
+		}
+	}
+}
+
 // A snapshot is used only on the chain of its log, and one that the log does not reach is damage.
 func TestASnapshotBelongsToTheHistoryOfItsLog(t *testing.T) {
 	write := func(l *Log, text string) {

@@ -95,9 +95,11 @@ type ending struct {
 }
 
 // endOf returns what the slots of a log and the caller know about its end. boot is the machine's boot:
-// since it began no power cut took anything.
+// since it began no power cut took anything. A log that the caller knows was open once, so its oldest segment has
+// a slot.
 func endOf(segs []segment, opts *Options) (e ending) {
-	if k := opts.Known; k != nil {
+	k := opts.Known
+	if k != nil {
 		e = ending{synced: k.Seq, must: k.Seq, written: k.Seq}
 	}
 	owed := uint64(0) // the number of the segment that must exist: the one before says so
@@ -110,7 +112,7 @@ func endOf(segs []segment, opts *Options) (e ending) {
 			e.damage = &CorruptError{
 				File: segs[i].path, Offset: s.damaged, Reason: "the slot that says where the log ends is damaged",
 			}
-		case !s.valid && (owed == segs[i].num || i == 0 && segs[i].used):
+		case !s.valid && (owed == segs[i].num || i == 0 && (segs[i].used || k != nil)):
 			e.damage = &CorruptError{
 				File: segs[i].path, Offset: slotOffset(0), Reason: "no slot says where the log ends",
 			}

@@ -20,14 +20,17 @@ type accruals struct{ *Service }
 func (d accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
 	currency := edge.Field{Name: "currencyCode"}
-	profit := edge.Field{Name: "profitType"}
+	profit := edge.Field{Name: "profitType", Kind: edge.KindWord, Words: profitWords()}
+	list := edge.Field{
+		Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
+	}
 	period := []edge.Field{{Name: "from", Required: true}, {Name: "to", Required: true}, currency, edge.ParamDecimals}
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
 			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
 				profit,
-				edge.Field{Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{}}, edge.ParamDecimals),
+				list, edge.ParamDecimals),
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
@@ -135,6 +138,17 @@ func accrualFilter(c *edge.Ctx, several bool) (f accrual.Filter, err *refuse.Ref
 		}
 	}
 	return f, nil
+}
+
+// profitWords returns what profitParam takes: the names of the types, then their numbers.
+func profitWords() (words []string) {
+	for _, t := range accrual.Types {
+		words = append(words, t.String())
+	}
+	for _, t := range accrual.Types {
+		words = append(words, strconv.Itoa(int(t)))
+	}
+	return words
 }
 
 func profitParam(name, text string) (accrual.Type, *refuse.Refusal) {

@@ -32,10 +32,22 @@ type MetricsSource struct {
 	Accepts func() []edge.AcceptStat
 	// Scrubs returns the number of scrubs that read every file, and of files that the last one found damaged.
 	Scrubs func() (ended uint64, damaged int64)
+	// Logs returns the figures of each log that is open.
+	Logs func() []LogStat
 	// Guarded returns how often all orders of an account were canceled without a request, by the cause.
 	Guarded func() map[string]uint64
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
+}
+
+// LogStat holds the figures of a log.
+type LogStat struct {
+	Log       string
+	Bytes     int64  // appended since the start
+	Last      uint64 // last record
+	Durable   uint64 // last record that a power cut keeps
+	Segments  int
+	DiskBytes int64 // of the segments' records
 }
 
 // NewMetrics returns a handler that serves scrapes in Prometheus's text format.
@@ -91,17 +103,25 @@ var (
 	descInterval  = metric("publish_age_seconds", "Time since the last publication.")
 	descViewAge   = metric("view_age_seconds", "How long the oldest event that is not visible yet has waited.")
 
-	descPairs   = metric("pairs", "Pairs.")
-	descSeq     = metric("pair_seq", "Seq of the last published event.", "pair")
-	descRing    = metric("ring_trades", "Trades kept.", "pair")
-	descWindow  = metric("window_trades", "Trades of the last 24 h among those kept.", "pair")
-	descLevels  = metric("book_levels", "Price levels of a side.", "pair", "side")
-	descCandles = metric("candles", "Closed and open candles kept, all intervals.", "pair")
-	descDropped = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
-	descMemory  = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
-	descClock   = metric("clock_seconds", "Process clock, Unix time.")
-	descScrubs  = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
-	descDamaged = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
+	descPairs       = metric("pairs", "Pairs.")
+	descSeq         = metric("pair_seq", "Seq of the last published event.", "pair")
+	descRing        = metric("ring_trades", "Trades kept.", "pair")
+	descWindow      = metric("window_trades", "Trades of the last 24 h among those kept.", "pair")
+	descLevels      = metric("book_levels", "Price levels of a side.", "pair", "side")
+	descCandles     = metric("candles", "Closed and open candles kept, all intervals.", "pair")
+	descDropped     = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
+	descMemory      = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
+	descClock       = metric("clock_seconds", "Process clock, Unix time.")
+	descScrubs      = metric("scrubs_total", "Scrubs that read every segment and snapshot of every log.")
+	descDamaged     = metric("scrub_damaged_files", "Files that the last scrub found damaged.")
+	descLogBytes    = metric("log_bytes_total", "Bytes appended since the start.", "log")
+	descLogRecord   = metric("log_last_record", "Sequence of the last record.", "log")
+	descLogUnsynced = metric("log_unsynced_records", "Records that a power cut may take.", "log")
+	descLogSegments = metric("log_segments", "Segments on disk.", "log")
+	descLogDisk     = metric("log_disk_bytes",
+		"Bytes of the segments on disk, without the zeros behind the last record.",
+		"log")
+
 	descGuarded = metric("accounts_canceled_total",
 		"Accounts whose orders were all canceled without a request of their user, by the cause.", "cause")
 )
@@ -113,7 +133,8 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
-		descScrubs, descDamaged, descGuarded,
+		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
+		descLogDisk,
 	} {
 		ch <- d
 	}
@@ -127,6 +148,14 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	ended, damaged := m.src.Scrubs()
 	counter(ch, descScrubs, ended)
 	gauge(ch, descDamaged, float64(damaged))
+	for _, l := range m.src.Logs() {
+		counter(ch, descLogBytes, uint64(l.Bytes), l.Log)
+		gauge(ch, descLogRecord, float64(l.Last), l.Log)
+		// The last record is read before the durable one, so the difference may be negative for a moment.
+		gauge(ch, descLogUnsynced, max(0, float64(l.Last)-float64(l.Durable)), l.Log)
+		gauge(ch, descLogSegments, float64(l.Segments), l.Log)
+		gauge(ch, descLogDisk, float64(l.DiskBytes), l.Log)
+	}
 	for cause, n := range m.src.Guarded() {
 		counter(ch, descGuarded, n, cause)
 	}

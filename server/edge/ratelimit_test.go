@@ -211,4 +211,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	if a := m.From("10.1.199.1", limited); a.Status != 429 {
 		t.Errorf("the newest client was forgotten: %d", a.Status)
 	}
+	if a := m.From("192.0.2.1", limited); a.Status != 200 {
+		t.Errorf("the oldest client is still in the table: %d", a.Status)
+	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -109,7 +110,9 @@ func borrow(doc object) error {
 func readPart(name string) (part map[string]any, err error) {
 	raw, err := Files.ReadFile("openapi/" + name + ".json")
 	if err == nil {
-		err = json.Unmarshal(raw, &part)
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber() // so that an example keeps its 65000.00
+		err = d.Decode(&part)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("web: openapi part %s: %w", name, err)
