@@ -177,8 +177,9 @@ func (s *State) NextNs() int64 { return 0 }
 // Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
 
-// Publish lets the money of deposits and profits count. Only the store's goroutine may call it, when all records
-// applied so far are durable. A View reads the State itself, so everything else of a record is visible before.
+// Publish makes the money of deposits and profits whose records are now durable visible and spendable. Only the store's
+// goroutine may call it. A View reads the State itself, so it shows every other effect of a record as soon as Apply has
+// returned.
 func (s *State) Publish() {
 	if len(s.balances.arrived) > 0 { // changed by this goroutine alone
 		s.mu.Lock()

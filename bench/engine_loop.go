@@ -73,8 +73,8 @@ func (g *rig) close() error {
 	return g.journal.Close()
 }
 
-// trader submits commands: limit orders around a mid price, of which nine in twenty are cancels and one in ten
-// trades. It stores the ids of its orders.
+// trader submits commands around a mid price: of twenty, two match at once (IOC), nine cancel an earlier order and nine
+// rest. It stores the ids of its orders.
 type trader struct {
 	pair  engine.PairID
 	rnd   uint64

@@ -1,8 +1,8 @@
 package engine
 
-// Core holds every pair of one loop and the registers of the control stream. It is a pure
-// state machine: the same commands with the same stamped times produce the same events. It
-// belongs to one goroutine.
+// Core holds every pair of one loop, and in control the assets and accounts, which belong to no
+// pair. It is a pure state machine: equal commands with equal stamped times produce equal
+// events. One goroutine owns it.
 type Core struct {
 	opts   Options
 	books  []*book // by PairID; nil: not a pair of this core

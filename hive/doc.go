@@ -22,7 +22,8 @@
 //  1. Entries are numbered from 1 without a gap, their times never fall, none is ever
 //     changed; each carries the hash of the one before, and the state the hash of the
 //     last, so that a changed entry is found offline (Chain).
-//  2. An override goes down only; suspension and budget_allocation come from queens.
+//  2. An override acts on a lower tier only: a queen on any target or the whole hive, a scout on
+//     workers. Suspension and budget_allocation come from queens.
 //  3. A user's vote counts once per proposal, while now < closesAt; the tally is the sum
 //     of the weights.
 //  4. A proposal closes at its closesAt, also when the process slept through it, and a

@@ -9,9 +9,9 @@ type tick struct {
 	Candle // Start is the second; Trades is 0 before its first trade
 }
 
-// full reports whether another trade could overflow the tick's sums: one of two int64 is below
-// 2^126. On a virtual clock a second has any number of trades. The candles and the window take any
-// sum.
+// full reports whether another trade could overflow the tick's sums: price x amount is below 2^126,
+// so a sum below 2^127 has room for one more. On a virtual clock a second may have any number of
+// trades. Candles saturate and windows take any sum.
 func (t *tick) full() bool { return t.QuoteVolume.Hi>>63 != 0 }
 
 func (t *tick) add(sec, price, amount int64) {

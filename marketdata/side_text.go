@@ -59,9 +59,9 @@ type dirText struct {
 	levels int
 }
 
-// joinedPages is the number of pages from which a directory's text is joined and cached. A large book then has
-// some hundred parts instead of thousands, and a change joins one directory again (16 KB). A directory of fewer
-// pages, at the touch, is not worth a second copy.
+// joinedPages is the least number of pages of a directory whose text is joined and cached. A large book then has
+// some hundred parts instead of thousands, and a change joins only its own directory again (16 KB). A smaller
+// directory, such as the one at the touch, is not worth a second copy.
 const joinedPages = 8
 
 // AddText adds the rows of the first n levels of the side to t, or of all when there are fewer.

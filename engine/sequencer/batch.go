@@ -33,8 +33,8 @@ type Batch struct {
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool
-	// Collect is called on the loop's goroutine for each part of each command, after its events
-	// are folded into every sink. A part of a command that has several may have no event. The
+	// Collect receives the events of each part of each command, on the loop's goroutine, after
+	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a command that has several may have no event. The
 	// events are valid only during the call. It may read what the loop's goroutine owns (order
 	// history), must be quick and must not block.
 	Collect func(i int, cmd *engine.Command, events []engine.Event)

@@ -28,7 +28,8 @@ type Journal interface {
 	Err() error
 }
 
-// Sink is a fold over the events: market data, balances, streams. All calls come from
+// Sink is a fold over the events: market data, balances, streams. newLoop of internal/exchange lists
+// the sinks of an exchange in their order. All calls come from
 // the loop's goroutine.
 type Sink interface {
 	// Fold applies the events of one part of a command, which may be none, in seq order, each

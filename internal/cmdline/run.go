@@ -101,7 +101,7 @@ func run(l Line, args []string) (int, error) {
 	return 1, err
 }
 
-// misspelled adds the nearest command to the error of a first argument that is none. Kong does so only for a
+// misspelled adds the nearest command to the error when the first argument is no command. Kong does so only for a
 // program without a default command.
 func misspelled(model *kong.Application, args []string, err error) error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {

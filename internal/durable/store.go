@@ -51,7 +51,7 @@ type Abandoner interface{ Abandon() }
 
 // Config holds the options that do not depend on the State.
 type Config struct {
-	// FS and Dir locate the log and the snapshots. FS nil: nothing is stored (tests, --data-dir none).
+	// FS and Dir locate the log and the snapshots. FS nil: nothing is stored (tests, `--set data.dir=`).
 	FS  vfs.FS
 	Dir string
 	// Log configures the log. Its RecordVersion applies to snapshots too.

@@ -67,9 +67,9 @@ func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, wri
 	return pruneSnapshots(fsys, dir)
 }
 
-// WriteSnapshot writes a snapshot into the log's own directory, with the log's options. An
-// ErrStopped has ended the log: a directory that cannot be synced vouches for its segments no
-// more than for the snapshot. Any goroutine.
+// WriteSnapshot writes a snapshot into the log's own directory, with the log's options.
+// After ErrStopped the log is stopped too: the failed sync of the directory also covers the names
+// of its segments. Any goroutine may call it.
 func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) error {
 	err := WriteSnapshot(l.fsys, l.dir, l.opts, meta, write)
 	if errors.Is(err, ErrStopped) {

@@ -87,8 +87,8 @@ func (t *ConnTable) takeVictim() *CountedConn {
 	return nil
 }
 
-// beginRequest marks the connection as busy. It returns false for a connection that was closed for
-// another one: its request must not run, because no answer can arrive.
+// beginRequest marks the connection as busy. It returns false if the connection was closed to make
+// room for another one: its request must not run, because no answer can arrive.
 func (c *CountedConn) beginRequest() bool {
 	c.served = true
 	return c.use.Swap(useBusy) != useEvicted

@@ -56,8 +56,7 @@ func samePage(a, b *bookWalk) bool {
 }
 
 // sideDiff lists the changes from the old side to the new one: changed levels with their new
-// amount, 0 for levels that are gone or outside the depth. before(p, q) reports whether p is
-// the better price of the side.
+// amount, 0 for levels that are gone or outside the depth.
 type sideDiff struct {
 	from, to bookWalk
 	out      []marketdata.Level

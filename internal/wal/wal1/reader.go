@@ -103,8 +103,8 @@ func (r *reader) segmentEnd(reason string) error {
 	return io.EOF
 }
 
-// frame reads the frame at r.off without passing it. Size 0 and no reason: the segment
-// ends here, with nothing but zeros behind.
+// frame reads the frame at r.off without advancing r.off. Size 0 without a reason means that only
+// zeros follow: the segment ends here.
 func (r *reader) frame() (f frame, reason string, err error) {
 	if reason = r.chain[r.i].reason; reason != "" {
 		return f, reason, nil
