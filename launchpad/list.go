@@ -148,8 +148,8 @@ func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, ids []*Ident) [
 	return out
 }
 
-// slicePage returns the tokens at size places from offset on; hidden ranks (ascending) do not count. Its cost depends on the
-// page and the hidden ranks, not on the offset.
+// slicePage returns the tokens at size places from offset on; hidden ranks (ascending) do not count.
+// Its cost depends on the page and the hidden ranks, not on the offset.
 func slicePage(tr *btree.BTreeG[place], offset, size int, hidden []int) []*Ident {
 	for len(hidden) > 0 && hidden[0] <= offset {
 		offset++
