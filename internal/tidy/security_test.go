@@ -47,7 +47,7 @@ func TestNothingThatServesClientsCallsAddresses(t *testing.T) {
 	for _, f := range files {
 		folder, _, _ := strings.Cut(f.Dir, "/")
 		switch {
-		case f.Test, f.Dir == "server/servertest", f.Path == "internal/exchange/listen.go": // it asks whether a socket lives
+		case f.Test, f.Dir == "server/servertest", f.Path == "internal/exchange/listen.go": // tries its own socket
 			continue
 		case !strings.Contains(" server accounts engine marketdata hive launchpad aggregator ", " "+folder+" ") &&
 			f.Dir != "internal/entry" && f.Dir != "internal/exchange":
