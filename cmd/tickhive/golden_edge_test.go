@@ -143,14 +143,9 @@ func outline(t testing.TB, text string) string {
 		}
 	}
 	part("path", doc["paths"])
-	for kind, m := range doc["components"].(map[string]any) {
-		switch kind {
-		case "schemas":
-			part("schema", m)
-		case "messages":
-			part("message", m)
-		}
-	}
+	components, _ := doc["components"].(map[string]any)
+	part("message", components["messages"])
+	part("schema", components["schemas"])
 	return b.String()
 }
 
