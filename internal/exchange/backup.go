@@ -75,7 +75,9 @@ type namedLog struct {
 // logs returns the logs of a stored exchange.
 func (x *Running) logs() []namedLog {
 	return []namedLog{
-		{"engine", x.journal.log}, {"accounts", x.accounts.store.Log()}, {"launchpad", x.agents.ledger.Log()},
+		{"engine", x.journal.log},
+		{"accounts", x.accounts.store.Log()},
+		{"launchpad", x.agents.ledger.Log()},
 		{"hive", x.agents.hive.Log()},
 	}
 }

@@ -23,7 +23,8 @@ func TestDownloadsAreReadAsTheyAre(t *testing.T) {
 	mustAccept(t, []acceptance{
 		{
 			"Binance trades of spot, microseconds", "trades",
-			[]string{"BTCUSDT-trades-2025-01-01.csv\n4359875,100.5,0.25,25.125,1700000000000000,False,True\n"}, oneBuy,
+			[]string{"BTCUSDT-trades-2025-01-01.csv\n4359875,100.5,0.25,25.125,1700000000000000,False,True\n"},
+			oneBuy,
 		},
 		{
 			"Binance trades of futures", "trades",
@@ -33,11 +34,13 @@ func TestDownloadsAreReadAsTheyAre(t *testing.T) {
 		},
 		{
 			"Binance trades of futures without a header", "trades",
-			[]string{"BTCUSDT-trades-2023-11-14.csv\n4359875,100.5,0.25,25.125,1700000000000,false\n"}, oneBuy,
+			[]string{"BTCUSDT-trades-2023-11-14.csv\n4359875,100.5,0.25,25.125,1700000000000,false\n"},
+			oneBuy,
 		},
 		{
 			"Binance aggregated trades of spot", "trades",
-			[]string{"BTCUSDT-aggTrades-2023-11-14.csv\n12,100.5,0.25,20,21,1700000000000,False,True\n"}, oneBuy,
+			[]string{"BTCUSDT-aggTrades-2023-11-14.csv\n12,100.5,0.25,20,21,1700000000000,False,True\n"},
+			oneBuy,
 		},
 		{
 			"Binance aggregated trades of futures", "trades",
@@ -71,7 +74,8 @@ func TestDownloadsAreReadAsTheyAre(t *testing.T) {
 		},
 		{
 			"tabs and an empty last cell", "trades",
-			[]string{"a.tsv\ntime\tprice\tamount\tside\tnote\n1700000000\t100.5\t0.25\tbuy\t\n"}, oneBuy,
+			[]string{"a.tsv\ntime\tprice\tamount\tside\tnote\n1700000000\t100.5\t0.25\tbuy\t\n"},
+			oneBuy,
 		},
 	})
 }

@@ -123,15 +123,18 @@ func TestSplitTimesAreRefused(t *testing.T) {
 	mustAccept(t, []acceptance{
 		{
 			"date and time", "trades",
-			[]string{"a.csv\ndate,time,price,amount,side\n2023-11-14,22:13:20,100.5,0.25,buy\n"}, oneBuy,
+			[]string{"a.csv\ndate,time,price,amount,side\n2023-11-14,22:13:20,100.5,0.25,buy\n"},
+			oneBuy,
 		},
 		{
 			"time and date", "trades",
-			[]string{"a.csv\ntime,price,amount,date,side\n22:13:20.000,100.5,0.25,20231114,buy\n"}, oneBuy,
+			[]string{"a.csv\ntime,price,amount,date,side\n22:13:20.000,100.5,0.25,20231114,buy\n"},
+			oneBuy,
 		},
 		{
 			"date and a time column of another name", "trades",
-			[]string{"a.csv\ndate;trade_time;price;amount;side\n2023-11-14;22:13:20;100.5;0.25;buy\n"}, oneBuy,
+			[]string{"a.csv\ndate;trade_time;price;amount;side\n2023-11-14;22:13:20;100.5;0.25;buy\n"},
+			oneBuy,
 		},
 		{
 			"members", "trades",
