@@ -17,7 +17,7 @@
 //  4. The time that a sink publishes at is sealed: no command before it is folded later.
 //  5. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, gate, intake, journal, loop, query, group, work, stamp, sequence, fold, durable, sources, time,
+// Reading order: batch, gate, intake, journal, loop, query, group, work, sequence, fold, durable, sources, time,
 // wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money

@@ -59,38 +59,6 @@ func (l *Loop) sharesSync() bool {
 	return c.batches > 0 && c.batches < c.expected && c.commands < BatchCommands && l.acceptsGroup()
 }
 
-// runGroup processes one group of the waiting batches and reports whether there was one.
-func (l *Loop) runGroup() bool {
-	c := &l.contention
-	if !l.sharesSync() {
-		if !l.acceptsGroup() || l.intake.empty() && !l.work.pending() {
-			return false
-		}
-		c.startSync()
-	}
-	l.group = l.group[:0]
-	if l.work.pending() {
-		l.group = l.work.take(l.group, l.work.limit, false)
-	}
-	parts := len(l.work.parts) > 0
-	if len(l.group) == 0 && !parts || !l.intake.empty() {
-		l.fillGroup(min(BatchCommands-c.commands, l.work.limit), c.expected-c.batches)
-	}
-	if len(l.group) == 0 && !parts {
-		c.startSync()
-		return false
-	}
-	if l.records.durableFirst() && !parts {
-		c.commands += commands(l.group)
-		c.batches += len(l.group)
-	} else {
-		c.startSync()
-	}
-	l.sequenceGroup(l.group)
-	clear(l.group)
-	return !l.work.refused
-}
-
 // commands counts the commands of a slice.
 func commands(batches []*Batch) (n int) {
 	for _, b := range batches {

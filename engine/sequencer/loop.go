@@ -232,6 +232,38 @@ func (l *Loop) Step() step.Progress {
 	return step.Progress{NextNs: l.nextNs()}
 }
 
+// runGroup processes one group of the waiting batches and reports whether there was one.
+func (l *Loop) runGroup() bool {
+	c := &l.contention
+	if !l.sharesSync() {
+		if !l.acceptsGroup() || l.intake.empty() && !l.work.pending() {
+			return false
+		}
+		c.startSync()
+	}
+	l.group = l.group[:0]
+	if l.work.pending() {
+		l.group = l.work.take(l.group, l.work.limit, false)
+	}
+	parts := len(l.work.parts) > 0
+	if len(l.group) == 0 && !parts || !l.intake.empty() {
+		l.fillGroup(min(BatchCommands-c.commands, l.work.limit), c.expected-c.batches)
+	}
+	if len(l.group) == 0 && !parts {
+		c.startSync()
+		return false
+	}
+	if l.records.durableFirst() && !parts {
+		c.commands += commands(l.group)
+		c.batches += len(l.group)
+	} else {
+		c.startSync()
+	}
+	l.sequenceGroup(l.group)
+	clear(l.group)
+	return !l.work.refused
+}
+
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
 	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
