@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -40,9 +41,18 @@ func TestMain(m *testing.M) {
 		os.Exit(process())
 	}
 	waitTogether()
+	hearHangups()
 	code := m.Run()
 	endLasting()
 	os.Exit(code)
+}
+
+// hearHangups makes the started programs hear SIGHUP also where the tests run under nohup: a program inherits that its
+// parent ignores the signal, not that the parent catches it.
+func hearHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 }
 
 // waitTogether lets more tests run at a time than there are cores, because most of their time they
