@@ -42,8 +42,9 @@ func etag(r *fasthttp.Response) (tag string) {
 	return tag
 }
 
-// The bundles in app are made of the files in src and of the client's Book: app/sources.sum has the hashes of both. An edit
-// of either without "go generate ./server/web" fails here; "make drift" bundles again and compares.
+// The bundles in app are made of the files in src and of the client's order book: app/sources.sum
+// has the hashes of all. An edit of one without "go generate ./server/web" fails here; "make drift"
+// bundles again and compares.
 func TestBundlesAreCurrent(t *testing.T) {
 	var want bytes.Buffer
 	for _, pattern := range []string{"src/*", "../../client/js/tickhive.mjs", "app/*.js", "app/*.css"} {
