@@ -240,26 +240,31 @@ func sortedText(params []param) []byte {
 	return b
 }
 
-// sessionMethod returns the method of the connection with a name, nil for an unknown one.
+// sessionMethods are the methods of the connection itself.
+var sessionMethods = map[string]struct {
+	security security
+	handle   func(s *socket, q *call) ([]byte, *failure)
+}{
+	"session.logon":                      {signed, (*socket).logon},
+	"session.status":                     {open, (*socket).status},
+	"session.logout":                     {open, (*socket).logout},
+	"session.subscriptions":              {open, (*socket).subscriptions},
+	"userDataStream.subscribe":           {open, (*socket).subscribeSession},
+	"userDataStream.subscribe.signature": {signed, (*socket).subscribeSigned},
+	"userDataStream.unsubscribe":         {open, (*socket).unsubscribe},
+}
+
+// sessionMethod returns the method of the connection with a name, nil for an unknown one. It is a GET: it changes
+// nothing that a repeat could change again.
 func (s *socket) sessionMethod(name string) *endpoint {
-	const get = fasthttp.MethodGet // they change nothing that a repeat could change again
-	switch name {
-	case "session.logon":
-		return &endpoint{get, "", name, 2, signed, s.logon}
-	case "session.status":
-		return &endpoint{get, "", name, 2, open, s.status}
-	case "session.logout":
-		return &endpoint{get, "", name, 2, open, s.logout}
-	case "session.subscriptions":
-		return &endpoint{get, "", name, 2, open, s.subscriptions}
-	case "userDataStream.subscribe":
-		return &endpoint{get, "", name, 2, open, s.subscribeSession}
-	case "userDataStream.subscribe.signature":
-		return &endpoint{get, "", name, 2, signed, s.subscribeSigned}
-	case "userDataStream.unsubscribe":
-		return &endpoint{get, "", name, 2, open, s.unsubscribe}
+	m, known := sessionMethods[name]
+	if !known {
+		return nil
 	}
-	return nil
+	return &endpoint{
+		method: fasthttp.MethodGet, api: name, weight: 2, security: m.security,
+		handle: func(q *call) ([]byte, *failure) { return m.handle(s, q) },
+	}
 }
 
 // hmacDigits is the length of an HMAC signature; an Ed25519 one has 88 characters.
