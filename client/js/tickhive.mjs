@@ -336,10 +336,13 @@ export class Book {
   }
 
   put(side, level, direction) {
-    let i = 0;
-    while (i < side.length && compare(side[i][0], level[0]) * direction < 0) i++;
-    const found = i < side.length && side[i][0] === level[0];
-    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(i, 1); } else side.splice(i, found ? 1 : 0, level);
+    let lo = 0, hi = side.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (compare(side[mid][0], level[0]) * direction < 0) lo = mid + 1; else hi = mid;
+    }
+    const found = lo < side.length && side[lo][0] === level[0];
+    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(lo, 1); } else side.splice(lo, found ? 1 : 0, level);
   }
 
   checksum() {

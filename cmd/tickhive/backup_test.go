@@ -61,10 +61,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 		"--set", "rate.allow=127.0.0.1",
 	}
 	in := start(t, append(append(args, dir), small...)...)
-	a := &acked{
-		orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
-		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{},
-	}
+	a := newAcked()
 	a.begin(in)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { a.load(in, seed, stop); close(done) }()
@@ -131,21 +128,6 @@ func backUpUnderLoad(t *testing.T, policy string) {
 		re.signal(syscall.SIGTERM)
 		if code := re.wait(); code != 0 {
 			t.Errorf("exit code %d", code)
-		}
-	}
-}
-
-// begin adds the pairs and eight users with money.
-func (a *acked) begin(in *instance) {
-	for _, p := range a.pairs {
-		in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":1}`, p))
-	}
-	for range 8 {
-		id, _ := in.call(200, "POST", "/users", `{"nativeBalance":100000}`)["id"].(string)
-		a.users = append(a.users, id)
-		for _, c := range []string{"AA", "BB", "USDT"} {
-			in.call(200, "POST", "/users/"+id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000000}`, c))
-			a.deposited[c] += 1000000
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Starting a browser and a demo market costs seconds of CPU. All tests of pages use one browser,
-// each with a profile of its own, and tests that leave the market to itself use one market.
+// each in a separate profile, and tests that leave the market to itself use one market.
 
 // lasting is a testing.TB for what outlives the test that starts it: TestMain ends it.
 type lasting struct{ testing.TB }
@@ -74,10 +74,12 @@ func (in *instance) of(t testing.TB) *instance {
 var demo shared[*instance]
 
 // theDemo returns the demo market that tests share. It has a history of a few hours, and no test
-// changes its pairs.
+// changes its pairs. All browsers have one address, so it has no limits per address.
 func theDemo(t *testing.T) *instance {
 	t.Helper()
-	return demo.get(t, func(t testing.TB) *instance { return start(t, "--backfill", "3h") }).of(t)
+	return demo.get(t, func(t testing.TB) *instance {
+		return start(t, "--backfill", "3h", "--set", "rate.allow=127.0.0.1")
+	}).of(t)
 }
 
 // ownDemo starts a demo market for a test that changes it or counts its requests.

@@ -39,6 +39,29 @@ type acked struct {
 	entries   int64            // highest id of an acknowledged log entry
 }
 
+// newAcked returns the responses of an exchange with two pairs, before the first.
+func newAcked() *acked {
+	return &acked{
+		orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
+		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{},
+	}
+}
+
+// begin adds the pairs and eight users with money.
+func (a *acked) begin(in *instance) {
+	for _, p := range a.pairs {
+		in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":1}`, p))
+	}
+	for range 8 {
+		id, _ := in.call(200, "POST", "/users", `{"nativeBalance":100000}`)["id"].(string)
+		a.users = append(a.users, id)
+		for _, c := range []string{"AA", "BB", "USDT"} {
+			in.call(200, "POST", "/users/"+id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000000}`, c))
+			a.deposited[c] += 1000000
+		}
+	}
+}
+
 type ackedOrder struct {
 	filled string
 	status string
@@ -303,23 +326,10 @@ func killLoop(t *testing.T, policy string, kills int) {
 		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
 		"--set", "rate.allow=127.0.0.1", "--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
 	}
-	a := &acked{
-		orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
-		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{},
-	}
+	a := newAcked()
 	var found crashFound
 	in := start(t, args...)
-	for _, p := range a.pairs {
-		in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":1}`, p))
-	}
-	for range 8 {
-		id, _ := in.call(200, "POST", "/users", `{"nativeBalance":100000}`)["id"].(string)
-		a.users = append(a.users, id)
-		for _, c := range []string{"AA", "BB", "USDT"} {
-			in.call(200, "POST", "/users/"+id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000000}`, c))
-			a.deposited[c] += 1000000
-		}
-	}
+	a.begin(in)
 	for k := range kills {
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() { a.load(in, seed+uint64(k), stop); close(done) }()

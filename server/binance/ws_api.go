@@ -3,6 +3,7 @@ package binance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -34,9 +35,42 @@ type apiSession struct {
 
 // apiRequest is a message of the client.
 type apiRequest struct {
-	ID     json.RawMessage            `json:"id"`
-	Method string                     `json:"method"`
-	Params map[string]json.RawMessage `json:"params"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params apiParams       `json:"params"`
+}
+
+// apiParams are the members of params as they were sent, repeated names included.
+type apiParams []apiParam
+
+type apiParam struct {
+	name string
+	raw  json.RawMessage
+}
+
+var errParams = errors.New("params are one object")
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *apiParams) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start == nil {
+		return err
+	} else if start != json.Delim('{') || *p != nil {
+		return errParams
+	}
+	for *p = (apiParams{}); d.More(); {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		one := apiParam{}
+		one.name, _ = name.(string)
+		if err := d.Decode(&one.raw); err != nil {
+			return err
+		}
+		*p = append(*p, one)
+	}
+	return nil
 }
 
 // apiMethods are the methods: those of routes, and those of the connection itself.
@@ -154,12 +188,16 @@ func (s *socket) session() (auth.Principal, bool) {
 }
 
 // readMembers reads the parameters of a request: text, numbers, booleans, and lists as their JSON.
-func (q *call) readMembers(params map[string]json.RawMessage) *failure {
+func (q *call) readMembers(params apiParams) *failure {
 	if len(params) > maxParams {
 		return fail(codeTooManyParams, "Too many parameters; expected '%d' and received '%d'.", maxParams, len(params))
 	}
-	for name, raw := range params {
+	for _, one := range params {
+		name, raw := one.name, one.raw
 		value := string(raw)
+		if q.sent(name) {
+			return twice(name)
+		}
 		switch raw[0] {
 		case '"':
 			if json.Unmarshal(raw, &value) != nil {
@@ -202,26 +240,31 @@ func sortedText(params []param) []byte {
 	return b
 }
 
-// sessionMethod returns the method of the connection with a name, nil for an unknown one.
+// sessionMethods are the methods of the connection itself.
+var sessionMethods = map[string]struct {
+	security security
+	handle   func(s *socket, q *call) ([]byte, *failure)
+}{
+	"session.logon":                      {signed, (*socket).logon},
+	"session.status":                     {open, (*socket).status},
+	"session.logout":                     {open, (*socket).logout},
+	"session.subscriptions":              {open, (*socket).subscriptions},
+	"userDataStream.subscribe":           {open, (*socket).subscribeSession},
+	"userDataStream.subscribe.signature": {signed, (*socket).subscribeSigned},
+	"userDataStream.unsubscribe":         {open, (*socket).unsubscribe},
+}
+
+// sessionMethod returns the method of the connection with a name, nil for an unknown one. It is a GET: it changes
+// nothing that a repeat could change again.
 func (s *socket) sessionMethod(name string) *endpoint {
-	const get = fasthttp.MethodGet // they change nothing that a repeat could change again
-	switch name {
-	case "session.logon":
-		return &endpoint{get, "", name, 2, signed, s.logon}
-	case "session.status":
-		return &endpoint{get, "", name, 2, open, s.status}
-	case "session.logout":
-		return &endpoint{get, "", name, 2, open, s.logout}
-	case "session.subscriptions":
-		return &endpoint{get, "", name, 2, open, s.subscriptions}
-	case "userDataStream.subscribe":
-		return &endpoint{get, "", name, 2, open, s.subscribeSession}
-	case "userDataStream.subscribe.signature":
-		return &endpoint{get, "", name, 2, signed, s.subscribeSigned}
-	case "userDataStream.unsubscribe":
-		return &endpoint{get, "", name, 2, open, s.unsubscribe}
+	m, known := sessionMethods[name]
+	if !known {
+		return nil
 	}
-	return nil
+	return &endpoint{
+		method: fasthttp.MethodGet, api: name, weight: 2, security: m.security,
+		handle: func(q *call) ([]byte, *failure) { return m.handle(s, q) },
+	}
 }
 
 // hmacDigits is the length of an HMAC signature; an Ed25519 one has 88 characters.

@@ -1,6 +1,6 @@
 // The order book with sums, grouping and depth bars, and the trade tape.
 import { clockTime, decimal, digitsOf, el, group, units } from './dom.js';
-import { Book } from './stream.js';
+import { Book } from '../../../client/js/tickhive.mjs';
 
 const depths = [100, 1000]; // levels of a side: for prices one by one, for grouped ones and the depth chart
 const most = 40; // rows of a side
@@ -69,7 +69,8 @@ export class Ladder {
 
   receive(m) {
     if (m.currencyPairCode !== this.pair) return;
-    if (!this.book.apply(m)) { this.stream.resync('book', this.pair); return; }
+    if (m.type === 'heartbeat' && !this.book.ready) return; // the snapshot is on its way
+    if (this.book.apply(m) === 'broken') { this.stream.resync('book', this.pair); return; }
     if (m.type === 'heartbeat' || this.drawing) return;
     this.drawing = true;
     setTimeout(() => { this.drawing = false; this.draw(); }, 50);

@@ -1,58 +1,5 @@
-// One WebSocket for the page: subscriptions survive reconnects, books are rebuilt from
-// snapshot and updates and checked at every step.
+// One WebSocket for the page: subscriptions survive reconnects.
 import { credentials, hasKeys, syncClock } from './api.js';
-
-const crcTable = new Uint32Array(256).map((_, n) => {
-  for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
-  return n;
-});
-
-export function crc32(text) {
-  let c = 0xffffffff;
-  for (let i = 0; i < text.length; i++) c = crcTable[(c ^ text.charCodeAt(i)) & 0xff] ^ (c >>> 8);
-  return (c ^ 0xffffffff) >>> 0;
-}
-
-// comparePrices orders decimals of one pair, which all have the same number of digits.
-const comparePrices = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
-const isZero = (amount) => /^[0.]+$/.test(amount);
-
-export class Book {
-  constructor() { this.bids = []; this.asks = []; this.seq = 0; this.ready = false; }
-
-  // apply returns false when the book failed a check and needs a new snapshot.
-  apply(m) {
-    if (m.type === 'snapshot') {
-      this.bids = m.bids; this.asks = m.asks; this.seq = m.seq; this.ready = true;
-    } else if (m.type === 'update') {
-      if (!this.ready || m.seq <= this.seq) return true;
-      if (m.prevSeq !== this.seq) return this.fail();
-      m.bids.forEach((l) => put(this.bids, l, -1));
-      m.asks.forEach((l) => put(this.asks, l, 1));
-      this.seq = m.seq;
-    } else if (m.type === 'heartbeat') {
-      return !this.ready || m.seq === this.seq || this.fail();
-    } else return true;
-    return this.checksum() === m.checksum || this.fail();
-  }
-
-  fail() { this.ready = false; return false; }
-
-  checksum() {
-    const side = (ls) => ls.slice(0, 10).map((l) => `${l[0]}:${l[1]}`).join(',');
-    return crc32(`${side(this.bids)}|${side(this.asks)}`);
-  }
-}
-
-function put(side, level, direction) {
-  let lo = 0, hi = side.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if (comparePrices(side[mid][0], level[0]) * direction < 0) lo = mid + 1; else hi = mid;
-  }
-  const found = lo < side.length && side[lo][0] === level[0];
-  if (isZero(level[1])) { if (found) side.splice(lo, 1); } else side.splice(lo, found ? 1 : 0, level);
-}
 
 const isPrivate = (channel) => ['orders', 'fills', 'balances'].includes(channel);
 const perSecond = 16; // messages sent; the server accepts 20
