@@ -1,9 +1,6 @@
 package marketdata
 
-import (
-	"tickhive/engine"
-	"tickhive/internal/fixed"
-)
+import "tickhive/engine"
 
 // tick sums up the trades of one second until they are merged into the ten candles and the
 // window. Merging is associative: a trade costs one update instead of eleven, and the result
@@ -18,21 +15,9 @@ type tick struct {
 func (t *tick) full() bool { return t.QuoteVolume.Hi>>63 != 0 }
 
 func (t *tick) add(sec, price, amount int64, taker engine.Side) {
-	if t.Trades == 0 {
-		t.Candle = candleOf(sec, price, amount, taker)
-		return
-	}
-	t.High = max(t.High, price)
-	t.Low = min(t.Low, price)
-	t.Close = price
-	volume, quote := fixed.FromU64(uint64(amount)), fixed.Mul64(uint64(price), uint64(amount))
-	t.Volume = t.Volume.Add(volume)
-	t.QuoteVolume = t.QuoteVolume.Add(quote)
-	t.Trades++
-	if taker == engine.Buy {
-		t.TakerVolume = t.TakerVolume.Add(volume)
-		t.TakerQuote = t.TakerQuote.Add(quote)
-	}
+	one := candleOf(sec, price, amount, taker)
+	t.Start = sec
+	t.Merge(&one)
 }
 
 // candleBuilder builds the ten candle series of a pair. Owner: the feed's goroutine.

@@ -205,7 +205,8 @@ func TestKlinesOfTradesThatAreGoneKnowTheirTakers(t *testing.T) {
 	for range 2 {
 		for hours, name := range map[int64]string{2: "2h", 4: "4h", 6: "6h", 8: "8h", 12: "12h", 24: "1d"} {
 			r.is("/api/v3/klines?symbol=BTCUSDT&startTime=1767225600000&limit=1&interval="+name, 200, fmt.Sprintf(
-				`[[1767225600000,"100.50","100.50","99.50","99.50","2.40000",%d,"240.8000000",12,"2.00000","201.0000000","0"]]`,
+				`[[1767225600000,"100.50","100.50","99.50","99.50","2.40000",%d,`+
+					`"240.8000000",12,"2.00000","201.0000000","0"]]`,
 				1767225599999+hours*3_600_000))
 		}
 		dir = r.Kill()
