@@ -98,6 +98,7 @@ func New(o Options) (*Replay, error) {
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
 		return nil, err
 	}
+	format.Select(r.reader, o.Pair)
 	if r.survey, err = format.Learn(r.reader); err != nil {
 		return nil, err
 	}

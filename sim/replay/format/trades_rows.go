@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"strings"
 
 	"tickhive/engine"
@@ -19,6 +20,7 @@ type tradeRows struct {
 
 	known     bool // the columns of the CSV file are known
 	json      bool // the file is NDJSON
+	list      bool // the file is an array of arrays
 	width     int  // number of columns that every CSV row must have
 	separator byte // of the columns
 	cells     [maxColumns]cell
@@ -29,6 +31,17 @@ type tradeRows struct {
 	symbol string             // symbol of the rows before
 	last   int64
 	rows   int
+	first  int64 // time of the first row
+	head   int   // number of lines before the first row
+	newest bool  // the second time of the file is before the first one
+
+	pair   string // the pair whose rows are taken; "": the rows have one symbol
+	others int    // number of rows of other symbols
+	other  string // symbol of the first of them
+	mixed  bool   // they have several symbols
+	events int    // number of messages that are no trades
+	event  bool   // the line is such a message
+	maker  bool   // the side of the row is the maker's
 }
 
 func newTradeRows(in *lines, s *Survey) *tradeRows {
@@ -52,6 +65,10 @@ func (r *tradeRows) next(rec *Record) error {
 
 // parse reads a line. ok is false for a header.
 func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
+	if line[0] == '[' && r.in.array {
+		r.list = true
+		line[0], line[len(line)-1] = ' ', ' '
+	}
 	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
 		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
 	}
@@ -66,14 +83,34 @@ func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 	default:
 		err = r.split(line)
 	}
-	if err == nil {
-		err = r.row(rec)
+	if err != nil || r.event || r.isOther() {
+		return err != nil, err
 	}
-	return true, err
+	return true, r.row(rec)
+}
+
+// isOther counts a row of another symbol than the pair.
+func (r *tradeRows) isOther() bool {
+	v := &r.fields.first[colSymbol]
+	if r.pair == "" || !v.set || len(v.text) == 0 {
+		return false
+	}
+	symbol := string(v.text)
+	if strings.EqualFold(symbol, r.symbol) || krakenCode(symbol) == r.pair {
+		return false
+	}
+	if r.others++; r.others == 1 {
+		r.other = symbol
+	}
+	r.mixed = r.mixed || !strings.EqualFold(symbol, r.other)
+	return true
 }
 
 // header determines the columns from the first line: from its names, or from the number of its values.
 func (r *tradeRows) header(line []byte) (bool, error) {
+	if r.in.n == 1 && bytes.HasPrefix(line, []byte("http")) && bytes.IndexByte(line, ',') < 0 {
+		return true, nil // a downloaded file may begin with the address of its site
+	}
 	r.separator = separatorOf(line)
 	r.width = columns(line, r.separator, r.cells[:])
 	if r.width > maxColumns {
@@ -86,6 +123,9 @@ func (r *tradeRows) header(line []byte) (bool, error) {
 	for i := range r.cells[:r.width] {
 		v := field{name: string(unquote(r.cells[i].text)), index: i, nameAt: r.cells[i].at}
 		c, rank := columnNamed(v.name)
+		if c == noColumn && !r.fields.first[colAmount].set && isVolumeOf(v.name) {
+			c, rank = colAmount, maxRanks-1
+		}
 		if c == noColumn {
 			continue
 		}
@@ -95,6 +135,12 @@ func (r *tradeRows) header(line []byte) (bool, error) {
 		}
 	}
 	return true, r.fields.check()
+}
+
+// isVolumeOf reports whether a name is "Volume BTC": the volume in a currency. Of several, the first is in the base.
+func isVolumeOf(name string) bool {
+	code, ok := strings.CutPrefix(strings.ToLower(name), "volume ")
+	return ok && code != "" && !strings.Contains(code, " ")
 }
 
 // looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
@@ -110,6 +156,10 @@ func looksLikeTime(s []byte) bool {
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
 	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	if r.list && r.width == 7 { // freqtrade: timestamp, id, type, side, price, amount, cost
+		r.set([]column{colTime, noColumn, noColumn, colSide, colPrice, colAmount})
+		return r.split(line)
+	}
 	if known := r.dump(); known != nil {
 		r.set(known)
 		return r.split(line)
@@ -181,6 +231,9 @@ func (r *tradeRows) row(rec *Record) (err error) {
 	default:
 		err = r.bar(rec)
 	}
+	if r.rows == 0 {
+		r.first, r.head = rec.NS, r.in.n-1
+	}
 	r.last = rec.NS
 	r.rows++
 	return err
@@ -210,6 +263,7 @@ func (r *tradeRows) time() (int64, error) {
 		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s",
 			clip(v.text), kind, unit)
 	case ns < r.last:
+		r.newest = r.last == r.first && !r.in.array
 		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
 	}
 	r.units[v.rank] = kind.oneUnit()
@@ -277,8 +331,14 @@ func (r *tradeRows) trade(rec *Record) error {
 	if rec.Amount, err = r.s.Amount.units(amount, r.in.here(f[colAmount].at)); err != nil {
 		return err
 	}
-	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
+	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil {
 		return err
+	}
+	if r.maker && rec.Sided {
+		rec.Side = rec.Side.Opposite()
+	}
+	if !f[colMaker].set {
+		return nil
 	}
 	side, ok, err := readMaker(&f[colMaker])
 	if err == nil && ok && rec.Sided && side != rec.Side {
@@ -295,7 +355,7 @@ func (r *tradeRows) trade(rec *Record) error {
 // readSide reads the taker's side.
 func readSide(v *field) (side engine.Side, ok bool, err error) {
 	switch strings.ToLower(string(v.text)) {
-	case "", "unknown", "none", "n":
+	case "", "unknown", "none", "n", "null", "limit", "market":
 		return 0, false, nil
 	case "buy", "b", "true":
 		return engine.Buy, true, nil
