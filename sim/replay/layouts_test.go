@@ -24,7 +24,8 @@ func TestLayoutsOfOtherSourcesAreReadAsTheyAre(t *testing.T) {
 		},
 		{
 			"trades of ccxt", "trades",
-			[]string{"a.json\n[\n {\"id\":\"1\",\"timestamp\":1700000000000,\"datetime\":\"2023-11-14T22:13:20.000Z\",\n" +
+			[]string{"a.json\n[\n {\"id\":\"1\",\"timestamp\":1700000000000,\n" +
+				`"datetime":"2023-11-14T22:13:20.000Z",` + "\n" +
 				`"symbol":"BTC/USDT","type":null,"side":"buy","price":100.5,"amount":0.25,"cost":25.125,` +
 				`"fee":{"cost":1},"info":{"p":"[,\"{"}}` + "\n]\n"},
 			oneBuy,
