@@ -82,7 +82,7 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	if p.tick.Trades != 0 && p.tick.Start != sec || p.tick.full() {
 		p.merge(opts)
 	}
-	p.tick.add(sec, e.Price, e.Amount)
+	p.tick.add(sec, e.Price, e.Amount, e.Side)
 	t := p.ring.add(e.Trade, e.TimeNs, opts.TradesMin, opts.TradesMax)
 	t.Price, t.Amount, t.TakerSide = e.Price, e.Amount, e.Side
 	if e.Side == engine.Buy {
