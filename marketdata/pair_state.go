@@ -28,7 +28,7 @@ type pairState struct {
 	candlesView  *[Intervals]Candles
 	candlesMoved bool // since candlesView was made
 	changed      bool // is in the feed's list of changed pairs
-	held         bool // is not shown: its command is unfinished
+	withheld     bool // is not shown: its command is unfinished
 
 	dueSec int64 // the second by which the pair is sorted in Feed.due
 	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap

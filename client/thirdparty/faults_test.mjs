@@ -56,7 +56,7 @@ test('requests', async (t) => {
   await faulty('stale', 'stale route=/api/v3/depth age=30s', async () => {
     const { nonce } = await x.fetchOrderBook(symbol);
     const seq = async () => Number((await fetch(`${at.public}/api/marketdata/getaggregator/orderbook?ticker_id=BTC_USDT`)).headers.get('X-Seq'));
-    for (const limit = Date.now() + 20000; await seq() <= nonce; ) assert.ok(Date.now() < limit, 'the market stands still');
+    for (const limit = Date.now() + 20000; await seq() <= nonce; ) assert.ok(Date.now() < limit, 'the book has not changed');
     assert.equal((await x.fetchOrderBook(symbol)).nonce, nonce);
   });
   await faulty('lost acknowledgement', 'lost-ack method=POST route=/api/v3/order count=1', async () => {
