@@ -99,8 +99,8 @@ const socketScript = `(async () => {
 	];
 })(), ''`
 
-// A page reaches no internal API on a unix socket, by no address, not even a page of the exchange itself. A program of the
-// same user reaches it.
+// A page reaches no internal API on a unix socket, by no address, not even a page of the exchange itself. A program of
+// the same user reaches it.
 func TestBrowserPagesDoNotReachASocket(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "") // short enough for a socket
@@ -112,9 +112,10 @@ func TestBrowserPagesDoNotReachASocket(t *testing.T) {
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "unix:"+path, "--pairs", "none",
 		"--sim", "off")
 	in.takeAddresses(in.waitLine("ready "))
-	program := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
+	}
+	program := http.Client{Transport: &http.Transport{DialContext: dial}}
 	user := func(name string) (int, string) {
 		t.Helper()
 		res, err := program.Post("http://socket/internal/v1/users", "text/plain", strings.NewReader(
