@@ -23,7 +23,8 @@
 //     log until its record, or another valid message, answers the question.
 //  6. No input makes the package panic. A message that does not verify stops the reader at it.
 //
-// Reading order: message, append, rule, writer, campaign; FORMAT.md.
+// Reading order: message, append, rule, writer, campaign; FORMAT.md; model_test.go, whose adversary looks for a
+// schedule that breaks an invariant.
 //
 // It does not elect a writer, does not know when a writer is silent, and does not look into records.
 package stream

@@ -46,7 +46,7 @@ type pending struct {
 	prev    uint64 // its sum
 	last    Positions
 	sentNs  int64
-	number  uint64 // of its publication; 0: not published since the last doubt
+	number  uint64 // of its last publication
 	acked   uint64 // number in the log by its acknowledgement; 0: none yet
 	becomes Status
 }
@@ -213,7 +213,7 @@ func (w *Writer) Failed(number uint64) {
 func (w *Writer) distrust() {
 	w.doubt, w.flying = true, 0
 	for i := range w.window {
-		w.window[i].number, w.window[i].acked = 0, 0
+		w.window[i].acked = 0
 	}
 }
 

@@ -244,8 +244,8 @@ func (w checker) windowHolds(pair string) {
 		if back == 0 {
 			want = at
 		}
-		if len(tape) == 0 || tape[0].atNs/1e9 > now-windowSlackS-86_400 {
-			break // no second of the slack gives other figures
+		if len(tape) == 0 || tape[0].atNs/1e9 > now-86_400 {
+			break // every trade is in the window, also at the earlier seconds of the slack
 		}
 	}
 	w.fail("the window of %s has price, price before and volume %s, its trades give %s", pair, has, want)
