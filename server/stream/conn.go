@@ -93,7 +93,8 @@ func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
 	return c
 }
 
-// setSpare tells the listener whether it may close the connection for another one when it is full. One with cancelOnDisconnect is as useful as one with a subscription: its end would cancel orders.
+// setSpare tells the listener whether it may close the connection for another one when it is full. One with
+// cancelOnDisconnect is as useful as one with a subscription: its end would cancel orders.
 func (c *conn) setSpare() { edge.SetSpare(c.socket, len(c.hub.subs) == 0 && !c.hub.guarded) }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
