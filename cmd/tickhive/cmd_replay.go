@@ -25,19 +25,23 @@ type replayCmd struct {
 	From     string   `placeholder:"TIME" help:"Start at this time of the recording."`
 	Loop     bool     `help:"Start again at the end."`
 	Check    bool     `help:"Compare the results with the recording."`
-	CheckMin float64  `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
+	CheckMin string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
 	JSON     bool     `help:"Print the results of the comparisons as one JSON object."`
 	Hold     bool     `help:"Keep serving after the end."`
 	Files    []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+
+	least int64 // CheckMin in thousandths
 }
 
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
 // Without a configured data directory it writes nothing to disk.
 func (c *replayCmd) Run(p *program) error {
-	if c.CheckMin < 0 || c.CheckMin > 100 {
-		return usage("replay: check-min %v: want a percentage from 0 to 100", c.CheckMin)
+	least, err := replay.ParsePercent(c.CheckMin)
+	if err != nil {
+		return usage("%w", err)
 	}
-	c.Check = c.Check || c.CheckMin > 0 || c.JSON
+	c.least = least
+	c.Check = c.Check || least > 0 || c.JSON
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
@@ -157,7 +161,7 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 		return fmt.Errorf("replay: the recording starts before the last record of the data directory %s; "+
 			"use an empty --data-dir (%w)", o.Dir, err)
 	}
-	if err == nil && c.CheckMin > 0 && !report.Agrees(c.CheckMin) {
+	if err == nil && c.least > 0 && !report.Agrees(c.least) {
 		return exitError(exitThreshold)
 	}
 	return err
@@ -181,7 +185,7 @@ func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report) error {
 		Misses  []replay.Miss `json:"misses"`
 		Notes   []string      `json:"notes"`
 	}{
-		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused, Agrees: r.Agrees(c.CheckMin),
+		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused, Agrees: r.Agrees(c.least),
 		Checks: []check{}, Misses: append([]replay.Miss{}, r.Misses...), Notes: append([]string{}, r.Notes()...),
 	}
 	for i := range r.Checks {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,8 +36,31 @@ func (c *checker) miss(kind string, at format.Position, ours, theirs string) {
 	}
 }
 
-// Agrees reports whether at least percent of the comparisons of each kind agree. Nothing compared is no agreement.
-func (r *Report) Agrees(percent float64) bool {
+// percentUnit is the resolution of a percentage: thousandths.
+const percentUnit = 1000
+
+// ParsePercent returns a percentage from 0 to 100, with at most three decimals, in thousandths; 0 for "".
+func ParsePercent(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := format.ParseDecimal([]byte(text))
+	v := int64(0)
+	if err == nil {
+		v, err = d.Units(3)
+	}
+	if err == nil && (v < 0 || v > 100*percentUnit) {
+		err = errors.New("outside 0 to 100")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("replay: percentage %q: %w", text, err)
+	}
+	return v, nil
+}
+
+// Agrees reports whether at least percent, in thousandths, of the comparisons of each kind agree. Nothing compared is
+// no agreement.
+func (r *Report) Agrees(percent int64) bool {
 	all := 0
 	for i := range r.Checks {
 		c := &r.Checks[i]
@@ -44,7 +68,7 @@ func (r *Report) Agrees(percent float64) bool {
 			continue
 		}
 		all += c.All
-		if float64(c.Good)*100 < percent*float64(c.All) {
+		if int64(c.Good)*100*percentUnit < percent*int64(c.All) {
 			return false
 		}
 	}
