@@ -133,6 +133,12 @@ func (l *opening) read() error {
 			found.begin, found.damage = i, &CorruptError{File: missing, Reason: "the segment is missing"}
 		}
 	}
+	if l.opts.AcceptLoss {
+		var err error
+		if k, err = l.neededFrom(found.begin, k); err != nil {
+			return err
+		}
+	}
 	r, err := newReader(l.fsys, segs[k:], 0, math.MaxUint64, l.end.must)
 	if err != nil {
 		return err
@@ -171,6 +177,28 @@ func (l *opening) read() error {
 		found.again.off = 0
 	}
 	return nil
+}
+
+// neededFrom returns the segment, from begin to k, with the first record behind the older snapshot: recoveries read from
+// there on. With AcceptLoss the log ends before damage there too, or every recovery would refuse it again.
+func (l *opening) neededFrom(begin, k int) (int, error) {
+	seqs, err := snapshotSeqs(l.fsys, l.dir)
+	if err != nil {
+		return 0, err
+	}
+	older := uint64(0)
+	if n := min(len(seqs), SnapshotsKept); n > 0 {
+		older = seqs[n-1]
+	}
+	for i := k; i > begin; i-- {
+		if l.segs[i].reason == "" && l.segs[i].first <= older+1 {
+			return i, nil
+		}
+	}
+	for begin < k && l.segs[begin].reason != "" {
+		begin++
+	}
+	return begin, nil
 }
 
 // readNothing is read for a log without a segment whose header was ever durable.
@@ -283,22 +311,33 @@ func (l *opening) resume() error {
 	}
 	l.off.Store(found.off)
 	l.durable.Store(found.Seq)
-	return l.settle(0)
+	return l.settle(l.active, 0)
 }
 
-// noteLoss ends the log in the slots of its last segment.
+// noteLoss ends the log in the slots of its last segment, and of the earlier ones that tell of lost records: the last
+// slot of a segment is written when the next one has begun.
 func (l *opening) noteLoss() error {
-	seg := l.segments[len(l.segments)-1]
-	f, err := l.fsys.OpenRW(seg.path)
-	if err != nil {
-		return fmt.Errorf("wal: open segment: %w", err)
+	for j, seg := range l.segments {
+		was, flags := &l.segs[j].slots, uint32(0)
+		if j+1 < len(l.segments) {
+			if flags = was.flags; !was.valid || max(was.synced, was.written) <= l.lastSeq {
+				continue
+			}
+		}
+		f, err := l.fsys.OpenRW(seg.path)
+		if err != nil {
+			return fmt.Errorf("wal: open segment: %w", err)
+		}
+		seg.file = f
+		if err = f.Sync(); err == nil {
+			err = l.settle(seg, flags)
+		}
+		seg.file = nil
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
 	}
-	seg.file, l.active = f, seg
-	if err = f.Sync(); err == nil {
-		err = l.settle(0)
-	}
-	seg.file, l.active = nil, nil
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 // makeDurable cuts and opens the active segment and makes durable all that was verified:
