@@ -11,15 +11,15 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// live runs one life: start, recovery, work, end.
-func (w *world) live(l *life, final bool) {
+// runLife runs one life: start, recovery, work, end.
+func (w *world) runLife(l *life, final bool) {
 	if !w.rise(l) {
 		return
 	}
 	w.await("set-up", clients{w}.setUp)
 	w.inject(l.working)
 	w.work(l.commands / 2)
-	w.await("compare the trades", checker{w}.tapesHold)
+	w.await("compare the trades", checker{w}.checkTapes)
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true
@@ -98,8 +98,8 @@ func (w *world) again(disk *vfs.Mem) {
 }
 
 // refused judges the refusal of a start. Where a fault explains it, the operator restores a copy, the disk
-// without that fault, or accepts the loss where the refusal offers this. If syncs lied before a power cut, that copy may
-// be refused too: the operator accepts the loss, or else restores a copy from before the cut.
+// without that fault, or accepts the loss where the refusal offers this. If syncs lied before a power cut, that
+// copy may be refused too: the operator accepts the loss, or else restores a copy from before the cut.
 func (w *world) refused() {
 	if w.backup == nil && !w.lied {
 		w.fail("the start was refused: %v", w.up)

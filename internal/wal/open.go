@@ -23,7 +23,7 @@ const tempExt = ".tmp"
 // are missing without one refuse, unless opts.AcceptLoss. *CorruptError, *VersionError and
 // *vfs.LockedError refuse. Everything that can be read afterwards is durable.
 func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	if err := fsys.MkdirAll(dir); err != nil {
@@ -52,7 +52,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 
 // Create makes a log in a directory without one. Its first record gets the sequence first.
 func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	if err := fsys.MkdirAll(dir); err != nil {
@@ -179,8 +179,8 @@ func (l *opening) read() error {
 	return nil
 }
 
-// neededFrom returns the segment, from begin to k, with the first record behind the older snapshot: recoveries read from
-// there on. With AcceptLoss the log ends before damage there too, or every recovery would refuse it again.
+// neededFrom returns the segment, from begin to k, with the first record behind the older snapshot: recoveries
+// read from there on. With AcceptLoss the log ends before damage there too, or every recovery would refuse it again.
 func (l *opening) neededFrom(begin, k int) (int, error) {
 	seqs, err := snapshotSeqs(l.fsys, l.dir)
 	if err != nil {
@@ -311,7 +311,7 @@ func (l *opening) resume() error {
 	}
 	l.off.Store(found.off)
 	l.durable.Store(found.Seq)
-	return l.settle(l.active, 0)
+	return l.writeBothSlots(l.active, 0)
 }
 
 // noteLoss ends the log in the slots of its last segment, and of the earlier ones that tell of lost records: the last
@@ -330,7 +330,7 @@ func (l *opening) noteLoss() error {
 		}
 		seg.file = f
 		if err = f.Sync(); err == nil {
-			err = l.settle(seg, flags)
+			err = l.writeBothSlots(seg, flags)
 		}
 		seg.file = nil
 		if err = errors.Join(err, f.Close()); err != nil {

@@ -154,7 +154,7 @@ func (l *Log) Close() error {
 			err = l.trim()
 		}
 		if err == nil {
-			err = l.settle(l.active, slotClosed)
+			err = l.writeBothSlots(l.active, slotClosed)
 		}
 		if err == nil {
 			l.opts.Ended(l.Position())
@@ -196,9 +196,9 @@ func (l *Log) trim() error {
 	return nil
 }
 
-// settle durably writes the end of the log into both slots of a segment, one after the other. Everything
+// writeBothSlots durably writes the end of the log into both slots of a segment, one after the other. Everything
 // in it must be durable.
-func (l *Log) settle(a *openSegment, flags uint32) error {
+func (l *Log) writeBothSlots(a *openSegment, flags uint32) error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
 	a.flags = flags

@@ -49,14 +49,14 @@ const (
 	BodyAny                  // JSON, whatever its media type (internal listener)
 )
 
-// Namespace is the part of the service that a route belongs to; a split listener serves one.
-type Namespace uint8
+// space is the part of the service that a route belongs to; a split listener serves one.
+type space uint8
 
 // The namespaces of routes.
 const (
-	NamespaceBase       Namespace = iota
-	NamespaceAggregator           // /api/marketdata/getaggregator and its alias
-	NamespaceBoth                 // served on either listener (healthcheck)
+	NamespaceBase       space = iota
+	NamespaceAggregator       // /api/marketdata/getaggregator and its alias
+	NamespaceBoth             // served on either listener (healthcheck)
 )
 
 // Route is one row of the route table.
@@ -77,7 +77,7 @@ type Route struct {
 	Body   BodyKind
 	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
 	Early     bool
-	Namespace Namespace
+	Namespace space
 	// Hot marks a path that is found without the router (docs/internals/performance.md#http).
 	Hot bool
 	// Tagged marks answers with an ETag and X-Seq, which may be 304.
@@ -132,7 +132,7 @@ func (p *pathEntry) add(r *Route) error {
 		fasthttp.MethodDelete: &p.delete, fasthttp.MethodPut: &p.put,
 	}[r.Method]
 	if slot == nil || *slot != nil {
-		return fmt.Errorf("server: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
+		return fmt.Errorf("edge: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
 	}
 	*slot = r
 	p.public = p.public || r.Public

@@ -115,10 +115,10 @@ func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	}
 }
 
-// Hold implements sequencer.Holder.
-func (h *Hub) Hold(pairs []engine.PairID) {
+// Withhold implements sequencer.Withholder.
+func (h *Hub) Withhold(pairs []engine.PairID) {
 	if h.opts.Private != nil {
-		h.opts.Private.Hold(pairs)
+		h.opts.Private.Withhold(pairs)
 	}
 }
 
@@ -349,7 +349,7 @@ func (h *Hub) heartbeats() {
 func (h *Hub) housekeeping() {
 	now := h.opts.MachineNs()
 	for c := range h.conns {
-		c.setSpare(len(c.hub.subs) == 0)
+		c.setSpare()
 		switch {
 		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
