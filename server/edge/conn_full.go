@@ -114,12 +114,3 @@ func (c *CountedConn) SetSpare(spare bool) {
 		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
 }
-
-// SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the
-// next request, which makes the connection's rank without another reading of the clock.
-func (c *CountedConn) SetReadDeadline(t time.Time) error {
-	if c.use.Load() == useBusy && !t.IsZero() {
-		c.use.CompareAndSwap(useBusy, rankOf(c.served, t))
-	}
-	return c.Conn.SetReadDeadline(t)
-}
