@@ -46,7 +46,7 @@ type SnapshotMeta struct {
 // (Log.WriteSnapshot sees to it).
 // opts as for Open (RecordVersion and Writer are kept in the header).
 func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return err
 	}
 	if err := meta.place(fsys, dir, &opts); err != nil {
