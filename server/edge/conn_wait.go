@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -92,7 +93,8 @@ func (w *waiter) readArrived(fd uintptr) bool {
 	b, _ := waitBuffers.Get().(*[waitBuffer]byte)
 	var n int
 	for {
-		if n, w.err = syscall.Read(int(fd), b[:]); w.err != syscall.EINTR { //nolint:errorlint // an errno is not wrapped
+		n, w.err = syscall.Read(int(fd), b[:])
+		if !errors.Is(w.err, syscall.EINTR) {
 			break
 		}
 	}
@@ -101,7 +103,7 @@ func (w *waiter) readArrived(fd uintptr) bool {
 		return true
 	}
 	waitBuffers.Put(b)
-	return w.err != syscall.EAGAIN //nolint:errorlint // as above
+	return !errors.Is(w.err, syscall.EAGAIN)
 }
 
 // Write implements io.Writer. It keeps short answers until the next read that can block, or Close.
