@@ -2,6 +2,7 @@ package edge
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"time"
 )
@@ -91,6 +92,9 @@ func (t *ConnTable) takeVictim() *CountedConn {
 // room for another one: its request must not run, because no answer can arrive.
 func (c *CountedConn) beginRequest() bool {
 	c.served = true
+	c.wait.mu.Lock()
+	c.wait.idleUntil = time.Time{} // answers that are still kept no longer end a wait
+	c.wait.mu.Unlock()
 	return c.use.Swap(useBusy) != useEvicted
 }
 
@@ -105,12 +109,23 @@ func (c *CountedConn) evict() {
 }
 
 // SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
-// request since the first of these calls. Any goroutine may call it.
-func (c *CountedConn) SetSpare(spare bool) {
+// request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
+// may call it.
+func SetSpare(conn net.Conn, spare bool) bool {
+	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = upgraded.UnsafeConn()
+	}
+	c, counted := conn.(*CountedConn)
+	return !counted || c.setSpare(spare)
+}
+
+func (c *CountedConn) setSpare(spare bool) bool {
+	c.upgraded.Store(true)
 	switch rank := c.use.Load(); {
 	case spare && rank == useBusy:
 		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))
 	case !spare && rank > useBusy:
 		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
+	return c.use.Load() != useEvicted
 }

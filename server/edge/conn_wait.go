@@ -147,9 +147,10 @@ func (c *CountedConn) flush() error {
 }
 
 // SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the next request, which
-// makes the connection's rank without another reading of the clock. Answers that are not sent yet postpone the rank.
+// makes the connection's rank without another reading of the clock. Answers that are not sent yet postpone the
+// rank. Deadlines of a WebSocket's reader say nothing about its use.
 func (c *CountedConn) SetReadDeadline(t time.Time) error {
-	if c.use.Load() == useBusy && !t.IsZero() {
+	if c.use.Load() == useBusy && !t.IsZero() && !c.upgraded.Load() {
 		c.wait.mu.Lock()
 		if c.wait.corked != nil {
 			c.wait.idleUntil = t

@@ -33,6 +33,16 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 	if _, err := c.Write([]byte("answer")); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.SetReadDeadline(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	c.beginRequest() // the next pipelined request
+	if err := c.flush(); err != nil || c.use.Load() != useBusy {
+		t.Fatalf("%v: a connection was free to be closed during a request", err)
+	}
+	if _, err := c.Write([]byte("second")); err != nil {
+		t.Fatal(err)
+	}
 	until := time.Now().Add(time.Minute)
 	if err := c.SetReadDeadline(until); err != nil {
 		t.Fatal(err)
@@ -43,8 +53,8 @@ func TestAKeptAnswerProtectsItsConnection(t *testing.T) {
 	if err := c.flush(); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, 6)
-	if _, err := io.ReadFull(client, got); err != nil || string(got) != "answer" {
+	got := make([]byte, 12)
+	if _, err := io.ReadFull(client, got); err != nil || string(got) != "answersecond" {
 		t.Fatalf("%q %v", got, err)
 	}
 	if got, want := c.use.Load(), rankOf(true, until); got != want {
