@@ -93,6 +93,9 @@ func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 	if sampled {
 		stats.observe(e.MachineNs() - startNs)
 	}
+	if conn, ok := c.Conn().(*CountedConn); ok && c.Hijacked() {
+		conn.passThrough()
+	}
 	if e.Log.Enabled(context.Background(), slog.LevelDebug) {
 		e.logRequest(c)
 	}
