@@ -155,6 +155,7 @@ func (s *socket) add(name string) bool {
 		return false
 	}
 	s.streams = append(s.streams, one)
+	s.f.stats.subscriptions.Add(1)
 	return true
 }
 
@@ -169,6 +170,8 @@ func (s *socket) serve(ws *websocket.Conn) {
 		return
 	}
 	defer s.f.sockets.open.Done()
+	s.f.stats.sockets.Add(1)
+	defer s.f.stats.sockets.Add(-1)
 	s.ws = ws
 	ws.SetReadLimit(maxMessageBytes)
 	ended, written, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -275,6 +278,7 @@ func (s *socket) look(nowMs int64) bool {
 			err = s.send(s.wrap(one, b))
 		})
 		if lost {
+			s.f.stats.slowCloses.Add(1)
 			s.close(websocket.CloseTryAgainLater, "Too slow: changes of the book are no longer kept.")
 		}
 		if lost || err != nil {
@@ -289,7 +293,11 @@ func (s *socket) send(b []byte) error {
 	if err := s.ws.SetWriteDeadline(machineTime().Add(socketWriteLimit)); err != nil {
 		return err
 	}
-	return s.ws.WriteMessage(websocket.TextMessage, b)
+	s.f.stats.messages.Add(1)
+	s.f.stats.bytes.Add(uint64(len(b)))
+	err := s.ws.WriteMessage(websocket.TextMessage, b)
+	s.f.stats.noteUnread(err)
+	return err
 }
 
 // request is a message of the client.

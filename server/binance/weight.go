@@ -69,6 +69,7 @@ func (q *call) pay(weight int) *failure {
 	if q.used, ok = q.f.weights.add(q.from.addr, weight, now, !q.from.unlimited); ok {
 		return nil
 	}
+	q.f.stats.overWeight.Add(1)
 	return &failure{
 		status: fasthttp.StatusTooManyRequests, code: codeTooManyWeight, retryAfter: (minuteNs-now%minuteNs)/1e9 + 1,
 		msg: fmt.Sprintf("Too much request weight used; current limit is %d request weight per 1 MINUTE. "+

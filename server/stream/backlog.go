@@ -60,6 +60,7 @@ func (o *backlog) pushShared(q *message) bool {
 	waiting := &o.queued[q.kind]
 	if n := *waiting; n > 0 && n+len(q.frame) > maxQueuedBytes[q.kind] {
 		if q.kind == kindAnswer {
+			o.writer.slowCloses.Add(1)
 			o.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
 		}
 		return false
@@ -93,6 +94,7 @@ func (o *backlog) drop() {
 			kept = append(kept, q)
 		}
 	}
+	o.writer.dropped.Add(uint64(len(o.queue) - len(kept)))
 	o.queued = queuedBytes{kindAnswer: o.queued[kindAnswer]}
 	clear(o.queue[len(kept):])
 	o.queue, o.awaitsRoom = kept, true
@@ -228,6 +230,10 @@ func (o *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 			n++
 		}
 		buf.bytes = t.bytes
+	}
+	if n > 0 {
+		o.writer.messages.Add(uint64(n))
+		o.writer.bytes.Add(uint64(len(t.bytes)))
 	}
 	t.private = buf.private
 	rest := copy(o.queue, o.queue[n:])
