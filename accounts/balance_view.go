@@ -98,7 +98,7 @@ func (v *View) Totals() []TotalView {
 	defer v.s.mu.RUnlock()
 	out := make([]TotalView, 0, len(v.s.balances.totals))
 	for i, t := range v.s.balances.totals {
-		for _, k := range v.s.balances.arrived {
+		for _, k := range v.s.balances.arrivingKeys {
 			if k.currency == uint32(i) {
 				hidden := v.s.balances.arriving[k]
 				t.free, t.deposited = t.free.Sub(hidden), t.deposited.Sub(hidden)

@@ -23,7 +23,7 @@ type balances struct {
 	// back (no store runs). free contains it, because the fold must find the same balances as a recovery, which
 	// knows no syncs. No view shows it, and no order and no withdrawal may use it.
 	arriving map[balanceKey]fixed.I192
-	arrived  []balanceKey // its keys, in order
+	arrivingKeys  []balanceKey // its keys, in order
 
 	onBalance func(account uint32, currencyCode string) // nil: no listener
 }
@@ -135,7 +135,7 @@ func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
 	if b.arriving != nil {
 		k := balanceKey{u.n, currency}
 		if _, more := b.arriving[k]; !more {
-			b.arrived = append(b.arrived, k)
+			b.arrivingKeys = append(b.arrivingKeys, k)
 		}
 		b.arriving[k] = b.arriving[k].Plus(amount)
 	}
@@ -147,10 +147,10 @@ func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
 // arrive lets the money count that the records so far have brought.
 func (b *balances) arrive(dir *directory) {
 	clear(b.arriving)
-	for _, k := range b.arrived {
+	for _, k := range b.arrivingKeys {
 		b.changed(dir.mustFind(k.account), k.currency)
 	}
-	b.arrived = b.arrived[:0]
+	b.arrivingKeys = b.arrivingKeys[:0]
 }
 
 // sumUp fills the totals from the balances.

@@ -79,7 +79,7 @@ func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 }
 
 // Options configure a new State. The referral rates are not among them: they change by a
-// Configure command (State.Reconfigure reports whether one is needed).
+// Configure command (State.RatesCommand reports whether one is needed).
 type Options struct {
 	// Withdrawal is the commission of a withdrawal; ByCurrency overrides it. A deposit is not
 	// charged.

@@ -304,10 +304,10 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 	r := newRig(t)
 	c := DefaultConfig()
 	c.BonusShare = RateOne / 4
-	if cmd, due := r.s.Reconfigure(c); !due || r.do(cmd).Kind != Configure {
+	if cmd, due := r.s.RatesCommand(c); !due || r.do(cmd).Kind != Configure {
 		t.Fatal("a new configuration is a command")
 	}
-	if _, due := r.s.Reconfigure(c); due {
+	if _, due := r.s.RatesCommand(c); due {
 		t.Fatal("the configuration in force is not due again")
 	}
 	r.chain(2)
@@ -325,7 +325,7 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 		t.Fatalf("%+v", b)
 	}
 	r.restart()
-	if _, due := r.s.Reconfigure(c); due {
+	if _, due := r.s.RatesCommand(c); due {
 		t.Fatal("the configuration is gone after a restart")
 	}
 	r.check()

@@ -111,9 +111,9 @@ func (s *State) planConfigure(cmd *Command, rec *Record) *refuse.Refusal {
 
 func (s *State) applyConfigure(rec *Record, _ *Result) { s.referral.config = rec.Config }
 
-// Reconfigure returns the command that sets the referral rates to want, and whether they differ from the
+// RatesCommand returns the command that sets the referral rates to want, and whether they differ from the
 // current ones. The caller sends the command once, at the start after recovery.
-func (s *State) Reconfigure(want Config) (Command, bool) {
+func (s *State) RatesCommand(want Config) (Command, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Command{Kind: Configure, Config: want}, !s.referral.config.Equal(want)
@@ -181,7 +181,7 @@ func (s *State) Due(int64) []Command { return nil }
 // goroutine may call it. A View reads the State itself, so it shows every other effect of a record as soon as Apply has
 // returned.
 func (s *State) Publish() {
-	if len(s.balances.arrived) > 0 { // changed by this goroutine alone
+	if len(s.balances.arrivingKeys) > 0 { // changed by this goroutine alone
 		s.mu.Lock()
 		s.balances.arrive(s.dir)
 		s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
-// After a Recovery ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through
+// After a Recovery ReleaseUnknown ends holds that the engine does not know, and RatesCommand (through
 // Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
 // events, by FoldEvents and not by Store.Fold: a sync of this log never delays the engine.
 

@@ -37,6 +37,9 @@ func InWindow(nowNs, timestampMs, windowMs int64) bool {
 // were used before: the signature takes the place of the nonce. The field of a refusal names what is wrong:
 // timestamp, signature, or the key for everything that the key does not permit.
 func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Refusal) {
+	if len(p.Signature) == hmacHex {
+		p.Signature = bytes.ToLower(p.Signature) // a signature is its own nonce, so it has one spelling
+	}
 	nowMs := nowNs / msNs
 	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) || p.TimestampMs < v.opts.NotBeforeMs {
 		return Principal{}, unauthorized("timestamp", "The timestamp is outside of the window.")
@@ -100,11 +103,14 @@ func (v *Verifier) payloadMatches(p *Payload) bool {
 		}
 		m := v.scratch.Get().(*macScratch)
 		defer v.scratch.Put(m)
-		return m.equal(states, bytes.ToLower(p.Signature), p.Text, nil, nil) && known
+		return m.equal(states, p.Signature, p.Text, nil, nil) && known
 	}
 	public := ed25519.PublicKey(key.rec.Ed25519)
 	if public == nil {
 		known, public = false, v.unknown.rec.Ed25519
+	}
+	if len(p.Signature) != base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
+		return false // the decoder skips line ends, which would be another spelling
 	}
 	signature, err := base64.StdEncoding.Strict().DecodeString(string(p.Signature))
 	return err == nil && len(signature) == ed25519.SignatureSize && ed25519.Verify(public, p.Text, signature) && known

@@ -96,3 +96,20 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 				'no votes') && v.querySelector('.tally').children.length === (yes + no ? 2 : 0); }); })()`)
 	b.clean()
 }
+
+// A path without a page says so, and links to the page that was meant. The icon exists at its usual place.
+func TestBrowserSaysThatThereIsNoSuchPage(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 1280, 800)
+	for path, near := range map[string]string{"/markets": "/", "/status/": "/status", "/Launchpad": "/launchpad"} {
+		b.open(path)
+		b.wait(10*time.Second, path, `document.querySelector('main h1')?.innerText === 'No such page'`)
+		if got := b.js(`document.querySelector('main a').getAttribute('href')`); got != near {
+			t.Errorf("%s links to %s, want %s", path, got, near)
+		}
+	}
+	b.answered(6, "404") // and nothing else is wrong: each refusal, and the console's line about it
+	b.run(chromedp.Click("main a"))
+	b.wait(10*time.Second, "the page that was meant", `['/', '/status', '/launchpad'].includes(location.pathname)`)
+}

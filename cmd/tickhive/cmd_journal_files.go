@@ -46,7 +46,7 @@ type storeLog struct {
 
 // storeLogs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
 var storeLogs = []storeLog{
-	{"engine", exchange.EngineLog("").Options, discard},
+	{"engine", exchange.EngineLogOptions(), discard},
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
 		if _, sealed := seal.KeyOf(b); sealed {
 			return nil, nil // its checksum verifies; what is in it only the exchange can open

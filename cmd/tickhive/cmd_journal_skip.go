@@ -23,7 +23,7 @@ type journalSkipCmd struct {
 
 // Run holds the lock of the directory, so that no other process can use it.
 func (c *journalSkipCmd) Run(p *program) error {
-	d, err := datadir.Repair(c.Dir)
+	d, err := datadir.OpenIdle(c.Dir)
 	if err != nil {
 		return fmt.Errorf("journal skip: %w", err)
 	}

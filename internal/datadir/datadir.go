@@ -113,8 +113,8 @@ func Open(o Options) (*Dir, error) {
 	return d, nil
 }
 
-// Repair opens and locks an existing directory that no process serves. It changes nothing.
-func Repair(path string) (*Dir, error) {
+// OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing.
+func OpenIdle(path string) (*Dir, error) {
 	d := &Dir{path: path, fsys: vfs.OS{}}
 	if _, found, err := readFile(d.fsys, d.Sub("meta.json")); err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("%s is not a data directory: it has no meta.json", path), err)
@@ -137,7 +137,7 @@ func (d *Dir) takeLock() (err error) {
 	return err
 }
 
-// Unlock releases the lock of Repair.
+// Unlock releases the lock of OpenIdle.
 func (d *Dir) Unlock() error { return d.lock.Close() }
 
 // begin stores the origin in an empty directory. In a used one it checks that o agrees with the stored origin.
@@ -314,9 +314,9 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// MayLose makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
+// NoteLostSync makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
 // journal's last commands may be missing.
-func (d *Dir) MayLose() error { return d.change(func(m *Meta) { m.Boot = "" }) }
+func (d *Dir) NoteLostSync() error { return d.change(func(m *Meta) { m.Boot = "" }) }
 
 // AddIncident stores an incident. Without a directory it remembers it.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }

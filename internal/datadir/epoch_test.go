@@ -52,7 +52,7 @@ func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
 	if d.Epoch() != begun {
 		t.Fatal("a killed process begins a new epoch")
 	}
-	if err := d.MayLose(); err != nil || d.Epoch() != begun {
+	if err := d.NoteLostSync(); err != nil || d.Epoch() != begun {
 		t.Fatalf("the running process has epoch %s, %v", d.Epoch(), err)
 	}
 	next := start().Epoch()

@@ -46,7 +46,7 @@ func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *d
 // setRates submits the configured referral rates unless they are effective already.
 func (a *accountSide) setRates(want accounts.Config) error {
 	a.rates = want
-	if cmd, due := a.state.Reconfigure(want); due {
+	if cmd, due := a.state.RatesCommand(want); due {
 		if _, err := a.store.Do(cmd); err != nil {
 			return fmt.Errorf("accounts: referral rates: %w", err)
 		}

@@ -65,7 +65,7 @@ func (r *restored) openAgents() (*agentSide, error) {
 		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
 		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
 	}
-	log := wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes}
+	log := wal.Options{NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
 	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
 	ls.Options.Seed = r.data.Seed()

@@ -90,7 +90,7 @@ func TestAConversionSurvivesAPowerCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = d.Convert(func(name, old, dir string) error {
-			o, err := d.LogOptions(name, exchange.EngineLog("").Options)
+			o, err := d.LogOptions(name, exchange.EngineLogOptions())
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func TestAConversionSurvivesAPowerCut(t *testing.T) {
 	logs := func(fsys *vfs.Mem) (all []string) {
 		t.Helper()
 		for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
-			files, err := wal.Check(fsys, "d/"+name, exchange.EngineLog("").Options, func(r io.Reader) error {
+			files, err := wal.Check(fsys, "d/"+name, exchange.EngineLogOptions(), func(r io.Reader) error {
 				body, err := io.ReadAll(r)
 				all = append(all, string(body))
 				return err
@@ -117,7 +117,7 @@ func TestAConversionSurvivesAPowerCut(t *testing.T) {
 			for _, f := range files {
 				all = append(all, fmt.Sprint(f.File, f.First, f.Last, f.Err))
 			}
-			rd, err := wal.OpenReader(fsys, "d/"+name, exchange.EngineLog("").Options, 0)
+			rd, err := wal.OpenReader(fsys, "d/"+name, exchange.EngineLogOptions(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

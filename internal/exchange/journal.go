@@ -23,11 +23,18 @@ const recoverLook = uint64(4096)
 
 // EngineLog returns the log of the market in a data directory. The directory's lock protects it.
 func EngineLog(path string) replica.LogDir {
-	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
-		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
-		Boot: datadir.MachineBoot(),
-	}}
+	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: EngineLogOptions()}
 }
+
+// EngineLogOptions returns the options of EngineLog.
+func EngineLogOptions() wal.Options {
+	return wal.Options{
+		NoLock: true, RecordVersion: engine.CommandVersion, Writer: logWriter, Boot: datadir.MachineBoot(),
+	}
+}
+
+// logWriter names this program in the segments that it writes.
+const logWriter = "TickHive " + cmdline.Version
 
 // journal holds the log of the market and the writer through which the loop appends to it. A nil journal stores
 // nothing. Any goroutine may call failed, durable and makeDurable.

@@ -48,7 +48,7 @@ var recordVersions = map[string]uint32{
 // convert converts a directory of the old format.
 func (r *restored) convert() error {
 	done, err := r.data.Convert(func(name, old, dir string) error {
-		o := EngineLog("").Options
+		o := EngineLogOptions()
 		if name != "engine" {
 			o.RecordVersion = recordVersions[name]
 		}

@@ -83,7 +83,7 @@ func (r *restored) openJournal() (err error) {
 		return err
 	}
 	if r.o.Journal.Sync != sequencer.SyncAlways {
-		dir.Options.Failed = r.mayLose
+		dir.Options.Failed = r.noteLostSync
 	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
@@ -92,10 +92,10 @@ func (r *restored) openJournal() (err error) {
 	return err
 }
 
-// mayLose notes a failed sync of the journal: clients were shown commands that may be missing at the next start.
+// noteLostSync notes a failed sync of the journal: clients were shown commands that may be missing at the next start.
 // Under always none was shown.
-func (r *restored) mayLose() {
-	if err := r.data.MayLose(); err != nil {
+func (r *restored) noteLostSync() {
+	if err := r.data.NoteLostSync(); err != nil {
 		r.log.Error("a failed sync is not stored", "error", err)
 	}
 }
@@ -115,7 +115,7 @@ func (r *restored) reportSnapshots(damaged []string) {
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	log, err := r.logOptions("accounts", wal.Options{
-		NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes,
+		NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes,
 	})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ var mayImport = map[string][]string{
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 	},
+	"internal/stream":  {},
 	"internal/vopr":    {"engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange"},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
@@ -67,6 +68,8 @@ var mayImport = map[string][]string{
 var pure = map[string][]string{
 	"engine":        {"internal/wal", "internal/vfs", "internal/clock"},
 	"accounts/auth": {"internal/wal", "internal/vfs", "internal/clock"},
+
+	"internal/stream": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
 // folderOf returns the folder of mayImport to which a package belongs, empty for none.

@@ -75,6 +75,10 @@ func invalid(name string) *failure {
 	return fail(codeInvalidParam, "Data sent for parameter '%s' is not valid.", name)
 }
 
+func twice(name string) *failure {
+	return fail(codeTooManyParams, "Duplicate values for parameter '%s' detected.", name)
+}
+
 func illegal(name, pattern string) *failure {
 	return fail(codeIllegalChars, "Illegal characters found in parameter '%s'; legal range is '%s'.", name, pattern)
 }

@@ -54,10 +54,8 @@ func (q *call) readParams(texts ...[]byte) *failure {
 			if nameErr != nil || valueErr != nil {
 				return fail(codeIllegalChars, "Illegal characters found in a parameter.")
 			}
-			for i := range q.params {
-				if q.params[i].name == name {
-					return fail(codeTooManyParams, "Duplicate values for parameter '%s' detected.", name)
-				}
+			if q.sent(name) {
+				return twice(name)
 			}
 			q.params = append(q.params, param{name: name, value: value})
 		}

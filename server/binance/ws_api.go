@@ -3,6 +3,7 @@ package binance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -34,9 +35,42 @@ type apiSession struct {
 
 // apiRequest is a message of the client.
 type apiRequest struct {
-	ID     json.RawMessage            `json:"id"`
-	Method string                     `json:"method"`
-	Params map[string]json.RawMessage `json:"params"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params apiParams       `json:"params"`
+}
+
+// apiParams are the members of params as they were sent, repeated names included.
+type apiParams []apiParam
+
+type apiParam struct {
+	name string
+	raw  json.RawMessage
+}
+
+var errParams = errors.New("params are one object")
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *apiParams) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start == nil {
+		return err
+	} else if start != json.Delim('{') || *p != nil {
+		return errParams
+	}
+	for *p = (apiParams{}); d.More(); {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		one := apiParam{}
+		one.name, _ = name.(string)
+		if err := d.Decode(&one.raw); err != nil {
+			return err
+		}
+		*p = append(*p, one)
+	}
+	return nil
 }
 
 // apiMethods are the methods: those of routes, and those of the connection itself.
@@ -154,12 +188,16 @@ func (s *socket) session() (auth.Principal, bool) {
 }
 
 // readMembers reads the parameters of a request: text, numbers, booleans, and lists as their JSON.
-func (q *call) readMembers(params map[string]json.RawMessage) *failure {
+func (q *call) readMembers(params apiParams) *failure {
 	if len(params) > maxParams {
 		return fail(codeTooManyParams, "Too many parameters; expected '%d' and received '%d'.", maxParams, len(params))
 	}
-	for name, raw := range params {
+	for _, one := range params {
+		name, raw := one.name, one.raw
 		value := string(raw)
+		if q.sent(name) {
+			return twice(name)
+		}
 		switch raw[0] {
 		case '"':
 			if json.Unmarshal(raw, &value) != nil {

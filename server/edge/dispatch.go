@@ -58,10 +58,17 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 		}
 	}
 	entry, err := e.find(c.RequestCtx)
-	if err != nil {
+	if err == nil {
+		return e.run(c, entry)
+	}
+	if err.Code != refuse.NotFound || e.missing == nil || !wantsPage(c.RequestCtx) {
 		return err
 	}
-	return e.run(c, entry)
+	if err := e.missing(c); err != nil {
+		return err
+	}
+	c.Response.SetStatusCode(fasthttp.StatusNotFound)
+	return nil
 }
 
 // finish turns a panic into a 500, counts the answer and returns c to the pool.
@@ -154,6 +161,14 @@ func plainPath(path []byte) bool {
 	}
 	return bytes.IndexByte(path, '%') < 0 && !bytes.Contains(path, []byte("//")) &&
 		!bytes.Contains(path, []byte("/.")) && bytes.IndexByte(path, '\\') < 0
+}
+
+// wantsPage reports whether a browser shows the answer: it names HTML as what it accepts, and the path is not one of
+// the interfaces for programs.
+func wantsPage(ctx *fasthttp.RequestCtx) bool {
+	path := ctx.URI().PathOriginal()
+	return ctx.IsGet() && bytes.Contains(ctx.Request.Header.PeekCanonical(reqAccept), []byte("text/html")) &&
+		!bytes.HasPrefix(path, []byte("/api/")) && !bytes.HasPrefix(path, []byte("/udf/"))
 }
 
 func noPath() *refuse.Refusal {

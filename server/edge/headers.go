@@ -35,6 +35,7 @@ var (
 	hdrCORP          = []byte("Cross-Origin-Resource-Policy")
 	hdrHSTS          = []byte("Strict-Transport-Security")
 
+	reqAccept         = []byte("Accept")
 	ReqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
 	ReqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it

@@ -25,6 +25,7 @@ type Server struct {
 	facade     *Listener // nil unless Options.Facade is set
 	clients    *clientIPs
 	conns      *ConnTable
+	missing    func(c *Ctx) *refuse.Refusal // nil: no page for browsers
 }
 
 // New returns a server that answers 503 to most routes until SetReady. It opens no socket.
@@ -75,7 +76,7 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	base.Table = table
+	base.Table, base.missing = table, s.missing
 	if s.public, err = NewListener(base); err != nil {
 		return nil, err
 	}
@@ -90,6 +91,10 @@ func (s *Server) table() []*Route {
 	}
 	return all
 }
+
+// ShowMissing sets the page for browsers that ask the public listener for a path without a route. Resources call
+// it while New asks them for their routes.
+func (s *Server) ShowMissing(page func(c *Ctx) *refuse.Refusal) { s.missing = page }
 
 func namespace(table []*Route, n Namespace) []*Route {
 	var part []*Route

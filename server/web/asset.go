@@ -54,6 +54,15 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 
 // handle sends the file in the smallest encoding that the client accepts.
 func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
+	return a.send(c, true)
+}
+
+// missing sends the file in place of one that does not exist: it has no tag to ask for again.
+func (a *asset) missing(c *edge.Ctx) *refuse.Refusal {
+	return a.send(c, false)
+}
+
+func (a *asset) send(c *edge.Ctx, tagged bool) *refuse.Refusal {
 	h := &c.Response.Header
 	suffix, body, coding := `"`, func() []byte { return a.plain }, ""
 	if a.compressible {
@@ -64,13 +73,15 @@ func (a *asset) handle(c *edge.Ctx) *refuse.Refusal {
 			suffix, body = `-g"`, a.gzip
 		}
 	}
-	h.SetCanonical(edge.HdrETag, []byte(a.tag+suffix))
 	h.SetCanonical(edge.HdrCacheControl, a.cache)
 	h.SetCanonical(hdrReferrer, valReferrer)
 	h.SetCanonical(edge.HdrCSP, a.csp)
-	if edge.NotModified(c.RequestCtx, a.tag+`"`) {
-		c.NotModified()
-		return nil
+	if tagged {
+		h.SetCanonical(edge.HdrETag, []byte(a.tag+suffix))
+		if edge.NotModified(c.RequestCtx, a.tag+`"`) {
+			c.NotModified()
+			return nil
+		}
 	}
 	h.SetContentType(a.mediaType)
 	h.SetContentEncoding(coding)

@@ -41,11 +41,22 @@ var mediaTypes = map[string]string{
 // Swagger UI, the OpenAPI description of the parts that this server serves and the AsyncAPI
 // description of /ws.
 func Page(parts ...Part) (edge.Resource, error) {
-	routes, err := pageRoutes(parts)
+	at, err := hashedFolders("app", "swagger")
 	if err != nil {
 		return nil, err
 	}
-	return func(*edge.Server) []*edge.Route { return routes }, nil
+	routes, err := pageRoutes(at, parts)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := missingPage(at)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *edge.Server) []*edge.Route {
+		s.ShowMissing(missing.missing)
+		return routes
+	}, nil
 }
 
 // InternalPath is the path of the internal API's description, on the internal listener.
@@ -64,7 +75,7 @@ func Internal() (func() []*edge.Route, error) {
 	return func() []*edge.Route { return []*edge.Route{description.route(InternalPath)} }, nil
 }
 
-func pageRoutes(parts []Part) ([]*edge.Route, error) {
+func pageRoutes(at map[string]string, parts []Part) ([]*edge.Route, error) {
 	doc, err := OpenAPI(parts...)
 	if err != nil {
 		return nil, err
@@ -74,18 +85,14 @@ func pageRoutes(parts []Part) ([]*edge.Route, error) {
 		return nil, err
 	}
 	var routes []*edge.Route
-	for at, doc := range map[string][]byte{"/swagger/v1/swagger.json": doc, streamsPath: streams} {
-		description, err := newAsset(doc, at, swaggerCSP)
+	for path, doc := range map[string][]byte{"/swagger/v1/swagger.json": doc, streamsPath: streams} {
+		description, err := newAsset(doc, path, swaggerCSP)
 		if err != nil {
 			return nil, err
 		}
-		r := description.route(at)
+		r := description.route(path)
 		r.Public = true
 		routes = append(routes, r)
-	}
-	at, err := hashedFolders("app", "swagger")
-	if err != nil {
-		return nil, err
 	}
 	for folder := range at {
 		err = fs.WalkDir(Files, folder, func(name string, d fs.DirEntry, err error) error {
@@ -139,10 +146,7 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 		csp = swaggerCSP
 	}
 	page := func(body []byte, paths ...string) ([]*edge.Route, error) {
-		for folder, hashed := range at {
-			body = bytes.ReplaceAll(body, []byte(`"/`+folder+`/`), []byte(`"`+hashed))
-		}
-		a, err := newAsset(body, name, csp)
+		a, err := newAsset(withHashes(body, at), name, csp)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +174,31 @@ func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 		return nil, err
 	}
 	a.cache = valForever
-	return []*edge.Route{a.route(at[folder] + rest)}, nil
+	routes := []*edge.Route{a.route(at[folder] + rest)}
+	if name == "app/icon.svg" {
+		icon := *a
+		icon.cache = valRevisit
+		routes = append(routes, icon.route("/favicon.ico")) // for answers that name no icon, such as JSON
+	}
+	return routes, nil
+}
+
+// withHashes returns a page that names the hashed paths of the other files.
+func withHashes(html []byte, at map[string]string) []byte {
+	for folder, hashed := range at {
+		html = bytes.ReplaceAll(html, []byte(`"/`+folder+`/`), []byte(`"`+hashed))
+	}
+	return html
+}
+
+// missingPage returns the page that says that there is no such page.
+func missingPage(at map[string]string) (*asset, error) {
+	const shell = "app/index.html"
+	html, err := Files.ReadFile(shell)
+	if err != nil {
+		return nil, fmt.Errorf("server: embedded file: %w", err)
+	}
+	return newAsset(withHashes(otherShell(html), at), shell, pageCSP)
 }
 
 var preloads = regexp.MustCompile(`(?m)^<link rel="modulepreload".*\n`)

@@ -18,12 +18,14 @@ import (
 )
 
 // static requests a file with a header and returns the answer and its decoded body.
-func static(t *testing.T, h fasthttp.RequestHandler, path, name, value string) (*fasthttp.Response, string) {
+func static(t *testing.T, h fasthttp.RequestHandler, path string, headers ...string) (*fasthttp.Response, string) {
 	t.Helper()
 	var c fasthttp.RequestCtx
 	c.Request.SetRequestURI(path)
 	c.Request.Header.SetHost("x")
-	c.Request.Header.Set(name, value)
+	for i := 0; i < len(headers); i += 2 {
+		c.Request.Header.Set(headers[i], headers[i+1])
+	}
 	h(&c)
 	body, err := c.Response.BodyUncompressed()
 	if err != nil {
@@ -127,5 +129,44 @@ func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 				t.Errorf("%s with %s: %d", path, tag, r.StatusCode())
 			}
 		}
+	}
+}
+
+// docs/contract/market-data.md#time-summary-status: a browser gets a page at a path without a route, in each
+// encoding; a program, a HEAD and the paths of interfaces get the error object.
+func TestABrowserGetsAPageAtAPathWithoutARoute(t *testing.T) {
+	files, err := web.Page(web.PartMarket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := edge.New(edge.Options{Clock: clock.Real{}, Resources: []edge.Resource{files}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, c := range []struct {
+		path, accept string
+		page         bool
+	}{
+		{"/markets", browser, true},
+		{"/status/", browser, true},
+		{"/app/000000000000/index.js", browser, true},
+		{"/markets", "*/*", false},
+		{"/markets", "", false},
+		{"/api/markets", browser, false},
+		{"/udf/markets", browser, false},
+	} {
+		for _, coding := range []string{"identity", "br"} {
+			r, body := static(t, server.Handler(), c.path, "Accept", c.accept, "Accept-Encoding", coding)
+			shell := strings.Contains(body, `<main id="page"`) && strings.Contains(body, `src="/app/`)
+			if r.StatusCode() != 404 || shell != c.page || strings.Contains(body, `"code":"NOT_FOUND"`) == c.page ||
+				etag(r) != "" || c.page != (string(r.Header.Peek("Content-Security-Policy")) != "") {
+				t.Errorf("%s for %q in %s: %d %s %.80q", c.path, c.accept, coding, r.StatusCode(), etag(r), body)
+			}
+		}
+	}
+	if r, body := static(t, server.Handler(), "/favicon.ico"); r.StatusCode() != 200 ||
+		!strings.HasPrefix(body, "<svg") || string(r.Header.ContentType()) != "image/svg+xml" {
+		t.Errorf("/favicon.ico: %d %s %.80q", r.StatusCode(), r.Header.ContentType(), body)
 	}
 }

@@ -2,6 +2,7 @@
 import { show as hive } from './hive.js';
 import { show as launchpad } from './launchpad.js';
 import { start } from './main.js';
+import { show as missing } from './missing.js';
 import { show as status } from './status.js';
 
-start({ '/launchpad': launchpad, '/hive': hive, '/status': status }[location.pathname]);
+start({ '/launchpad': launchpad, '/hive': hive, '/status': status }[location.pathname] ?? missing);

@@ -1,0 +1,96 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// The operating errors of a reader. They are wrapped: use errors.Is.
+var (
+	// ErrGap reports a message that is not the next one: the reader has to begin with a snapshot.
+	ErrGap = errors.New("stream: messages are missing")
+	// ErrRules reports a valid message whose rules this program does not know.
+	ErrRules = errors.New("stream: the records need a later program")
+)
+
+// State holds what the log up to a message means. The zero State is before the first message. A snapshot of a node
+// has the State that it reflects.
+type State struct {
+	Seq     uint64   // number in the log of the last message read, valid or not
+	Prev    uint64   // sum of the last valid message
+	History [16]byte // identity of the exchange; zero before Base
+	Term    uint64   // 0 before the first term
+	Node    uint64   // the writer
+	Rules   uint16
+	SentNs  int64 // of the last valid message
+	Pos     Positions
+}
+
+// sumOf returns the sum of a message, which the next valid one has as Prev. It contains the Prev of the message
+// itself, so it covers the whole history.
+func sumOf(data []byte) uint64 { return xxhash.Sum64(data) }
+
+// allows is the rule of validity: it reports whether a message counts behind s, and sets s to the state behind it
+// if so.
+func (s *State) allows(m *Message, data []byte) bool {
+	if m.Prev != s.Prev || m.Rules < s.Rules || m.SentNs < s.SentNs {
+		return false
+	}
+	next := *s
+	switch m.Kind {
+	case Base:
+		if s.History != ([16]byte{}) {
+			return false
+		}
+		next.History, next.Pos = m.History, m.Start
+	case Term:
+		if s.History == ([16]byte{}) || m.Term != s.Term+1 {
+			return false
+		}
+		next.Term, next.Node = m.Term, m.Node
+	case Records, Beat:
+		if s.Term == 0 || m.Term != s.Term || m.Node != s.Node || !next.Pos.follow(m) {
+			return false
+		}
+	}
+	next.Prev, next.Rules, next.SentNs = sumOf(data), m.Rules, m.SentNs
+	*s = next
+	return true
+}
+
+// Reader folds the messages of a log in their order.
+type Reader struct {
+	at    State
+	rules uint16
+}
+
+// NewReader returns a Reader that continues behind at. rules is the latest version of the rules that the program can
+// execute.
+func NewReader(at State, rules uint16) *Reader { return &Reader{at, rules} }
+
+// State returns the state behind the last message.
+func (r *Reader) State() State { return r.at }
+
+// Next reads the message with the number seq. valid reports whether it counts; its records are executed only then. A
+// message that does not count was sent by a node that was not the writer any more, or is a repetition.
+//
+// Errors: ErrGap, ErrDamaged, ErrVersion, ErrRules. The reader stays before the message.
+//
+// Retains: m refers to data.
+func (r *Reader) Next(seq uint64, data []byte) (m Message, valid bool, err error) {
+	if seq != r.at.Seq+1 {
+		return m, false, fmt.Errorf("%w: %d follows %d", ErrGap, seq, r.at.Seq)
+	}
+	if m, err = Decode(data); err != nil {
+		return m, false, fmt.Errorf("message %d: %w", seq, err)
+	}
+	at := r.at
+	if valid = at.allows(&m, data); valid && m.Rules > r.rules {
+		return m, false, fmt.Errorf("message %d: %w: version %d, and this program knows %d",
+			seq, ErrRules, m.Rules, r.rules)
+	}
+	r.at, r.at.Seq = at, seq
+	return m, valid, nil
+}

@@ -1,0 +1,264 @@
+package stream
+
+import (
+	"errors"
+	"testing"
+)
+
+// log is a totally ordered log. It compares the expected number, as JetStream does.
+type log [][]byte
+
+// append appends a message if the log ends at expect, and returns its number, 0 if it is refused.
+func (l *log) append(expect uint64, data []byte) uint64 {
+	if expect != uint64(len(*l)) {
+		return 0
+	}
+	*l = append(*l, data)
+	return uint64(len(*l))
+}
+
+// candidate returns a candidate behind at.
+func candidate(at State, node uint64) *Candidate {
+	return &Candidate{
+		At: at, Node: node, Rules: 1, Info: []byte{byte(node)}, Found: Founding{History: [16]byte{7}},
+		Limits: Limits{InFlight: 8, Queue: 1 << 20},
+	}
+}
+
+func campaign(t *testing.T, at State, node uint64) *Writer {
+	t.Helper()
+	w, err := Campaign(candidate(at, node), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// send publishes all that the writer has, and passes on the answers.
+func send(w *Writer, l *log) {
+	for {
+		p, ok := w.Publish(0)
+		if !ok {
+			return
+		}
+		if seq := l.append(p.Expect, p.Data); seq != 0 {
+			w.Acked(p.Number, seq)
+		} else {
+			w.Failed(p.Number)
+		}
+	}
+}
+
+// resolve reads the log as the writer asks.
+func resolve(t *testing.T, w *Writer, l log) {
+	t.Helper()
+	for {
+		seq, ok := w.Wants()
+		if !ok {
+			return
+		}
+		if seq > uint64(len(l)) {
+			if err := w.End(uint64(len(l))); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := w.Read(seq, l[seq-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func add(t *testing.T, w *Writer, l Log, records ...string) {
+	t.Helper()
+	for _, r := range records {
+		if _, err := w.Add(l, 0, []byte(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// valid returns the verdict on each message, and the records that count.
+func valid(t *testing.T, l log) (verdicts []bool, records []string) {
+	t.Helper()
+	r := NewReader(State{}, 1)
+	for i, data := range l {
+		m, ok, err := r.Next(uint64(i+1), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts = append(verdicts, ok)
+		if ok {
+			for _, r := range m.All() {
+				records = append(records, string(r))
+			}
+		}
+	}
+	return verdicts, records
+}
+
+func TestRuleOfValidity(t *testing.T) {
+	history := [16]byte{7}
+	base := State{Seq: 1, Prev: 11, History: history, Rules: 2, SentNs: 50}
+	led := base
+	led.Term, led.Node, led.Pos = 3, 42, Positions{9}
+	message := func(kind Kind, term, node uint64, change ...func(*Message)) Message {
+		m := Message{Kind: kind, Rules: 2, Term: term, Node: node, SentNs: 50, Prev: 11, History: history}
+		for _, c := range change {
+			c(&m)
+		}
+		return m
+	}
+	for name, c := range map[string]struct {
+		at   State
+		m    Message
+		want bool
+	}{
+		"first base":              {State{}, message(Base, 0, 1, func(m *Message) { m.Prev = 0 }), true},
+		"second base":             {base, message(Base, 0, 1), false},
+		"term without a base":     {State{}, message(Term, 1, 1, func(m *Message) { m.Prev = 0 }), false},
+		"first term":              {base, message(Term, 1, 1), true},
+		"term after the first":    {base, message(Term, 2, 1), false},
+		"next term":               {led, message(Term, 4, 1), true},
+		"same term":               {led, message(Term, 3, 1), false},
+		"term too far":            {led, message(Term, 5, 1), false},
+		"term of another past":    {led, message(Term, 4, 1, func(m *Message) { m.Prev = 12 }), false},
+		"term of older rules":     {led, message(Term, 4, 1, func(m *Message) { m.Rules = 1 }), false},
+		"term of later rules":     {led, message(Term, 4, 1, func(m *Message) { m.Rules = 3 }), true},
+		"term of an earlier time": {led, message(Term, 4, 1, func(m *Message) { m.SentNs = 49 }), false},
+		"beat before any term":    {base, message(Beat, 1, 42), false},
+		"beat":                    {led, message(Beat, 3, 42), true},
+		"beat of another node":    {led, message(Beat, 3, 43), false},
+		"beat of an older term":   {led, message(Beat, 2, 42), false},
+		"beat of a later term":    {led, message(Beat, 4, 42), false},
+		"beat of another past":    {led, message(Beat, 3, 42, func(m *Message) { m.Prev = 12 }), false},
+	} {
+		data := encode(&c.m)
+		r := NewReader(c.at, 9)
+		_, got, err := r.Next(c.at.Seq+1, data)
+		if err != nil || got != c.want {
+			t.Errorf("%s: valid %v, %v; want %v", name, got, err, c.want)
+		}
+		want := c.at
+		if want.Seq++; got {
+			want.Prev, want.Rules, want.SentNs = sumOf(data), c.m.Rules, c.m.SentNs
+			switch c.m.Kind {
+			case Base:
+				want.History = history
+			case Term:
+				want.Term, want.Node = c.m.Term, c.m.Node
+			case Records, Beat:
+			}
+		}
+		if r.State() != want {
+			t.Errorf("%s: state %+v, want %+v", name, r.State(), want)
+		}
+	}
+}
+
+// Parts count only directly behind the last positions of their logs, all or none.
+func TestPartsBeginBehindTheLastPosition(t *testing.T) {
+	at := State{Prev: 1, History: [16]byte{7}, Term: 1, Node: 1, Rules: 1, Pos: Positions{9, 3}}
+	for _, c := range []struct {
+		places []Place
+		want   bool
+	}{
+		{[]Place{{Engine, 10}, {Engine, 11}, {Accounts, 4}, {Engine, 12}}, true},
+		{[]Place{{Engine, 10}, {Accounts, 4}, {Engine, 12}}, false},
+		{[]Place{{Engine, 11}}, false},
+		{[]Place{{Engine, 9}}, false},
+		{[]Place{{Accounts, 4}, {Engine, 9}}, false},
+		{[]Place{{Hive, 1}}, true},
+	} {
+		var b builder
+		for _, p := range c.places {
+			b.add(p.Log, p.Pos, []byte("r"), 0)
+		}
+		r := NewReader(at, 1)
+		_, got, err := r.Next(1, b.take(&Message{Kind: Records, Rules: 1, Term: 1, Node: 1, Prev: 1}))
+		if err != nil || got != c.want {
+			t.Errorf("%v: valid %v, %v; want %v", c.places, got, err, c.want)
+		}
+		if now := r.State().Pos; (now != at.Pos) != c.want {
+			t.Errorf("%v: positions %v, before %v", c.places, now, at.Pos)
+		}
+	}
+}
+
+func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
+	var l log
+	send(campaign(t, State{}, 1), &l)
+	r := NewReader(State{}, 1)
+	if _, _, err := r.Next(2, l[1]); !errors.Is(err, ErrGap) {
+		t.Errorf("a gap: %v", err)
+	}
+	bad := append([]byte(nil), l[0]...)
+	bad[70] ^= 1
+	if _, _, err := r.Next(1, bad); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a flipped bit: %v", err)
+	}
+	old := NewReader(State{}, 0)
+	if _, _, err := old.Next(1, l[0]); !errors.Is(err, ErrRules) {
+		t.Errorf("later rules: %v", err)
+	}
+	for _, stopped := range []*Reader{r, old} {
+		if stopped.State() != (State{}) {
+			t.Errorf("the reader went on: %+v", stopped.State())
+		}
+	}
+	if _, ok, err := r.Next(1, l[0]); !ok || err != nil {
+		t.Errorf("the message itself: %v, %v", ok, err)
+	}
+}
+
+// JetStream accepts an old writer's messages behind the term record of the new one: the expected number is a count
+// and not an identity.
+func TestExpectedNumberDoesNotFence(t *testing.T) {
+	var l log
+	old := campaign(t, State{}, 1)
+	send(old, &l)
+	add(t, old, Engine, "m0")
+	send(old, &l)
+	at := old.State()
+
+	var late []Publication // in flight while another node takes over
+	for _, r := range []string{"m1", "m2", "m3"} {
+		add(t, old, Engine, r)
+		p, _ := old.Publish(0)
+		late = append(late, p)
+	}
+	next := campaign(t, at, 2)
+	send(next, &l)
+	if next.Status() != Leading {
+		t.Fatal("the new writer does not lead")
+	}
+	accepted := make([]uint64, 0, len(late))
+	for _, p := range late {
+		accepted = append(accepted, l.append(p.Expect, p.Data))
+	}
+	if accepted[0] != 0 || accepted[1] == 0 || accepted[2] == 0 {
+		t.Fatalf("the log accepted %v; the case needs m1 refused, m2 and m3 accepted", accepted)
+	}
+	for i := len(late) - 1; i >= 0; i-- { // their acknowledgements arrive first
+		if accepted[i] != 0 {
+			old.Acked(late[i].Number, accepted[i])
+		} else {
+			old.Failed(late[i].Number)
+		}
+	}
+	resolve(t, old, l)
+	if old.Status() != Fenced || old.State().Pos.Of(Engine) != 1 {
+		t.Errorf("old writer: status %d, %d records confirmed", old.Status(), old.State().Pos.Of(Engine))
+	}
+	add(t, next, Engine, "n1") // the new writer sends with a number that a void message has taken
+	send(next, &l)
+	resolve(t, next, l)
+	send(next, &l)
+	if next.Status() != Leading || next.State().Pos.Of(Engine) != 2 {
+		t.Errorf("new writer: status %d, %d records confirmed", next.Status(), next.State().Pos.Of(Engine))
+	}
+	verdicts, records := valid(t, l)
+	if len(records) != 2 || records[0] != "m0" || records[1] != "n1" {
+		t.Errorf("records %v, verdicts %v", records, verdicts)
+	}
+}

@@ -1,0 +1,282 @@
+package stream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// The refusals of a writer. Nothing was added. They are wrapped: use errors.Is.
+var (
+	ErrNotLeading = errors.New("stream: this node is not the writer")
+	ErrBusy       = errors.New("stream: the queue is full")
+	ErrTooLarge   = errors.New("stream: the record is empty or too large")
+)
+
+// ErrShrunk reports a log that ends before messages that it has confirmed: it has lost them, or an old copy answers.
+var ErrShrunk = errors.New("stream: the log ends before what it has confirmed")
+
+// Status says what a Writer may do.
+type Status uint8
+
+// The statuses of a writer. They only rise.
+const (
+	Campaigning Status = iota // its term record is not known to count
+	Leading
+	Fenced // another node's message counts instead of its own: it sends nothing more
+)
+
+// Limits bound the memory of a writer and the work that is open.
+type Limits struct {
+	InFlight int // messages that are published and not answered
+	Queue    int // bytes of messages that are not confirmed; at least MaxMessage
+}
+
+// Publication is a message to be published, if the last message of the log has the number Expect. Number identifies
+// it in Acked and Failed.
+type Publication struct {
+	Number uint64
+	Expect uint64
+	Data   []byte
+}
+
+// pending is a message that is not confirmed.
+type pending struct {
+	data    []byte
+	prev    uint64 // its sum
+	last    Positions
+	sentNs  int64
+	number  uint64 // of its last publication
+	acked   uint64 // number in the log by its acknowledgement; 0: none yet
+	becomes Status
+}
+
+// Writer sends the messages of one node for one term, its term record first, and finds out which of them count. The
+// caller publishes what Publish returns, and passes on each answer.
+//
+// An acknowledgement counts only for the oldest open message, and only if its number in the log is directly behind
+// what the writer knows: then nothing is between, and the message counts. At anything else the writer is in doubt. It
+// believes no open acknowledgement, reads the log behind what it knows, and sends again what is not in it.
+type Writer struct {
+	read   Reader // behind the last confirmed message, or the last one read in doubt
+	node   uint64
+	term   uint64
+	limits Limits
+	status Status
+	doubt  bool
+
+	window []pending // oldest first
+	flying int       // so many of the window are published
+	number uint64    // of the last publication
+	bytes  int       // of the window
+
+	// behind the window and the open message
+	prev   uint64
+	last   Positions
+	sentNs int64
+	open   builder
+	size   int // of the last message with records
+
+	digestPos, digest uint64
+}
+
+// Status returns the status.
+func (w *Writer) Status() Status { return w.status }
+
+// State returns the state of the log as far as the writer knows it. Its positions are the confirmed ones. After
+// Fenced, it ends before the message of the other node, and a Reader continues there.
+func (w *Writer) State() State { return w.read.at }
+
+// Open returns the number of messages that are not confirmed, without the one that still collects records.
+func (w *Writer) Open() int { return len(w.window) }
+
+// Last returns the positions of the last records that were added.
+func (w *Writer) Last() Positions { return w.last }
+
+// SetDigest sets the digest that the next messages carry.
+func (w *Writer) SetDigest(pos, digest uint64) { w.digestPos, w.digest = pos, digest }
+
+// Add adds records of one of the four logs, all or none, and returns the position of the last one. A message takes
+// what was added when Publish completes it; records of several calls, and of several logs in their order, share it.
+//
+// Errors: ErrNotLeading, ErrBusy, ErrTooLarge.
+func (w *Writer) Add(log Log, nowNs int64, records ...[]byte) (pos uint64, err error) {
+	if w.status != Leading {
+		return 0, ErrNotLeading
+	}
+	size := 0
+	for _, r := range records {
+		if len(r) == 0 || len(r) > MaxRecord {
+			return 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(r), MaxRecord)
+		}
+		size += len(r) + maxLength
+	}
+	if size+w.bytes+len(w.open.buf) > w.limits.Queue {
+		return 0, ErrBusy
+	}
+	for _, r := range records {
+		if !w.open.fits(r) {
+			w.complete(nowNs)
+		}
+		w.last[log-1]++
+		w.open.add(log, w.last[log-1], r, w.size)
+	}
+	return w.last[log-1], nil
+}
+
+// Beat adds a message without records, if nothing is open that has the same effect.
+func (w *Writer) Beat(nowNs int64) {
+	if w.status == Leading && len(w.window) == 0 && w.open.parts == 0 {
+		m := w.head(Beat, nowNs)
+		w.push(encode(&m), Leading)
+	}
+}
+
+// head returns the head of the next message.
+func (w *Writer) head(kind Kind, nowNs int64) Message {
+	w.sentNs = max(w.sentNs, nowNs)
+	return Message{
+		Kind: kind, Rules: w.read.rules, Term: w.term, Node: w.node, SentNs: w.sentNs, Prev: w.prev,
+		DigestPos: w.digestPos, Digest: w.digest,
+	}
+}
+
+// complete moves the open message to the window.
+func (w *Writer) complete(nowNs int64) {
+	m := w.head(Records, nowNs)
+	data := w.open.take(&m)
+	w.size = len(data) + len(data)/8
+	w.push(data, Leading)
+}
+
+func (w *Writer) push(data []byte, becomes Status) {
+	w.prev = sumOf(data)
+	w.bytes += len(data)
+	w.window = append(w.window, pending{data: data, prev: w.prev, last: w.last, sentNs: w.sentNs, becomes: becomes})
+}
+
+// Publish returns the next message to be published. ok is false when there is none, when enough are in flight, and in
+// doubt. nowNs is the writer's clock.
+func (w *Writer) Publish(nowNs int64) (p Publication, ok bool) {
+	if w.status == Fenced || w.doubt || w.flying >= w.limits.InFlight {
+		return p, false
+	}
+	if w.flying == len(w.window) {
+		if w.open.parts == 0 {
+			return p, false
+		}
+		w.complete(nowNs)
+	}
+	m := &w.window[w.flying]
+	w.number++
+	m.number = w.number
+	p = Publication{Number: w.number, Expect: w.read.at.Seq + uint64(w.flying), Data: m.data}
+	w.flying++
+	return p, true
+}
+
+// flight returns the open message of a publication, nil when it has been answered or is not believed any more.
+func (w *Writer) flight(number uint64) *pending {
+	if w.flying == 0 || number < w.window[0].number || number-w.window[0].number >= uint64(w.flying) {
+		return nil
+	}
+	return &w.window[number-w.window[0].number]
+}
+
+// Acked takes the acknowledgement of a publication: the log has it under the number seq. Acknowledgements may arrive
+// in any order.
+func (w *Writer) Acked(number, seq uint64) {
+	m := w.flight(number)
+	if m == nil {
+		return
+	}
+	if m.acked = seq; seq == 0 {
+		w.distrust()
+	}
+	for w.flying > 0 && w.window[0].acked != 0 {
+		if w.window[0].acked != w.read.at.Seq+1 {
+			w.distrust()
+			return
+		}
+		w.confirm()
+	}
+}
+
+// Failed takes a publication that was refused or is not answered in time. It may still reach the log.
+func (w *Writer) Failed(number uint64) {
+	if w.flight(number) != nil {
+		w.distrust()
+	}
+}
+
+// distrust begins a doubt.
+func (w *Writer) distrust() {
+	w.doubt, w.flying = true, 0
+	for i := range w.window {
+		w.window[i].acked = 0
+	}
+}
+
+// confirm removes the oldest message, which counts and has the next number in the log.
+func (w *Writer) confirm() {
+	m := &w.window[0]
+	s := &w.read.at
+	known := Message{Rules: w.read.rules, Term: w.term, Node: w.node}
+	if m.becomes == Campaigning { // the base message of a new history
+		base, err := Decode(m.data)
+		if err != nil {
+			panic("BUG: stream: the writer's own message is damaged: " + err.Error())
+		}
+		s.History, known.Term, known.Node = base.History, 0, 0
+	}
+	s.Seq, s.Prev, s.Term, s.Node, s.Rules = s.Seq+1, m.prev, known.Term, known.Node, known.Rules
+	s.SentNs, s.Pos = m.sentNs, m.last
+	w.drop()
+}
+
+// drop removes the oldest message from the window.
+func (w *Writer) drop() {
+	m := &w.window[0]
+	w.status, w.bytes = max(w.status, m.becomes), w.bytes-len(m.data)
+	*m = pending{}
+	w.window, w.flying = w.window[1:], max(0, w.flying-1)
+}
+
+// Wants returns the number of the message that the caller has to read next, while the writer is in doubt. The caller
+// answers with Read, or with End.
+func (w *Writer) Wants() (seq uint64, ok bool) {
+	return w.read.at.Seq + 1, w.doubt && w.status != Fenced
+}
+
+// Read takes the message with the number seq of the log.
+//
+// Errors: as Reader.Next. The writer stays in doubt.
+func (w *Writer) Read(seq uint64, data []byte) error {
+	before := w.read
+	_, valid, err := w.read.Next(seq, data)
+	switch {
+	case errors.Is(err, ErrRules): // it counts, and is not of this program
+	case err != nil || !valid:
+		return err
+	case len(w.window) > 0 && bytes.Equal(data, w.window[0].data):
+		w.drop()
+		return nil
+	}
+	// another node's message counts; a Reader reads it again
+	w.read, w.status, w.window, w.open = before, Fenced, nil, builder{}
+	return nil
+}
+
+// End takes the number of the last message of the log. It ends a doubt when the writer has read all of them: what is
+// not in the log is published again.
+//
+// Errors: ErrShrunk. The writer stays in doubt.
+func (w *Writer) End(last uint64) error {
+	switch {
+	case last < w.read.at.Seq:
+		return fmt.Errorf("%w: at %d, and it has confirmed %d", ErrShrunk, last, w.read.at.Seq)
+	case last == w.read.at.Seq:
+		w.doubt = false
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package stream
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// leader returns a writer that leads, and its log.
+func leader(t *testing.T) (*Writer, *log) {
+	t.Helper()
+	var l log
+	w := campaign(t, State{}, 1)
+	if _, err := w.Add(Engine, 0, []byte("early")); !errors.Is(err, ErrNotLeading) {
+		t.Fatalf("add before the term record counts: %v", err)
+	}
+	if send(w, &l); w.Status() != Leading || len(l) != 2 {
+		t.Fatalf("status %d, %d messages", w.Status(), len(l))
+	}
+	return w, &l
+}
+
+// What arrives while enough is in flight shares the next message.
+func TestRecordsShareAMessageWhileOthersAreInFlight(t *testing.T) {
+	w, l := leader(t)
+	w.limits.InFlight = 2
+	var flights []Publication
+	for i, r := range []string{"a", "b", "c", "d", "e"} {
+		add(t, w, Engine, r)
+		if p, ok := w.Publish(0); ok {
+			flights = append(flights, p)
+		} else if i < 2 {
+			t.Fatal("nothing to publish")
+		}
+	}
+	for _, p := range flights {
+		w.Acked(p.Number, l.append(p.Expect, p.Data))
+	}
+	send(w, l)
+	if len(flights) != 2 || len(*l) != 5 || w.State().Pos.Of(Engine) != 5 || w.Open() != 0 {
+		t.Errorf("%d at once, %d messages, %d confirmed, %d open",
+			len(flights), len(*l), w.State().Pos.Of(Engine), w.Open())
+	}
+	r := NewReader(State{}, 1)
+	for i, data := range *l {
+		if _, ok, err := r.Next(uint64(i+1), data); !ok || err != nil {
+			t.Fatalf("message %d: %v, %v", i+1, ok, err)
+		}
+	}
+	if r.State() != w.State() {
+		t.Errorf("reader %+v, writer %+v", r.State(), w.State())
+	}
+}
+
+func TestAcknowledgementsInAnyOrderAreTakenInOrder(t *testing.T) {
+	w, l := leader(t)
+	var flights []Publication
+	for _, r := range []string{"a", "b", "c"} {
+		add(t, w, Engine, r)
+		p, _ := w.Publish(0)
+		flights = append(flights, p)
+	}
+	for _, p := range flights {
+		l.append(p.Expect, p.Data)
+	}
+	for i, want := range []uint64{0, 0, 3} {
+		w.Acked(flights[2-i].Number, uint64(5-i))
+		if got := w.State().Pos.Of(Engine); got != want {
+			t.Errorf("after the acknowledgement of message %d: %d confirmed, want %d", 2-i, got, want)
+		}
+	}
+}
+
+// Each way in which an acknowledgement may be missing or wrong ends with the records in the log once.
+func TestADoubtReadsTheLog(t *testing.T) {
+	for name, answer := range map[string]func(w *Writer, l *log, p Publication){
+		"lost on the way there": func(w *Writer, _ *log, p Publication) { w.Failed(p.Number) },
+		"lost on the way back": func(w *Writer, l *log, p Publication) {
+			l.append(p.Expect, p.Data)
+			w.Failed(p.Number)
+		},
+		"another number": func(w *Writer, l *log, p Publication) {
+			w.Acked(p.Number, l.append(p.Expect, p.Data)+1)
+		},
+		"number 0": func(w *Writer, l *log, p Publication) { w.Acked(p.Number, 0) },
+		"stored twice": func(w *Writer, l *log, p Publication) {
+			*l = append(*l, p.Data, p.Data)
+			w.Acked(p.Number, uint64(len(*l)))
+		},
+		"behind a void one": func(w *Writer, l *log, p Publication) {
+			*l = append(*l, (*l)[0], p.Data)
+			w.Acked(p.Number, uint64(len(*l)))
+		},
+	} {
+		w, l := leader(t)
+		add(t, w, Engine, "a")
+		p, _ := w.Publish(0)
+		answer(w, l, p)
+		if w.State().Pos.Of(Engine) != 0 {
+			t.Errorf("%s: confirmed without reading", name)
+		}
+		if _, ok := w.Wants(); !ok {
+			t.Errorf("%s: no doubt", name)
+		}
+		if _, ok := w.Publish(0); ok {
+			t.Errorf("%s: publishes in doubt", name)
+		}
+		w.Acked(p.Number, uint64(len(*l))) // late
+		resolve(t, w, *l)
+		send(w, l)
+		add(t, w, Engine, "b")
+		send(w, l)
+		if _, records := valid(t, *l); len(records) != 2 || records[0] != "a" || records[1] != "b" {
+			t.Errorf("%s: records %v", name, records)
+		}
+		if w.State().Pos.Of(Engine) != 2 || w.Open() != 0 {
+			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos.Of(Engine), w.Open())
+		}
+	}
+}
+
+// A candidate that gets no answer finds its term record by reading.
+func TestACampaignWithoutAnAnswer(t *testing.T) {
+	_, l := leader(t)
+	r := NewReader(State{}, 1)
+	for i, data := range *l {
+		if _, _, err := r.Next(uint64(i+1), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := campaign(t, r.State(), 2)
+	p, _ := w.Publish(0)
+	w.Failed(p.Number)
+	resolve(t, w, *l) // it is not there yet
+	if w.Status() != Campaigning {
+		t.Fatalf("status %d", w.Status())
+	}
+	l.append(p.Expect, p.Data) // late
+	send(w, l)                 // refused: the number is taken
+	resolve(t, w, *l)
+	if w.Status() != Leading || w.State().Term != 2 {
+		t.Errorf("status %d, term %d", w.Status(), w.State().Term)
+	}
+}
+
+// A candidate that loses continues as a reader before the message that it lost against.
+func TestALostCampaignReadsOn(t *testing.T) {
+	old, l := leader(t)
+	w := campaign(t, old.State(), 2)
+	add(t, old, Engine, "a")
+	send(old, l)
+	send(w, l)
+	resolve(t, w, *l)
+	if w.Status() != Fenced {
+		t.Fatalf("status %d", w.Status())
+	}
+	r := NewReader(w.State(), 1)
+	m, ok, err := r.Next(3, (*l)[2])
+	if err != nil || !ok || r.State() != old.State() {
+		t.Fatalf("%v, %v, %+v", ok, err, r.State())
+	}
+	for at, record := range m.All() {
+		if at != (Place{Engine, 1}) || string(record) != "a" {
+			t.Errorf("record %v %q", at, record)
+		}
+	}
+	if _, ok := w.Wants(); ok {
+		t.Error("wants to read on")
+	}
+	if _, ok := w.Publish(0); ok {
+		t.Error("publishes")
+	}
+}
+
+// A term record of rules that the program does not know fences it, too.
+func TestALaterProgramFences(t *testing.T) {
+	old, l := leader(t)
+	c := candidate(old.State(), 2)
+	c.Rules = 2
+	next, err := Campaign(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(next, l)
+	add(t, old, Engine, "a")
+	send(old, l)
+	resolve(t, old, *l)
+	if old.Status() != Fenced {
+		t.Errorf("status %d", old.Status())
+	}
+	r := NewReader(old.State(), 1)
+	if _, _, err := r.Next(3, (*l)[2]); !errors.Is(err, ErrRules) {
+		t.Errorf("reading on: %v", err)
+	}
+}
+
+func TestALogThatEndsTooEarlyIsReported(t *testing.T) {
+	w, l := leader(t)
+	add(t, w, Engine, "a")
+	p, _ := w.Publish(0)
+	w.Failed(p.Number)
+	if err := w.End(1); !errors.Is(err, ErrShrunk) {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := w.Wants(); !ok {
+		t.Error("the doubt has ended")
+	}
+	if err := w.End(uint64(len(*l))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBoundsOfTheQueue(t *testing.T) {
+	w, l := leader(t)
+	large := bytes.Repeat([]byte("x"), MaxRecord)
+	for _, r := range [][]byte{nil, append(large, 'x')} {
+		if _, err := w.Add(Engine, 0, []byte("a"), r); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%d bytes: %v", len(r), err)
+		}
+	}
+	if last := w.Last(); last.Of(Engine) != 0 {
+		t.Errorf("a refused call added %d records", last.Of(Engine))
+	}
+	if pos, err := w.Add(Engine, 0, large); err != nil || pos != 1 {
+		t.Fatal(pos, err)
+	}
+	if pos, err := w.Add(Hive, 0, []byte("small")); err != nil || pos != 1 {
+		t.Fatal(pos, err)
+	}
+	if _, err := w.Add(Engine, 0, large); !errors.Is(err, ErrBusy) {
+		t.Errorf("beyond the queue: %v", err)
+	}
+	send(w, l)
+	if _, err := w.Add(Engine, 0, large); err != nil {
+		t.Errorf("after the queue is empty: %v", err)
+	}
+	send(w, l)
+	for _, data := range *l {
+		if len(data) > MaxMessage {
+			t.Errorf("a message of %d bytes", len(data))
+		}
+	}
+	if _, records := valid(t, *l); len(records) != 3 || w.bytes != 0 {
+		t.Errorf("%d records, %d bytes open", len(records), w.bytes)
+	}
+}
+
+func TestABeatOnlyWhenNothingElseIsOpen(t *testing.T) {
+	w, l := leader(t)
+	w.SetDigest(5, 99)
+	w.Beat(10)
+	w.Beat(11)
+	send(w, l)
+	add(t, w, Engine, "a")
+	w.Beat(12)
+	send(w, l)
+	if len(*l) != 4 {
+		t.Fatalf("%d messages", len(*l))
+	}
+	m, err := Decode((*l)[2])
+	if err != nil || m.Kind != Beat || m.SentNs != 10 || m.DigestPos != 5 || m.Digest != 99 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// A new writer's time continues at the last message's, if its own clock is behind.
+func TestTimeNeverFalls(t *testing.T) {
+	w, l := leader(t)
+	w.Beat(1_000)
+	send(w, l)
+	next := campaign(t, w.State(), 2)
+	send(next, l)
+	if verdicts, _ := valid(t, *l); !verdicts[3] || next.Status() != Leading {
+		t.Errorf("verdicts %v, status %d", verdicts, next.Status())
+	}
+}
+
+func TestCandidatesOutOfRange(t *testing.T) {
+	for name, change := range map[string]func(*Candidate){
+		"no node":         func(c *Candidate) { c.Node = 0 },
+		"old rules":       func(c *Candidate) { c.At.Rules = 2 },
+		"long info":       func(c *Candidate) { c.Info = make([]byte, MaxInfo+1) },
+		"long genesis":    func(c *Candidate) { c.Found.Info = make([]byte, MaxInfo+1) },
+		"nothing flies":   func(c *Candidate) { c.Limits.InFlight = 0 },
+		"queue too small": func(c *Candidate) { c.Limits.Queue = MaxMessage - 1 },
+		"no history":      func(c *Candidate) { c.Found.History = [16]byte{} },
+		"start":           func(c *Candidate) { c.Found.Start[3] = MaxPosition },
+	} {
+		c := candidate(State{}, 1)
+		change(c)
+		if _, err := Campaign(c, 0); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package binance_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gobinance "github.com/adshao/go-binance/v2"
+
+	"tickhive/internal/exchange"
+	"tickhive/server/binance"
+)
+
+// signer is a user with one of the two schemes.
+type signer struct {
+	*user
+	sign  func(text string) string
+	other func(text string) string // the same scheme with another private key
+}
+
+// soundParams returns parameters with which a route does what it is for. Each call has an order of its own.
+func (s *signer) soundParams(route, listenKey string) [][2]string {
+	order := [][2]string{
+		{"symbol", "BTCUSDT"},
+		{"side", "BUY"},
+		{"type", "LIMIT"},
+		{"timeInForce", "GTC"},
+		{"quantity", "1"},
+		{"price", "90"},
+	}
+	fresh := func() string {
+		var o struct{ OrderID int64 }
+		_, body := s.post(order)
+		if err := json.Unmarshal([]byte(body), &o); err != nil || o.OrderID == 0 {
+			s.r.t.Fatalf("%s %v", body, err)
+		}
+		return fmt.Sprint(o.OrderID)
+	}
+	symbol := [][2]string{{"symbol", "BTCUSDT"}}
+	switch route {
+	case "POST /api/v3/order", "POST /api/v3/order/test":
+		return order
+	case "GET /api/v3/order", "DELETE /api/v3/order":
+		return append(symbol, [2]string{"orderId", fresh()})
+	case "POST /api/v3/order/cancelReplace":
+		return append(order, [2]string{"cancelReplaceMode", "STOP_ON_FAILURE"}, [2]string{"cancelOrderId", fresh()})
+	case "PUT /api/v3/order/amend/keepPriority":
+		return append(symbol, [2]string{"orderId", fresh()}, [2]string{"newQty", "0.5"})
+	case "PUT /api/v3/userDataStream", "DELETE /api/v3/userDataStream":
+		return [][2]string{{"listenKey", listenKey}}
+	case "DELETE /api/v3/openOrders":
+		fresh() // without an open order it is -2011
+		return symbol
+	case "GET /api/v3/openOrders", "GET /api/v3/allOrders", "GET /api/v3/myTrades",
+		"GET /api/v3/account/commission":
+		return symbol
+	case "GET /api/v3/account", "POST /api/v3/userDataStream", "GET /sapi/v1/asset/tradeFee",
+		"GET /sapi/v1/capital/config/getall", "GET /sapi/v1/margin/isolated/allPairs", "session.logon",
+		"userDataStream.subscribe.signature":
+		return nil
+	}
+	s.r.t.Fatalf("%s: a route that this test does not know", route)
+	return nil
+}
+
+// post sends a sound order.
+func (s *signer) post(params [][2]string) (int, string) {
+	a := s.attempt(params, false)
+	return s.send("POST", "/api/v3/order?"+s.finish(a).query())
+}
+
+// attempt begins a sound request. Each one has another window, because the clock does not move.
+func (s *signer) attempt(params [][2]string, api bool) *attempt {
+	s.sent++
+	return &attempt{key: s.APIKey, api: api, params: append(slices.Clone(params),
+		[2]string{"recvWindow", fmt.Sprint(5000 + s.sent%50_000)},
+		[2]string{"timestamp", fmt.Sprint(s.r.now().UnixMilli())})}
+}
+
+func (s *signer) finish(a *attempt) *attempt {
+	a.signed = a.text()
+	a.signature = []string{s.sign(a.signed)}
+	return a
+}
+
+// signers returns the user with a key of each scheme.
+func (u *user) signers() map[string]*signer {
+	seed := make([]byte, ed25519.SeedSize)
+	stranger := ed25519.NewKeyFromSeed(seed)
+	seed[0] = 1
+	private := ed25519.NewKeyFromSeed(seed)
+	key := u.r.Call("POST", "/users/"+u.id+"/apikeys", `{"name":"ed","ed25519PublicKey":"`+
+		base64.StdEncoding.EncodeToString(private.Public().(ed25519.PublicKey))+`"}`)["publicKey"].(string)
+	with := func(private ed25519.PrivateKey) func(string) string {
+		return func(text string) string {
+			return base64.StdEncoding.EncodeToString(ed25519.Sign(private, []byte(text)))
+		}
+	}
+	unknown := u.r.withKey("", u.APIKey, strings.Repeat("B", 64))
+	return map[string]*signer{
+		"HMAC":    {user: u, sign: u.sign, other: unknown.sign},
+		"Ed25519": {user: u.r.withKey(u.id, key, ""), sign: with(private), other: with(stranger)},
+	}
+}
+
+// matrix returns a user with both schemes on an exchange whose weights have no limit.
+func matrix(t *testing.T) (*rig, map[string]*signer) {
+	r := newRig(t, func(o *exchange.Options) { o.Public.Rate.Allow = []string{"127.0.0.0/8"} })
+	r.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":5,"minQuoteAmount":5}`)
+	return r, r.user("anna").signers()
+}
+
+// everything returns all that a request could change.
+func (r *rig) everything() string {
+	return r.Hash() + hex.EncodeToString(r.Accounts().AppendSnapshot(nil))
+}
+
+// Every route and every method that takes a signature refuses every broken one, of either scheme, with the other
+// exchange's code, and nothing happens; the sound request is carried out.
+func TestBrokenSignaturesAreRefusedOnEverySignedRoute(t *testing.T) {
+	r, signers := matrix(t)
+	routes, requests := binance.SignedRoutes(), 0
+	for scheme, s := range signers {
+		listenKey := func() string {
+			var k struct{ ListenKey string }
+			_, body := s.send("POST", "/api/v3/userDataStream")
+			if err := json.Unmarshal([]byte(body), &k); err != nil {
+				t.Fatal(body)
+			}
+			return k.ListenKey
+		}
+		socket := r.socket("/ws-api/v3?returnRateLimits=false")
+		send := func(route binance.SignedRoute, a *attempt) (int, string) {
+			requests++
+			if a.api {
+				text := socket.ask(a.message(route.API))
+				var got apiAnswer
+				if err := json.Unmarshal([]byte(text), &got); err != nil {
+					t.Fatal(text)
+				}
+				_, detail, _ := strings.Cut(text, `"error":`)
+				return got.Status, detail
+			}
+			u := *s.user
+			u.Client = &gobinance.Client{APIKey: a.key}
+			return u.send(route.Method, route.Path+"?"+a.query())
+		}
+		for _, route := range routes {
+			name := route.Method + " " + route.Path
+			if route.Path == "" {
+				name = route.API
+			}
+			params := s.soundParams(name, listenKey())
+			before := r.everything()
+			for _, api := range []bool{false, true} {
+				if api && route.API == "" || !api && route.Path == "" {
+					continue
+				}
+				for _, v := range s.variants() {
+					if v.only == "http" && api || route.Keyed && v.name == "no signature" {
+						continue
+					}
+					a := s.attempt(params, api)
+					if v.before != nil {
+						v.before(a)
+					}
+					if s.finish(a); v.after != nil {
+						v.after(a)
+					}
+					status := v.status
+					if status == 0 {
+						status = 400
+					}
+					want := fmt.Sprintf(`{"code":%d,"msg":"`, v.code)
+					if got, body := send(route, a); got != status || !strings.HasPrefix(body, want) {
+						t.Errorf("%s, %s, %s, API %t: %d %s, want %d %s", scheme, name, v.name, api, got, body,
+							status, want)
+					}
+				}
+			}
+			if r.everything() != before {
+				t.Errorf("%s, %s: a refused request changed something", scheme, name)
+			}
+			if listenKey() == "" {
+				t.Error("the listen key is gone")
+			}
+			for _, api := range []bool{true, false} {
+				if api && route.API == "" || !api && route.Path == "" || name == "session.logon" && scheme == "HMAC" {
+					continue
+				}
+				a := s.finish(s.attempt(s.soundParams(name, listenKey()), api))
+				if status, body := send(route, a); status != 200 {
+					t.Errorf("%s, %s, API %t: %d %s, want 200", scheme, name, api, status, body)
+				}
+				if name == "session.logon" { // the other methods are asked without a session
+					socket = r.socket("/ws-api/v3?returnRateLimits=false")
+				}
+			}
+		}
+	}
+	if len(routes) < 20 {
+		t.Errorf("%d routes", len(routes))
+	}
+	t.Logf("%d routes and methods, %d requests", len(routes), requests)
+}
+
+// A change is refused the second time however its signature is spelled.
+func TestAnotherSpellingOfASignatureIsARepeat(t *testing.T) {
+	_, signers := matrix(t)
+	for scheme, s := range signers {
+		a := s.finish(s.attempt(s.soundParams("POST /api/v3/order", ""), false))
+		sound := a.signature[0]
+		for i, spelling := range []string{
+			sound, sound, strings.ToUpper(sound), strings.ToUpper(sound[:40]) + sound[40:],
+			sound + "\n", sound[:30] + "\r" + sound[30:],
+		} {
+			a.signature = []string{spelling}
+			status, body := s.send("POST", "/api/v3/order?"+a.query())
+			if i == 0 && status != 200 || i > 0 && (status != 400 || !strings.HasPrefix(body, `{"code":-1022,`)) {
+				t.Errorf("%s, spelling %d: %d %s", scheme, i, status, body)
+			}
+		}
+		if _, body := s.send("GET", "/api/v3/openOrders?"+s.finish(s.attempt(nil, false)).query()); strings.Count(body,
+			`"orderId"`) != 1 {
+			t.Errorf("%s: %s", scheme, body)
+		}
+		a = s.finish(s.attempt([][2]string{{"symbol", "BTCUSDT"}}, false))
+		if status, body := s.send("DELETE", "/api/v3/openOrders?"+a.query()); status != 200 {
+			t.Errorf("%s: %d %s", scheme, status, body)
+		}
+	}
+	s := signers["HMAC"] // the other exchange takes capital digits
+	a := s.finish(s.attempt(nil, false))
+	a.signature[0] = strings.ToUpper(a.signature[0])
+	if status, body := s.send("GET", "/api/v3/account?"+a.query()); status != 200 {
+		t.Errorf("capital digits: %d %s", status, body)
+	}
+}
