@@ -1,10 +1,13 @@
 package exchange
 
-import "tickhive/server/admin"
+import (
+	"tickhive/server/admin"
+	"tickhive/server/stream"
+)
 
 // streamStats returns the figures of the sockets by kind.
 func (f *front) streamStats() map[string]admin.StreamStat {
-	native := f.hub.Stats()
+	native := stream.StatsOf(f.hub)
 	out := map[string]admin.StreamStat{"native": {
 		Sockets: native.Sockets, Subscriptions: native.Subscriptions, Messages: native.Messages, Bytes: native.Bytes,
 		Dropped: native.Dropped, Resyncs: native.Resyncs, SlowCloses: native.SlowCloses,
@@ -21,7 +24,7 @@ func (f *front) streamStats() map[string]admin.StreamStat {
 
 // limited returns the refusals by limits that the public server does not count.
 func (f *front) limited() map[string]uint64 {
-	return map[string]uint64{"messages": f.hub.Stats().Limited, "weight": f.binance.Stats().OverWeight}
+	return map[string]uint64{"messages": stream.StatsOf(f.hub).Limited, "weight": f.binance.Stats().OverWeight}
 }
 
 // facadeAuth returns refused credentials of the Binance listener under the names of the own headers.

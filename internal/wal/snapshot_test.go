@@ -182,7 +182,7 @@ func TestFiguresOfALog(t *testing.T) {
 	fsys := vfs.NewMem()
 	now := clock.NewManual(5_000)
 	l := mustOpen(t, fsys, Options{Clock: now})
-	before := l.Figures()
+	before := FiguresOf(l)
 	if before.SnapshotNs != 0 || before.SnapshotBytes != 0 {
 		t.Errorf("without a snapshot: %+v", before)
 	}
@@ -201,14 +201,14 @@ func TestFiguresOfALog(t *testing.T) {
 	if err := take(io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v", err)
 	}
-	if f := l.Figures(); f.SnapshotFailures != 1 || f.Snapshots != before.Snapshots || f.SnapshotNs != 0 {
+	if f := FiguresOf(l); f.SnapshotFailures != 1 || f.Snapshots != before.Snapshots || f.SnapshotNs != 0 {
 		t.Errorf("after a failure: %+v", f)
 	}
 	now.Set(9_000)
 	if err := take(nil); err != nil {
 		t.Fatal(err)
 	}
-	f := l.Figures()
+	f := FiguresOf(l)
 	if n := total(f.Syncs) - total(before.Syncs); n != 3 || total(f.Snapshots) != 1 || f.SnapshotFailures != 1 {
 		t.Errorf("%d syncs; %+v", n, f)
 	}
@@ -219,7 +219,7 @@ func TestFiguresOfALog(t *testing.T) {
 	now.Set(20_000)
 	l = mustOpen(t, fsys, Options{Clock: now})
 	defer l.Close()
-	if again := l.Figures(); again.SnapshotNs != 9_000 || again.SnapshotBytes != f.SnapshotBytes {
+	if again := FiguresOf(l); again.SnapshotNs != 9_000 || again.SnapshotBytes != f.SnapshotBytes {
 		t.Errorf("after a start: %+v, want %+v", again, f)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"tickhive/internal/durations"
+	"tickhive/internal/vfs"
 )
 
 // figures counts for metrics. Any goroutine.
@@ -27,8 +28,8 @@ type Figures struct {
 	SnapshotBytes, SnapshotNs int64
 }
 
-// Figures returns the figures of the log since Open. Any goroutine.
-func (l *Log) Figures() Figures {
+// FiguresOf returns the figures of a log since Open. Any goroutine.
+func FiguresOf(l *Log) Figures {
 	f := &l.figures
 	return Figures{
 		Syncs: f.syncs.Counts(), Snapshots: f.snapshots.Counts(), SnapshotFailures: f.failedSnapshot.Load(),
@@ -38,18 +39,18 @@ func (l *Log) Figures() Figures {
 
 // noteSnapshot reads size and time of the newest snapshot that Open found. A file that cannot be read has none; the
 // recovery reports it.
-func (l *Log) noteSnapshot(name string) {
-	f, err := l.fsys.Open(name)
+func (f *figures) noteSnapshot(fsys vfs.FS, name string) {
+	file, err := fsys.Open(name)
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer file.Close()
 	var head [headerBytes]byte
-	size, err := f.Size()
-	if n, readErr := f.ReadAt(head[:], 0); err == nil && readErr == nil {
+	size, err := file.Size()
+	if n, readErr := file.ReadAt(head[:], 0); err == nil && readErr == nil {
 		if h, reason := parseHeader(snapshotMagic, SnapshotVersion, head[:n]); reason == "" {
-			l.figures.snapshotBytes.Store(size)
-			l.figures.snapshotNs.Store(h.createdNs)
+			f.snapshotBytes.Store(size)
+			f.snapshotNs.Store(h.createdNs)
 		}
 	}
 }

@@ -107,7 +107,7 @@ var (
 	descAccepts = metric("accept_failures_total",
 		"Connections that a listener could not take for want of descriptors or memory.", "listener")
 	descAuthFailures = metric("auth_failures_total", "Requests with refused credentials, by the reason.", "reason")
-	descLimited      = metric("rate_limited_total", "Requests, messages and connections refused by a limit, by its reason.",
+	descLimited      = metric("rate_limited_total", "Requests, messages and connections refused by a limit.",
 		"reason")
 	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
@@ -142,7 +142,7 @@ var (
 		"log")
 
 	descLogSync = metric("log_sync_seconds", "Syncs of the log to disk.", "log")
-	descReplay  = metric("log_replay_bytes", "Bytes of the log behind the newest snapshot, which a start replays.", "log")
+	descReplay  = metric("log_replay_bytes", "Bytes behind the newest snapshot, which a start replays.", "log")
 
 	descSnapshots      = metric("snapshot_seconds", "Snapshots written since the start, by their duration.", "log")
 	descSnapshotFailed = metric("snapshot_failures_total", "Snapshots that could not be written.", "log")
@@ -274,8 +274,8 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 		reason := edge.AuthReasons[i]
 		counter(ch, descAuthFailures, n+m.src.FacadeAuth()[reason], reason)
 	}
-	for i, n := range srv.Limited() {
-		counter(ch, descLimited, n, edge.LimitReasons[i])
+	for reason, n := range srv.Limited() {
+		counter(ch, descLimited, n, reason)
 	}
 	for reason, n := range m.src.Limited() {
 		counter(ch, descLimited, n, reason)

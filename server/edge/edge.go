@@ -40,9 +40,9 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *gzipMaker    // nil: no route sends cached documents
-	faults      *fault.Switch // nil: no fault rules concern this listener
-	refuse      refuseFunc    // nil: the error object of this service
+	gzip        *gzipMaker                   // nil: no route sends cached documents
+	faults      *fault.Switch                // nil: no fault rules concern this listener
+	refuse      refuseFunc                   // nil: the error object of this service
 	missing     func(c *Ctx) *refuse.Refusal // the page for browsers at a path without a route; nil: none
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string

@@ -38,9 +38,9 @@ func (e *Listener) Stats() []RouteStat {
 	return all
 }
 
-// LimitReasons names the limits by which requests and connections are refused with 429 (and 503, when all
+// limitReasons names the limits by which requests and connections are refused with 429 (and 503, when all
 // connections are used up).
-var LimitReasons = [...]string{
+var limitReasons = [...]string{
 	"address", "user", "key", "streamed", "connections", "connections_address", "connections_network",
 }
 
@@ -54,17 +54,18 @@ const (
 	limitConnectionsNetwork
 )
 
-// limitCounts counts refusals by LimitReasons.
-type limitCounts [len(LimitReasons)]atomic.Uint64
+// limitCounts counts refusals by limitReasons.
+type limitCounts [len(limitReasons)]atomic.Uint64
 
-// Limited returns the number of refusals by limits since the start, by LimitReasons.
-func (s *Server) Limited() (n [len(LimitReasons)]uint64) {
+// Limited returns the number of refusals by limits since the start, by the reason.
+func (s *Server) Limited() map[string]uint64 {
 	_, all := s.listeners()
-	for i := range n {
-		n[i] = s.conns.limited[i].Load()
+	out := make(map[string]uint64, len(limitReasons))
+	for i, reason := range limitReasons {
+		out[reason] = s.conns.limited[i].Load()
 		for _, l := range all {
-			n[i] += l.limited[i].Load()
+			out[reason] += l.limited[i].Load()
 		}
 	}
-	return n
+	return out
 }

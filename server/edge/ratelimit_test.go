@@ -222,7 +222,7 @@ func TestRefusalsByTheLimitAreCounted(t *testing.T) {
 	for range 13 {
 		m.From("192.0.2.1", limited)
 	}
-	if got := m.Server.Limited(); got[0] != 3 || edge.LimitReasons[0] != "address" || got[1]+got[2]+got[3] != 0 {
+	if got := m.Server.Limited(); got["address"] != 3 || got["user"]+got["key"]+got["streamed"] != 0 {
 		t.Errorf("refusals %v, want 3 of the 13 in a second, by the address", got)
 	}
 }

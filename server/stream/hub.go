@@ -361,7 +361,7 @@ func (h *Hub) housekeeping() {
 			h.answer(c, newFrame(opPing, nil))
 		}
 	}
-	h.countSubscriptions()
+	h.stats.update(h)
 	for key, s := range h.streams {
 		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)

@@ -54,7 +54,7 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 		x.bid(p, 50)
 	}
 	x.runPublished()
-	if s := x.Stats(); s.Resyncs != 1 || s.Dropped == 0 || s.SlowCloses != 0 {
+	if s := StatsOf(x.Hub); s.Resyncs != 1 || s.Dropped == 0 || s.SlowCloses != 0 {
 		t.Errorf("full once: %+v", s)
 	}
 	messages := x.catchUp(c)
@@ -72,7 +72,7 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	if _, code := x.read(c); code != closeTryLater {
 		t.Errorf("full again within 10 s: closed with %d, want 1013", code)
 	}
-	if s := x.Stats(); s.Resyncs != 1 || s.SlowCloses != 1 {
+	if s := StatsOf(x.Hub); s.Resyncs != 1 || s.SlowCloses != 1 {
 		t.Errorf("full twice: %+v", s)
 	}
 }
@@ -194,8 +194,9 @@ func TestFiguresOfTheHub(t *testing.T) {
 	x.ask(c, `{"op":"subscribe","channel":"ticker","pairs":["AA_BB"]}`)
 	x.read(c)
 	x.housekeeping()
-	s := x.Stats()
-	if s.Sockets != 1 || s.Subscriptions["book"] != 2 || s.Subscriptions["ticker"] != 1 || s.Subscriptions["fills"] != 0 {
+	s := StatsOf(x.Hub)
+	n := s.Subscriptions
+	if s.Sockets != 1 || n["book"] != 2 || n["ticker"] != 1 || n["fills"] != 0 {
 		t.Errorf("%+v", s)
 	}
 	if s.Messages != 6 || s.Bytes < 6*50 { // three answers, three snapshots
@@ -203,7 +204,7 @@ func TestFiguresOfTheHub(t *testing.T) {
 	}
 	x.ask(c, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
 	x.housekeeping()
-	if s := x.Stats(); s.Subscriptions["book"] != 1 {
+	if s := StatsOf(x.Hub); s.Subscriptions["book"] != 1 {
 		t.Errorf("after an unsubscribe: %+v", s)
 	}
 }

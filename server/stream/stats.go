@@ -29,8 +29,8 @@ type Stats struct {
 	Limited       uint64 // messages and subscriptions beyond a limit
 }
 
-// Stats returns the figures since the start. Any goroutine.
-func (h *Hub) Stats() Stats {
+// StatsOf returns the figures of a hub since the start. Any goroutine.
+func StatsOf(h *Hub) Stats {
 	s := Stats{
 		Sockets: h.stats.sockets.Load(), Subscriptions: make(map[string]int64, len(channelNames)),
 		Resyncs: h.stats.resyncs.Load(), SlowCloses: h.stats.slowCloses.Load(), Limited: h.stats.limited.Load(),
@@ -47,14 +47,14 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// countSubscriptions counts sockets and subscriptions anew.
-func (h *Hub) countSubscriptions() {
+// update counts the sockets and subscriptions. Only the hub may call it.
+func (s *hubStats) update(h *Hub) {
 	var n [len(channelNames)]int64
-	for key, s := range h.streams {
-		n[key.channel] += int64(len(s.subs))
+	for key, one := range h.streams {
+		n[key.channel] += int64(len(one.subs))
 	}
 	for i := range n {
-		h.stats.subscriptions[i].Store(n[i])
+		s.subscriptions[i].Store(n[i])
 	}
-	h.stats.sockets.Store(int64(len(h.conns)))
+	s.sockets.Store(int64(len(h.conns)))
 }
