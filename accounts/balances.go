@@ -22,8 +22,8 @@ type balances struct {
 	// arriving holds the money from outside whose records are not durable yet, by balance; nil: nothing is held
 	// back (no store runs). free contains it, because the fold must find the same balances as a recovery, which
 	// knows no syncs. No view shows it, and no order and no withdrawal may use it.
-	arriving map[balanceKey]fixed.I192
-	arrivingKeys  []balanceKey // its keys, in order
+	arriving     map[balanceKey]fixed.I192
+	arrivingKeys []balanceKey // its keys, in order
 
 	onBalance func(account uint32, currencyCode string) // nil: no listener
 }

@@ -37,11 +37,11 @@ func (b *book) check() error {
 	if err := w.unfinished(); err != nil {
 		return err
 	}
-	if w.orders != b.orders.count || w.orders != b.orders.hot.Live() || w.levels != b.orders.levels.Live() ||
-		w.parked != b.stops.parked.Live() {
+	if w.orders != b.orders.count || w.orders != b.orders.hot.InUse() || w.levels != b.orders.levels.InUse() ||
+		w.parked != b.stops.parked.InUse() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
 			w.orders, w.levels, w.parked,
-			b.orders.count, b.orders.hot.Live(), b.orders.levels.Live(), b.stops.parked.Live())
+			b.orders.count, b.orders.hot.InUse(), b.orders.levels.InUse(), b.stops.parked.InUse())
 	}
 	if w.slices != b.slices {
 		return fmt.Errorf("%d slices in reserve, counted %d", w.slices, b.slices)

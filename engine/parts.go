@@ -103,7 +103,7 @@ func (b *book) resume() {
 	case c.cmd != nil && c.cmd.Kind == CancelAll:
 		b.cancelOn(c, math.MaxInt)
 	case c.cmd != nil:
-		b.admit(c.cmd)
+		b.placeTaker(c.cmd)
 	case c.taker != nil:
 		t, entered := c.taker, false
 		if b.scan.need != 0 {

@@ -28,12 +28,12 @@ func (b *book) place(cmd *Command) {
 		b.placeResting(cmd)
 		return
 	}
-	b.admit(cmd)
+	b.placeTaker(cmd)
 }
 
-// admit carries out the place of an order that may match. While the check of a fill-or-kill order
-// is unfinished, the order has no id, and a later part calls admit again.
-func (b *book) admit(cmd *Command) {
+// placeTaker carries out the place of an order that may match. While the check of a fill-or-kill order
+// is unfinished, the order has no id, and a later part calls placeTaker again.
+func (b *book) placeTaker(cmd *Command) {
 	var t taker
 	b.makeTaker(&t, cmd)
 	r, known := b.checkBook(cmd, &t)
@@ -149,7 +149,7 @@ func (b *book) checkState(cmd *Command) Reason {
 
 // stopFits reports whether one more stop of an account may wait.
 func (b *book) stopFits(id AccountID) bool {
-	if b.stops.parked.Live() >= b.opts.PairStops {
+	if b.stops.parked.InUse() >= b.opts.PairStops {
 		return false
 	}
 	s := b.orders.owners.Find(uint32(id))

@@ -184,7 +184,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 // acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
 // When the part ends before, a later one calls cascade again.
 func (b *book) cascade() {
-	if b.stops.parked.Live() == 0 {
+	if b.stops.parked.InUse() == 0 {
 		return
 	}
 	for {

@@ -50,6 +50,11 @@ type Candle struct {
 	Volume                 fixed.U128 // lots; saturates at 2^128-1 (after 2^65 trades of the largest size)
 	QuoteVolume            fixed.U128 // product units; saturates at 2^128-1 (after 2^32 trades of the largest size)
 	Trades                 int64
+
+	// TakerVolume and TakerQuote are the parts of Volume and QuoteVolume that takers have bought.
+	TakerVolume, TakerQuote fixed.U128
+	// TakersUnknown: they are not known, because a snapshot without them (hashFormat) held some of the trades.
+	TakersUnknown bool
 }
 
 // Merge adds the trades of a later candle. A candle without trades takes all but the later one's Start.
@@ -66,4 +71,10 @@ func (c *Candle) Merge(later *Candle) {
 	c.Volume = c.Volume.AddSat(later.Volume)
 	c.QuoteVolume = c.QuoteVolume.AddSat(later.QuoteVolume)
 	c.Trades += later.Trades
+	if c.TakersUnknown = c.TakersUnknown || later.TakersUnknown; c.TakersUnknown {
+		c.TakerVolume, c.TakerQuote = fixed.U128{}, fixed.U128{}
+		return
+	}
+	c.TakerVolume = c.TakerVolume.AddSat(later.TakerVolume)
+	c.TakerQuote = c.TakerQuote.AddSat(later.TakerQuote)
 }

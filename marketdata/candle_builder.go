@@ -1,6 +1,6 @@
 package marketdata
 
-import "tickhive/internal/fixed"
+import "tickhive/engine"
 
 // tick sums up the trades of one second until they are merged into the ten candles and the
 // window. Merging is associative: a trade costs one update instead of eleven, and the result
@@ -14,17 +14,10 @@ type tick struct {
 // trades. Candles saturate and windows take any sum.
 func (t *tick) full() bool { return t.QuoteVolume.Hi>>63 != 0 }
 
-func (t *tick) add(sec, price, amount int64) {
-	if t.Trades == 0 {
-		t.Candle = candleOf(sec, price, amount)
-		return
-	}
-	t.High = max(t.High, price)
-	t.Low = min(t.Low, price)
-	t.Close = price
-	t.Volume = t.Volume.Add(fixed.FromU64(uint64(amount)))
-	t.QuoteVolume = t.QuoteVolume.Add(fixed.Mul64(uint64(price), uint64(amount)))
-	t.Trades++
+func (t *tick) add(sec, price, amount int64, taker engine.Side) {
+	one := candleOf(sec, price, amount, taker)
+	t.Start = sec
+	t.Merge(&one)
 }
 
 // candleBuilder builds the ten candle series of a pair. Owner: the feed's goroutine.

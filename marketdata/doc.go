@@ -19,10 +19,11 @@
 //  5. Trade ids are contiguous in a view; a published trade never changes.
 //  6. A page or directory is changed in place only in the generation that made it.
 //  7. The state (state.go) is a function of the events: it does not depend on when events
-//     were folded, when views were published or when readers looked.
+//     were folded, when views were published or when readers looked. The takers' sums of a
+//     candle are known or not: a snapshot of an older program lacks them.
 //
 // Memory of a pair at the default limits, all of them full: trades 40 bytes each, at most
-// 2,000,000 (80 MB; 10,000 are 0.4 MB); level changes 24 bytes each, at most 6 MiB; candles 6.4
+// 2,000,000 (80 MB; 10,000 are 0.4 MB); level changes 24 bytes each, at most 6 MiB; candles 9.6
 // MB; window 12.6 MB; book 24 to 80 bytes a level and up to twice as much while a reader holds
 // an older view. A page that was read caches, for each of its two forms, its rows and 352 bytes;
 // a directory of a deep book that was read caches the same rows once more, joined. A view caches

@@ -12,16 +12,16 @@ import (
 // Owner: one goroutine, which calls Fold with the events of whole commands and Publish between
 // commands. Readers use only the Board.
 type Feed struct {
-	opts    Options
-	board   Board
-	history *History
-	pairs   []*pairState
-	changed []*pairState        // changed since the last publish
-	held    []*pairState        // changed perhaps, and not to be shown
-	observe func(*engine.Event) // nil: no observer
-	due     due
-	cache   textCache
-	sweepAt sweepPlace
+	opts     Options
+	board    Board
+	history  *History
+	pairs    []*pairState
+	changed  []*pairState        // changed since the last publish
+	withheld []*pairState        // changed perhaps, and not to be shown
+	observe  func(*engine.Event) // nil: no observer
+	due      due
+	cache    textCache
+	sweepAt  sweepPlace
 
 	gen        uint64 // generation of the pages and directories that the feed makes now; each publish starts the next
 	controlSeq engine.Seq
@@ -103,16 +103,16 @@ func (f *Feed) Fold(events []engine.Event) {
 // event left them. f runs on the feed's goroutine and does not wait. Call Observe once, before Fold.
 func (f *Feed) Observe(observe func(e *engine.Event)) { f.observe = observe }
 
-// Hold sets the pairs that Publish does not show, because their command is unfinished.
-func (f *Feed) Hold(pairs []engine.PairID) {
-	for _, p := range f.held {
-		p.held = false
+// Withhold sets the pairs that Publish does not show, because their command is unfinished.
+func (f *Feed) Withhold(pairs []engine.PairID) {
+	for _, p := range f.withheld {
+		p.withheld = false
 	}
-	f.held = f.held[:0]
+	f.withheld = f.withheld[:0]
 	for _, id := range pairs {
 		if int(id) < len(f.pairs) && f.pairs[id] != nil {
-			f.pairs[id].held = true
-			f.held = append(f.held, f.pairs[id])
+			f.pairs[id].withheld = true
+			f.withheld = append(f.withheld, f.pairs[id])
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (f *Feed) AppendHistoryState(dst []byte) []byte { return f.history.append(d
 
 func (h *History) append(dst []byte, format uint64) []byte {
 	h.endCommand()
-	w := walker{wire.Writer(dst)}
+	w := walker{Coder: wire.Writer(dst)}
 	w.U64(&format)
 	w.Len(len(h.accounts))
 	w.Len(len(h.pairs))
@@ -94,7 +94,7 @@ func (f *Feed) DecodeHistoryState(data []byte) error {
 	*h = *newHistory(f.opts) // in place, because readers on the owner's goroutine hold the pointer
 	h.restored = restored + 1
 	h.pairs = f.pairs
-	w := walker{wire.Reader(data)}
+	w := walker{Coder: wire.Reader(data)}
 	h.read(w)
 	if err := w.End(); err != nil {
 		return fmt.Errorf("marketdata: state of the order history: %w", err)

@@ -12,6 +12,7 @@ type naiveTrade struct {
 	sec, ns       int64
 	id            engine.TradeID
 	price, amount int64
+	taker         engine.Side
 }
 
 // naiveTrades returns the trades of a pair in recorded events.
@@ -19,7 +20,7 @@ func naiveTrades(events []engine.Event, pair engine.PairID) []naiveTrade {
 	var out []naiveTrade
 	for i := range events {
 		if e := &events[i]; e.Kind == engine.EventTrade && e.Pair == pair {
-			out = append(out, naiveTrade{time.Unix(0, e.TimeNs).Unix(), e.TimeNs, e.Trade, e.Price, e.Amount})
+			out = append(out, naiveTrade{time.Unix(0, e.TimeNs).Unix(), e.TimeNs, e.Trade, e.Price, e.Amount, e.Side})
 		}
 	}
 	return out
@@ -88,6 +89,10 @@ func naiveCandles(trades []naiveTrade, i Interval) []Candle {
 		c.Volume = c.Volume.Add(fixed.FromU64(uint64(tr.amount)))
 		c.QuoteVolume = c.QuoteVolume.Add(fixed.Mul64(uint64(tr.price), uint64(tr.amount)))
 		c.Trades++
+		if tr.taker == engine.Buy {
+			c.TakerVolume = c.TakerVolume.Add(fixed.FromU64(uint64(tr.amount)))
+			c.TakerQuote = c.TakerQuote.Add(fixed.Mul64(uint64(tr.price), uint64(tr.amount)))
+		}
 	}
 	return out
 }

@@ -18,7 +18,7 @@ const (
 	maxTradesMax              = 100_000_000 // 40 bytes each, 4 GB a pair; a larger setting is a mistake
 	maxFills                  = 500_000_000 // links between fills are 32-bit distances
 	maxOrdersKept             = 500_000_000 // a location of a retained order has 30 bits
-	maxCandlesKept            = 10_000_000  // 80 bytes each
+	maxCandlesKept            = 10_000_000  // 120 bytes each
 	maxChunkTextBytes         = 64 << 30
 	fillsPerOrder             = 1_000 // most fills in one OrderRecord (docs/contract/internal.md#orders)
 	secondsOfDay              = 86_400
@@ -27,7 +27,7 @@ const (
 
 // DefaultCandles returns the number of closed candles that each interval retains. 1m: two weeks; 3m: three
 // weeks; 5m, 15m, 30m: 30, 90 and 180 days; 1h: a year; 4h: three years; 1d: twenty years; months and years:
-// more than any history has. Intervals without trades use no memory. All full: 79,830 x 80 bytes = 6.4 MB a
+// more than any history has. Intervals without trades use no memory. All full: 79,830 x 120 bytes = 9.6 MB a
 // pair.
 func DefaultCandles() [Intervals]int {
 	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}

@@ -29,7 +29,7 @@ func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error
 	}
 	w := orderWalk{history: h, query: q, page: orderPage{want: q.Offset + 2*q.Limit}}
 	for w.phase != walkDone {
-		w.prepare()
+		w.addFound()
 		if err := turn(w.turn); err != nil {
 			return nil, err
 		}
@@ -75,9 +75,9 @@ type orderWalk struct {
 	rows   []OrderRecord
 }
 
-// prepare adds the keys found in the last turn to the page. It runs on the caller's goroutine, because it does
+// addFound adds the keys found in the last turn to the page. It runs on the caller's goroutine, because it does
 // not read the history.
-func (w *orderWalk) prepare() {
+func (w *orderWalk) addFound() {
 	for _, k := range w.found {
 		w.page.add(k)
 	}

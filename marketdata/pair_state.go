@@ -28,7 +28,7 @@ type pairState struct {
 	candlesView  *[Intervals]Candles
 	candlesMoved bool // since candlesView was made
 	changed      bool // is in the feed's list of changed pairs
-	held         bool // is not shown: its command is unfinished
+	withheld     bool // is not shown: its command is unfinished
 
 	dueSec int64 // the second by which the pair is sorted in Feed.due
 	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap
@@ -82,7 +82,7 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	if p.tick.Trades != 0 && p.tick.Start != sec || p.tick.full() {
 		p.merge(opts)
 	}
-	p.tick.add(sec, e.Price, e.Amount)
+	p.tick.add(sec, e.Price, e.Amount, e.Side)
 	t := p.ring.add(e.Trade, e.TimeNs, opts.TradesMin, opts.TradesMax)
 	t.Price, t.Amount, t.TakerSide = e.Price, e.Amount, e.Side
 	if e.Side == engine.Buy {

@@ -9,7 +9,7 @@ import (
 )
 
 // Publish makes the folded events visible with one store: a new view for each pair that changed
-// or whose window has moved up to the second of nowNs, unless it is held (Hold). The owner calls it
+// or whose window has moved up to the second of nowNs, unless it is withheld (Withhold). The owner calls it
 // between commands, at the end of a batch and at NextNs. When nothing changed, it stores no root. No
 // event that is folded later may have a time before nowNs, which becomes the board's SealedNs.
 func (f *Feed) Publish(nowNs int64) {
@@ -37,7 +37,7 @@ func (f *Feed) publish(nowNs int64) {
 	f.makeRoomForText()
 	old := f.board.Load()
 	shown := len(f.changed)
-	for _, p := range f.held {
+	for _, p := range f.withheld {
 		if p.changed {
 			shown--
 		}
@@ -62,7 +62,7 @@ func (f *Feed) publishViews(root *Root) {
 	root.groups = copied
 	later := f.changed[:0]
 	for _, p := range f.changed {
-		if p.held {
+		if p.withheld {
 			later = append(later, p)
 			continue
 		}

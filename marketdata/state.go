@@ -12,19 +12,31 @@ import (
 	"tickhive/internal/wire"
 )
 
-// StateFormat is the version of the encoding below. The decoder refuses any other version.
-const StateFormat = 1
+// The versions of the encoding below.
+const (
+	// hashFormat has candles without the sums of what takers have bought. State hashes are made of it, so that they
+	// stay the hashes that programs without these sums have printed. The decoder reads it: snapshots of these programs
+	// hold it. The control state has no other format.
+	hashFormat = 1
+	// stateFormat is the version in snapshots. The decoder refuses a newer one.
+	stateFormat = 2
+)
 
 // The encoding of a pair's state is canonical: equal events give equal bytes, whenever they were folded, merged
-// or read. Snapshots and state hashes both use it. One walk method a structure serves both directions.
+// or read. Snapshots and state hashes both use it, in two formats. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seqs and times, last price, changed second,
 //	         bids, asks, trades, ten candle series, window
 //	side     number of levels; each, best first: price, amount
 //	trades   first, last, dropped, young; each: time, price, amount, buyer, seller, side
 //	series   number of closed candles; each; 0 or 1 and the open candle
+//	candle   start, open, high, low, close, trades, volume, quote volume;
+//	         in stateFormat: 1 if the takers' sums are unknown, else 0 and both
 //	window   first price, close before the buckets, number of buckets; each
-type walker struct{ *wire.Coder }
+type walker struct {
+	*wire.Coder
+	takers bool // candles have the sums of what takers have bought
+}
 
 func (w walker) u128(v *fixed.U128) {
 	w.U64(&v.Hi)
@@ -47,12 +59,13 @@ func (w walker) positive(v *int64) {
 	}
 }
 
-func (w walker) format() {
-	v := uint64(StateFormat)
-	w.U64(&v)
-	if v != StateFormat {
-		w.Fail("market data of state format %d cannot be read by this version, which has %d", v, StateFormat)
+// format encodes the format v, or returns the one that it decodes: from hashFormat to v.
+func (w walker) format(v uint64) uint64 {
+	newest := v
+	if w.U64(&v); v < hashFormat || v > newest {
+		w.Fail("market data of state format %d cannot be read by this version, which has %d", v, newest)
 	}
+	return v
 }
 
 func (w walker) digits(v *int) {
@@ -92,17 +105,22 @@ func (w walker) asset(a *engine.Asset) {
 // AppendPairState appends the state of a pair except the order history. The owner calls it
 // between commands. It panics on an unknown pair.
 func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
+	return f.appendPair(dst, pair, stateFormat)
+}
+
+func (f *Feed) appendPair(dst []byte, pair engine.PairID, format uint64) []byte {
 	p := f.pairs[pair]
 	p.noteTouch()
 	p.merge(&f.opts)
-	w := walker{wire.Writer(dst)}
-	p.walk(w, &f.opts, f.gen)
+	w := walker{Coder: wire.Writer(dst)}
+	p.walk(w, &f.opts, f.gen, format)
 	return w.Bytes()
 }
 
-// HashPair returns the SHA-256 of AppendPairState.
+// HashPair returns the SHA-256 of a pair's state without the sums of what takers have bought: these depend on whether
+// a snapshot that lacked them was read.
 func (f *Feed) HashPair(pair engine.PairID) [32]byte {
-	return sha256.Sum256(f.AppendPairState(nil, pair))
+	return sha256.Sum256(f.appendPair(nil, pair, hashFormat))
 }
 
 // DecodePairState adds a pair from the bytes of AppendPairState. The feed must not have the pair yet. Trades
@@ -111,8 +129,8 @@ func (f *Feed) HashPair(pair engine.PairID) [32]byte {
 func (f *Feed) DecodePairState(data []byte) error {
 	p := &pairState{sides: [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}}
 	p.ring.view.cache = &f.cache
-	w := walker{wire.Reader(data)}
-	p.walk(w, &f.opts, f.gen)
+	w := walker{Coder: wire.Reader(data)}
+	p.walk(w, &f.opts, f.gen, stateFormat)
 	if w.End() == nil {
 		if err := p.instrument.Validate(); err != nil {
 			w.Fail("%w", err)
@@ -130,8 +148,8 @@ func (f *Feed) DecodePairState(data []byte) error {
 	return nil
 }
 
-func (p *pairState) walk(w walker, o *Options, gen uint64) {
-	w.format()
+func (p *pairState) walk(w walker, o *Options, gen, format uint64) {
+	w.takers = w.format(format) != hashFormat
 	if w.Reading() {
 		p.instrument = &engine.Instrument{}
 	}
@@ -266,6 +284,14 @@ func (w walker) candle(c *Candle) {
 	}
 	w.u128(&c.Volume)
 	w.u128(&c.QuoteVolume)
+	if !w.takers {
+		c.TakersUnknown = c.TakersUnknown || w.Reading()
+		return
+	}
+	if w.Bool(&c.TakersUnknown); !c.TakersUnknown {
+		w.u128(&c.TakerVolume)
+		w.u128(&c.TakerQuote)
+	}
 }
 
 func (n *window) walk(w walker) {
@@ -300,8 +326,8 @@ func (n *window) walk(w walker) {
 
 // AppendControlState appends the assets and the control stream's seq.
 func (f *Feed) AppendControlState(dst []byte) []byte {
-	w := walker{wire.Writer(dst)}
-	w.format()
+	w := walker{Coder: wire.Writer(dst)}
+	w.format(hashFormat)
 	w.seq(&f.controlSeq)
 	w.Len(len(f.assets))
 	for _, symbol := range slices.Sorted(maps.Keys(f.assets)) {
@@ -314,8 +340,8 @@ func (f *Feed) AppendControlState(dst []byte) []byte {
 // DecodeControlState restores the bytes of AppendControlState. The feed must not have folded an event of the
 // control stream.
 func (f *Feed) DecodeControlState(data []byte) error {
-	w := walker{wire.Reader(data)}
-	w.format()
+	w := walker{Coder: wire.Reader(data)}
+	w.format(hashFormat)
 	var seq engine.Seq
 	w.seq(&seq)
 	assets := map[string]*engine.Asset{}

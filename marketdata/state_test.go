@@ -197,6 +197,72 @@ func TestStateTellsEachFieldApart(t *testing.T) {
 	}
 }
 
+// A snapshot of an older program has no sums of what takers have bought: they are unknown in its candles, known in the
+// candles of later trades, and the state hash does not tell the two apart.
+func TestCandlesOfTheFirstFormatDoNotKnowTheirTakers(t *testing.T) {
+	rnd := newRand(t)
+	r := newRig(Options{TradesMin: 5}, 1)
+	r.run(rnd, 2000, 1, true)
+	f := r.feed
+	read := func(pair []byte) *Feed {
+		g := NewFeed(f.opts)
+		if err := g.DecodePairState(pair); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.DecodeHistoryState(f.AppendHistoryState(nil)); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	g := read(f.appendPair(nil, 0, hashFormat))
+	h := read(g.AppendPairState(nil, 0))
+	f.pairs[0].candles.series[Year].view.open.TakerQuote.Lo++ // is in no hash
+	if f.HashPair(0) != g.HashPair(0) || g.HashPair(0) != h.HashPair(0) ||
+		bytes.Equal(f.AppendPairState(nil, 0), g.AppendPairState(nil, 0)) {
+		t.Fatal("want one hash, and two states")
+	}
+	f.pairs[0].candles.series[Year].view.open.TakerQuote.Lo--
+	boundary := r.now
+	r.feed = g
+	mark := len(r.events)
+	r.now += 90 * 60 * nanosecond
+	r.run(rnd, 500, 1, true)
+	f.Fold(r.events[mark:])
+	h.Fold(r.events[mark:])
+	same(t, f.HashPair(0), g.HashPair(0))
+	same(t, g.AppendPairState(nil, 0), h.AppendPairState(nil, 0))
+	unknown, known := 0, 0
+	for i := range Interval(Intervals) {
+		want, got := &f.pairs[0].candles.series[i].view, &g.pairs[0].candles.series[i].view
+		if want.Len() != got.Len() {
+			t.Fatalf("%s: %d candles, want %d", i, got.Len(), want.Len())
+		}
+		for k := range want.Len() {
+			w, c := want.At(k), got.At(k)
+			if w.TakersUnknown {
+				t.Fatalf("%s: %+v, but all trades were folded", i, w)
+			}
+			if w.Start*nanosecond <= boundary {
+				w.TakerVolume, w.TakerQuote, w.TakersUnknown = fixed.U128{}, fixed.U128{}, true
+				unknown++
+			} else if !w.TakerVolume.IsZero() {
+				known++
+			}
+			if c != w {
+				t.Fatalf("%s: candle %d is %+v, want %+v", i, k, c, w)
+			}
+		}
+	}
+	if unknown == 0 || known == 0 {
+		t.Fatalf("%d candles with unknown takers, %d with known ones", unknown, known)
+	}
+	for _, format := range []uint64{0, stateFormat + 1} {
+		if err := NewFeed(r.feed.opts).DecodePairState(f.appendPair(nil, 0, format)); err == nil {
+			t.Errorf("format %d was read", format)
+		}
+	}
+}
+
 // A history of format 1 has no fees: they come from the fills, and are not known where fills are gone. The time of
 // the last change of an open order is not known until the order changes again.
 func TestAHistoryOfTheFirstFormatSumsUpItsFees(t *testing.T) {

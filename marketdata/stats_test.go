@@ -32,7 +32,7 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 func TestRecordsAreAsSmallAsStated(t *testing.T) {
 	for name, c := range map[string]struct{ got, want uintptr }{
 		"trade":  {unsafe.Sizeof(Trade{}), 40},
-		"candle": {unsafe.Sizeof(Candle{}), 80},
+		"candle": {unsafe.Sizeof(Candle{}), 120},
 		"bucket": {unsafe.Sizeof(bucket{}), 64},
 		"order":  {unsafe.Sizeof(orderRec{}), 128},
 		"extra":  {unsafe.Sizeof(orderExtra{}), 136},

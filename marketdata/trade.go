@@ -15,11 +15,15 @@ type Trade struct {
 }
 
 // Candle returns the candle of the trade alone. Its Start is the trade's second.
-func (t *Trade) Candle() Candle { return candleOf(floorSec(t.TimeNs), t.Price, t.Amount) }
+func (t *Trade) Candle() Candle { return candleOf(floorSec(t.TimeNs), t.Price, t.Amount, t.TakerSide) }
 
-func candleOf(sec, price, amount int64) Candle {
-	return Candle{
+func candleOf(sec, price, amount int64, taker engine.Side) Candle {
+	c := Candle{
 		Start: sec, Open: price, High: price, Low: price, Close: price, Volume: fixed.FromU64(uint64(amount)),
 		QuoteVolume: fixed.Mul64(uint64(price), uint64(amount)), Trades: 1,
 	}
+	if taker == engine.Buy {
+		c.TakerVolume, c.TakerQuote = c.Volume, c.QuoteVolume
+	}
+	return c
 }

@@ -32,7 +32,7 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Ref
 	if !asSent && !tight || !known {
 		return Principal{}, badSignature()
 	}
-	return key.admit(nowNs, r)
+	return key.authorize(nowNs, r)
 }
 
 // appendWithoutSpace appends a JSON text without the white space outside its strings.

@@ -72,7 +72,7 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 			}
 		}
 	}
-	who, reject := key.admit(nowNs, &r)
+	who, reject := key.authorize(nowNs, &r)
 	if reject != nil {
 		reject.Field = "key"
 	}

@@ -116,7 +116,7 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	if reject := v.storeNonce(nowNs/msNs, key, r); reject != nil {
 		return Principal{}, reject
 	}
-	return key.admit(nowNs, r)
+	return key.authorize(nowNs, r)
 }
 
 // checkAge refuses a timestamp from before an Ed25519 key was created. The same public key may have
@@ -148,8 +148,8 @@ func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {
 	return key, true
 }
 
-// admit makes the checks after the signature: expiry, address and permission.
-func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
+// authorize makes the checks after the signature: expiry, address and permission.
+func (k *Key) authorize(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if !k.Active(nowNs) {
 		return Principal{}, unauthorized("API-PublicKey", "The API key has expired.")
 	}

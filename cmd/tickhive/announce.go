@@ -45,8 +45,8 @@ func (a *announcement) listening() {
 	}
 }
 
-// prepare makes the demo key, unless the file has a usable one from an earlier start.
-func (a *announcement) prepare(x *exchange.Running) error {
+// makeKey makes the demo key, unless the file has a usable one from an earlier start.
+func (a *announcement) makeKey(x *exchange.Running) error {
 	if !a.wantsKey() || x.HasKey(a.key.UserID, a.key.PublicKey) {
 		return nil
 	}

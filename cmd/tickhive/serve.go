@@ -95,7 +95,7 @@ func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Si
 	case <-s.launch.Done():
 		x, err := s.launch.Running()
 		if err == nil {
-			err = a.prepare(x)
+			err = a.makeKey(x)
 		}
 		if err != nil {
 			s.launch.Stop(context.Background())

@@ -153,7 +153,7 @@ func (c *Clients) HasRoom() bool { return c.open < c.perPair }
 // Remember stores the id of a new order of owner ws. HasRoom must be true.
 func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) int32 {
 	w := o.slots.At(ws)
-	for c.entries.Live() >= c.perPair {
+	for c.entries.InUse() >= c.perPair {
 		if c.oldest == 0 {
 			panic("BUG: engine: no room for a client id that was let in")
 		}
@@ -298,9 +298,9 @@ func (c *Clients) Check(named int) error {
 		return fmt.Errorf("%d open orders have client ids, counted %d", named, c.open)
 	}
 	// Ids outside the window belong to open orders, one each.
-	if outside := named - open; inTables != c.entries.Live() || inTables != window+outside || inTables > c.perPair {
+	if outside := named - open; inTables != c.entries.InUse() || inTables != window+outside || inTables > c.perPair {
 		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
-			inTables, c.entries.Live(), window, outside)
+			inTables, c.entries.InUse(), window, outside)
 	}
 	return nil
 }

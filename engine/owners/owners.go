@@ -114,7 +114,7 @@ func (o *Set) Check() error {
 			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, w.Account)
 		}
 	}
-	if n := o.slots.Live(); n != len(o.byID)+1 {
+	if n := o.slots.InUse(); n != len(o.byID)+1 {
 		return fmt.Errorf("%d owners, %d known", n, len(o.byID))
 	}
 	return nil

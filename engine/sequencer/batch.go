@@ -10,19 +10,19 @@ import (
 // 504 OUTCOME_UNKNOWN for ErrOutcomeUnknown.
 var (
 	// ErrBusy: the queue is full. Nothing was sequenced.
-	ErrBusy = errors.New("engine: the command queue is full")
+	ErrBusy = errors.New("sequencer: the command queue is full")
 	// ErrStopping: the loop is shutting down. Nothing was sequenced.
-	ErrStopping = errors.New("engine: shutting down")
+	ErrStopping = errors.New("sequencer: shutting down")
 	// ErrUnavailable: the journal refuses writes (full disk, or stopped after an earlier
 	// failed fsync). Nothing was sequenced.
-	ErrUnavailable = errors.New("engine: the journal takes no commands")
+	ErrUnavailable = errors.New("sequencer: the journal takes no commands")
 	// ErrOutcomeUnknown: the commands were written to the journal, which then could not be made
 	// durable and has stopped for good. This process publishes none of their events; the next
 	// start applies the commands that it finds.
-	ErrOutcomeUnknown = errors.New("engine: the journal could not be made durable, the commands may be recorded")
+	ErrOutcomeUnknown = errors.New("sequencer: the journal could not be made durable, the commands may be recorded")
 	// ErrTimeBack: a stamped command is older than the command sequenced before it. Nothing
 	// was sequenced.
-	ErrTimeBack = errors.New("engine: time goes back")
+	ErrTimeBack = errors.New("sequencer: time goes back")
 )
 
 // Batch holds the commands of one request. The loop applies them in order, at most BatchCommands at

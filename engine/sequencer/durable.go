@@ -160,7 +160,7 @@ func (c *Committer) foldGroup(g *group) {
 		o := &g.outcomes[i]
 		events := g.events[start:o.end]
 		r.fold(events)
-		if r.hold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
+		if r.withhold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
 			o.batch.Collect(o.index, &o.batch.Commands[o.index], events)
 		}
 		start = o.end

@@ -98,7 +98,7 @@ func (l *Loop) fillGroup(limit, known int) {
 		}
 		idle, b.begun = 0, 0
 		if !l.work.slice(b) {
-			if err := l.work.hold(b); err != nil {
+			if err := l.work.deferBatch(b); err != nil {
 				l.stats.Busy.Add(1)
 				b.answer(err)
 			}

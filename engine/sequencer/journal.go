@@ -42,11 +42,11 @@ type Sink interface {
 	NextNs() int64
 }
 
-// Holder is a Sink that shows pairs one by one. It must not show what a pair has folded while the
+// Withholder is a Sink that shows pairs one by one. It must not show what a pair has folded while the
 // pair's command is unfinished.
-type Holder interface {
-	// Hold sets the pairs with an unfinished command; they are valid during the call only.
-	Hold(pairs []engine.PairID)
+type Withholder interface {
+	// Withhold sets the pairs with an unfinished command; they are valid during the call only.
+	Withhold(pairs []engine.PairID)
 }
 
 // Source makes commands by the clock: the simulated market. All calls come from the

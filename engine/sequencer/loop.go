@@ -102,13 +102,13 @@ func NewLoop(o LoopOptions) *Loop {
 		}
 	}
 	for _, s := range o.Sinks {
-		if h, ok := s.(Holder); ok {
-			l.folds.holders = append(l.folds.holders, h)
+		if h, ok := s.(Withholder); ok {
+			l.folds.withholders = append(l.folds.withholders, h)
 		}
 	}
 	for _, p := range o.Core.AppendUnfinished(nil) {
-		l.work.parts = append(l.work.parts, part{pair: p})
-		l.folds.hold(p, true)
+		l.work.unfinished = append(l.work.unfinished, unfinishedCommand{pair: p})
+		l.folds.withhold(p, true)
 	}
 	l.committer.loop = l
 	return l
@@ -245,7 +245,7 @@ func (l *Loop) runGroup() bool {
 	if l.work.pending() {
 		l.group = l.work.take(l.group, l.work.limit, false)
 	}
-	parts := len(l.work.parts) > 0
+	parts := len(l.work.unfinished) > 0
 	if len(l.group) == 0 && !parts || !l.intake.empty() {
 		l.fillGroup(min(BatchCommands-c.commands, l.work.limit), c.expected-c.batches)
 	}

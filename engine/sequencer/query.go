@@ -55,7 +55,7 @@ func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
 
 // busy reports whether a pair has an unfinished command, applied or folded.
 func (l *Loop) busy(p engine.PairID) bool {
-	return l.work.busy(p) || slices.Contains(l.folds.held, p) && !l.records.failed()
+	return l.work.busy(p) || slices.Contains(l.folds.withheld, p) && !l.records.failed()
 }
 
 // runOne runs one waiting query and reports whether there was one.

@@ -50,7 +50,7 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 // sequence journals, applies, folds, publishes and answers one slice: the next part of an unfinished
 // command, and the chosen commands of stamped batches.
 func (l *Loop) sequence(batches []*Batch) {
-	if len(batches) == 0 && len(l.work.parts) == 0 {
+	if len(batches) == 0 && len(l.work.unfinished) == 0 {
 		return
 	}
 	n, err := l.writeJournal(batches)
@@ -81,12 +81,12 @@ func (l *Loop) sequence(batches []*Batch) {
 // slice ends early, the batches behind run in the next slices.
 func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	ended := l.ended[:0]
-	if len(l.work.parts) > 0 {
+	if len(l.work.unfinished) > 0 {
 		p := *l.work.next()
 		l.apply(&l.cont, p.batch, p.index)
 		last := !l.core.Unfinished(p.pair)
 		if l.work.advance(last); last && p.batch != nil {
-			ended = l.settle(p.batch, ended)
+			ended = l.endOrDefer(p.batch, ended)
 		}
 	}
 	applied, over := 0, false
@@ -99,9 +99,9 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 			over = l.core.SliceOver()
 		}
 		if over && l.core.Unfinished(b.Commands[b.begun-1].Pair) {
-			l.work.parts = append(l.work.parts, part{b.Commands[b.begun-1].Pair, b, b.begun - 1})
+			l.work.unfinished = append(l.work.unfinished, unfinishedCommand{b.Commands[b.begun-1].Pair, b, b.begun - 1})
 		} else {
-			ended = l.settle(b, ended)
+			ended = l.endOrDefer(b, ended)
 		}
 		if over {
 			l.work.putBack(batches[i+1:])
@@ -115,10 +115,10 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	return ended
 }
 
-// settle adds a batch to ended, or makes its next commands wait.
-func (l *Loop) settle(b *Batch, ended []*Batch) []*Batch {
+// endOrDefer adds a batch to ended, or makes its next commands wait.
+func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 	if b.begun < len(b.Commands) {
-		l.work.held = append(l.work.held, b)
+		l.work.waiting = append(l.work.waiting, b)
 		return ended
 	}
 	return append(ended, b)
@@ -139,7 +139,7 @@ func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.folds.observe(l.events)
 	l.folds.count(l.events)
 	l.folds.fold(l.events)
-	if l.folds.hold(cmd.Pair, l.unfinished(cmd)); b != nil && b.Collect != nil {
+	if l.folds.withhold(cmd.Pair, l.unfinished(cmd)); b != nil && b.Collect != nil {
 		b.Collect(i, &b.Commands[i], l.events)
 	}
 }
@@ -163,7 +163,7 @@ func (l *Loop) refuseSlice(batches []*Batch, err error) {
 		})
 	}
 	l.refuse(batches, err)
-	l.work.refused = len(l.work.parts) > 0
+	l.work.refused = len(l.work.unfinished) > 0
 	if l.work.pending() && (l.records.failed() || l.draining) {
 		l.abandon(err)
 	}
@@ -190,7 +190,7 @@ func (l *Loop) publish() {
 // writeJournal journals the slice in one write and returns the number of its records.
 func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	l.refs = l.refs[:0]
-	if len(l.work.parts) > 0 {
+	if len(l.work.unfinished) > 0 {
 		l.cont = engine.Command{Kind: engine.Continue, Pair: l.work.next().pair, TimeNs: l.times.lastNs}
 		if l.times.manual == nil {
 			l.cont.TimeNs = max(l.times.lastNs, l.times.clk.NowNs())

@@ -101,5 +101,5 @@ func (s *sources) act(src Source, due int64) {
 // ended.
 func (s *sources) wait() bool {
 	b := s.last
-	return len(s.loop.work.parts) > 0 || b != nil && b.err == nil && b.begun < len(b.Commands)
+	return len(s.loop.work.unfinished) > 0 || b != nil && b.err == nil && b.begun < len(b.Commands)
 }

@@ -26,7 +26,7 @@ func (l *Loop) AdvanceQuietly(ns int64) error {
 
 func (l *Loop) moveTo(ns int64, quiet bool) error {
 	if l.times.manual == nil {
-		return errors.New("engine: the clock is the machine's and cannot be set")
+		return errors.New("sequencer: the clock is the machine's and cannot be set")
 	}
 	var err error
 	move := func() {

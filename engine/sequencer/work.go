@@ -20,8 +20,8 @@ import (
 // refused it and nothing else has come.
 const retryWork = 100 * time.Millisecond
 
-// part names the command that a pair has not finished.
-type part struct {
+// unfinishedCommand names the command that a pair has not finished.
+type unfinishedCommand struct {
 	pair  engine.PairID
 	batch *Batch // nil: no submitter waits for it
 	index int    // in batch
@@ -29,9 +29,9 @@ type part struct {
 
 // work holds the unfinished commands and the batches that wait. The loop's goroutine owns it.
 type work struct {
-	parts   []part   // the first one goes on next
-	held    []*Batch // the next to run comes first
-	refused bool     // the journal has refused the newest part
+	unfinished []unfinishedCommand // the first one goes on next
+	waiting    []*Batch            // the next to run comes first
+	refused    bool                // the journal has refused the newest part
 	// limit is the number of commands that the next slice may have. It follows the number that the
 	// slices before could apply, so that few commands are written again.
 	limit int
@@ -47,36 +47,36 @@ func (w *work) adapt(applied int, over bool) {
 }
 
 // pending reports whether anything is begun and not ended.
-func (w *work) pending() bool { return len(w.parts) > 0 || len(w.held) > 0 }
+func (w *work) pending() bool { return len(w.unfinished) > 0 || len(w.waiting) > 0 }
 
 // busy reports whether a pair has an unfinished command.
 func (w *work) busy(p engine.PairID) bool {
-	for i := range w.parts {
-		if w.parts[i].pair == p {
+	for i := range w.unfinished {
+		if w.unfinished[i].pair == p {
 			return true
 		}
 	}
 	return false
 }
 
-// hold makes a batch wait. It returns ErrBusy when too many wait.
-func (w *work) hold(b *Batch) error {
-	if len(w.held) >= QueueBatches {
+// deferBatch makes a batch wait. It returns ErrBusy when too many wait.
+func (w *work) deferBatch(b *Batch) error {
+	if len(w.waiting) >= QueueBatches {
 		return ErrBusy
 	}
-	w.held = append(w.held, b)
+	w.waiting = append(w.waiting, b)
 	return nil
 }
 
-// putBack makes batches wait that a slice has ended before. They run before the others.
-func (w *work) putBack(batches []*Batch) { w.held = slices.Insert(w.held, 0, batches...) }
+// putBack makes batches wait that the slice did not reach. They run before the others.
+func (w *work) putBack(batches []*Batch) { w.waiting = slices.Insert(w.waiting, 0, batches...) }
 
 // take moves waiting batches whose next command can run to group: at most limit commands and one
 // batch more.
 // With begun it leaves the stamped batches that have not begun, which move the clock.
 func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
-	kept := w.held[:0]
-	for _, b := range w.held {
+	kept := w.waiting[:0]
+	for _, b := range w.waiting {
 		if limit <= 0 || begun && b.Stamped && b.begun == 0 || !w.slice(b) {
 			kept = append(kept, b)
 			continue
@@ -84,8 +84,8 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 		limit -= b.to - b.begun
 		group = append(group, b)
 	}
-	clear(w.held[len(kept):])
-	w.held = kept
+	clear(w.waiting[len(kept):])
+	w.waiting = kept
 	return group
 }
 
@@ -93,7 +93,7 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 // unfinished command. It reports whether there are any.
 func (w *work) slice(b *Batch) bool {
 	b.to = min(len(b.Commands), b.begun+w.limit)
-	if len(w.parts) > 0 {
+	if len(w.unfinished) > 0 {
 		for i := b.begun; i < b.to; i++ {
 			if w.busy(b.Commands[i].Pair) {
 				b.to = i
@@ -104,14 +104,14 @@ func (w *work) slice(b *Batch) bool {
 }
 
 // next returns the unfinished command that goes on in the next slice. There must be one.
-func (w *work) next() *part { return &w.parts[0] }
+func (w *work) next() *unfinishedCommand { return &w.unfinished[0] }
 
 // advance moves the first unfinished command behind the others, or removes it when it has ended.
 func (w *work) advance(ended bool) {
-	p := w.parts[0]
-	w.parts = slices.Delete(w.parts, 0, 1)
+	p := w.unfinished[0]
+	w.unfinished = slices.Delete(w.unfinished, 0, 1)
 	if !ended {
-		w.parts = append(w.parts, p)
+		w.unfinished = append(w.unfinished, p)
 	}
 }
 
@@ -120,7 +120,7 @@ func (w *work) advance(ended bool) {
 func (l *Loop) drain() {
 	for l.work.pending() {
 		l.drained = l.work.take(l.drained[:0], l.work.limit, true)
-		if len(l.drained) == 0 && len(l.work.parts) == 0 {
+		if len(l.drained) == 0 && len(l.work.unfinished) == 0 {
 			return
 		}
 		if l.sequence(l.times.stamp(l.drained)); l.work.refused {
@@ -152,10 +152,10 @@ func (l *Loop) abandon(err error) {
 			add(g.outcomes[k].batch)
 		}
 	}
-	for i := range l.work.parts {
-		add(l.work.parts[i].batch)
+	for i := range l.work.unfinished {
+		add(l.work.unfinished[i].batch)
 	}
-	for _, b := range l.work.held {
+	for _, b := range l.work.waiting {
 		add(b)
 	}
 	l.work = work{limit: BatchCommands}

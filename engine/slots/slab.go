@@ -41,8 +41,8 @@ func (s *Slab[T]) Grow() int32 {
 // Release makes slot i free.
 func (s *Slab[T]) Release(i int32) { s.free = append(s.free, i) }
 
-// Live returns the number of slots in use.
-func (s *Slab[T]) Live() int { return int(s.used) - len(s.free) }
+// InUse returns the number of slots in use.
+func (s *Slab[T]) InUse() int { return int(s.used) - len(s.free) }
 
 // Used returns the number of slots that were ever in use.
 func (s *Slab[T]) Used() int32 { return s.used }

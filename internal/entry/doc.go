@@ -12,7 +12,7 @@
 //     after the engine refused the order or did not get it. After an unknown outcome neither
 //     happens: the next start may find the event, and forgets reservations anyhow.
 //  3. A reservation sees applied commands only. A command that depends on an earlier one of its
-//     request is therefore in a later part (parts.go).
+//     request is therefore in a later chunk (chunks.go).
 //  4. Two commands that need each other's outcome are never in flight together (stripes.go).
 //  5. A decimal that is no number of ticks or lots is refused by the engine, in sequence, and so
 //     is an order that lacks money. The one exception is a single signed order without a client
@@ -44,7 +44,7 @@
 //	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
 //	a, refusal := e.Order(caller, text) // one retained order
 //
-// Reading order: entry, order (text to ticks and lots), request, dry_run, parts, stripes, hold, answer,
+// Reading order: entry, order (text to ticks and lots), request, dry_run, chunks, stripes, hold, answer,
 // cancel, guard, refusal.
 //
 // The package does not read JSON, know HTTP statuses or verify signatures. It does not match

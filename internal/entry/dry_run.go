@@ -16,7 +16,7 @@ func (r *Request) Test() *refuse.Refusal {
 	if refusal := r.build(); refusal != nil {
 		return refusal
 	}
-	cmd := &r.parts.all[0]
+	cmd := &r.chunks.all[0]
 	if refusal := r.e.check(cmd); refusal != nil {
 		return refusal
 	}

@@ -103,7 +103,7 @@ func (g *Guard) Halt(account engine.AccountID) (canceled int) {
 	if free {
 		g.carryOn(s)
 		canceled = s.canceled
-		g.settle(s)
+		g.endOrWait(s)
 	}
 	return canceled
 }
@@ -149,12 +149,12 @@ func (g *Guard) NextNs(nowNs int64) int64 {
 func (g *Guard) Step(nowNs int64) (worked bool) {
 	for _, s := range g.due(nowNs) {
 		g.carryOn(s)
-		worked = g.settle(s) || worked
+		worked = g.endOrWait(s) || worked
 	}
 	return worked
 }
 
-// due returns the jobs that the caller must carry on and settle.
+// due returns the jobs that the caller must carry on, and end when they are done.
 func (g *Guard) due(nowNs int64) (take []*job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -233,8 +233,8 @@ func (g *Guard) carryOn(s *job) {
 	s.canceled += n
 }
 
-// settle removes a job that has canceled everything, and reports whether it did.
-func (g *Guard) settle(s *job) bool {
+// endOrWait removes a job that has canceled everything, or makes it wait. It reports whether it removed it.
+func (g *Guard) endOrWait(s *job) bool {
 	ended := s.begun && len(s.bounds) == 0
 	if s.cause == Halted {
 		open, coming, halted := g.e.view.HaltedOrders(uint32(s.account))

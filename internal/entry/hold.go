@@ -18,17 +18,17 @@ func (e *Entry) check(cmd *engine.Command) *refuse.Refusal {
 	return nil
 }
 
-// prepare stamps the current rates into a place and reserves the money that a place or replace
+// reserve stamps the current rates into a place and reserves the money that a place or replace
 // may spend. Where money is lacking it sets cmd.Refuse. It returns false when it reserved
 // nothing.
-func (e *Entry) prepare(cmd *engine.Command) (r accounts.Reservation, held bool) {
+func (e *Entry) reserve(cmd *engine.Command) (r accounts.Reservation, held bool) {
 	if cmd.Pair == engine.ControlPair {
 		return r, false
 	}
 	v := e.opt.Board.Load().View(cmd.Pair)
 	switch {
 	case cmd.Kind == engine.Replace:
-		return e.prepareReplace(cmd, v)
+		return e.reserveReplace(cmd, v)
 	case cmd.Kind != engine.Place || v == nil:
 		return r, false
 	case cmd.Account == 0:
@@ -69,10 +69,10 @@ func touch(v *marketdata.View, s engine.Side) int64 {
 	return best.Price
 }
 
-// prepareReplace reserves the extra funds of a replace. If the fold has no hold for the order,
+// reserveReplace reserves the extra funds of a replace. If the fold has no hold for the order,
 // it sets FlagUnheld and the engine refuses the replace for account orders: either the order
 // is not announced yet and therefore unknown, or it has ended and is closed in the engine too.
-func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accounts.Reservation, held bool) {
+func (e *Entry) reserveReplace(cmd *engine.Command, v *marketdata.View) (r accounts.Reservation, held bool) {
 	cmd.Flags &^= engine.FlagFunded | engine.FlagUnheld
 	cmd.SpendLimit, cmd.EarnLimit = fixed.U128{}, fixed.U128{}
 	if cmd.Refuse == engine.NotRejected && v != nil && cmd.Flags&engine.FlagHasPrice != 0 {

@@ -24,14 +24,14 @@ type Request struct {
 
 	e      *Entry
 	caller engine.AccountID // 0: an operator
-	parts  parts
+	chunks chunks
 }
 
 func newRequest(e *Entry) *Request {
 	r := &Request{e: e}
-	r.parts.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
-		i += r.parts.offset
-		r.parts.taken[i] = r.parts.taken[i] || takenOver(cmd, events)
+	r.chunks.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		i += r.chunks.offset
+		r.chunks.taken[i] = r.chunks.taken[i] || takenOver(cmd, events)
 		if i < len(r.Answers) { // Do needs none
 			r.Answers[i].collect(e.opt.History, r.caller, r.Records, cmd, events)
 		}
@@ -53,7 +53,7 @@ func (e *Entry) Release(r *Request) {
 	clear(r.Commands)
 	clear(r.Answers)
 	r.Commands, r.Answers = r.Commands[:0], r.Answers[:0]
-	r.parts.reset()
+	r.chunks.reset()
 	e.requests.Put(r)
 }
 
@@ -65,7 +65,7 @@ func (r *Request) One() *Command {
 
 // resize makes room for n commands and their answers, all zero.
 func (r *Request) resize(n int) {
-	r.parts.resize(n)
+	r.chunks.resize(n)
 	if cap(r.Answers) < n {
 		r.Answers = make([]Answer, n)
 	}
@@ -87,7 +87,7 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 	if refusal := r.run(false); refusal != nil {
 		return refusal
 	}
-	a, cmd := &r.Answers[0], &r.parts.all[0]
+	a, cmd := &r.Answers[0], &r.chunks.all[0]
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
 	}
@@ -117,14 +117,14 @@ func (r *Request) Submit() *refuse.Refusal {
 func (e *Entry) Do(cmd engine.Command) error {
 	r := e.Acquire(0)
 	defer e.Release(r)
-	r.parts.resize(1)
-	r.parts.all[0] = cmd
-	return r.parts.submit(e, false)
+	r.chunks.resize(1)
+	r.chunks.all[0] = cmd
+	return r.chunks.submit(e, false)
 }
 
 // run checks and submits the built commands. The commands of a batch have paths.
 func (r *Request) run(batch bool) *refuse.Refusal {
-	all := r.parts.all
+	all := r.chunks.all
 	for i := range all {
 		if refusal := r.e.check(&all[i]); refusal != nil {
 			if batch {
@@ -134,11 +134,11 @@ func (r *Request) run(batch bool) *refuse.Refusal {
 		}
 	}
 	// An order that lacks money need not be sequenced, unless an operator wants its outcome.
-	if err := r.parts.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
-		return r.parts.refused(err)
+	if err := r.chunks.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
+		return r.chunks.refused(err)
 	}
-	if r.parts.withheld != engine.NotRejected {
-		r.Answers[0].Reason = r.parts.withheld
+	if r.chunks.withheld != engine.NotRejected {
+		r.Answers[0].Reason = r.chunks.withheld
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *Request) build() *refuse.Refusal {
 	var lastCode string
 	var last *engine.Instrument
 	for i := range r.Commands {
-		c, cmd, a := &r.Commands[i], &r.parts.all[i], &r.Answers[i]
+		c, cmd, a := &r.Commands[i], &r.chunks.all[i], &r.Answers[i]
 		if c.Kind != PlaceOrder {
 			*cmd = engine.Command{Kind: engine.Cancel, Pair: engine.ControlPair, Order: c.Order, Account: r.caller}
 			if v := root.View(c.Order.Pair()); v != nil {
@@ -206,7 +206,7 @@ func (r *Request) stamp() *refuse.Refusal {
 	if !stamped {
 		return nil
 	}
-	r.parts.batch.Stamped = true
+	r.chunks.batch.Stamped = true
 	last := r.e.opt.Clock.NowNs()
 	for i := range r.Commands {
 		c := &r.Commands[i]
@@ -217,7 +217,7 @@ func (r *Request) stamp() *refuse.Refusal {
 			}
 			last = c.AtNs
 		}
-		r.parts.all[i].TimeNs = last
+		r.chunks.all[i].TimeNs = last
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (x *Running) demoTrades() error {
 				},
 				{Kind: engine.CancelAll, Pair: pair, Account: n},
 			} {
-				if err := x.front.users.Entry().Do(cmd); err != nil { // the market may refuse the order
+				if err := x.front.account.Entry().Do(cmd); err != nil { // the market may refuse the order
 					return err
 				}
 			}

@@ -37,3 +37,28 @@ func TestAStopAfterAFailedStoreIsNotClean(t *testing.T) {
 		t.Error("no outcome was unknown")
 	}
 }
+
+// A start that ends with a failed sync is followed by a sound one: a log that has more records than the start noted is
+// not taken for one that was closed.
+func TestAStartAfterAStartWithAFailedSync(t *testing.T) {
+	failed := 0
+	for _, store := range []string{"launchpad", "hive"} {
+		for after := range 3 {
+			disk := vfs.NewMem()
+			o := exchangetest.Options("d")
+			o.Machine.FS = disk
+			disk.Inject(vfs.Injection{Class: vfs.SyncError, Path: "d/" + store + "/*", After: after, Count: 1})
+			if err := refused(t, o); err == nil {
+				continue
+			}
+			failed++
+			o.Machine.FS = disk.Kill()
+			if err := refused(t, o); err != nil {
+				t.Errorf("%s, after %d syncs: %v", store, after, err)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("no start failed")
+	}
+}

@@ -38,14 +38,14 @@ type front struct {
 	// clockHeld reports whether the machine's clock has made a step that an operator must accept.
 	clockHeld func() bool
 
-	prices   *public.Market // serves the public routes
-	public   *edge.Server
-	internal *admin.Server
-	hub      *stream.Hub
-	faults   *fault.Switch
-	users    *account.Service
-	agents   *agents.Service
-	binance  *binance.Facade // nil: no listener
+	market         *public.Market // serves the public routes
+	publicServer   *edge.Server
+	internalServer *admin.Server
+	hub            *stream.Hub
+	faults         *fault.Switch
+	account        *account.Service
+	agents         *agents.Service
+	binance        *binance.Facade // nil: no listener
 
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
 	failed                                        chan error // error of a listener that ended unexpectedly
@@ -89,34 +89,34 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
 		Clock: b.span, User: f.user, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
-		Find: func(id [16]byte) (engine.AccountID, bool) { return f.users.Entry().Find(id) },
+		Find: func(id [16]byte) (engine.AccountID, bool) { return f.account.Entry().Find(id) },
 	})); err != nil {
 		return nil, err
 	}
-	f.prices = public.New(hook(b.o.Hooks.Prices, public.Options{
+	f.market = public.New(hook(b.o.Hooks.Market, public.Options{
 		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
 		Commissions: commissions(b.o.Commissions),
 	}))
-	if f.users, err = account.New(hook(b.o.Hooks.Account, account.Options{
+	if f.account, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
-		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
+		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.market.Commissions, Ledger: f.agents,
 	})); err != nil {
 		return nil, err
 	}
 	f.hub = stream.NewHub(stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.users.Private(), MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
+		Private: f.account.Private(), MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
 		Faults: f.faults,
 		Status: func(dst []byte) []byte {
-			whole, _ := f.prices.StatusView()
+			whole, _ := f.market.StatusView()
 			return whole(dst)
 		},
 	})
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
-			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.users.Entry(), Users: f.users,
+			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
 		}))
-		f.users.Listen(f.binance.Feed())
+		f.account.Listen(f.binance.Feed())
 		b.feed.Observe(func(e *engine.Event) { f.binance.Feed().Observe(e, b.feed.History()) })
 	}
 	if err := f.makePublic(b, room.public, page); err != nil {
@@ -140,7 +140,7 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
-	f.public, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
+	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
 		Clock: b.clock, Log: b.log, Faults: f.faults,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
@@ -149,10 +149,10 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		},
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
+		Authenticate: f.account.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
 		Facade: f.binance.Edge(),
 		Resources: []edge.Resource{
-			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
+			f.market.Routes, stream.Routes(f.hub), page, f.market.UDFRoutes, f.account.Routes, f.agents.Routes,
 		},
 	}))
 	return err
@@ -161,9 +161,9 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 func (f *front) makeInternal(b *base, connections int, description admin.Resource) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
-		Entry: f.users.Entry(),
+		Entry: f.account.Entry(),
 		Resources: []admin.Resource{
-			f.users.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
+			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, UnixPrefix),
@@ -179,21 +179,21 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			},
 			Routes: func() map[string][]edge.RouteStat {
 				return map[string][]edge.RouteStat{
-					"public": f.public.RouteStats(), "internal": f.internal.RouteStats(),
-					"binance": f.public.FacadeStats(),
+					"public": f.publicServer.RouteStats(), "internal": f.internalServer.RouteStats(),
+					"binance": f.publicServer.FacadeStats(),
 				}
 			},
-			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
+			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
 			Logs:    f.logStats,
 			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
-			Guarded: func() map[string]uint64 { return f.users.Guard().Counts() },
+			Guarded: func() map[string]uint64 { return f.account.Guard().Counts() },
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {
-		o.Settle = func() error { return f.stage.Load().journal.makeDurable() }
+		o.MakeDurable = func() error { return f.stage.Load().journal.makeDurable() }
 	}
-	f.internal, err = admin.New(hook(b.o.Hooks.Admin, o))
+	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
 }
 
@@ -228,10 +228,10 @@ func (f *front) listen(o *Options) error {
 		ln      *net.Listener
 		serve   func(net.Listener) error
 	}{
-		{"server.listen", o.Public.Listen, &f.publicLn, f.public.Serve},
-		{"internal.listen", o.Internal.Listen, &f.internalLn, f.internal.Serve},
-		{"aggregator.listen", o.Public.AggregatorListen, &f.aggregatorLn, f.public.ServeAggregator},
-		{"binance.listen", o.Public.BinanceListen, &f.binanceLn, f.public.ServeFacade},
+		{"server.listen", o.Public.Listen, &f.publicLn, f.publicServer.Serve},
+		{"internal.listen", o.Internal.Listen, &f.internalLn, f.internalServer.Serve},
+		{"aggregator.listen", o.Public.AggregatorListen, &f.aggregatorLn, f.publicServer.ServeAggregator},
+		{"binance.listen", o.Public.BinanceListen, &f.binanceLn, f.publicServer.ServeFacade},
 	}
 	var failed error
 	for i, l := range listeners {
@@ -273,7 +273,7 @@ func (f *front) shutdown(ctx context.Context) {
 		return
 	}
 	for name, shutdown := range map[string]func(context.Context) error{
-		"public": f.public.Shutdown, "internal": f.internal.Shutdown,
+		"public": f.publicServer.Shutdown, "internal": f.internalServer.Shutdown,
 	} {
 		if err := shutdown(ctx); err != nil {
 			f.log.Warn("listener did not end in time", "listener", name, "error", err)
@@ -294,12 +294,12 @@ func (f *front) enter(s stage) {
 // admit lets clients in.
 func (f *front) admit() {
 	f.ready.Store(true)
-	f.public.SetReady()
+	f.publicServer.SetReady()
 }
 
 // accepts returns the accept statistics of every listener.
 func (f *front) accepts() []edge.AcceptStat {
-	return append(f.public.Accepts(), f.internal.Accepts())
+	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 
 // stateHash returns the hash of the current state. With a journal a follower computes it, so
@@ -346,18 +346,18 @@ func (f *front) attach(h *Hooks, a *accountSide, nonces *datadir.Nonces) error {
 	if nonces != nil {
 		s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
 	}
-	f.users.Attach(hook(h.Store, s))
+	f.account.Attach(hook(h.Store, s))
 	if nonces == nil {
 		return nil
 	}
-	return nonces.Follow(f.users.NonceFloorMs)
+	return nonces.Follow(f.account.NonceFloorMs)
 }
 
 // Public returns the public server, for its routes and counters.
-func (b *base) Public() *edge.Server { return b.front.public }
+func (b *base) Public() *edge.Server { return b.front.publicServer }
 
 // Internal returns the internal listener's server, for its routes and counters.
-func (b *base) Internal() *admin.Server { return b.front.internal }
+func (b *base) Internal() *admin.Server { return b.front.internalServer }
 
 // Hub returns the hub of the streams.
 func (b *base) Hub() *stream.Hub { return b.front.hub }

@@ -24,18 +24,18 @@ type guard struct {
 
 // keepGuard cancels what fell due while no process ran, and starts the guard.
 func (x *Running) keepGuard() {
-	g := &guard{background: newBackground(&x.o.Machine), x: x, guard: x.front.users.Guard()}
+	g := &guard{background: newBackground(&x.o.Machine), x: x, guard: x.front.account.Guard()}
 	g.guard.Done = func(account engine.AccountID, c entry.Cause, canceled int) {
 		x.log.Info("security", "event", "orders canceled", "by", "exchange", "cause", c.String(),
 			"user", accounts.UserID(uint32(account)).String(), "canceled", canceled)
 	}
 	x.guard = g
-	g.settle()
+	g.runDue()
 	g.run("guard", g)
 }
 
-// settle carries out what is due now.
-func (g *guard) settle() {
+// runDue carries out what is due now.
+func (g *guard) runDue() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for g.guard.Step(g.x.clock.NowNs()) {
@@ -47,7 +47,7 @@ func (g *guard) Step() step.Progress {
 	if g.ended() {
 		return step.Progress{Stopped: true}
 	}
-	g.settle()
+	g.runDue()
 	p := g.idle(guardEvery)
 	if !g.x.clock.Virtual() {
 		p.NextNs = min(p.NextNs, g.guard.NextNs(g.x.clock.NowNs()))
@@ -62,7 +62,7 @@ func (g *guard) advance(ns int64) error {
 		if err := g.x.loop.AdvanceTo(next); err != nil {
 			return err
 		}
-		if g.settle(); next == ns {
+		if g.runDue(); next == ns {
 			return nil
 		}
 	}

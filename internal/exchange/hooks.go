@@ -16,7 +16,7 @@ import (
 type Hooks struct {
 	Listen  func(address string) (net.Listener, error) // nil: TCP
 	Public  func(*edge.Options)
-	Prices  func(*public.Options)
+	Market  func(*public.Options)
 	Agents  func(*agents.Options)
 	Account func(*account.Options)
 	Admin   func(*admin.Options)

@@ -33,6 +33,8 @@ type base struct {
 	secrets *seal.Key // seals the secrets of the accounts
 
 	front *front
+
+	failed bool // a recovery ended with a store that stopped for good: its log may have more records than it noted
 }
 
 // Opened is an exchange with a locked data directory, an empty market and open listeners, which answer 503

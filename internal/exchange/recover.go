@@ -38,7 +38,9 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	r := &restored{base: o.base}
 	if err := r.recover(ctx); err != nil {
 		r.front.enter(stage{})
-		return nil, ExplainDamage(errors.Join(err, r.closeStores(), r.journal.close(nil)))
+		err = errors.Join(err, r.closeStores(), r.journal.close(nil))
+		o.failed = errors.Is(err, wal.ErrStopped)
+		return nil, ExplainDamage(err)
 	}
 	return &Recovered{r}, nil
 }

@@ -80,10 +80,11 @@ func (r *restored) closeStores() error {
 	return errors.Join(err, r.journal.makeDurable(), r.accounts.close())
 }
 
-// Stop closes listeners and directory. ctx limits the wait for requests.
+// Stop closes listeners and directory. ctx limits the wait for requests. The end is as clean as the one that Open
+// found, unless a store failed in Recover.
 func (o *Opened) Stop(ctx context.Context) {
 	o.front.shutdown(ctx)
-	if err := o.endData(o.data.WasClean()); err != nil {
+	if err := o.endData(o.data.WasClean() && !o.failed); err != nil {
 		o.log.Error("data directory not closed cleanly", "error", err)
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// live runs one life: start, recovery, work, end.
-func (w *world) live(l *life, final bool) {
+// runLife runs one life: start, recovery, work, end.
+func (w *world) runLife(l *life, final bool) {
 	if !w.rise(l) {
 		return
 	}
 	w.await("set-up", clients{w}.setUp)
 	w.inject(l.working)
 	w.work(l.commands / 2)
-	w.await("compare the trades", checker{w}.tapesHold)
+	w.await("compare the trades", checker{w}.checkTapes)
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true

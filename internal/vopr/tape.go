@@ -27,9 +27,9 @@ const (
 // windowSlackS is the age in seconds that the figures of a window may have: it slides when the loop publishes.
 const windowSlackS = 120
 
-// tapesHold compares each pair's public trades with those that it had, and its candles and 24 h window with the
+// checkTapes compares each pair's public trades with those that it had, and its candles and 24 h window with the
 // folds of these trades.
-func (w checker) tapesHold() {
+func (w checker) checkTapes() {
 	for _, pair := range w.model.pairs {
 		w.model.readClockNs = w.clock.NowNs()
 		w.readTape(pair)
@@ -37,8 +37,8 @@ func (w checker) tapesHold() {
 			return
 		}
 		w.fillsTraded(pair)
-		w.candlesHold(pair)
-		w.windowHolds(pair)
+		w.checkCandles(pair)
+		w.checkWindow(pair)
 	}
 }
 
@@ -161,8 +161,8 @@ type interval struct {
 	seconds int64
 }
 
-// candlesHold compares the candles with the folds of the trades.
-func (w checker) candlesHold(pair string) {
+// checkCandles compares the candles with the folds of the trades.
+func (w checker) checkCandles(pair string) {
 	tape := w.model.tapes[pair]
 	intervals := []interval{{"minutes15", 900}, {"hour", 3600}, {"day", 86_400}}
 	for _, of := range []interval{{"minute", 60}, intervals[w.mix.Lives%len(intervals)]} {
@@ -218,8 +218,8 @@ func foldCandles(tape []deal, seconds int64) (all []*candle) {
 	return all
 }
 
-// windowHolds compares the figures of the 24 h window with the trades at one of the last seconds.
-func (w checker) windowHolds(pair string) {
+// checkWindow compares the figures of the 24 h window with the trades at one of the last seconds.
+func (w checker) checkWindow(pair string) {
 	var got struct {
 		Price, Price24hAgo, Volume24h jsonText
 	}
@@ -244,8 +244,8 @@ func (w checker) windowHolds(pair string) {
 		if back == 0 {
 			want = at
 		}
-		if len(tape) == 0 || tape[0].atNs/1e9 > now-windowSlackS-86_400 {
-			break // no second of the slack gives other figures
+		if len(tape) == 0 || tape[0].atNs/1e9 > now-86_400 {
+			break // every trade is in the window, also at the earlier seconds of the slack
 		}
 	}
 	w.fail("the window of %s has price, price before and volume %s, its trades give %s", pair, has, want)

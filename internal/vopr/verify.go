@@ -51,16 +51,16 @@ func (w checker) verify() {
 	if w.gone("engine") {
 		w.model.forgetEpoch()
 	}
-	w.marketHolds()
-	w.tapesHold()
-	w.moneyHolds()
-	w.usersHold()
-	w.agentsHold()
+	w.checkMarket()
+	w.checkTapes()
+	w.checkMoney()
+	w.checkUsers()
+	w.checkAgents()
 	w.stale = ""
 }
 
-// usersHold verifies users and keys.
-func (w checker) usersHold() {
+// checkUsers verifies users and keys.
+func (w checker) checkUsers() {
 	w.model.users = slices.DeleteFunc(w.model.users, func(u *user) bool {
 		if a := w.call(nil, "GET", internal+"/users/"+u.ID, ""); !a.ok() {
 			w.lost("accounts", "user %s: %d %s", u.ID, a.status, a.body)
@@ -72,7 +72,7 @@ func (w checker) usersHold() {
 		u.keys = slices.DeleteFunc(u.keys, func(k key) bool {
 			a := w.call(&k, "GET", "/api/wallets/balances", "")
 			if a.ok() {
-				w.walletHolds(u, a)
+				w.checkWallet(u, a)
 			} else {
 				w.lost("accounts", "key %s of user %s: %d %s", k.PublicKey, u.ID, a.status, a.body)
 			}
@@ -89,8 +89,8 @@ func (w checker) usersHold() {
 	})
 }
 
-// walletHolds verifies the balances of a user: free and held money add up, and each is within its bounds.
-func (w checker) walletHolds(u *user, a answer) {
+// checkWallet verifies the balances of a user: free and held money add up, and each is within its bounds.
+func (w checker) checkWallet(u *user, a answer) {
 	var wallet struct {
 		Balances []struct {
 			CurrencyCode      string
@@ -136,8 +136,8 @@ func (w checker) readStatus() {
 	}
 }
 
-// marketHolds verifies books and orders.
-func (w checker) marketHolds() {
+// checkMarket verifies books and orders.
+func (w checker) checkMarket() {
 	for _, pair := range slices.Clone(w.model.pairs) {
 		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
 		if !a.ok() {
@@ -154,7 +154,7 @@ func (w checker) marketHolds() {
 		all := w.model.ids
 		w.model.ids = nil
 		for _, id := range all {
-			if w.orderHolds(w.model.orders[id]) {
+			if w.checkOrder(w.model.orders[id]) {
 				w.model.ids = append(w.model.ids, id)
 			} else {
 				delete(w.model.orders, id)
@@ -168,12 +168,12 @@ func (w checker) marketHolds() {
 		if i >= 20 {
 			at = w.rnd.IntN(n)
 		}
-		w.orderHolds(w.model.orders[w.model.ids[at]])
+		w.checkOrder(w.model.orders[w.model.ids[at]])
 	}
 }
 
-// orderHolds verifies that an acknowledged order is there.
-func (w checker) orderHolds(o *order) bool {
+// checkOrder verifies that an acknowledged order is there.
+func (w checker) checkOrder(o *order) bool {
 	var got orderAnswer
 	if err := w.call(nil, "GET", internal+"/orders/"+strconv.FormatUint(o.id, 10), "").into(&got); err != nil {
 		w.lost("engine", "order %+v: %v", *o, err)
@@ -242,8 +242,8 @@ func storeOf(currency string) string {
 	return "accounts"
 }
 
-// moneyHolds verifies the totals.
-func (w checker) moneyHolds() {
+// checkMoney verifies the totals.
+func (w checker) checkMoney() {
 	var totals []struct {
 		CurrencyCode                           string
 		Free, Held, Fees, Deposited, Withdrawn json.Number
@@ -286,8 +286,8 @@ func (w checker) moneyHolds() {
 	}
 }
 
-// agentsHold verifies launchpad and hive. It runs in a coroutine.
-func (w checker) agentsHold() {
+// checkAgents verifies launchpad and hive. It runs in a coroutine.
+func (w checker) checkAgents() {
 	w.model.tokens = slices.DeleteFunc(w.model.tokens, func(t *token) bool {
 		var pool poolAnswer
 		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")

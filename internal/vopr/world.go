@@ -146,7 +146,7 @@ func (w *world) simulate() (Result, error) {
 	defer func() { w.p.end() }() // its coroutines hold the whole exchange
 	w.logf("plan %+v", w.plan)
 	for i := range w.plan.lives {
-		if w.live(&w.plan.lives[i], i == len(w.plan.lives)-1); w.failure != nil {
+		if w.runLife(&w.plan.lives[i], i == len(w.plan.lives)-1); w.failure != nil {
 			break
 		}
 	}
@@ -175,7 +175,7 @@ var foreignDisk = sync.OnceValue(func() *vfs.Mem {
 	w := newWorld(1<<63, nil)
 	w.plan.lives = nil
 	l := life{commands: 300, end: stop}
-	w.live(&l, false)
+	w.runLife(&l, false)
 	return w.disk
 })
 

@@ -25,7 +25,7 @@ type Checked struct {
 // damage. decode gets the body of each snapshot after its checksum was verified. Check changes nothing. It
 // returns an error only when a file cannot be read, or as a *VersionError.
 func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) ([]Checked, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	// list snapshots first: a running process writes a snapshot only after its log

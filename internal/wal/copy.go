@@ -38,7 +38,7 @@ const copyTries = 3
 
 // BeginCopy opens the snapshots and makes the log keep its segments. Any goroutine.
 func BeginCopy(l *Log) (*Copy, error) {
-	hold(l, 1)
+	keepSegments(l, 1)
 	c := &Copy{log: l}
 	err := c.openSnapshots()
 	for i := 1; i < copyTries && errors.Is(err, fs.ErrNotExist); i++ {
@@ -50,8 +50,8 @@ func BeginCopy(l *Log) (*Copy, error) {
 	return c, nil
 }
 
-// hold changes the number of copies for which the log keeps its segments. It waits for a deletion under way.
-func hold(l *Log, n int) {
+// keepSegments changes the number of copies for which the log keeps its segments. It waits for a deletion under way.
+func keepSegments(l *Log, n int) {
 	l.listMu.Lock()
 	l.copies += n
 	l.listMu.Unlock()
@@ -98,7 +98,7 @@ func (c *Copy) Mark() { c.segs, c.last = list(c.log) }
 
 // Close ends the copy: the log may drop segments again.
 func (c *Copy) Close() error {
-	hold(c.log, -1)
+	keepSegments(c.log, -1)
 	return c.closeSnapshots()
 }
 

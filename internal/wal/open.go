@@ -23,7 +23,7 @@ const tempExt = ".tmp"
 // are missing without one refuse, unless opts.AcceptLoss. *CorruptError, *VersionError and
 // *vfs.LockedError refuse. Everything that can be read afterwards is durable.
 func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	if err := fsys.MkdirAll(dir); err != nil {
@@ -52,7 +52,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 
 // Create makes a log in a directory without one. Its first record gets the sequence first.
 func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	if err := fsys.MkdirAll(dir); err != nil {
@@ -283,7 +283,7 @@ func (l *opening) resume() error {
 	}
 	l.off.Store(found.off)
 	l.durable.Store(found.Seq)
-	return l.settle(0)
+	return l.writeBothSlots(0)
 }
 
 // noteLoss ends the log in the slots of its last segment.
@@ -295,7 +295,7 @@ func (l *opening) noteLoss() error {
 	}
 	seg.file, l.active = f, seg
 	if err = f.Sync(); err == nil {
-		err = l.settle(0)
+		err = l.writeBothSlots(0)
 	}
 	seg.file, l.active = nil, nil
 	return errors.Join(err, f.Close())

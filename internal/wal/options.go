@@ -93,8 +93,8 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// prepare is Validate for the log in dir.
-func (o *Options) prepare(dir string) error {
+// validateFor sets the default name and validates the options for the log in dir.
+func (o *Options) validateFor(dir string) error {
 	if o.Name == "" {
 		o.Name = path.Base(dir)
 	}

@@ -51,7 +51,7 @@ type Reader struct {
 // opening it for writing: for verification and dumps. It only needs opts.RecordVersion.
 // ErrTruncated: the log begins later than from.
 func OpenReader(fsys vfs.FS, dir string, opts Options, from uint64) (*Reader, error) {
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
 	segs, err := loadSegments(fsys, dir, &opts)

@@ -55,7 +55,7 @@ func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, wri
 func placeSnapshot(
 	fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error,
 ) (bytes int64, err error) {
-	if err = opts.prepare(dir); err != nil {
+	if err = opts.validateFor(dir); err != nil {
 		return 0, err
 	}
 	if err = meta.place(fsys, dir, &opts); err != nil {

@@ -40,7 +40,7 @@ type loadFunc = func(meta SnapshotMeta, body io.Reader) error
 // another version is refused with *VersionError, never passed over. Reads only.
 func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, error) {
 	var found Loaded
-	if err := opts.prepare(dir); err != nil {
+	if err := opts.validateFor(dir); err != nil {
 		return found, err
 	}
 	segs, err := loadSegments(fsys, dir, &opts)

@@ -160,7 +160,7 @@ func (l *Log) Close() error {
 			err = l.trim()
 		}
 		if err == nil {
-			err = l.settle(slotClosed)
+			err = l.writeBothSlots(slotClosed)
 		}
 		if err == nil {
 			l.opts.Ended(l.Position())
@@ -202,9 +202,9 @@ func (l *Log) trim() error {
 	return nil
 }
 
-// settle durably writes the end of the log into both slots of the active segment, one after the
+// writeBothSlots durably writes the end of the log into both slots of the active segment, one after the
 // other. Everything in it must be durable.
-func (l *Log) settle(flags uint32) error {
+func (l *Log) writeBothSlots(flags uint32) error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
 	a := l.active

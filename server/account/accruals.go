@@ -17,7 +17,7 @@ import (
 // accruals serves the routes of the referral programme's payments.
 type accruals struct{ *Service }
 
-func (d accruals) routes() []*edge.Route {
+func (ac accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
 	currency := edge.Field{Name: "currencyCode"}
 	profit := edge.Field{Name: "profitType", Kind: edge.KindWord, Words: profitWords()}
@@ -27,26 +27,26 @@ func (d accruals) routes() []*edge.Route {
 	period := []edge.Field{{Name: "from", Required: true}, {Name: "to", Required: true}, currency, edge.ParamDecimals}
 	return []*edge.Route{
 		{
-			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
+			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
 			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
 				profit,
 				list, edge.ParamDecimals),
 		},
 		{
-			Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
+			Method: get, Path: affiliatePath + "/accruals/summary", Handle: ac.summary,
 			Params: []edge.Field{currency, profit, edge.ParamDecimals},
 		},
-		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
+		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters},
 		{
-			Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
+			Method: get, Path: affiliatePath + "/accrual-groups", Handle: ac.groups,
 			Params: append(edge.ParamsBetween(edge.KindText, "sinceDate", "endDate"), edge.Field{
 				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
 			}, edge.ParamDecimals),
 		},
-		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Params: period},
-		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Params: period},
+		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: ac.breakdown, Params: period},
+		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: ac.explain, Params: period},
 		{
-			Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total,
+			Method: get, Path: affiliatePath + "/total-accruals", Handle: ac.total,
 			Params: []edge.Field{edge.ParamDecimals},
 		},
 	}
@@ -61,7 +61,7 @@ func pageInt32(c *edge.Ctx, name string) (int64, *refuse.Refusal) {
 	return v, err
 }
 
-func (d accruals) list(c *edge.Ctx) *refuse.Refusal {
+func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	page, err := pageInt32(c, "pageNumber")
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (d accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Page(f, page, size)
+	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Page(f, page, size)
 	if reject != nil {
 		return reject
 	}
@@ -159,17 +159,17 @@ func profitParam(name, text string) (accrual.Type, *refuse.Refusal) {
 		"CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
 }
 
-func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
+func (ac accruals) summary(c *edge.Ctx) *refuse.Refusal {
 	f, err := accrualFilter(c, false)
 	if err != nil {
 		return err
 	}
-	c.Private(appendSums(nil, d.view.Accruals(uint32(c.Principal.Account)).Summary(f)))
+	c.Private(appendSums(nil, ac.view.Accruals(uint32(c.Principal.Account)).Summary(f)))
 	return nil
 }
 
-func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
-	v := d.view.Accruals(uint32(c.Principal.Account)).Filters()
+func (ac accruals) filters(c *edge.Ctx) *refuse.Refusal {
+	v := ac.view.Accruals(uint32(c.Principal.Account)).Filters()
 	b := appendList([]byte(`{"currencies":`), v.Currencies,
 		func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accrual.Type) []byte {
@@ -179,7 +179,7 @@ func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
+func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	since, hasSince, err := c.DateTime("sinceDate")
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if from > to { // both within one millisecond
 		from = to
 	}
-	groups, truncated, reject := d.view.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
+	groups, truncated, reject := ac.view.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
 	if reject != nil {
 		return reject
 	}
@@ -241,12 +241,12 @@ func periodParams(c *edge.Ctx) (fromNs, toNs int64, currency string, err *refuse
 	return bounds[0].FloorNs(1), bounds[1].FloorNs(1), currency, nil
 }
 
-func (d accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
+func (ac accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	from, to, currency, err := periodParams(c)
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
+	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -267,12 +267,12 @@ func (d accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d accruals) explain(c *edge.Ctx) *refuse.Refusal {
+func (ac accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	from, to, currency, err := periodParams(c)
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
+	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -304,8 +304,8 @@ func appendReason(b []byte, r *accrual.Reason) []byte {
 	return append(appendStamp(b, *r.DateNs), '}')
 }
 
-func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, d.view.Accruals(uint32(c.Principal.Account)).Totals(),
+func (ac accruals) total(c *edge.Ctx) *refuse.Refusal {
+	c.Private(appendList(nil, ac.view.Accruals(uint32(c.Principal.Account)).Totals(),
 		func(b []byte, t *accrual.Total) []byte {
 			b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
 			b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)

@@ -22,7 +22,7 @@ var (
 
 // Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
-func (d *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
+func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	h := &c.Request.Header
 	r := auth.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
@@ -31,10 +31,10 @@ func (d *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 		Remote: c.ClientAddr(), Cancel: c.Cancels(),
 		DeletesOwnKey: deletesOwnKey(c),
 	}
-	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
-		r.FullURL = d.fullURL(h)
+	if s.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		r.FullURL = s.fullURL(h)
 	}
-	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &r)
+	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &r)
 	if reject != nil {
 		return nil, reject
 	}
@@ -50,16 +50,16 @@ func deletesOwnKey(c *edge.Ctx) bool {
 }
 
 // fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
-func (d *Service) fullURL(h *fasthttp.RequestHeader) []byte {
-	return append([]byte(d.opt.PublicURL), h.RequestURI()...)
+func (s *Service) fullURL(h *fasthttp.RequestHeader) []byte {
+	return append([]byte(s.opt.PublicURL), h.RequestURI()...)
 }
 
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
 // without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
-func (d *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
+func (s *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
 	signature string,
 ) (private.Key, *refuse.Refusal) {
-	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &auth.Request{
+	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &auth.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
 	})

@@ -16,23 +16,23 @@ const avatarPath = "/api/users/avatars"
 // avatars serves the routes of the catalogue of avatars.
 type avatars struct{ *Service }
 
-func (d avatars) routes() []*edge.Route {
+func (av avatars) routes() []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: d.list, Public: true},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: d.myAvatar},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: d.avatar, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: av.list, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: av.myAvatar},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Public: true},
 	}
 }
 
 // list sends the catalogue of avatars.
-func (d avatars) list(c *edge.Ctx) *refuse.Refusal {
-	return c.SendBody(appendList(nil, d.view.Avatars(), appendAvatar), edge.NoSeq)
+func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
+	return c.SendBody(appendList(nil, av.view.Avatars(), appendAvatar), edge.NoSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
-func (d avatars) avatar(c *edge.Ctx) *refuse.Refusal {
+func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
-	svg, ok := d.view.Catalogue().SVG(id)
+	svg, ok := av.view.Catalogue().SVG(id)
 	if !ok {
 		return refuse.Missing("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
 	}
@@ -40,7 +40,7 @@ func (d avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 		sendPicture(c, svg)
 		return nil
 	}
-	for _, a := range d.view.Avatars() {
+	for _, a := range av.view.Avatars() {
 		if a.ID == id {
 			return c.SendBody(appendAvatar(nil, &a), edge.NoSeq)
 		}
@@ -65,8 +65,8 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 	c.Response.SetBodyRaw(svg)
 }
 
-func (d avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
-	a := d.view.Avatar(uint32(c.Principal.Account))
+func (av avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
+	a := av.view.Avatar(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(encode.AppendString(append(b, `,"url":`...), a.URL), '}'))
 	return nil

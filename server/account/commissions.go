@@ -11,19 +11,19 @@ import (
 	"tickhive/server/encode"
 )
 
-func (d *Service) commissionRoutes() []*edge.Route {
+func (s *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
-		Handle: d.userCommissions, Params: []edge.Field{edge.ParamDecimals},
+		Handle: s.userCommissions, Params: []edge.Field{edge.ParamDecimals},
 	}}
 }
 
 // userCommissions sends the default records, with the caller's discounts applied to the trade
 // rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
-func (d *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
-	terms := d.view.Terms(uint32(c.Principal.Account))
+func (s *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
+	terms := s.view.Terms(uint32(c.Principal.Account))
 	b := append([]byte(nil), `{"commissions":[`...)
-	for i, one := range d.opt.Commissions(d.opt.Board.Load()) {
+	for i, one := range s.opt.Commissions(s.opt.Board.Load()) {
 		if i > 0 {
 			b = append(b, ',')
 		}

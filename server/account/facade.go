@@ -11,28 +11,28 @@ import (
 )
 
 // VerifyPayload checks a request that signs its parameters as one text.
-func (d *Service) VerifyPayload(p *auth.Payload) (auth.Principal, *refuse.Refusal) {
-	return d.verifier.VerifyPayload(d.opt.Clock.NowNs(), p)
+func (s *Service) VerifyPayload(p *auth.Payload) (auth.Principal, *refuse.Refusal) {
+	return s.verifier.VerifyPayload(s.opt.Clock.NowNs(), p)
 }
 
 // Balances returns the non-zero balances of an account, including those in the ledger, ordered by currency code.
-func (d *Service) Balances(account engine.AccountID) []accounts.BalanceView {
-	return d.balancesOf(uint32(account))
+func (s *Service) Balances(account engine.AccountID) []accounts.BalanceView {
+	return s.balancesOf(uint32(account))
 }
 
 // Terms returns the fee terms of an account.
-func (d *Service) Terms(account engine.AccountID) accounts.Terms {
-	return d.view.Terms(uint32(account))
+func (s *Service) Terms(account engine.AccountID) accounts.Terms {
+	return s.view.Terms(uint32(account))
 }
 
 // Identify returns the principal of an active key that may be used from an address.
-func (d *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal) {
-	return d.verifier.Identify(d.opt.Clock.NowNs(), []byte(publicKey), remote)
+func (s *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal) {
+	return s.verifier.Identify(s.opt.Clock.NowNs(), []byte(publicKey), remote)
 }
 
 // Settled returns the balances of an account without reservations and without the ledger.
-func (d *Service) Settled(account engine.AccountID) []accounts.BalanceView {
-	return d.view.Settled(uint32(account))
+func (s *Service) Settled(account engine.AccountID) []accounts.BalanceView {
+	return s.view.Settled(uint32(account))
 }
 
 // Listener learns of changed balances. Its methods do not wait.
@@ -44,11 +44,11 @@ type Listener interface {
 }
 
 // Listen registers l beside the private channels. Call it once, before Attach.
-func (d *Service) Listen(l Listener) { d.listener = l }
+func (s *Service) Listen(l Listener) { s.listener = l }
 
-func (d *Service) balanceChanged(account uint32, currency string) {
-	d.private.balanceChanged(account, currency)
-	if d.listener != nil {
-		d.listener.BalanceChanged(engine.AccountID(account))
+func (s *Service) balanceChanged(account uint32, currency string) {
+	s.private.balanceChanged(account, currency)
+	if s.listener != nil {
+		s.listener.BalanceChanged(engine.AccountID(account))
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Guard returns what cancels the orders of a user without a request of theirs.
-func (d *Service) Guard() *entry.Guard { return d.guard }
+func (s *Service) Guard() *entry.Guard { return s.guard }
 
 // switchForm is the body of POST /api/orders/cancel-all-after.
 var switchForm = body.Of(
@@ -24,15 +24,15 @@ var switchForm = body.Of(
 
 // setSwitch serves POST /api/orders/cancel-all-after. It sets the caller's dead man's switch and sends when it
 // fires.
-func (d *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
 	var timeout time.Duration
 	if err := switchForm.Decode(c.PostBody(), &timeout); err != nil {
 		return err
 	}
 	user := uint32(accountOf(c))
 	var firesNs int64
-	if timeout != 0 || d.view.SwitchOf(user) != 0 { // one that is off need not be turned off
-		res, err := d.do(accounts.Command{Kind: accounts.SetSwitch, User: user, Timeout: timeout})
+	if timeout != 0 || s.view.SwitchOf(user) != 0 { // one that is off need not be turned off
+		res, err := s.do(accounts.Command{Kind: accounts.SetSwitch, User: user, Timeout: timeout})
 		if err != nil {
 			return err
 		}
@@ -47,25 +47,25 @@ func (d *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
 var haltForm = body.Of[struct{}]()
 
 // halt serves POST /users/{id}/halt: the account places nothing any more, and its open orders are canceled.
-func (d users) halt(c *edge.Ctx) *refuse.Refusal {
+func (us users) halt(c *edge.Ctx) *refuse.Refusal {
 	if text := c.PostBody(); body.Sent(text) {
 		if err := haltForm.Decode(text, &struct{}{}); err != nil {
 			return err
 		}
 	}
-	user, err := d.setHalted(c, true)
+	user, err := us.setHalted(c, true)
 	if err != nil {
 		return err
 	}
-	canceled := d.guard.Halt(user)
-	open, coming, _ := d.view.HaltedOrders(uint32(user))
+	canceled := us.guard.Halt(user)
+	open, coming, _ := us.view.HaltedOrders(uint32(user))
 	sendHalt(c, true, canceled, open+coming)
 	return nil
 }
 
 // resume serves DELETE /users/{id}/halt.
-func (d users) resume(c *edge.Ctx) *refuse.Refusal {
-	_, err := d.setHalted(c, false)
+func (us users) resume(c *edge.Ctx) *refuse.Refusal {
+	_, err := us.setHalted(c, false)
 	if err == nil {
 		sendHalt(c, false, 0, 0)
 	}
@@ -73,12 +73,12 @@ func (d users) resume(c *edge.Ctx) *refuse.Refusal {
 }
 
 // setHalted sets or lifts the halt of the user that the path names. A repeat changes nothing.
-func (d users) setHalted(c *edge.Ctx, halted bool) (engine.AccountID, *refuse.Refusal) {
-	user, err := d.userOf(c)
+func (us users) setHalted(c *edge.Ctx, halted bool) (engine.AccountID, *refuse.Refusal) {
+	user, err := us.userOf(c)
 	if err != nil || user.Halted == halted {
 		return engine.AccountID(user.Number), err
 	}
-	if _, err := d.do(accounts.Command{Kind: accounts.SetHalt, User: user.Number, Halted: halted}); err != nil {
+	if _, err := us.do(accounts.Command{Kind: accounts.SetHalt, User: user.Number, Halted: halted}); err != nil {
 		return 0, err
 	}
 	event := "account resumed"

@@ -18,10 +18,10 @@ import (
 
 // InternalRoutes returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
-func (d *Service) InternalRoutes() []*edge.Route {
+func (s *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
-	u := users{d}
+	u := users{s}
 	id := []edge.Field{{Name: "id", Kind: edge.KindUUID}}
 	return []*edge.Route{
 		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
@@ -61,23 +61,23 @@ type users struct{ *Service }
 // nativeCurrency is the code of the launchpad's native currency.
 const nativeCurrency = "NATIVE"
 
-func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
+func (us users) createUser(c *edge.Ctx) *refuse.Refusal {
 	var u userRequest
 	if text := c.PostBody(); body.Sent(text) { // a user without a body is valid, because every member has a default
 		if err := newUserForm.Decode(text, &u); err != nil {
 			return err
 		}
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.ProfilePatch})
+	res, err := us.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.ProfilePatch})
 	if err != nil {
 		return err
 	}
 	if u.native.Sign() > 0 {
-		if _, err := d.credit(&res.User, nativeCurrency, u.native); err != nil {
+		if _, err := us.credit(&res.User, nativeCurrency, u.native); err != nil {
 			return unfunded(&res.User, err)
 		}
 	}
-	c.Private(d.appendUser(nil, &res.User, false))
+	c.Private(us.appendUser(nil, &res.User, false))
 	return nil
 }
 
@@ -98,46 +98,46 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	return &e
 }
 
-func (d users) patchUser(c *edge.Ctx) *refuse.Refusal {
+func (us users) patchUser(c *edge.Ctx) *refuse.Refusal {
 	var u userRequest
 	if err := userForm.Decode(c.PostBody(), &u); err != nil {
 		return err
 	}
-	user, err := d.userOf(c)
+	user, err := us.userOf(c)
 	if err != nil {
 		return err
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
+	res, err := us.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
-		c.Private(d.appendUser(nil, &res.User, false))
+		c.Private(us.appendUser(nil, &res.User, false))
 	}
 	return err
 }
 
-func (d users) getUser(c *edge.Ctx) *refuse.Refusal {
-	user, err := d.userOf(c)
+func (us users) getUser(c *edge.Ctx) *refuse.Refusal {
+	user, err := us.userOf(c)
 	if err == nil {
-		c.Private(d.appendUser(nil, &user, true))
+		c.Private(us.appendUser(nil, &user, true))
 	}
 	return err
 }
 
 // createUserKey serves POST /users/{id}/apikeys. It differs from the public route in its defaults: the key has
 // canTrade and canManageKeys.
-func (d users) createUserKey(c *edge.Ctx) *refuse.Refusal {
-	user, err := d.userOf(c)
+func (us users) createUserKey(c *edge.Ctx) *refuse.Refusal {
+	user, err := us.userOf(c)
 	if err != nil {
 		return err
 	}
-	return d.createKey(c, operatorKeyForm,
+	return us.createKey(c, operatorKeyForm,
 		accounts.Command{Kind: accounts.CreateKey, User: user.Number, Key: operatorDefault})
 }
 
 // totals sends the sums over all accounts, including the ledger's currencies.
-func (d users) totals(c *edge.Ctx) *refuse.Refusal {
-	all := d.view.Totals()
-	if d.opt.Ledger != nil {
-		all = append(all, d.opt.Ledger.Totals()...)
+func (us users) totals(c *edge.Ctx) *refuse.Refusal {
+	all := us.view.Totals()
+	if us.opt.Ledger != nil {
+		all = append(all, us.opt.Ledger.Totals()...)
 		slices.SortFunc(all, func(a,
 			b accounts.TotalView,
 		) int {
@@ -156,7 +156,7 @@ func (d users) totals(c *edge.Ctx) *refuse.Refusal {
 }
 
 // appendUser appends a User (docs/contract/internal.md#users-and-money); full adds the balances.
-func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
+func (us users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = encode.AppendString(append(b, `{"id":`...), u.ID)
 	b = encode.AppendString(append(b, `,"nickname":`...), u.Nickname)
 	b = appendJSONPtr(append(b, `,"name":`...), u.Name)
@@ -166,7 +166,7 @@ func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendBool(b, `,"isAmbassador":`, u.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), u.SecondLevelPercent)
 	b = appendBool(b, `,"unlimited":`, u.Unlimited)
-	b = appendMoney(append(b, `,"nativeBalance":`...), d.nativeBalance(u))
+	b = appendMoney(append(b, `,"nativeBalance":`...), us.nativeBalance(u))
 	b = encode.AppendString(append(b, `,"publicId":`...), u.PublicID)
 	b = encode.AppendString(append(b, `,"address":`...), u.Address)
 	b = encode.AppendString(append(b, `,"inviteCode":`...), u.InviteCode)
@@ -178,14 +178,14 @@ func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendStamp(append(b, `,"dateCreated":`...), u.CreatedNs)
 	b = appendBool(b, `,"halted":`, u.Halted)
 	if full {
-		b = appendList(append(b, `,"balances":`...), d.balancesOf(u.Number), appendBalance)
+		b = appendList(append(b, `,"balances":`...), us.balancesOf(u.Number), appendBalance)
 	}
 	return append(b, '}')
 }
 
 // nativeBalance returns the user's balance of the native currency, free and held.
-func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
-	if l := d.opt.Ledger; l != nil && l.HasCurrency(nativeCurrency) {
+func (us users) nativeBalance(u *accounts.UserView) fixed.I192 {
+	if l := us.opt.Ledger; l != nil && l.HasCurrency(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {
 			if b.CurrencyCode == nativeCurrency {
 				return b.Total
@@ -193,5 +193,5 @@ func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
 		}
 		return fixed.I192{}
 	}
-	return d.view.Balance(u.Number, nativeCurrency).Total
+	return us.view.Balance(u.Number, nativeCurrency).Total
 }

@@ -69,16 +69,16 @@ func profitType(r *body.Reader) (t accrual.Type, given bool) {
 
 // moneyOf reads the body and finds the user and the currency. asset is nil for the ledger's
 // currencies, which are no assets of the exchange.
-func (d users) moneyOf(
+func (us users) moneyOf(
 	c *edge.Ctx, form *body.Form[moneyRequest], m *moneyRequest,
 ) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
 	if err := form.Decode(c.PostBody(), m); err != nil {
 		return u, nil, err
 	}
-	if u, err = d.userOf(c); err != nil {
+	if u, err = us.userOf(c); err != nil {
 		return u, nil, err
 	}
-	if asset = d.opt.Board.Load().Asset(m.currency); asset == nil && !d.ledgerHas(m.currency) {
+	if asset = us.opt.Board.Load().Asset(m.currency); asset == nil && !us.ledgerHas(m.currency) {
 		return u, nil, refuse.Missing("currencyCode", "There is no currency %s.", m.currency)
 	}
 	return u, asset, nil
@@ -86,23 +86,23 @@ func (d users) moneyOf(
 
 // ledgerHas reports whether the ledger holds the balances of a currency. Without a ledger,
 // accounts hold its currencies like any other.
-func (d users) ledgerHas(code string) bool {
-	if d.opt.Ledger == nil {
+func (us users) ledgerHas(code string) bool {
+	if us.opt.Ledger == nil {
 		return code == nativeCurrency || code == "USBI"
 	}
-	return d.opt.Ledger.HasCurrency(code)
+	return us.opt.Ledger.HasCurrency(code)
 }
 
-func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
+func (us users) deposit(c *edge.Ctx) *refuse.Refusal {
 	var m moneyRequest
-	u, asset, err := d.moneyOf(c, moneyForm, &m)
+	u, asset, err := us.moneyOf(c, moneyForm, &m)
 	if err != nil {
 		return err
 	}
 	if asset != nil && !asset.CanDeposit {
 		return refuse.New(refuse.Conflict, "", "Deposits of %s are closed.", m.currency)
 	}
-	b, err := d.credit(&u, m.currency, m.amount)
+	b, err := us.credit(&u, m.currency, m.amount)
 	if err == nil {
 		auditMoney(c, "deposit", &m)
 		c.Private(appendBalance(nil, &b))
@@ -111,32 +111,32 @@ func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
 }
 
 // credit deposits into the ledger or the account, depending on which holds the currency.
-func (d users) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
-	if d.opt.Ledger != nil && d.opt.Ledger.HasCurrency(currency) {
-		return d.opt.Ledger.Deposit(u.Address, currency, amount)
+func (us users) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
+	if us.opt.Ledger != nil && us.opt.Ledger.HasCurrency(currency) {
+		return us.opt.Ledger.Deposit(u.Address, currency, amount)
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.Deposit, User: u.Number, Currency: currency, Amount: amount})
+	res, err := us.do(accounts.Command{Kind: accounts.Deposit, User: u.Number, Currency: currency, Amount: amount})
 	return res.Balance, err
 }
 
-func (d users) withdraw(c *edge.Ctx) *refuse.Refusal {
+func (us users) withdraw(c *edge.Ctx) *refuse.Refusal {
 	var m moneyRequest
-	u, asset, err := d.moneyOf(c, moneyForm, &m)
+	u, asset, err := us.moneyOf(c, moneyForm, &m)
 	if err != nil {
 		return err
 	}
 	if err := withdrawable(asset, &m); err != nil {
 		return err
 	}
-	if d.opt.Ledger != nil && d.opt.Ledger.HasCurrency(m.currency) {
-		b, err := d.opt.Ledger.Withdraw(u.Address, m.currency, m.amount)
+	if us.opt.Ledger != nil && us.opt.Ledger.HasCurrency(m.currency) {
+		b, err := us.opt.Ledger.Withdraw(u.Address, m.currency, m.amount)
 		if err == nil {
 			auditMoney(c, "withdrawal", &m)
 			sendWithdrawal(c, &b, Money{})
 		}
 		return err
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.Withdraw, User: u.Number, Currency: m.currency, Amount: m.amount})
+	res, err := us.do(accounts.Command{Kind: accounts.Withdraw, User: u.Number, Currency: m.currency, Amount: m.amount})
 	if err == nil {
 		auditMoney(c, "withdrawal", &m)
 		sendWithdrawal(c, &res.Balance, res.Commission)
@@ -171,16 +171,16 @@ func sendWithdrawal(c *edge.Ctx, b *accounts.BalanceView, commission Money) {
 	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
 }
 
-func (d users) addProfit(c *edge.Ctx) *refuse.Refusal {
+func (us users) addProfit(c *edge.Ctx) *refuse.Refusal {
 	var m moneyRequest
-	u, asset, err := d.moneyOf(c, profitForm, &m)
+	u, asset, err := us.moneyOf(c, profitForm, &m)
 	if err != nil {
 		return err
 	}
-	if asset == nil && d.opt.Ledger != nil {
+	if asset == nil && us.opt.Ledger != nil {
 		return refuse.Missing("currencyCode", "Profits are paid in currencies of the exchange, not of the ledger.")
 	}
-	res, err := d.do(accounts.Command{
+	res, err := us.do(accounts.Command{
 		Kind: accounts.AddProfit, User: u.Number, Profit: m.profit, Currency: m.currency, Amount: m.amount,
 	})
 	if err != nil {

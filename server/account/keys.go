@@ -14,11 +14,11 @@ import (
 )
 
 // Routes returns every public route of accounts: keys, avatars, referral and trading.
-func (d *Service) Routes(*edge.Server) []*edge.Route {
+func (s *Service) Routes(*edge.Server) []*edge.Route {
 	var all []*edge.Route
 	for _, routes := range [][]*edge.Route{
-		d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
-		d.tradingRoutes(),
+		s.keyRoutes(), avatars{s}.routes(), s.commissionRoutes(), referral{s}.routes(), accruals{s}.routes(),
+		s.tradingRoutes(),
 	} {
 		all = append(all, routes...)
 	}
@@ -35,14 +35,14 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 	return all
 }
 
-func (d *Service) keyRoutes() []*edge.Route {
+func (s *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
+		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: s.listKeys},
 		{
-			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey,
+			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: s.createOwnKey,
 			Schema: "ApiKeyPairCreationRequestViewModel", Members: ownKeyForm.Members(),
 		},
-		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
+		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey},
 	}
 }
 
@@ -121,27 +121,27 @@ func addresses(r *body.Reader) (list []string, given bool) {
 	return list, true
 }
 
-func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
-	keys := d.view.Keys(uint32(c.Principal.Account), d.opt.Clock.NowNs())
+func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
+	keys := s.view.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
 	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
 		return append(appendKeyMembers(append(b, '{'), k), '}')
 	}))
 	return nil
 }
 
-func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
-	return d.createKey(c, ownKeyForm, accounts.Command{
+func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
+	return s.createKey(c, ownKeyForm, accounts.Command{
 		Kind: accounts.CreateKey, User: uint32(c.Principal.Account), SignedBy: c.Principal.PublicKey,
 	})
 }
 
 // createKey creates a key and sends it. No other answer shows the private key. There is none when the
 // client has the private key of an Ed25519 key.
-func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
+func (s *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
 	if err := form.Decode(c.PostBody(), &cmd.Key); err != nil {
 		return err
 	}
-	res, err := d.do(cmd)
+	res, err := s.do(cmd)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (d *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd a
 	return nil
 }
 
-func (d *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
-	_, err := d.do(accounts.Command{
+func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
+	_, err := s.do(accounts.Command{
 		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey"),
 		SignedBy: c.Principal.PublicKey,
 	})

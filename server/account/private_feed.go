@@ -49,7 +49,7 @@ func newPrivateFeed(d *Service) *privateFeed {
 }
 
 // Private returns the feed of the private channels.
-func (d *Service) Private() private.Feed { return d.private }
+func (s *Service) Private() private.Feed { return s.private }
 
 // Fold records the orders and fills of watched accounts.
 func (f *privateFeed) Fold(events []engine.Event) {
@@ -129,7 +129,7 @@ func (f *privateFeed) Publish() {
 	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
 }
 
-func (d *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
+func (s *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
 	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
 }
 

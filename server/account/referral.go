@@ -17,32 +17,32 @@ const affiliatePath = "/api/affiliate"
 // referral serves the routes of inviters, ambassadors and links.
 type referral struct{ *Service }
 
-func (d referral) routes() []*edge.Route {
+func (r referral) routes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	return []*edge.Route{
 		{
-			Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters,
+			Method: get, Path: affiliatePath + "/inviters/search", Handle: r.searchInviters,
 			Params: []edge.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}},
 		},
-		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
+		{Method: get, Path: affiliatePath + "/inviters/my", Handle: r.myInviter},
 		{
-			Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter, Schema: "SetInviterRequest",
+			Method: post, Path: affiliatePath + "/inviters/my", Handle: r.setInviter, Schema: "SetInviterRequest",
 			Members: inviterForm.Members(),
 		},
 		// one parameter for {inviteCode} and {id} of docs/contract/api.md, because the router cannot distinguish
 		// them
-		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
-		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
+		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: r.findInviter},
+		{Method: get, Path: affiliatePath + "/invite-code", Handle: r.inviteCode},
 		{
-			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador,
+			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: r.ambassador,
 			Params: []edge.Field{edge.ParamDecimals},
 		},
 		{
-			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink,
+			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: r.createLink,
 			Schema: "CreateAmbassadorReferralLinkRequest", Members: linkForm.Members(),
 		},
 		{
-			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo,
+			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: r.userInfo,
 			Params: []edge.Field{edge.ParamDecimals},
 		},
 	}
@@ -51,15 +51,15 @@ func (d referral) routes() []*edge.Route {
 // searchesPerMinute limits the searches of a user: each shows up to 20 other users.
 const searchesPerMinute = 30
 
-func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
-	if err := d.search.Check(c); err != nil {
+func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
+	if err := r.search.Check(c); err != nil {
 		return err
 	}
 	query, err := c.Required("query")
 	if err != nil {
 		return err
 	}
-	found, reject := d.view.SearchInviters(query)
+	found, reject := r.view.SearchInviters(query)
 	if reject != nil {
 		return reject
 	}
@@ -69,8 +69,8 @@ func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
-	if v := d.view.Inviter(uint32(c.Principal.Account)); v != nil {
+func (r referral) myInviter(c *edge.Ctx) *refuse.Refusal {
+	if v := r.view.Inviter(uint32(c.Principal.Account)); v != nil {
 		c.Private(appendInviter(nil, v, true))
 	} else {
 		c.Private([]byte("null"))
@@ -88,21 +88,21 @@ var (
 	)
 )
 
-func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
+func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 	cmd := accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Principal.Account)}
 	if err := inviterForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
-	res, err := d.do(cmd)
+	res, err := r.do(cmd)
 	if err == nil {
 		c.Private(appendInviter(nil, &res.Inviter, true))
 	}
 	return err
 }
 
-func (d referral) findInviter(c *edge.Ctx) *refuse.Refusal {
+func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 	text := c.PathParam("inviter")
-	v, ok := d.view.FindInviter(text)
+	v, ok := r.view.FindInviter(text)
 	_, isID := body.ParseUUID(text)
 	if !ok {
 		if isID {
@@ -114,14 +114,14 @@ func (d referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
-	b := encode.AppendString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Principal.Account)))
+func (r referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
+	b := encode.AppendString([]byte(`{"inviteCode":`), r.view.InviteCode(uint32(c.Principal.Account)))
 	c.Private(append(b, '}'))
 	return nil
 }
 
-func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
-	v := d.view.Ambassador(uint32(c.Principal.Account))
+func (r referral) ambassador(c *edge.Ctx) *refuse.Refusal {
+	v := r.view.Ambassador(uint32(c.Principal.Account))
 	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
 	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
@@ -129,24 +129,24 @@ func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
+func (r referral) createLink(c *edge.Ctx) *refuse.Refusal {
 	cmd := accounts.Command{Kind: accounts.CreateLink, User: uint32(c.Principal.Account)}
 	if err := linkForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
-	res, err := d.do(cmd)
+	res, err := r.do(cmd)
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))
 	}
 	return err
 }
 
-func (d referral) userInfo(c *edge.Ctx) *refuse.Refusal {
+func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	id, ok := body.ParseUUID(c.PathParam("id"))
 	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
-	v := d.view.UserInfo(uint32(c.Principal.Account))
+	v := r.view.UserInfo(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
 	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
 	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos,

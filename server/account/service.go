@@ -101,35 +101,36 @@ func New(o Options) (*Service, error) {
 
 // Attach sets the recovered state and subscribes to its balances. The caller calls it once,
 // before the sequencer that folds into the state runs and before the server is ready.
-func (d *Service) Attach(s Store) {
-	d.state, d.change, d.view = s.State, s.Do, s.State.View()
-	d.entry.Attach(s.State)
-	d.guard.Attach(s.Do)
-	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
-		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
+func (s *Service) Attach(from Store) {
+	s.state, s.change, s.view = from.State, from.Do, from.State.View()
+	s.entry.Attach(from.State)
+	s.guard.Attach(from.Do)
+	s.verifier = auth.NewVerifier(from.State.Keys(), auth.Options{
+		Legacy: s.opt.Legacy, NotBeforeMs: from.NotBeforeMs, Used: from.Used, UsedNs: s.opt.Clock.NowNs(),
+		Keep: from.KeepNonce,
 	})
-	s.State.OnBalance(d.balanceChanged)
-	if l := d.listener; l != nil {
-		s.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
+	from.State.OnBalance(s.balanceChanged)
+	if l := s.listener; l != nil {
+		from.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
 			l.Transferred(engine.AccountID(account), currency, amount)
 		})
 	}
-	s.State.OnKeyDeleted(d.private.keyDeleted)
+	from.State.OnKeyDeleted(s.private.keyDeleted)
 }
 
 // NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
 // their nonces (auth.Verifier).
-func (d *Service) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
+func (s *Service) NonceFloorMs(publicKey []byte) int64 { return s.verifier.FloorMs(publicKey) }
 
 // Entry returns the entry of the orders of users. Both listeners use it.
-func (d *Service) Entry() *entry.Entry { return d.entry }
+func (s *Service) Entry() *entry.Entry { return s.entry }
 
 // userOf returns the user that the path names.
-func (d *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
+func (s *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := body.ParseUUID(text); ok {
-		if n, known := d.entry.Find(id); known {
-			if u, ok := d.view.User(uint32(n)); ok {
+		if n, known := s.entry.Find(id); known {
+			if u, ok := s.view.User(uint32(n)); ok {
 				return u, nil
 			}
 		}
@@ -138,8 +139,8 @@ func (d *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
 }
 
 // do submits a command to the store and returns the store's refusals unchanged.
-func (d *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
-	res, err := d.change(cmd)
+func (s *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
+	res, err := s.change(cmd)
 	if err == nil {
 		return res, nil
 	}

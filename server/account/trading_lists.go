@@ -22,7 +22,7 @@ type lists struct{ *Service }
 var orderStatuses = []string{"all", "active", "canceled"}
 
 // listQuery reads the parameters that the lists of orders and deals share.
-func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
+func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := c.Raw(edge.PairName)
 	if err != nil {
 		return q, err
@@ -48,7 +48,7 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 		return q, err
 	}
 	if len(code) > 0 {
-		v := d.opt.Board.Load().Lookup(string(code))
+		v := l.opt.Board.Load().Lookup(string(code))
 		if v == nil {
 			return q, refuse.Missing(edge.PairName, "There is no pair %s.", code)
 		}
@@ -151,19 +151,19 @@ func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 }
 
 // userOrders serves GET /api/user/orders.
-func (d lists) userOrders(c *edge.Ctx) *refuse.Refusal {
-	q, err := d.listQuery(c, true)
+func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
+	q, err := l.listQuery(c, true)
 	if err != nil {
 		return err
 	}
 	if q.After.Trade != 0 {
 		return refuse.Param(cursorName, "The parameter cursor is of a list of deals.")
 	}
-	found, next, err := d.entry.Orders(q)
+	found, next, err := l.entry.Orders(q)
 	if err != nil {
 		return err
 	}
-	root := d.opt.Board.Load()
+	root := l.opt.Board.Load()
 	setNextCursor(c, next)
 	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
 		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Principal.UserID), '}')
@@ -172,8 +172,8 @@ func (d lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 }
 
 // userDeals serves GET /api/user/deals.
-func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
-	q, err := d.listQuery(c, false)
+func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
+	q, err := l.listQuery(c, false)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 	if text, err := c.Str("orderId"); err != nil {
 		return err
 	} else if text != "" {
-		a, err := d.entry.Order(q.Account, text)
+		a, err := l.entry.Order(q.Account, text)
 		if err != nil {
 			return err
 		}
@@ -192,11 +192,11 @@ func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 			return refuse.Param(cursorName, "The parameter cursor is of a list of other deals.")
 		}
 	}
-	found, next, err := d.entry.Fills(q)
+	found, next, err := l.entry.Fills(q)
 	if err != nil {
 		return err
 	}
-	root := d.opt.Board.Load()
+	root := l.opt.Board.Load()
 	setNextCursor(c, next)
 	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
 		return append(appendFill(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
@@ -211,8 +211,8 @@ func sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
 }
 
 // order serves GET /api/orders/{orderId}.
-func (d lists) order(c *edge.Ctx) *refuse.Refusal {
-	a, err := d.entry.Order(accountOf(c), c.PathParam("orderId"))
+func (l lists) order(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
@@ -220,8 +220,8 @@ func (d lists) order(c *edge.Ctx) *refuse.Refusal {
 }
 
 // clientOrder serves GET /api/orders/by-client-id/{currencyPairCode}/{clientOrderId}.
-func (d lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
-	a, err := d.byClientID(c)
+func (l lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.byClientID(c)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (d lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
 }
 
 // byClientID returns the caller's order that the path names by its client order id.
-func (d *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
+func (s *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
 	pair, client := c.PathParam(edge.PairName), c.PathParam("clientOrderId")
 	if !edge.ValidPairCode([]byte(pair)) {
 		return entry.Answer{}, refuse.Param(edge.PairName,
@@ -239,13 +239,13 @@ func (d *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
 		return entry.Answer{}, refuse.Param("clientOrderId",
 			"The parameter clientOrderId must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
 	}
-	return d.entry.ClientOrder(accountOf(c), pair, client)
+	return s.entry.ClientOrder(accountOf(c), pair, client)
 }
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its newest deals, newest first. X-Truncated says
 // that there are older ones, which GET /api/user/deals lists.
-func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
-	a, err := d.entry.Order(accountOf(c), c.PathParam("orderId"))
+func (l lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
@@ -267,21 +267,21 @@ func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 }
 
 // balances serves GET /api/wallets/balances.
-func (d lists) balances(c *edge.Ctx) *refuse.Refusal {
-	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(accountOf(c))), appendBalance)
+func (l lists) balances(c *edge.Ctx) *refuse.Refusal {
+	b := appendList([]byte(`{"balances":`), l.balancesOf(uint32(accountOf(c))), appendBalance)
 	c.Private(append(b, '}'))
 	return nil
 }
 
 // balancesOf returns the non-zero balances of an account, including those in the ledger,
 // ordered by currency code.
-func (d *Service) balancesOf(n uint32) []accounts.BalanceView {
-	all := d.view.Balances(n)
-	if d.opt.Ledger == nil {
+func (s *Service) balancesOf(n uint32) []accounts.BalanceView {
+	all := s.view.Balances(n)
+	if s.opt.Ledger == nil {
 		return all
 	}
-	_, address := d.view.Level(n)
-	all = append(all, d.opt.Ledger.Balances(address)...)
+	_, address := s.view.Level(n)
+	all = append(all, s.opt.Ledger.Balances(address)...)
 	sortBalances(all)
 	return all
 }

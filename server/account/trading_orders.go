@@ -14,7 +14,7 @@ import (
 	"tickhive/server/encode"
 )
 
-func (d *Service) tradingRoutes() []*edge.Route {
+func (s *Service) tradingRoutes() []*edge.Route {
 	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
 	const orders = "/api/orders"
 	pair := edge.ParamPair(edge.PairName, false)
@@ -27,33 +27,33 @@ func (d *Service) tradingRoutes() []*edge.Route {
 	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
 		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
 		[]edge.Field{{Name: cursorName, Pattern: cursorPattern}, decimals})
-	l := lists{d}
+	l := lists{s}
 	return []*edge.Route{
 		{
-			Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest",
+			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "CreateOrderRequest",
 			Members: body.TradingMembers,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: d.placeBatch, Schema: "OrderBatchRequest",
+			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
 			Members: body.TradingBatchMembers,
 		},
 		{
-			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: d.setSwitch,
+			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
 			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
 		},
 		{
-			Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
+			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
 			Params: []edge.Field{pair, {Name: "all", Kind: edge.KindBoolean, Default: false}},
 		},
 		{
-			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder,
+			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
 			Params: []edge.Field{order, decimals},
 		},
 		{
-			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: d.replaceOrder,
+			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
 			Params: []edge.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: body.ReplaceForm.Members(),
 		},
-		{Method: del, Path: client, Cancels: true, Handle: d.cancelByClientID, Params: byClient},
+		{Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient},
 		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []edge.Field{order, decimals}},
 		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
@@ -73,9 +73,9 @@ func (d *Service) tradingRoutes() []*edge.Route {
 }
 
 // placeOrder serves POST /api/orders and sends the order's id.
-func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Acquire(accountOf(c))
-	defer d.entry.Release(req)
+func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
 	var r body.Reader
@@ -92,9 +92,9 @@ func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 
 // placeBatch serves POST /api/orders/batch. It checks the shape of every command before the engine applies the
 // first one.
-func (d *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Acquire(accountOf(c))
-	defer d.entry.Release(req)
+func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
 	req.Records = true
 	var r body.Reader
 	var berr *body.Error
@@ -113,9 +113,9 @@ func (d *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 }
 
 // replaceOrder serves PATCH /api/orders/{orderId} and sends the view of the order.
-func (d *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Acquire(accountOf(c))
-	defer d.entry.Release(req)
+func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.ReplaceOrder
 	var r body.Reader
@@ -127,40 +127,40 @@ func (d *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("price", "One of the members price and amount is required.")
 	}
 	var err *refuse.Refusal
-	if cmd.Order, _, err = d.entry.ParseOrder(accountOf(c), c.PathParam("orderId")); err != nil {
+	if cmd.Order, _, err = s.entry.ParseOrder(accountOf(c), c.PathParam("orderId")); err != nil {
 		return err
 	}
-	return d.submit(c, req)
+	return s.submit(c, req)
 }
 
 // cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
-func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, _, err := d.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
+func (s *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
+	id, _, err := s.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	return d.cancel(c, id)
+	return s.cancel(c, id)
 }
 
 // cancelByClientID serves DELETE /api/orders/by-client-id/{currencyPairCode}/{clientOrderId} and sends the view of
 // the order.
-func (d *Service) cancelByClientID(c *edge.Ctx) *refuse.Refusal {
-	a, err := d.byClientID(c)
+func (s *Service) cancelByClientID(c *edge.Ctx) *refuse.Refusal {
+	a, err := s.byClientID(c)
 	if err != nil {
 		return err
 	}
-	return d.cancel(c, a.Order)
+	return s.cancel(c, a.Order)
 }
 
-func (d *Service) cancel(c *edge.Ctx, id engine.OrderID) *refuse.Refusal {
-	req := d.entry.Acquire(accountOf(c))
-	defer d.entry.Release(req)
+func (s *Service) cancel(c *edge.Ctx, id engine.OrderID) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
-	return d.submit(c, req)
+	return s.submit(c, req)
 }
 
 // submit submits a cancel or replace and sends the view of its order.
-func (d *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
+func (s *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
 	if err := req.SubmitOne(); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (d *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
 
 // cancelOwn serves DELETE /api/orders?currencyPairCode= and ?all=true. It cancels the caller's orders that were open
 // when it was sequenced.
-func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 	all, err := c.Bool("all", false)
 	if err != nil {
 		return err
@@ -186,13 +186,13 @@ func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 		if err != nil {
 			return err
 		}
-		v := d.opt.Board.Load().Lookup(string(code))
+		v := s.opt.Board.Load().Lookup(string(code))
 		if v == nil {
 			return refuse.Missing(edge.PairName, "There is no pair %s.", code)
 		}
 		m.Pair = v.Instrument.ID
 	}
-	canceled, err := d.entry.CancelAll(m)
+	canceled, err := s.entry.CancelAll(m)
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,8 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	if s.opt.Settle != nil {
-		if err := s.opt.Settle(); err != nil {
+	if s.opt.MakeDurable != nil {
+		if err := s.opt.MakeDurable(); err != nil {
 			return entry.NotApplied(err)
 		}
 	}

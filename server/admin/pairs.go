@@ -103,8 +103,8 @@ func factor(r *body.Reader, low, high uint64, rule string) (v uint64, given bool
 	return uint64(u), true
 }
 
-// settle sets the limits of price x amount in the pair's digits and checks the pair.
-func (p *pairRequest) settle() *refuse.Refusal {
+// finishLimits sets the limits of price x amount in the pair's digits and checks the pair.
+func (p *pairRequest) finishLimits() *refuse.Refusal {
 	field := "minQuoteAmount"
 	for _, x := range [...]struct {
 		name string
@@ -145,7 +145,7 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.Validate(); err != nil {
 		return refuse.Param("digitsAmount", "The pair cannot be traded exactly: %v.", err)
 	}
-	if err := p.settle(); err != nil {
+	if err := p.finishLimits(); err != nil {
 		return err
 	}
 	s.configMu.Lock()
@@ -240,7 +240,7 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if missing != nil {
 		return missing
 	}
-	if err := p.settle(); err != nil {
+	if err := p.finishLimits(); err != nil {
 		return err
 	}
 	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: p.ID, Instrument: &p.Instrument})

@@ -52,9 +52,9 @@ type Options struct {
 	// Ready becomes true when recovery and backfill are complete. Before that, the listener serves only routes
 	// marked as early.
 	Ready *atomic.Bool
-	// Settle returns when every command that the core has applied is durable. The server calls it before it
+	// MakeDurable returns when every command that the core has applied is durable. The server calls it before it
 	// sends an answer that it read from the core itself. Nil: these answers do not wait.
-	Settle func() error
+	MakeDurable func() error
 	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
@@ -100,7 +100,7 @@ const DefaultConns = 10_000
 // New returns the internal listener without opening a socket.
 func New(o Options) (*Server, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
-		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, " +
+		return nil, errors.New("admin: Options of the internal listener need an exchange, core, history, board, " +
 			"clock and ready")
 	}
 	if o.Log == nil {
@@ -141,7 +141,7 @@ func New(o Options) (*Server, error) {
 	}
 	pages, err := newPageFilter(o.Hosts)
 	if err != nil {
-		return nil, fmt.Errorf("server: internal.hosts: %w", err)
+		return nil, fmt.Errorf("admin: internal.hosts: %w", err)
 	}
 	refusePages := pages.check
 	if o.Token != "" || o.Socket {
@@ -185,7 +185,7 @@ func (s *Server) requireToken(next edge.Handler) edge.Handler {
 func CheckAddress(addr net.Addr, token string) error {
 	tcp, ok := addr.(*net.TCPAddr)
 	if token == "" && addr.Network() != "unix" && (!ok || !tcp.IP.IsLoopback()) {
-		return fmt.Errorf("server: the internal listener on %s is not on a loopback address, so it needs a token", addr)
+		return fmt.Errorf("admin: the internal listener on %s is not on a loopback address, so it needs a token", addr)
 	}
 	return nil
 }

@@ -64,29 +64,29 @@ func New(o Options) (*Service, error) {
 
 // Open sets the recovered stores and reports every token to the hive. The caller calls it
 // before the server is ready.
-func (d *Service) Open(ledger *launchpad.Store, h *hive.Store) error {
-	err := h.Fold(func(s *hive.State) {
+func (s *Service) Open(ledger *launchpad.Store, h *hive.Store) error {
+	err := h.Fold(func(state *hive.State) {
 		ledger.View().Facts(func(f launchpad.Fact) bool {
-			s.Fold(hive.Fact(f))
+			state.Fold(hive.Fact(f))
 			return true
 		})
 	})
 	if err == nil {
-		d.stores.Store(&bothStores{ledger, h})
+		s.stores.Store(&bothStores{ledger, h})
 	}
 	return err
 }
 
 // DoLaunchpad submits a command to the ledger and passes the change to the hive before it returns. A client
 // that receives the answer therefore finds the worker too.
-func (d *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
-	st := d.stores.Load()
+func (s *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
+	st := s.stores.Load()
 	if st == nil {
 		return launchpad.Result{}, wal.ErrUnavailable
 	}
 	res, err := launchpad.Do(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
-		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
+		if ferr := st.hive.Fold(func(state *hive.State) { state.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
 			// The change is durable in the ledger. The hive receives it at the next start.
 			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
 		}
@@ -95,8 +95,8 @@ func (d *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 }
 
 // DoHive submits a command to the hive and returns once it is durable.
-func (d *Service) DoHive(cmd hive.Command) (hive.Result, error) {
-	st := d.stores.Load()
+func (s *Service) DoHive(cmd hive.Command) (hive.Result, error) {
+	st := s.stores.Load()
 	if st == nil {
 		return hive.Result{}, wal.ErrUnavailable
 	}
@@ -105,18 +105,18 @@ func (d *Service) DoHive(cmd hive.Command) (hive.Result, error) {
 
 // Tick applies the changes of both stores that are due at the clock's time. With a virtual clock every read
 // does this too; the route that sets the clock calls Tick so that its answer comes after the work.
-func (d *Service) Tick() error {
-	st := d.stores.Load()
+func (s *Service) Tick() error {
+	st := s.stores.Load()
 	if st == nil {
 		return nil
 	}
-	d.ticking.Lock()
-	defer d.ticking.Unlock()
-	now := d.opt.Clock.NowNs()
+	s.ticking.Lock()
+	defer s.ticking.Unlock()
+	now := s.opt.Clock.NowNs()
 	if err := errors.Join(st.ledger.Tick(now), st.hive.Tick(now)); err != nil {
 		return err
 	}
-	d.ticked.Store(now)
+	s.ticked.Store(now)
 	return nil
 }
 
@@ -129,22 +129,22 @@ type storeViews struct {
 
 // views loads the current views. It loads the hive's view first, so that the ledger's view has a token for
 // every worker in it.
-func (d *Service) views() storeViews {
-	st := d.stores.Load()
+func (s *Service) views() storeViews {
+	st := s.stores.Load()
 	if st == nil {
 		panic("BUG: server: a launchpad route before its stores are open")
 	}
-	now := d.opt.Clock.NowNs()
-	if d.opt.Clock.Virtual() && now > d.ticked.Load() {
+	now := s.opt.Clock.NowNs()
+	if s.opt.Clock.Virtual() && now > s.ticked.Load() {
 		// If Tick fails, the store accepts no changes; the answer shows its last state.
-		_ = d.Tick()
+		_ = s.Tick()
 	}
 	return storeViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
 }
 
 // Views returns the published views, nil before Open.
-func (d *Service) Views() (*launchpad.View, *hive.View) {
-	st := d.stores.Load()
+func (s *Service) Views() (*launchpad.View, *hive.View) {
+	st := s.stores.Load()
 	if st == nil {
 		return nil, nil
 	}
@@ -162,8 +162,8 @@ func (v *storeViews) worker(t *launchpad.Token) *hive.WorkerInfo {
 }
 
 // Health returns nil, or the reason why one of the stores accepts no changes.
-func (d *Service) Health() error {
-	st := d.stores.Load()
+func (s *Service) Health() error {
+	st := s.stores.Load()
 	if st == nil {
 		return nil
 	}

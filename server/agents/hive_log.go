@@ -39,7 +39,7 @@ var actionTypeNames = func() (names []string) {
 }()
 
 // actionLogs serves GET /api/agents/action-logs.
-func (d *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
 	q, err := readLogQuery(c)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (d *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
 	if rej := q.Check(); rej != nil {
 		return rej
 	}
-	v := d.views()
+	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Log(q)
 	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newLogRow))

@@ -7,7 +7,7 @@ import (
 )
 
 // proposals serves GET /api/agents/proposals.
-func (d *Service) proposals(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 	var q hive.ProposalQuery
 	var err *refuse.Refusal
 	if q.TokenID, err = filterID(c, "tokenId"); err != nil {
@@ -18,13 +18,13 @@ func (d *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if status >= 0 {
-		s := hive.ProposalStatus(status)
-		q.Status = &s
+		only := hive.ProposalStatus(status)
+		q.Status = &only
 	}
 	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
 		return err
 	}
-	v := d.views()
+	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Proposals(q)
 	return sendDecimals(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newProposalRow))
@@ -32,8 +32,8 @@ func (d *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 
 // proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
 // names, so no member is mistaken for a decimal.
-func (d *Service) proposal(c *edge.Ctx) *refuse.Refusal {
-	v := d.views()
+func (s *Service) proposal(c *edge.Ctx) *refuse.Refusal {
+	v := s.views()
 	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
 	if !ok {
 		return &refuse.Refusal{

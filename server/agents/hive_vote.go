@@ -20,8 +20,8 @@ var voteForm = body.Of(
 
 // vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the
 // shape of the body (docs/contract/hive.md#votes).
-func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
-	if err := d.votes.Check(c); err != nil {
+func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
+	if err := s.votes.Check(c); err != nil {
 		return err
 	}
 	var form hive.VoteForm
@@ -33,12 +33,12 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 		return rej
 	}
 	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
-	v := d.views()
+	v := s.views()
 	t, known := v.ledger.ByNFT(id)
 	if !ok || !known {
 		return noWorker()
 	}
-	u, err := d.user(c.Principal.Account)
+	u, err := s.user(c.Principal.Account)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	}
 	cast.TokenID, cast.Level, cast.Account = id, u.level, u.address
 	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
-	res, verr := d.DoHive(cast)
+	res, verr := s.DoHive(cast)
 	if verr != nil {
 		return refusalOf(verr, "the votes of the proposal")
 	}

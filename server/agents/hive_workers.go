@@ -8,8 +8,8 @@ import (
 )
 
 // overview serves GET /api/agents/overview.
-func (d *Service) overview(c *edge.Ctx) *refuse.Refusal {
-	v := d.views()
+func (s *Service) overview(c *edge.Ctx) *refuse.Refusal {
+	v := s.views()
 	o := v.hive.Overview(v.nowNs)
 	return sendFree(c, newOverviewAnswer(&o))
 }
@@ -21,7 +21,7 @@ func hivePage(c *edge.Ctx, defSize int64) (p hive.Page, err *refuse.Refusal) {
 }
 
 // workers serves GET /api/agents/workers.
-func (d *Service) workers(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) workers(c *edge.Ctx) *refuse.Refusal {
 	var q hive.WorkerQuery
 	var err *refuse.Refusal
 	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
@@ -32,8 +32,8 @@ func (d *Service) workers(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if status >= 0 {
-		s := hive.Status(status)
-		q.Status = &s
+		only := hive.Status(status)
+		q.Status = &only
 	}
 	address, err := c.Str("tokenAddress")
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Service) workers(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v := d.views()
+	v := s.views()
 	if asOf != nil {
 		newest := v.ledger.NewestAsOf(*asOf)
 		q.Newest = &newest
@@ -67,12 +67,12 @@ func noWorker() *refuse.Refusal {
 }
 
 // worker serves GET /api/agents/workers/:tokenId.
-func (d *Service) worker(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) worker(c *edge.Ctx) *refuse.Refusal {
 	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
 	if !ok {
 		return noWorker()
 	}
-	v := d.views()
+	v := s.views()
 	w, ok := v.hive.Worker(v.nowNs, id)
 	if !ok {
 		return noWorker()

@@ -37,7 +37,7 @@ var (
 )
 
 // internalPropose serves POST /hive/proposals.
-func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	var form hive.ProposalForm
 	if err := proposalForm.Decode(c.PostBody(), &form); err != nil {
 		return err
@@ -46,13 +46,13 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	ledger := d.views().ledger
+	ledger := s.views().ledger
 	if t, known := ledger.ByNFT(cmd.TokenID); known {
 		for account, amount := range ledger.Holders(t, launchpad.One) {
 			cmd.Holders = append(cmd.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
 		}
 	}
-	res, cerr := d.DoHive(cmd)
+	res, cerr := s.DoHive(cmd)
 	if cerr != nil {
 		return refusalOf(cerr, "the proposals of the worker")
 	}
@@ -61,7 +61,7 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 }
 
 // internalAct serves POST /hive/actions.
-func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 	var form hive.ActionForm
 	if err := actionForm.Decode(c.PostBody(), &form); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	res, cerr := d.DoHive(cmd)
+	res, cerr := s.DoHive(cmd)
 	if cerr != nil {
 		return refusalOf(cerr, "the action log")
 	}

@@ -11,7 +11,7 @@ import (
 
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
 // admin.Resource.
-func (d *Service) InternalRoutes() []*edge.Route {
+func (s *Service) InternalRoutes() []*edge.Route {
 	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
@@ -19,22 +19,22 @@ func (d *Service) InternalRoutes() []*edge.Route {
 		}
 	}
 	return []*edge.Route{
-		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
-		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
-		post("/launchpad/tokens/{id}/swaps", d.internalSwap, "Swap", swapForm.Members()),
-		post("/launchpad/tokens/{id}/transfers", d.internalTransfer, "Transfer", transferForm.Members()),
-		post("/launchpad/tokens/{id}/boosts", d.internalBoost, "BuyBoost", boostForm.Members()),
-		post("/launchpad/faults", d.internalFault, "Fault", faultForm.Members()),
-		post("/hive/proposals", d.internalPropose, "Propose", proposalForm.Members()),
-		post("/hive/actions", d.internalAct, "Act", actionForm.Members()),
+		post("/launchpad/tokens", s.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
+		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
+		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members()),
+		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members()),
+		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members()),
+		post("/launchpad/faults", s.internalFault, "Fault", faultForm.Members()),
+		post("/hive/proposals", s.internalPropose, "Propose", proposalForm.Members()),
+		post("/hive/actions", s.internalAct, "Act", actionForm.Members()),
 	}
 }
 
 // address returns the ledger address of the user that a body names.
-func (d *Service) address(id [16]byte, field string) (launchpad.Address, *refuse.Refusal) {
-	account, ok := d.opt.Find(id)
+func (s *Service) address(id [16]byte, field string) (launchpad.Address, *refuse.Refusal) {
+	account, ok := s.opt.Find(id)
 	if ok && account != 0 {
-		if u, err := d.user(account); err == nil {
+		if u, err := s.user(account); err == nil {
 			return u.address, nil
 		}
 	}
@@ -42,8 +42,8 @@ func (d *Service) address(id [16]byte, field string) (launchpad.Address, *refuse
 }
 
 // workerID returns the workerId of the token that the path names.
-func (d *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
-	v := d.views()
+func (s *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
+	v := s.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return 0, noToken()
@@ -52,7 +52,7 @@ func (d *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
 }
 
 // internalSpawn serves POST /launchpad/tokens.
-func (d *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
 	var q spawnRequest
 	if err := spawnForForm.Decode(c.PostBody(), &q); err != nil {
 		return err
@@ -61,27 +61,27 @@ func (d *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	owner, err := d.address(q.user, "userId")
+	owner, err := s.address(q.user, "userId")
 	if err != nil {
 		return err
 	}
-	return d.sendSpawn(c, cmd, owner)
+	return s.sendSpawn(c, cmd, owner)
 }
 
 // internalLiquidity serves POST /launchpad/tokens/{id}/liquidity.
-func (d *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
 	var q liquidityRequest
 	err := liquidityForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	if q.Token, err = d.workerID(c); err != nil {
+	if q.Token, err = s.workerID(c); err != nil {
 		return err
 	}
-	if q.From, err = d.address(q.user, "userId"); err != nil {
+	if q.From, err = s.address(q.user, "userId"); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(q.AddLiquidity)
+	res, cerr := s.DoLaunchpad(q.AddLiquidity)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool")
 	}
@@ -89,19 +89,19 @@ func (d *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
 }
 
 // internalSwap serves POST /launchpad/tokens/{id}/swaps.
-func (d *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
 	var q swapRequest
 	err := swapForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	if q.Token, err = d.workerID(c); err != nil {
+	if q.Token, err = s.workerID(c); err != nil {
 		return err
 	}
-	if q.From, err = d.address(q.user, "userId"); err != nil {
+	if q.From, err = s.address(q.user, "userId"); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(q.Swap)
+	res, cerr := s.DoLaunchpad(q.Swap)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool and the balances")
 	}
@@ -109,22 +109,22 @@ func (d *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
 }
 
 // internalTransfer serves POST /launchpad/tokens/{id}/transfers.
-func (d *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
 	var q transferRequest
 	err := transferForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	if q.Token, err = d.workerID(c); err != nil {
+	if q.Token, err = s.workerID(c); err != nil {
 		return err
 	}
-	if q.From, err = d.address(q.from, "fromUserId"); err != nil {
+	if q.From, err = s.address(q.from, "fromUserId"); err != nil {
 		return err
 	}
-	if q.To, err = d.address(q.to, "toUserId"); err != nil {
+	if q.To, err = s.address(q.to, "toUserId"); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(q.Transfer)
+	res, cerr := s.DoLaunchpad(q.Transfer)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's holders")
 	}
@@ -133,16 +133,16 @@ func (d *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
 }
 
 // internalBoost serves POST /launchpad/tokens/{id}/boosts.
-func (d *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
 	var cmd launchpad.BuyBoost
 	err := boostForm.Decode(c.PostBody(), &cmd)
 	if err != nil {
 		return err
 	}
-	if cmd.Token, err = d.workerID(c); err != nil {
+	if cmd.Token, err = s.workerID(c); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(cmd)
+	res, cerr := s.DoLaunchpad(cmd)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's boosts")
 	}
@@ -151,12 +151,12 @@ func (d *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
 }
 
 // internalFault serves POST /launchpad/faults.
-func (d *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
 	var cmd launchpad.InjectFault
 	if err := faultForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
-	if _, err := d.DoLaunchpad(cmd); err != nil {
+	if _, err := s.DoLaunchpad(cmd); err != nil {
 		return refusalOf(err, "what the next spawn answers")
 	}
 	c.Private(emptyObject)

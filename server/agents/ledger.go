@@ -11,14 +11,14 @@ import (
 
 // HasCurrency reports whether the ledger holds the balances of a currency, which is the case for NATIVE and
 // USBI.
-func (d *Service) HasCurrency(currencyCode string) bool {
+func (s *Service) HasCurrency(currencyCode string) bool {
 	_, ok := launchpad.ParseCurrency(currencyCode)
 	return ok
 }
 
 // Deposit credits NATIVE or USBI to an address.
-func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+func (s *Service) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
+	return s.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
 		v launchpad.Amount,
 	) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
@@ -26,15 +26,15 @@ func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (acco
 }
 
 // Withdraw debits NATIVE or USBI from an address.
-func (d *Service) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+func (s *Service) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
+	return s.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
 		v launchpad.Amount,
 	) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
 }
 
-func (d *Service) move(
+func (s *Service) move(
 	address, currencyCode string, amount fixed.I128,
 	command func(launchpad.Address, launchpad.Currency, launchpad.Amount) launchpad.Command,
 ) (accounts.BalanceView, *refuse.Refusal) {
@@ -47,7 +47,7 @@ func (d *Service) move(
 	if !ok {
 		return accounts.BalanceView{}, refuse.Param("amount", "The member amount must be above 0.")
 	}
-	res, err := d.DoLaunchpad(command(a, currency, v))
+	res, err := s.DoLaunchpad(command(a, currency, v))
 	if err != nil {
 		return accounts.BalanceView{}, refusalOf(err, "the balances")
 	}
@@ -56,12 +56,12 @@ func (d *Service) move(
 }
 
 // Balances returns the non-zero balances of an address in NATIVE and USBI.
-func (d *Service) Balances(address string) []accounts.BalanceView {
+func (s *Service) Balances(address string) []accounts.BalanceView {
 	a, ok := launchpad.ParseAddress(address)
 	if !ok {
 		return nil
 	}
-	v := d.views()
+	v := s.views()
 	var rows []accounts.BalanceView
 	for _, c := range []launchpad.Currency{launchpad.NATIVE, launchpad.USBICoin} {
 		if b := v.ledger.Balance(a, c); !b.IsZero() {
@@ -73,8 +73,8 @@ func (d *Service) Balances(address string) []accounts.BalanceView {
 }
 
 // Seq returns the number of records that the ledger's view reflects.
-func (d *Service) Seq() uint64 {
-	st := d.stores.Load()
+func (s *Service) Seq() uint64 {
+	st := s.stores.Load()
 	if st == nil {
 		return 0
 	}
@@ -82,8 +82,8 @@ func (d *Service) Seq() uint64 {
 }
 
 // Totals returns the ledger's rows of GET /totals. Money in pools counts as held.
-func (d *Service) Totals() []accounts.TotalView {
-	v := d.views()
+func (s *Service) Totals() []accounts.TotalView {
+	v := s.views()
 	var rows []accounts.TotalView
 	for _, t := range v.ledger.Totals() {
 		rows = append(rows, accounts.TotalView{

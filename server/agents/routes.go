@@ -11,7 +11,7 @@ import (
 )
 
 // Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is an edge.Resource.
-func (d *Service) Routes(*edge.Server) []*edge.Route {
+func (s *Service) Routes(*edge.Server) []*edge.Route {
 	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
 		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Class: edge.ClassLimited, Params: params}
 	}
@@ -28,29 +28,29 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // a parameter of a path or of a query
 	asOf := edge.Field{Name: "asOf", Kind: edge.KindInt64, Range: []int64{0}}
 	return []*edge.Route{
-		post("/api/launchpad/spawn", d.spawn, "SpawnRequest", spawnForm.Members()),
-		get("/api/launchpad/tokens", d.tokens, append(page(launchpad.DefaultPageSize),
+		post("/api/launchpad/spawn", s.spawn, "SpawnRequest", spawnForm.Members()),
+		get("/api/launchpad/tokens", s.tokens, append(page(launchpad.DefaultPageSize),
 			edge.Field{Name: "sort", Kind: edge.KindWord, Words: tokenSorts, Default: tokenSorts[launchpad.Recent]},
 			edge.Field{Name: "boosted", Kind: edge.KindBoolean, Default: false},
 			edge.Field{Name: "poolSide", Kind: edge.KindWord, Words: poolSides}, asOf)...),
-		get("/api/launchpad/tokens/{id}", d.token),
-		get("/api/launchpad/tokens/{id}/pool", d.pool),
-		get("/api/launchpad/tokens/{id}/worker", d.tokenWorker),
-		get("/api/agents/overview", d.overview),
-		get("/api/agents/workers", d.workers, append(page(hive.DefaultPageSize),
+		get("/api/launchpad/tokens/{id}", s.token),
+		get("/api/launchpad/tokens/{id}/pool", s.pool),
+		get("/api/launchpad/tokens/{id}/worker", s.tokenWorker),
+		get("/api/agents/overview", s.overview),
+		get("/api/agents/workers", s.workers, append(page(hive.DefaultPageSize),
 			edge.Field{Name: "status", Kind: edge.KindWord, Words: workerStatuses},
 			edge.Field{Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$"}, asOf)...),
-		get("/api/agents/workers/{tokenId}", d.worker, tokenID),
-		post("/api/agents/workers/{tokenId}/vote", d.vote, "VoteRequest", voteForm.Members(), tokenID),
-		get("/api/agents/action-logs", d.actionLogs, slices.Concat([]edge.Field{
+		get("/api/agents/workers/{tokenId}", s.worker, tokenID),
+		post("/api/agents/workers/{tokenId}/vote", s.vote, "VoteRequest", voteForm.Members(), tokenID),
+		get("/api/agents/action-logs", s.actionLogs, slices.Concat([]edge.Field{
 			tokenID,
 			{Name: "actionType", Kind: edge.KindWord, Words: actionTypeNames},
 			{Name: "sourceTier", Kind: edge.KindWord, Words: sourceTiers},
 		}, edge.ParamsBetween(edge.KindInt64, "since", "until"), page(hive.DefaultLogPageSize))...),
-		get("/api/agents/proposals", d.proposals, slices.Concat([]edge.Field{
+		get("/api/agents/proposals", s.proposals, slices.Concat([]edge.Field{
 			tokenID, {Name: "status", Kind: edge.KindWord, Words: proposalStatuses},
 		}, page(hive.DefaultPageSize), []edge.Field{edge.ParamDecimals})...),
-		get("/api/agents/proposals/{proposalId}", d.proposal, edge.ParamDecimals),
+		get("/api/agents/proposals/{proposalId}", s.proposal, edge.ParamDecimals),
 	}
 }
 

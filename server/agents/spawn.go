@@ -41,7 +41,7 @@ var (
 
 // spawn serves POST /api/launchpad/spawn. The ledger makes all checks beyond the shape of the
 // body (docs/contract/launchpad.md#spawn).
-func (d *Service) spawn(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) spawn(c *edge.Ctx) *refuse.Refusal {
 	var q spawnRequest
 	if err := spawnForm.Decode(c.PostBody(), &q); err != nil {
 		return err
@@ -50,16 +50,16 @@ func (d *Service) spawn(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	u, err := d.user(c.Principal.Account)
+	u, err := s.user(c.Principal.Account)
 	if err != nil {
 		return err
 	}
-	return d.sendSpawn(c, cmd, u.address)
+	return s.sendSpawn(c, cmd, u.address)
 }
 
-func (d *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Address) *refuse.Refusal {
+func (s *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Address) *refuse.Refusal {
 	cmd.Owner = owner
-	res, err := d.DoLaunchpad(cmd)
+	res, err := s.DoLaunchpad(cmd)
 	if err != nil {
 		return refusalOf(err, "the tokens")
 	}
@@ -73,8 +73,8 @@ type ledgerUser struct {
 }
 
 // user returns the data of an account; the account must exist.
-func (d *Service) user(account engine.AccountID) (ledgerUser, *refuse.Refusal) {
-	level, text, ok := d.opt.User(account)
+func (s *Service) user(account engine.AccountID) (ledgerUser, *refuse.Refusal) {
+	level, text, ok := s.opt.User(account)
 	a, valid := launchpad.ParseAddress(text)
 	if !ok || !valid {
 		return ledgerUser{}, refuse.New(refuse.Forbidden, "", "This account has no address on the ledger.")

@@ -28,7 +28,7 @@ func asOf(c *edge.Ctx) (*int64, *refuse.Refusal) {
 }
 
 // tokens serves GET /api/launchpad/tokens.
-func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
+func (s *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	var q launchpad.ListQuery
 	var err *refuse.Refusal
 	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
@@ -47,8 +47,8 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if side >= 0 {
-		s := launchpad.Side(side)
-		q.Side = &s
+		only := launchpad.Side(side)
+		q.Side = &only
 	}
 	if q.AsOf, err = asOf(c); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if rej := q.Check(); rej != nil {
 		return rej
 	}
-	v := d.views()
+	v := s.views()
 	list := v.ledger.Tokens(v.nowNs, q)
 	setAsOf(c, list.AsOf)
 	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page, q.PageSize, func(t **launchpad.Token) tokenRow {
@@ -69,8 +69,8 @@ func noToken() *refuse.Refusal {
 }
 
 // token serves GET /api/launchpad/tokens/:id.
-func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
-	v := d.views()
+func (s *Service) token(c *edge.Ctx) *refuse.Refusal {
+	v := s.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()
@@ -89,8 +89,8 @@ func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
 var emptyObject = []byte("{}")
 
 // pool serves GET /api/launchpad/tokens/:id/pool.
-func (d *Service) pool(c *edge.Ctx) *refuse.Refusal {
-	v := d.views()
+func (s *Service) pool(c *edge.Ctx) *refuse.Refusal {
+	v := s.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()
@@ -99,8 +99,8 @@ func (d *Service) pool(c *edge.Ctx) *refuse.Refusal {
 }
 
 // tokenWorker serves GET /api/launchpad/tokens/:id/worker.
-func (d *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
-	v := d.views()
+func (s *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
+	v := s.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()

@@ -175,7 +175,7 @@ func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payloa
 	if err := read(); err != nil {
 		return nil, err
 	}
-	if err := q.admit(e.security, payload); err != nil {
+	if err := q.checkCredentials(e.security, payload); err != nil {
 		q.f.stats.countRefusal(err)
 		return nil, err
 	}

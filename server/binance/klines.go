@@ -12,8 +12,6 @@ import (
 const (
 	defaultKlines = 500
 	maxKlines     = 1000
-	// maxSummed bounds the trades of which one answer sums up the takers' purchases.
-	maxSummed = 200_000
 
 	minuteSec, hourSec, daySec = 60, 3600, 86_400
 )
@@ -83,9 +81,6 @@ type Kline struct {
 	marketdata.Candle
 	End             int64 // Unix second at which the next row begins
 	FirstID, LastID engine.TradeID
-	Bought          bool // TakerBuy and TakerQuote are known
-	TakerBuy        fixed.U128
-	TakerQuote      fixed.U128
 }
 
 func klines(q *call) ([]byte, *failure) {
@@ -132,14 +127,13 @@ func klines(q *call) ([]byte, *failure) {
 type Klines struct {
 	view   *marketdata.View
 	i      *Interval
-	left   int // trades that may still be summed
 	close  int64
 	primed bool
 }
 
 // NewKlines returns the rows of a pair.
 func NewKlines(v *marketdata.View, i *Interval) *Klines {
-	return &Klines{view: v, i: i, left: maxSummed}
+	return &Klines{view: v, i: i}
 }
 
 // start returns where the first row begins: the first boundary at or after low, or the beginning of the last limit
@@ -194,8 +188,13 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 	}
 	if !w.i.fromTrades {
 		k.Candle = w.view.Candles[w.i.base].Fold(k.Start, k.End)
+	} else if k.FirstID != 0 {
+		for id := low; id <= high; id++ {
+			trade := t.At(id)
+			one := trade.Candle()
+			k.Merge(&one)
+		}
 	}
-	w.sumTakers(&k, low, high)
 	if k.Trades > 0 {
 		w.close, w.primed = k.Close, true
 		return k, true
@@ -206,32 +205,6 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 	p := w.close
 	k.Open, k.High, k.Low, k.Close = p, p, p, p
 	return k, w.primed
-}
-
-// sumTakers sums up what takers have bought, from the kept trades; for rows from trades it makes the whole row.
-// The sums stay unknown if a trade of the row is no longer kept, or if the answer has summed enough.
-func (w *Klines) sumTakers(k *Kline, low, high engine.TradeID) {
-	if k.FirstID == 0 {
-		k.Bought = k.Trades == 0
-		return
-	}
-	if n := int(high-low) + 1; !w.i.fromTrades {
-		if n > w.left || int64(n) != k.Trades {
-			return
-		}
-		w.left -= n
-	}
-	for id := low; id <= high; id++ {
-		t := w.view.Trades.At(id)
-		one := t.Candle()
-		if t.TakerSide == engine.Buy {
-			k.TakerBuy, k.TakerQuote = k.TakerBuy.AddSat(one.Volume), k.TakerQuote.AddSat(one.QuoteVolume)
-		}
-		if w.i.fromTrades {
-			k.Merge(&one)
-		}
-	}
-	k.Bought = true
 }
 
 // before returns the close of the last row before start.
@@ -260,8 +233,8 @@ func appendKline(b []byte, in *engine.Instrument, k *Kline) []byte {
 	b = strconv.AppendInt(append(b, `",`...), k.End*1000-1, 10)
 	b = fixed.AppendU128(append(b, `,"`...), k.QuoteVolume, in.DigitsTotal())
 	b = strconv.AppendInt(append(b, `",`...), k.Trades, 10)
-	b = appendKnown(append(b, ','), k.TakerBuy, in.DigitsAmount, k.Bought)
-	b = appendKnown(append(b, ','), k.TakerQuote, in.DigitsTotal(), k.Bought)
+	b = appendKnown(append(b, ','), k.TakerVolume, in.DigitsAmount, !k.TakersUnknown)
+	b = appendKnown(append(b, ','), k.TakerQuote, in.DigitsTotal(), !k.TakersUnknown)
 	return append(b, `,"0"]`...)
 }
 

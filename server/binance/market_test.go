@@ -197,6 +197,23 @@ func TestKlinesAgreeWithTheNativeCandles(t *testing.T) {
 	}
 }
 
+// Klines know what takers have bought and the number of trades, whatever trades are kept, before and after a restart.
+func TestKlinesOfTradesThatAreGoneKnowTheirTakers(t *testing.T) {
+	dir := t.TempDir()
+	few := func(o *exchange.Options) { o.Dir, o.Market.TradesMin, o.Market.TradesMax = dir, 1, 2 }
+	r := traded(t, few)
+	for range 2 {
+		for hours, name := range map[int64]string{2: "2h", 4: "4h", 6: "6h", 8: "8h", 12: "12h", 24: "1d"} {
+			r.is("/api/v3/klines?symbol=BTCUSDT&startTime=1767225600000&limit=1&interval="+name, 200, fmt.Sprintf(
+				`[[1767225600000,"100.50","100.50","99.50","99.50","2.40000",%d,`+
+					`"240.8000000",12,"2.00000","201.0000000","0"]]`,
+				1767225599999+hours*3_600_000))
+		}
+		dir = r.Kill()
+		r = newRig(t, few)
+	}
+}
+
 func units(t *testing.T, text string) int64 {
 	t.Helper()
 	v, err := strconv.ParseInt(strings.Replace(text, ".", "", 1), 10, 64)

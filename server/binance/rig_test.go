@@ -36,8 +36,8 @@ func newRig(t *testing.T, change ...func(*exchange.Options)) *rig {
 }
 
 // traded returns a rig with two pairs, books and trades over two hours and a day.
-func traded(t *testing.T) *rig {
-	r := newRig(t)
+func traded(t *testing.T, change ...func(*exchange.Options)) *rig {
+	r := newRig(t, change...)
 	r.Call("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":5,"minQuoteAmount":5,`+
 		`"maxQuoteAmount":1000000,"priceBandUp":"10","priceBandDown":"0.1"}`)
 	r.Pair("ETH_BTC")

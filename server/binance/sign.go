@@ -52,8 +52,9 @@ func (q *call) authenticate(p *auth.Payload) (err *failure) {
 	return nil
 }
 
-// admit checks the credentials of a call. One whose socket has logged on needs no signature, but a timestamp.
-func (q *call) admit(need security, payload func() auth.Payload) *failure {
+// checkCredentials checks the credentials of a call. A call on a socket that has logged on needs no signature, but a
+// timestamp.
+func (q *call) checkCredentials(need security, payload func() auth.Payload) *failure {
 	switch {
 	case need == signed && q.Principal != nil && !q.sent("signature"):
 		at, window, err := q.window()

@@ -22,13 +22,13 @@ const (
 // UserFeed hands the changes of watched accounts to the sockets that subscribe to them. It is a sink of the
 // sequencer's loop behind the market data, and the listener of the accounts.
 //
-// Owner: the sequencer's goroutine calls Observe, Fold, Hold and Publish. Any goroutine may call the others.
+// Owner: the sequencer's goroutine calls Observe, Fold, Withhold and Publish. Any goroutine may call the others.
 type UserFeed struct {
 	users   Users
 	watched atomic.Pointer[map[engine.AccountID]bool]
 
-	reports []*userMessage  // recorded and not published; the sequencer's
-	held    []engine.PairID // pairs with an unfinished command; the sequencer's
+	reports  []*userMessage  // recorded and not published; the sequencer's
+	withheld []engine.PairID // pairs with an unfinished command; the sequencer's
 
 	// turn serializes the publications, so that the last position of an account has its newest balances. It is
 	// locked before mu and before the accounts' lock; mu is locked last.
@@ -155,8 +155,8 @@ func (u *UserFeed) Fold([]engine.Event, uint64) {}
 // NextNs implements sequencer.Sink: time alone changes nothing here.
 func (u *UserFeed) NextNs() int64 { return math.MaxInt64 }
 
-// Hold implements sequencer.Holder: the reports of these pairs wait for the end of their command.
-func (u *UserFeed) Hold(pairs []engine.PairID) { u.held = slices.Clone(pairs) }
+// Withhold implements sequencer.Withholder: the reports of these pairs wait for the end of their command.
+func (u *UserFeed) Withhold(pairs []engine.PairID) { u.withheld = slices.Clone(pairs) }
 
 // Publish queues the reports, then one position for each account whose balances have changed.
 func (u *UserFeed) Publish(int64) {
@@ -169,7 +169,7 @@ func (u *UserFeed) Publish(int64) {
 	var kept []*userMessage
 	u.mu.Lock()
 	for _, m := range u.reports {
-		if slices.Contains(u.held, m.order.event.Pair) {
+		if slices.Contains(u.withheld, m.order.event.Pair) {
 			kept = append(kept, m)
 		} else {
 			u.queue(m)

@@ -92,7 +92,7 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 	if p.left <= 0 {
 		p.left += max(p.quota, 1)
 		if err := p.conn.SetWriteDeadline(time.Now().Add(p.window)); err != nil {
-			return 0, fmt.Errorf("server: write deadline: %w", err)
+			return 0, fmt.Errorf("edge: write deadline: %w", err)
 		}
 	}
 	n, err := p.r.Read(b)

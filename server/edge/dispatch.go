@@ -195,7 +195,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	}
 	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil ||
 		route.Auth == AuthRequired {
-		if err := e.admit(c); err != nil {
+		if err := e.checkAccess(c); err != nil {
 			return err
 		}
 	} else if err := c.mediaType(); err != nil {
@@ -233,9 +233,9 @@ func (e *Listener) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	return nil
 }
 
-// admit checks the IP limit, the media type and the credentials, in this order. An
+// checkAccess checks the IP limit, the media type and the credentials, in this order. An
 // allow-listed key lifts the IP limit only when its signature verifies.
-func (e *Listener) admit(c *Ctx) *refuse.Refusal {
+func (e *Listener) checkAccess(c *Ctx) *refuse.Refusal {
 	key := c.Request.Header.PeekCanonical(ReqPublicKey)
 	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
 	lifted := limited && e.limiter.allowsKey(key)

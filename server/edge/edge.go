@@ -77,7 +77,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
 	var boot [4]byte
 	if _, err := rand.Read(boot[:]); err != nil {
-		return nil, fmt.Errorf("server: random request id: %w", err)
+		return nil, fmt.Errorf("edge: random request id: %w", err)
 	}
 	hex.Encode(e.idPrefix[:8], boot[:])
 	e.idPrefix[8] = '-'
@@ -125,7 +125,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 // Serve answers requests on the connections of ln until shutdown.
 func (e *Listener) Serve(ln net.Listener) error {
 	if err := e.HTTP.Serve(newLimitedListener(ln, e.Conns, &e.Accepts)); err != nil {
-		return fmt.Errorf("server: listener %s: %w", ln.Addr(), err)
+		return fmt.Errorf("edge: listener %s: %w", ln.Addr(), err)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (e *Listener) Shutdown(ctx context.Context) error {
 	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)
 	defer late.Stop()
 	if err := e.HTTP.ShutdownWithContext(ctx); err != nil {
-		return fmt.Errorf("server: shutdown: %w", err)
+		return fmt.Errorf("edge: shutdown: %w", err)
 	}
 	return nil
 }

@@ -287,7 +287,7 @@ func (c faultyRequest) cutBody(keep int) bool {
 	return true
 }
 
-var errCut = errors.New("server: a fault rule cut the body")
+var errCut = errors.New("edge: a fault rule cut the body")
 
 // cutBody is a body that ends too early.
 type cutBody struct{ left []byte }

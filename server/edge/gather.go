@@ -45,7 +45,7 @@ func (g *gatheredText) WriteTo(w io.Writer) (int64, error) {
 	parts := net.Buffers(slices.Clone(g.Parts)) // clone the slice, because WriteTo changes it and the text is shared
 	n, err := parts.WriteTo(g.tcp)
 	if err != nil {
-		return n, fmt.Errorf("server: text in parts: %w", err)
+		return n, fmt.Errorf("edge: text in parts: %w", err)
 	}
 	return n, nil
 }

@@ -94,7 +94,7 @@ type RateOptions struct {
 // withDefaults sets the defaults of unset fields and checks the values.
 func (o Options) withDefaults() (Options, error) {
 	if o.Clock == nil {
-		return o, fmt.Errorf("server: Options need a clock")
+		return o, fmt.Errorf("edge: Options need a clock")
 	}
 	if o.MachineNs == nil {
 		o.MachineNs = clock.MachineNs
@@ -112,10 +112,10 @@ func (o Options) withDefaults() (Options, error) {
 	o.Rate.PerSecond = cmp.Or(o.Rate.PerSecond, DefaultPerSecond)
 	o.Rate.Clients = cmp.Or(o.Rate.Clients, DefaultClients)
 	if o.Rate.PerMinute < 1 || o.Rate.PerMinute > MaxPerMinute || o.Rate.PerSecond < 1 {
-		return o, fmt.Errorf("server: rate.per_minute must be 1 to %d and rate.per_second at least 1", MaxPerMinute)
+		return o, fmt.Errorf("edge: rate.per_minute must be 1 to %d and rate.per_second at least 1", MaxPerMinute)
 	}
 	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 {
-		return o, fmt.Errorf("server: timeouts must be positive")
+		return o, fmt.Errorf("edge: timeouts must be positive")
 	}
 	return o, nil
 }

@@ -60,7 +60,7 @@ func newLimiter(o RateOptions, clients *clientIPs) (*limiter, error) {
 	for i := range l.shards {
 		lru, err := simplelru.NewLRU[netip.Addr, *slidingLog](max(o.Clients/limiterShards, 1), nil)
 		if err != nil {
-			return nil, fmt.Errorf("server: rate table: %w", err)
+			return nil, fmt.Errorf("edge: rate table: %w", err)
 		}
 		l.shards[i].lru = lru
 	}

@@ -132,7 +132,7 @@ func (p *pathEntry) add(r *Route) error {
 		fasthttp.MethodDelete: &p.delete, fasthttp.MethodPut: &p.put,
 	}[r.Method]
 	if slot == nil || *slot != nil {
-		return fmt.Errorf("server: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
+		return fmt.Errorf("edge: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
 	}
 	*slot = r
 	p.public = p.public || r.Public

@@ -25,11 +25,11 @@ type UserLimiter struct {
 // NewUserLimiter returns a limiter that accepts perMinute requests of a user in any 60 s.
 func NewUserLimiter(perMinute int) (*UserLimiter, error) {
 	if perMinute < 1 || perMinute > MaxPerMinute {
-		return nil, fmt.Errorf("server: %d requests of a user in 60 s: must be 1 to %d", perMinute, MaxPerMinute)
+		return nil, fmt.Errorf("edge: %d requests of a user in 60 s: must be 1 to %d", perMinute, MaxPerMinute)
 	}
 	users, err := simplelru.NewLRU[engine.AccountID, *slidingLog](maxLimitedUsers, nil)
 	if err != nil {
-		return nil, fmt.Errorf("server: table of limited users: %w", err)
+		return nil, fmt.Errorf("edge: table of limited users: %w", err)
 	}
 	return &UserLimiter{perMinute: perMinute, users: users}, nil
 }

@@ -20,8 +20,8 @@ type Feed interface {
 	Fold(events []engine.Event)
 	// Publish makes messages from the recorded events.
 	Publish()
-	// Hold sets the pairs whose messages are kept back, because their command is unfinished.
-	Hold(pairs []engine.PairID)
+	// Withhold sets the pairs whose messages are kept back, because their command is unfinished.
+	Withhold(pairs []engine.PairID)
 	// Watch sets the accounts that have subscribers. The caller must not change the map afterwards.
 	Watch(accounts map[engine.AccountID]bool)
 	// Take returns the messages since the last call; all reports that some were dropped, so
@@ -65,10 +65,10 @@ type Queue struct {
 	waiting []Message
 	dropped bool
 
-	// Messages of held pairs. Owner: the sequencer's goroutine.
-	held     map[engine.PairID][]Message
-	kept     int         // in held
-	released [][]Message // of pairs that are no longer held
+	// Messages of withheld pairs. Owner: the sequencer's goroutine.
+	withheld map[engine.PairID][]Message
+	kept     int         // in withheld
+	released [][]Message // of pairs that are no longer withheld
 }
 
 // Watch sets the accounts that have subscribers.
@@ -98,12 +98,12 @@ func (q *Queue) Put(m Message) {
 	}
 }
 
-// Hold sets the pairs whose messages are kept back. Release queues those of the others.
-func (q *Queue) Hold(pairs []engine.PairID) {
-	before := q.held
-	q.held = make(map[engine.PairID][]Message, len(pairs))
+// Withhold sets the pairs whose messages are kept back. Release queues those of the others.
+func (q *Queue) Withhold(pairs []engine.PairID) {
+	before := q.withheld
+	q.withheld = make(map[engine.PairID][]Message, len(pairs))
 	for _, p := range pairs {
-		q.held[p] = before[p]
+		q.withheld[p] = before[p]
 		delete(before, p)
 	}
 	for _, messages := range before {
@@ -112,7 +112,7 @@ func (q *Queue) Hold(pairs []engine.PairID) {
 	}
 }
 
-// Release queues the messages of pairs that are no longer held.
+// Release queues the messages of pairs that are no longer withheld.
 func (q *Queue) Release() {
 	for _, messages := range q.released {
 		q.put(messages)
@@ -120,15 +120,15 @@ func (q *Queue) Release() {
 	q.released = nil
 }
 
-// PutOf queues a message about a pair, or keeps it back while the pair is held. Too many are dropped
+// PutOf queues a message about a pair, or keeps it back while the pair is withheld. Too many are dropped
 // like those of a full queue.
 func (q *Queue) PutOf(p engine.PairID, m Message) {
-	list, held := q.held[p]
+	list, held := q.withheld[p]
 	switch {
 	case !held:
 		q.Put(m)
 	case q.kept < maxWaiting:
-		q.held[p] = append(list, m)
+		q.withheld[p] = append(list, m)
 		q.kept++
 	default:
 		q.drop()

@@ -67,15 +67,15 @@ func ClientOf(dial func() (net.Conn, error)) *http.Client {
 }
 
 // Send sends a request and reads the answer.
-func (h *Exchange) Send(c *http.Client, method, target, body string, header http.Header) Answer {
-	h.T.Helper()
+func (e *Exchange) Send(c *http.Client, method, target, body string, header http.Header) Answer {
+	e.T.Helper()
 	host := "http://test"
-	if c == h.Internal {
+	if c == e.Internal {
 		host = "http://localhost" // without a token the listener refuses other hosts
 	}
 	req, err := http.NewRequest(method, host+target, strings.NewReader(body))
 	if err != nil {
-		h.T.Fatalf("%s %s: %v", method, target, err)
+		e.T.Fatalf("%s %s: %v", method, target, err)
 	}
 	req.URL.Opaque, req.URL.RawQuery = target, "" // Opaque keeps the bytes of the target unchanged
 	for k, v := range header {
@@ -83,30 +83,30 @@ func (h *Exchange) Send(c *http.Client, method, target, body string, header http
 	}
 	res, err := c.Do(req)
 	if err != nil {
-		h.T.Fatalf("%s %s: %v", method, target, err)
+		e.T.Fatalf("%s %s: %v", method, target, err)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
-		h.T.Fatalf("%s %s: %v", method, target, err)
+		e.T.Fatalf("%s %s: %v", method, target, err)
 	}
 	a := Answer{res.StatusCode, res.Header, string(b)}
 	load := accountContract
-	if c != h.Public {
+	if c != e.Public {
 		load = internalContract
 	}
-	checked(h.T, load, method, target, a)
+	checked(e.T, load, method, target, a)
 	return a
 }
 
 // MustInternal sends a request to the internal API, which must succeed.
-func (h *Exchange) MustInternal(method, path, body string) map[string]any {
-	h.T.Helper()
-	a := h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
+func (e *Exchange) MustInternal(method, path, body string) map[string]any {
+	e.T.Helper()
+	a := e.Send(e.Internal, method, "/internal/v1"+path, body, nil)
 	if a.Status != 200 {
-		h.T.Fatalf("%s %s %s: %d %s", method, path, body, a.Status, a.Body)
+		e.T.Fatalf("%s %s %s: %d %s", method, path, body, a.Status, a.Body)
 	}
-	return ParseObject(h.T, a.Body)
+	return ParseObject(e.T, a.Body)
 }
 
 // ParseObject decodes a JSON object.
@@ -128,48 +128,48 @@ func Parse(t testing.TB, body string, v any) {
 }
 
 // CheckRefusal checks status, code and field of a refusal.
-func (h *Exchange) CheckRefusal(what string, a Answer, status int, code, field string) {
-	h.T.Helper()
-	m := Market{T: h.T}
-	before := h.T.Failed()
+func (e *Exchange) CheckRefusal(what string, a Answer, status int, code, field string) {
+	e.T.Helper()
+	m := Market{T: e.T}
+	before := e.T.Failed()
 	m.CheckRefusal(a, status, code, field)
-	if !before && h.T.Failed() {
-		h.T.Logf("in the case: %s", what)
+	if !before && e.T.Failed() {
+		e.T.Logf("in the case: %s", what)
 	}
 }
 
 // CheckTotals fails the test unless the balances add up to the totals.
-func (h *Exchange) CheckTotals() {
-	h.T.Helper()
-	if err := h.State.View().Check(); err != nil {
-		h.T.Errorf("the accounts do not add up: %v", err)
+func (e *Exchange) CheckTotals() {
+	e.T.Helper()
+	if err := e.State.View().Check(); err != nil {
+		e.T.Errorf("the accounts do not add up: %v", err)
 	}
 }
 
 // CallInternal sends a request to the internal API and returns the answer, whatever its status.
-func (h *Exchange) CallInternal(method, path, body string) Answer {
-	h.T.Helper()
-	return h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
+func (e *Exchange) CallInternal(method, path, body string) Answer {
+	e.T.Helper()
+	return e.Send(e.Internal, method, "/internal/v1"+path, body, nil)
 }
 
 // Now returns the time of the virtual clock.
-func (h *Exchange) Now() time.Time { return time.Unix(0, h.Clock.NowNs()) }
+func (e *Exchange) Now() time.Time { return time.Unix(0, e.Clock.NowNs()) }
 
 // Socket opens a stream of the test exchange over a real connection, as package client does.
-func (h *Exchange) Socket() *client.Stream {
-	h.T.Helper()
+func (e *Exchange) Socket() *client.Stream {
+	e.T.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		h.T.Fatal(err)
+		e.T.Fatal(err)
 	}
-	go func() { _ = h.Running.Public().Serve(ln) }()
+	go func() { _ = e.Running.Public().Serve(ln) }()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
 	if err != nil {
-		h.T.Fatal(err)
+		e.T.Fatal(err)
 	}
-	h.T.Cleanup(func() { _ = s.Close() })
+	e.T.Cleanup(func() { _ = s.Close() })
 	return s
 }
 

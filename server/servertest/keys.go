@@ -114,18 +114,18 @@ func (k *Keys) Balance(currency string) string {
 }
 
 // User creates a user with a key that may trade; body holds the members of POST /users.
-func (h *Exchange) User(body string) *Keys {
-	h.T.Helper()
-	u := h.MustInternal("POST", "/users", "{"+body+"}")
+func (e *Exchange) User(body string) *Keys {
+	e.T.Helper()
+	u := e.MustInternal("POST", "/users", "{"+body+"}")
 	id := u["id"].(string)
-	k := h.MustInternal("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
-	return &Keys{Exchange: h, ID: id, Public: k["publicKey"].(string), Private: k["privateKey"].(string)}
+	k := e.MustInternal("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
+	return &Keys{Exchange: e, ID: id, Public: k["publicKey"].(string), Private: k["privateKey"].(string)}
 }
 
 // Deposit credits an amount to a user.
-func (h *Exchange) Deposit(k *Keys, currency, amount string) {
-	h.T.Helper()
-	h.MustInternal("POST", "/users/"+k.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
+func (e *Exchange) Deposit(k *Keys, currency, amount string) {
+	e.T.Helper()
+	e.MustInternal("POST", "/users/"+k.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
 }
 
 // NewTradedExchange returns a test exchange with a pair and two funded users.

@@ -61,7 +61,7 @@ func newMarket(t testing.TB, o exchange.Options, change ...func(*Options)) *Mark
 	t.Helper()
 	m := &Market{T: t, Pairs: map[string]engine.PairID{}}
 	m.Machine.Store(StartNs)
-	o.Hooks.Prices = func(p *public.Options) {
+	o.Hooks.Market = func(p *public.Options) {
 		so := Options{Market: public.Options{Board: p.Board, Clock: p.Clock}}
 		for _, f := range change {
 			f(&so)

@@ -45,128 +45,128 @@ type backlog struct {
 
 // push queues a frame. It returns false, and queues nothing, when the limit of the frame's
 // kind is reached. The writer writes scheduled connections after the next flush.
-func (o *backlog) push(f frame, kind messageKind) bool {
-	return o.pushShared(&message{frame: f, kind: kind})
+func (b *backlog) push(f frame, kind messageKind) bool {
+	return b.pushShared(&message{frame: f, kind: kind})
 }
 
 // pushShared queues a message like push; other connections may get the same message. When too many answers
 // wait, it closes the connection itself, because readers queue answers without the hub.
-func (o *backlog) pushShared(q *message) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closing || o.readerEnded {
+func (b *backlog) pushShared(q *message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing || b.readerEnded {
 		return true
 	}
-	waiting := &o.queued[q.kind]
+	waiting := &b.queued[q.kind]
 	if n := *waiting; n > 0 && n+len(q.frame) > maxQueuedBytes[q.kind] {
 		if q.kind == kindAnswer {
-			o.writer.slowCloses.Add(1)
-			o.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
+			b.writer.slowCloses.Add(1)
+			b.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
 		}
 		return false
 	}
-	o.queue = append(o.queue, q)
+	b.queue = append(b.queue, q)
 	*waiting += len(q.frame)
-	o.schedule()
+	b.schedule()
 	return true
 }
 
 // answerPing queues a pong for the peer's newest ping. Pings arrive while a message is being
 // read, where no limit counts them: a pong for each would let a client that never reads fill
 // the memory at line speed. RFC 6455 section 5.5.3 permits answering only the newest ping.
-func (o *backlog) answerPing(data []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.closing && !o.readerEnded {
-		o.pong = newFrame(opPong, data)
-		o.schedule()
+func (b *backlog) answerPing(data []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closing && !b.readerEnded {
+		b.pong = newFrame(opPong, data)
+		b.schedule()
 	}
 }
 
 // drop discards the queued messages except answers. When the peer has accepted the bytes being written, the
 // writer notifies the hub that there is room.
-func (o *backlog) drop() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	kept := o.queue[:0]
-	for _, q := range o.queue {
+func (b *backlog) drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kept := b.queue[:0]
+	for _, q := range b.queue {
 		if q.kind == kindAnswer {
 			kept = append(kept, q)
 		}
 	}
-	o.writer.dropped.Add(uint64(len(o.queue) - len(kept)))
-	o.queued = queuedBytes{kindAnswer: o.queued[kindAnswer]}
-	clear(o.queue[len(kept):])
-	o.queue, o.awaitsRoom = kept, true
-	o.schedule()
+	b.writer.dropped.Add(uint64(len(b.queue) - len(kept)))
+	b.queued = queuedBytes{kindAnswer: b.queued[kindAnswer]}
+	clear(b.queue[len(kept):])
+	b.queue, b.awaitsRoom = kept, true
+	b.schedule()
 }
 
 // withdrawPrivate discards the queued private messages, because their key has ended. If a writer has taken some
 // of them but not begun to write them, it leaves them out (withholdPrivate).
-func (o *backlog) withdrawPrivate() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	kept := o.queue[:0]
-	for _, q := range o.queue {
+func (b *backlog) withdrawPrivate() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kept := b.queue[:0]
+	for _, q := range b.queue {
 		if q.private {
-			o.queued[q.kind] -= len(q.frame)
+			b.queued[q.kind] -= len(q.frame)
 		} else {
 			kept = append(kept, q)
 		}
 	}
-	clear(o.queue[len(kept):])
-	o.queue = kept
-	o.withdrawals++
+	clear(b.queue[len(kept):])
+	b.queue = kept
+	b.withdrawals++
 }
 
 // hasRoom reports whether a snapshot may be queued. If not, the writer will notify the hub when there is room.
-func (o *backlog) hasRoom() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.queued.total() < lowMarkBytes {
+func (b *backlog) hasRoom() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queued.total() < lowMarkBytes {
 		return true
 	}
-	o.awaitsRoom = true
+	b.awaitsRoom = true
 	return false
 }
 
 // closeWith queues a last frame and ends the connection after it. With dropFirst it discards the backlog first,
 // so that a client that reads again soon receives the close frame.
-func (o *backlog) closeWith(f frame, dropFirst bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closeLocked(f, dropFirst)
+func (b *backlog) closeWith(f frame, dropFirst bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closeLocked(f, dropFirst)
 }
 
 // closeLocked does the work of closeWith. The caller holds mu.
-func (o *backlog) closeLocked(f frame, dropFirst bool) {
-	if o.closing {
+func (b *backlog) closeLocked(f frame, dropFirst bool) {
+	if b.closing {
 		return
 	}
-	o.closing = true
+	b.closing = true
 	if dropFirst {
-		clear(o.queue)
-		o.queue, o.queued = o.queue[:0], queuedBytes{}
+		clear(b.queue)
+		b.queue, b.queued = b.queue[:0], queuedBytes{}
 	}
-	o.queue = append(o.queue, &message{frame: f, kind: kindAnswer})
-	o.queued[kindAnswer] += len(f)
-	o.schedule()
+	b.queue = append(b.queue, &message{frame: f, kind: kindAnswer})
+	b.queued[kindAnswer] += len(f)
+	b.schedule()
 }
 
 // endReader records that the reader has ended. A queued close frame is still written.
-func (o *backlog) endReader() {
-	o.mu.Lock()
-	o.readerEnded = !o.closing
-	o.schedule()
-	o.mu.Unlock()
-	o.writer.flush()
+func (b *backlog) endReader() {
+	b.mu.Lock()
+	b.readerEnded = !b.closing
+	b.schedule()
+	b.mu.Unlock()
+	b.writer.flush()
 }
 
 // schedule puts the connection on its writer's list unless it is there already. The caller holds mu.
-func (o *backlog) schedule() {
-	if !o.scheduled {
-		o.scheduled = true
-		o.writer.add(o.conn)
+func (b *backlog) schedule() {
+	if !b.scheduled {
+		b.scheduled = true
+		b.writer.add(b.conn)
 	}
 }
 
@@ -204,48 +204,48 @@ func (t *chunk) advance(n int) {
 // takeChunk returns up to maxChunkBytes of the queued messages. It copies them into buf if there are several;
 // it does not copy a single frame. blocked is true when the connection's own goroutine calls; while that
 // goroutine writes, the writer gets nothing.
-func (o *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.finished || o.blocked != blocked {
+func (b *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.finished || b.blocked != blocked {
 		return t
 	}
 	n := 0
-	t.withdrawals, buf.private = o.withdrawals, buf.private[:0]
+	t.withdrawals, buf.private = b.withdrawals, buf.private[:0]
 	switch {
-	case o.pong != nil && len(o.queue) == 0:
-		t.bytes, o.pong = o.pong, nil
-	case o.pong == nil && len(o.queue) == 1:
-		n, t.bytes = 1, o.queue[0].frame
-		o.queued[o.queue[0].kind] -= len(t.bytes)
-		buf.notePrivate(o.queue[0], 0)
-	case len(o.queue) > 0:
-		t.bytes = append(buf.bytes[:0], o.pong...)
-		o.pong = nil
-		for n < len(o.queue) && (n == 0 || len(t.bytes)+len(o.queue[n].frame) <= maxChunkBytes) {
-			q := o.queue[n]
+	case b.pong != nil && len(b.queue) == 0:
+		t.bytes, b.pong = b.pong, nil
+	case b.pong == nil && len(b.queue) == 1:
+		n, t.bytes = 1, b.queue[0].frame
+		b.queued[b.queue[0].kind] -= len(t.bytes)
+		buf.notePrivate(b.queue[0], 0)
+	case len(b.queue) > 0:
+		t.bytes = append(buf.bytes[:0], b.pong...)
+		b.pong = nil
+		for n < len(b.queue) && (n == 0 || len(t.bytes)+len(b.queue[n].frame) <= maxChunkBytes) {
+			q := b.queue[n]
 			buf.notePrivate(q, len(t.bytes))
 			t.bytes = append(t.bytes, q.frame...)
-			o.queued[q.kind] -= len(q.frame)
+			b.queued[q.kind] -= len(q.frame)
 			n++
 		}
 		buf.bytes = t.bytes
 	}
 	if n > 0 {
-		o.writer.messages.Add(uint64(n))
-		o.writer.bytes.Add(uint64(len(t.bytes)))
+		b.writer.messages.Add(uint64(n))
+		b.writer.bytes.Add(uint64(len(t.bytes)))
 	}
 	t.private = buf.private
-	rest := copy(o.queue, o.queue[n:])
-	clear(o.queue[rest:])
-	o.queue = o.queue[:rest]
-	t.last = o.closing && rest == 0 && n > 0
-	if o.awaitsRoom && o.queued.total() < lowMarkBytes {
-		o.awaitsRoom, t.drained = false, true
+	rest := copy(b.queue, b.queue[n:])
+	clear(b.queue[rest:])
+	b.queue = b.queue[:rest]
+	t.last = b.closing && rest == 0 && n > 0
+	if b.awaitsRoom && b.queued.total() < lowMarkBytes {
+		b.awaitsRoom, t.drained = false, true
 	}
-	t.more, t.readerEnded = rest > 0, o.readerEnded
+	t.more, t.readerEnded = rest > 0, b.readerEnded
 	if rest == 0 && (!blocked || len(t.bytes) == 0) {
-		o.scheduled, o.blocked = false, false
+		b.scheduled, b.blocked = false, false
 	}
 	return t
 }
@@ -260,10 +260,10 @@ func (b *chunkBuffer) notePrivate(q *message, at int) {
 // withholdPrivate removes the private messages after the first done bytes of t if they were withdrawn since t
 // was taken. It leaves a message that is partly written, because the client could not parse what follows an
 // incomplete one.
-func (o *backlog) withholdPrivate(t *chunk, done int) {
-	o.mu.Lock()
-	now := o.withdrawals
-	o.mu.Unlock()
+func (b *backlog) withholdPrivate(t *chunk, done int) {
+	b.mu.Lock()
+	now := b.withdrawals
+	b.mu.Unlock()
 	if now == t.withdrawals {
 		return
 	}
@@ -278,34 +278,34 @@ func (o *backlog) withholdPrivate(t *chunk, done int) {
 }
 
 // block moves the connection from its writer to its own goroutine.
-func (o *backlog) block() {
-	o.mu.Lock()
-	o.scheduled, o.blocked = true, true
-	o.mu.Unlock()
+func (b *backlog) block() {
+	b.mu.Lock()
+	b.scheduled, b.blocked = true, true
+	b.mu.Unlock()
 }
 
 // finish records that nothing more will be written.
-func (o *backlog) finish() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.finished {
-		o.finished, o.readerEnded, o.queue, o.pong = true, true, nil, nil
-		close(o.done)
+func (b *backlog) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.finished {
+		b.finished, b.readerEnded, b.queue, b.pong = true, true, nil, nil
+		close(b.done)
 	}
 }
 
 // mustEnd reports whether the connection must end, so that the writer may give up.
-func (o *backlog) mustEnd() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closing || o.readerEnded
+func (b *backlog) mustEnd() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closing || b.readerEnded
 }
 
 // writeChunk sends all of t and clears its deadline. A peer that accepts nothing blocks write
 // until the connection must end, and then for closeWriteWait at most.
-func (o *backlog) writeChunk(nc net.Conn, t *chunk, encrypted bool) error {
+func (b *backlog) writeChunk(nc net.Conn, t *chunk, encrypted bool) error {
 	if encrypted { // TLS cannot repeat a write that timed out, so it has its whole time at once
-		o.withholdPrivate(t, 0)
+		b.withholdPrivate(t, 0)
 		_ = nc.SetWriteDeadline(time.Now().Add(closeWriteWait))
 		if _, err := nc.Write(t.bytes); err != nil {
 			return err
@@ -314,7 +314,7 @@ func (o *backlog) writeChunk(nc net.Conn, t *chunk, encrypted bool) error {
 	}
 	var giveUp time.Time
 	for done := 0; ; {
-		o.withholdPrivate(t, done)
+		b.withholdPrivate(t, done)
 		if done == len(t.bytes) {
 			return nc.SetWriteDeadline(time.Time{})
 		}
@@ -327,7 +327,7 @@ func (o *backlog) writeChunk(nc net.Conn, t *chunk, encrypted bool) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		if o.mustEnd() {
+		if b.mustEnd() {
 			if giveUp.IsZero() {
 				giveUp = time.Now().Add(closeWriteWait)
 			} else if time.Now().After(giveUp) {

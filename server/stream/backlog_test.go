@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-func (o *backlog) waitingBytes() (n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, q := range o.queue {
+func (b *backlog) waitingBytes() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.queue {
 		n += len(q.frame)
 	}
-	return n + len(o.pong)
+	return n + len(b.pong)
 }
 
 // docs/contract/limits.md#streams bounds the backlog of a connection. Pings are not messages, so

@@ -11,14 +11,14 @@ import (
 
 // Bounds of the messages that fault rules hold back on all connections. Beyond them a message is sent at once.
 const (
-	maxHeldMessages = 10_000
-	maxHeldBytes    = 16 << 20
+	maxDelayedMessages = 10_000
+	maxDelayedBytes    = 16 << 20
 	// reorderWithin limits the time for which a message waits to be overtaken.
 	reorderWithin = time.Second
 )
 
 // heldMessage is a message that a fault rule holds back.
-type heldMessage struct {
+type delayedMessage struct {
 	*message
 	dueNs     int64 // machine time
 	overtaken bool  // the next message is sent first
@@ -44,7 +44,7 @@ type endedConn struct {
 // client can always start over.
 func (f *faultyDelivery) deliver(batch []delivery, rules []*fault.Active) {
 	if rules == nil {
-		f.releaseHeld(func(*heldMessage) bool { return true })
+		f.releaseHeld(func(*delayedMessage) bool { return true })
 	}
 	for _, b := range batch {
 		for _, sub := range b.stream.subs {
@@ -68,7 +68,7 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 	if sub.conn.hub.authed {
 		match.Key = sub.conn.hub.key.PublicKey
 	}
-	copies, held := 1, heldMessage{}
+	copies, held := 1, delayedMessage{}
 	for _, a := range rules {
 		member := memberOf(a.Action)
 		if member != nil && !bytes.Contains(m.frame, member) {
@@ -91,7 +91,7 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 		case fault.Checksum:
 			m = changed(m, member, func(n uint64) uint64 { return n ^ 1 })
 		case fault.Reorder, fault.Delay:
-			if f.count >= maxHeldMessages || f.bytes+len(m.frame) > maxHeldBytes {
+			if f.count >= maxDelayedMessages || f.bytes+len(m.frame) > maxDelayedBytes {
 				a.Skip()
 				continue
 			}
@@ -99,7 +99,7 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 			if a.Action == fault.Delay {
 				delay = a.DelayOf(d)
 			}
-			held = heldMessage{m, f.hub.opts.MachineNs() + int64(delay), a.Action == fault.Reorder}
+			held = delayedMessage{m, f.hub.opts.MachineNs() + int64(delay), a.Action == fault.Reorder}
 		case fault.Latency, fault.Status, fault.RateLimit, fault.Truncate, fault.Stale, fault.LostAck, fault.Skew:
 			// of requests
 		}
@@ -112,53 +112,53 @@ func (f *faultyDelivery) one(sub *subscription, m *message, rules []*fault.Activ
 
 // queueInOrder queues a message behind the ones that are held back for the subscriber. It is sent at once when there
 // are none and it has no due time.
-func (f *faultyDelivery) queueInOrder(sub *subscription, m heldMessage) {
-	n := len(sub.held)
+func (f *faultyDelivery) queueInOrder(sub *subscription, m delayedMessage) {
+	n := len(sub.delayed)
 	switch {
-	case n > 0 && sub.held[n-1].overtaken:
-		last := sub.held[n-1].message
+	case n > 0 && sub.delayed[n-1].overtaken:
+		last := sub.delayed[n-1].message
 		f.forget(sub, n-1, n)
 		if m.overtaken { // one of two neighbors overtakes
 			m.overtaken, m.dueNs = false, 0
 		}
 		f.queueInOrder(sub, m)
-		f.queueInOrder(sub, heldMessage{message: last})
+		f.queueInOrder(sub, delayedMessage{message: last})
 	case n > 0:
-		m.dueNs = max(m.dueNs, sub.held[n-1].dueNs)
-		f.hold(sub, m)
+		m.dueNs = max(m.dueNs, sub.delayed[n-1].dueNs)
+		f.delay(sub, m)
 	case m.dueNs > 0:
-		f.hold(sub, m)
+		f.delay(sub, m)
 	default:
 		f.push(sub, m.message)
 	}
 }
 
-// hold holds a message back for a subscriber. When the bounds are reached, everything that is held for the
+// delay holds a message back for a subscriber. When the bounds are reached, everything that is delayed for the
 // subscriber is sent first, so that the order stays.
-func (f *faultyDelivery) hold(sub *subscription, m heldMessage) {
-	if f.count >= maxHeldMessages || f.bytes+len(m.frame) > maxHeldBytes {
-		for _, held := range sub.held {
+func (f *faultyDelivery) delay(sub *subscription, m delayedMessage) {
+	if f.count >= maxDelayedMessages || f.bytes+len(m.frame) > maxDelayedBytes {
+		for _, held := range sub.delayed {
 			f.push(sub, held.message)
 		}
-		f.forget(sub, 0, len(sub.held))
+		f.forget(sub, 0, len(sub.delayed))
 		f.push(sub, m.message)
 		return
 	}
-	if len(sub.held) == 0 && !slices.Contains(f.waiting, sub) {
+	if len(sub.delayed) == 0 && !slices.Contains(f.waiting, sub) {
 		f.waiting = append(f.waiting, sub)
 	}
-	sub.held = append(sub.held, m)
+	sub.delayed = append(sub.delayed, m)
 	f.count++
 	f.bytes += len(m.frame)
 }
 
 // forget removes the messages from..to that are held back for a subscriber.
 func (f *faultyDelivery) forget(sub *subscription, from, to int) {
-	for _, m := range sub.held[from:to] {
+	for _, m := range sub.delayed[from:to] {
 		f.count--
 		f.bytes -= len(m.frame)
 	}
-	sub.held = slices.Delete(sub.held, from, to)
+	sub.delayed = slices.Delete(sub.delayed, from, to)
 }
 
 func (f *faultyDelivery) push(sub *subscription, m *message) {
@@ -174,23 +174,23 @@ func (f *faultyDelivery) releaseDue() {
 	}
 	now := f.hub.opts.MachineNs()
 	f.hub.slow = f.hub.slow[:0]
-	f.releaseHeld(func(m *heldMessage) bool { return m.dueNs <= now })
+	f.releaseHeld(func(m *delayedMessage) bool { return m.dueNs <= now })
 	f.hub.slow.resync(f.hub)
 }
 
 // releaseHeld sends the first held messages of each subscription while they are due. Messages of a subscription that
 // has ended or starts over are discarded.
-func (f *faultyDelivery) releaseHeld(due func(*heldMessage) bool) {
+func (f *faultyDelivery) releaseHeld(due func(*delayedMessage) bool) {
 	f.waiting = slices.DeleteFunc(f.waiting, func(sub *subscription) bool {
 		if !sub.live || sub.conn.hub.subs[sub.stream.key.subKey()] != sub {
-			f.forget(sub, 0, len(sub.held))
+			f.forget(sub, 0, len(sub.delayed))
 		}
 		n := 0
-		for ; n < len(sub.held) && due(&sub.held[n]); n++ {
-			f.push(sub, sub.held[n].message)
+		for ; n < len(sub.delayed) && due(&sub.delayed[n]); n++ {
+			f.push(sub, sub.delayed[n].message)
 		}
 		f.forget(sub, 0, n)
-		return len(sub.held) == 0
+		return len(sub.delayed) == 0
 	})
 }
 

@@ -160,9 +160,9 @@ func TestResyncIsFreeOfFaults(t *testing.T) {
 // The messages that rules hold back are bounded: beyond the bound they are sent, in order.
 func TestHeldMessagesAreBounded(t *testing.T) {
 	x, c, _ := faultyHub(t, "delay delay=1m")
-	x.faulty.count = maxHeldMessages - 2
+	x.faulty.count = maxDelayedMessages - 2
 	got := x.publish(c, 3)
-	if len(got) != 3 || x.faulty.count != maxHeldMessages-2 {
+	if len(got) != 3 || x.faulty.count != maxDelayedMessages-2 {
 		t.Fatalf("%v are sent, %d are held", got, x.faulty.count)
 	}
 	for i := 1; i < len(got); i++ {

@@ -116,10 +116,10 @@ func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	}
 }
 
-// Hold implements sequencer.Holder.
-func (h *Hub) Hold(pairs []engine.PairID) {
+// Withhold implements sequencer.Withholder.
+func (h *Hub) Withhold(pairs []engine.PairID) {
 	if h.opts.Private != nil {
-		h.opts.Private.Hold(pairs)
+		h.opts.Private.Withhold(pairs)
 	}
 }
 

@@ -98,7 +98,7 @@ type subscription struct {
 	fromSeq    uint64
 	hasFromSeq bool
 	// held are the messages that fault rules hold back, in the order in which they are sent.
-	held []heldMessage
+	delayed []delayedMessage
 }
 
 // remove takes a subscription out of the stream at a machine time in ms.

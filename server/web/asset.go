@@ -41,7 +41,7 @@ type asset struct {
 func newAsset(body []byte, name, csp string) (*asset, error) {
 	mediaType, ok := mediaTypes[path.Ext(name)]
 	if !ok {
-		return nil, fmt.Errorf("server: no media type for %s", name)
+		return nil, fmt.Errorf("web: no media type for %s", name)
 	}
 	sum := sha256.Sum256(body)
 	return &asset{

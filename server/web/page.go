@@ -126,7 +126,7 @@ func hashedFolders(folders ...string) (map[string]string, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("server: embedded files: %w", err)
+			return nil, fmt.Errorf("web: embedded files: %w", err)
 		}
 		at[folder] = "/" + folder + "/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
 	}
@@ -138,7 +138,7 @@ func hashedFolders(folders ...string) (map[string]string, error) {
 func fileRoutes(name string, at map[string]string) ([]*edge.Route, error) {
 	body, err := Files.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("server: embedded file: %w", err)
+		return nil, fmt.Errorf("web: embedded file: %w", err)
 	}
 	folder, rest, _ := strings.Cut(name, "/")
 	csp := pageCSP
@@ -196,7 +196,7 @@ func missingPage(at map[string]string) (*asset, error) {
 	const shell = "app/index.html"
 	html, err := Files.ReadFile(shell)
 	if err != nil {
-		return nil, fmt.Errorf("server: embedded file: %w", err)
+		return nil, fmt.Errorf("web: embedded file: %w", err)
 	}
 	return newAsset(withHashes(otherShell(html), at), shell, pageCSP)
 }

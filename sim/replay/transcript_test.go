@@ -23,60 +23,60 @@ type transcript struct {
 	seen   map[*sequencer.Batch]bool // their Collect writes down too
 }
 
-func (s *transcript) Offer(b *sequencer.Batch) error {
-	if collect := b.Collect; !s.seen[b] {
-		s.seen[b] = true
+func (t *transcript) Offer(b *sequencer.Batch) error {
+	if collect := b.Collect; !t.seen[b] {
+		t.seen[b] = true
 		b.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
-			s.command(cmd, events)
+			t.command(cmd, events)
 			collect(i, cmd, events)
 		}
 	}
-	return s.Entry.Offer(b)
+	return t.Entry.Offer(b)
 }
 
-func (s *transcript) price(v int64) string  { return decimal(v, s.digits[0]) }
-func (s *transcript) amount(v int64) string { return decimal(v, s.digits[1]) }
+func (t *transcript) price(v int64) string  { return decimal(v, t.digits[0]) }
+func (t *transcript) amount(v int64) string { return decimal(v, t.digits[1]) }
 
-func (s *transcript) level(price, amount int64) string {
-	return s.amount(amount) + " @ " + s.price(price)
+func (t *transcript) level(price, amount int64) string {
+	return t.amount(amount) + " @ " + t.price(price)
 }
 
-func (s *transcript) command(c *engine.Command, events []engine.Event) {
+func (t *transcript) command(c *engine.Command, events []engine.Event) {
 	what := ""
 	switch c.Kind {
 	case engine.Place:
 		who := "maker"
-		if c.Account == s.taker {
+		if c.Account == t.taker {
 			who = "taker"
 		}
-		what = fmt.Sprintf("%s %s %s %s", who, c.Side, s.level(c.Price, c.Amount), c.TIF)
+		what = fmt.Sprintf("%s %s %s %s", who, c.Side, t.level(c.Price, c.Amount), c.TIF)
 		if c.Flags&engine.FlagPostOnly != 0 {
 			what += " post"
 		}
 	case engine.Cancel:
-		what = fmt.Sprintf("cancel #%d", s.orders[c.Order])
+		what = fmt.Sprintf("cancel #%d", t.orders[c.Order])
 	case engine.Replace:
-		what = fmt.Sprintf("replace #%d with %s", s.orders[c.Order], s.amount(c.Amount))
+		what = fmt.Sprintf("replace #%d with %s", t.orders[c.Order], t.amount(c.Amount))
 		if c.Flags&engine.FlagHasPrice != 0 {
-			what += " @ " + s.price(c.Price)
+			what += " @ " + t.price(c.Price)
 		}
 	default:
 		what = fmt.Sprintf("command %d", c.Kind)
 	}
-	fmt.Fprintf(&s.text, "%s %s", format.NsText(c.TimeNs)[11:23], what)
+	fmt.Fprintf(&t.text, "%s %s", format.NsText(c.TimeNs)[11:23], what)
 	for k := range events {
 		switch e := &events[k]; e.Kind {
 		case engine.EventAccepted:
-			s.orders[e.Order] = len(s.orders) + 1
-			fmt.Fprintf(&s.text, " = #%d", s.orders[e.Order])
+			t.orders[e.Order] = len(t.orders) + 1
+			fmt.Fprintf(&t.text, " = #%d", t.orders[e.Order])
 		case engine.EventTrade:
-			fmt.Fprintf(&s.text, ", trade %s with #%d", s.level(e.Price, e.Amount), s.orders[e.Maker])
+			fmt.Fprintf(&t.text, ", trade %s with #%d", t.level(e.Price, e.Amount), t.orders[e.Maker])
 		case engine.EventRejected:
-			fmt.Fprintf(&s.text, ", refused: %s", e.Reason)
+			fmt.Fprintf(&t.text, ", refused: %s", e.Reason)
 		default:
 		}
 	}
-	s.text.WriteByte('\n')
+	t.text.WriteByte('\n')
 }
 
 // play feeds files with their checks and returns the commands with their outcomes, the
@@ -117,9 +117,9 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 	return s.text.String()
 }
 
-func (s *transcript) side(levels []marketdata.Level) (text string) {
+func (t *transcript) side(levels []marketdata.Level) (text string) {
 	for _, l := range levels {
-		text += s.level(l.Price, l.Amount) + " "
+		text += t.level(l.Price, l.Amount) + " "
 	}
 	return text
 }

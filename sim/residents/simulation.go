@@ -40,38 +40,38 @@ func New(o Options) (*Simulation, error) {
 }
 
 // atNs returns the time of a step. Steps are numbered from the genesis.
-func (l *Simulation) atNs(genesisNs, step int64) int64 {
-	r := newRNG(^l.opt.Seed, uint64(step))
+func (s *Simulation) atNs(genesisNs, step int64) int64 {
+	r := newRNG(^s.opt.Seed, uint64(step))
 	return genesisNs + step*stepNs + r.below(jitterNs)
 }
 
-func (l *Simulation) counts(atNs, step int64) bool { return step%l.stride(atNs) == 0 }
+func (s *Simulation) counts(atNs, step int64) bool { return step%s.stride(atNs) == 0 }
 
 // stride returns the distance between two steps that have actions: 1, busyEvery or calmEvery.
-func (l *Simulation) stride(atNs int64) int64 {
+func (s *Simulation) stride(atNs int64) int64 {
 	switch {
-	case atNs < l.opt.BusyNs:
+	case atNs < s.opt.BusyNs:
 		return calmEvery
-	case atNs < l.opt.FullNs:
+	case atNs < s.opt.FullNs:
 		return busyEvery
 	}
 	return 1
 }
 
 // NextNs returns the time, Unix ns, of the first step after afterNs that has actions.
-func (l *Simulation) NextNs(genesisNs, afterNs int64) int64 {
+func (s *Simulation) NextNs(genesisNs, afterNs int64) int64 {
 	for step := max(afterNs-genesisNs-jitterNs, 0) / stepNs; ; step++ {
-		if at := l.atNs(genesisNs, step); at > afterNs && l.counts(at, step) {
+		if at := s.atNs(genesisNs, step); at > afterNs && s.counts(at, step) {
 			return at
 		}
 	}
 }
 
 // before returns the time of the previous step that has actions.
-func (l *Simulation) before(genesisNs, step int64) int64 {
-	for step--; step > 0 && !l.counts(l.atNs(genesisNs, step), step); step-- {
+func (s *Simulation) before(genesisNs, step int64) int64 {
+	for step--; step > 0 && !s.counts(s.atNs(genesisNs, step), step); step-- {
 	}
-	return l.atNs(genesisNs, step)
+	return s.atNs(genesisNs, step)
 }
 
 // decisions collects the actions of one step.
@@ -86,9 +86,9 @@ type decisions struct {
 
 // Act returns the actions of the step at nowNs, a time that NextNs returned. ledger and swarm are the views
 // published at that time.
-func (l *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Action {
+func (s *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Action {
 	step := (nowNs - ledger.GenesisNs()) / stepNs
-	t := decisions{Simulation: l, rng: newRNG(l.opt.Seed, uint64(step)), nowNs: nowNs, ledger: ledger, hive: swarm}
+	t := decisions{Simulation: s, rng: newRNG(s.opt.Seed, uint64(step)), nowNs: nowNs, ledger: ledger, hive: swarm}
 	t.grow()
 	if ledger.Len() > 0 {
 		switch n := t.below(1000); {
@@ -103,48 +103,48 @@ func (l *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) 
 		case n < 815:
 			t.act()
 		}
-		t.votes(l.before(ledger.GenesisNs(), step))
+		t.votes(s.before(ledger.GenesisNs(), step))
 	}
 	return t.actions[:min(len(t.actions), maxActions)]
 }
 
 // seldom calls f at each step while only some steps have actions, and at one in busyEvery steps once every step
 // has, so that f runs about equally often per hour.
-func (t *decisions) seldom(f func()) {
-	if t.stride(t.nowNs) > 1 || t.oneIn(busyEvery) {
+func (d *decisions) seldom(f func()) {
+	if d.stride(d.nowNs) > 1 || d.oneIn(busyEvery) {
 		f()
 	}
 }
 
-func (t *decisions) addLedger(c launchpad.Command) { t.actions = append(t.actions, Action{Ledger: c}) }
+func (d *decisions) addLedger(c launchpad.Command) { d.actions = append(d.actions, Action{Ledger: c}) }
 
-func (t *decisions) addHive(c hive.Command) { t.actions = append(t.actions, Action{Hive: c}) }
+func (d *decisions) addHive(c hive.Command) { d.actions = append(d.actions, Action{Hive: c}) }
 
-func (t *decisions) resident() *Resident {
-	return &t.opt.Residents[t.below(int64(len(t.opt.Residents)))]
+func (d *decisions) resident() *Resident {
+	return &d.opt.Residents[d.below(int64(len(d.opt.Residents)))]
 }
 
 // remembered returns a random token that residents have not forgotten, or nil when eight draws find none.
-func (t *decisions) remembered() *launchpad.Token {
+func (d *decisions) remembered() *launchpad.Token {
 	for range 8 {
-		token, ok := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.below(int64(t.ledger.Len()))))
-		if ok && !t.forgotten(token) {
+		token, ok := d.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + d.below(int64(d.ledger.Len()))))
+		if ok && !d.forgotten(token) {
 			return token
 		}
 	}
 	return nil
 }
 
-func (t *decisions) forgotten(token *launchpad.Token) bool {
-	return token.No%5 == 3 && t.nowNs/secondNs > token.SpawnedSec+forgetSec
+func (d *decisions) forgotten(token *launchpad.Token) bool {
+	return token.No%5 == 3 && d.nowNs/secondNs > token.SpawnedSec+forgetSec
 }
 
 // need deposits to a resident what is missing for an amount of a currency, and a little more.
-func (t *decisions) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
-	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {
-		t.addLedger(launchpad.Deposit{
+func (d *decisions) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
+	if have := d.ledger.Balance(r.Address, c); have.Less(amount) {
+		d.addLedger(launchpad.Deposit{
 			To: r.Address, Currency: c,
-			Amount: amount.Add(launchpad.AmountOf(uint64(t.between(1_000, 20_000)))),
+			Amount: amount.Add(launchpad.AmountOf(uint64(d.between(1_000, 20_000)))),
 		})
 	}
 }

@@ -15,67 +15,67 @@ const (
 )
 
 // grow spawns a token, or adds the first liquidity to the newest one.
-func (t *decisions) grow() {
-	if t.ledger.Len() > 0 {
-		if newest, _ := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.ledger.Len() - 1)); newest.Empty() {
-			t.fill(newest)
+func (d *decisions) grow() {
+	if d.ledger.Len() > 0 {
+		if newest, _ := d.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + d.ledger.Len() - 1)); newest.Empty() {
+			d.fill(newest)
 		}
 	}
-	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(spawnEvery/t.stride(t.nowNs)) {
+	if n := d.ledger.Len(); n >= maxTokens || n >= firstTokens && !d.oneIn(spawnEvery/d.stride(d.nowNs)) {
 		return
 	}
-	t.spawn()
+	d.spawn()
 }
 
 // spawn spawns a token for a resident whose cooldown is over.
-func (t *decisions) spawn() {
-	owner := t.resident()
+func (d *decisions) spawn() {
+	owner := d.resident()
 	for range 8 {
-		if t.ledger.Owned(owner.Address) == 0 {
+		if d.ledger.Owned(owner.Address) == 0 {
 			break
 		}
-		owner = t.resident()
+		owner = d.resident()
 	}
-	t.need(owner, launchpad.NATIVE, t.ledger.Options().Fee)
+	d.need(owner, launchpad.NATIVE, d.ledger.Options().Fee)
 	cmd := launchpad.Spawn{Owner: owner.Address}
-	if n := t.ledger.Len(); n < len(ideas) {
+	if n := d.ledger.Len(); n < len(ideas) {
 		cmd.Symbol, cmd.Name = ideas[n].symbol, ideas[n].name
 		cmd.Metadata = fmt.Sprintf(`{"description":%q,"website":"https://example.org/%s"}`, ideas[n].about,
 			ideas[n].symbol)
 	} else {
 		var letters [5]byte
 		for i := range letters {
-			letters[i] = byte('A' + t.below(26))
+			letters[i] = byte('A' + d.below(26))
 		}
 		cmd.Symbol = string(letters[:])
 		cmd.Name = "Agent " + cmd.Symbol
 	}
-	if t.oneIn(3) {
+	if d.oneIn(3) {
 		cmd.PoolSide = launchpad.WNative
 	}
-	cmd.TotalSupply = pick(&t.rng, supplies)
-	t.addLedger(cmd)
+	cmd.TotalSupply = pick(&d.rng, supplies)
+	d.addLedger(cmd)
 }
 
 // fill adds the first liquidity of a token, paid by its owner.
-func (t *decisions) fill(token *launchpad.Token) {
-	owner := t.at(token.Owner)
+func (d *decisions) fill(token *launchpad.Token) {
+	owner := d.at(token.Owner)
 	if owner == nil {
 		return // the owner of the token is not a resident
 	}
-	quote := launchpad.AmountOf(uint64(t.heavy(20_000)))
-	t.need(owner, token.Side.Currency(), quote)
-	t.addLedger(launchpad.AddLiquidity{
+	quote := launchpad.AmountOf(uint64(d.heavy(20_000)))
+	d.need(owner, token.Side.Currency(), quote)
+	d.addLedger(launchpad.AddLiquidity{
 		Token: token.No, From: owner.Address,
-		TokenAmount: share(t.ledger.Holding(owner.Address, token), t.between(20, 60)), QuoteAmount: quote,
+		TokenAmount: share(d.ledger.Holding(owner.Address, token), d.between(20, 60)), QuoteAmount: quote,
 	})
 }
 
 // at returns the resident with this address, nil when there is none.
-func (t *decisions) at(a launchpad.Address) *Resident {
-	for i := range t.opt.Residents {
-		if t.opt.Residents[i].Address == a {
-			return &t.opt.Residents[i]
+func (d *decisions) at(a launchpad.Address) *Resident {
+	for i := range d.opt.Residents {
+		if d.opt.Residents[i].Address == a {
+			return &d.opt.Residents[i]
 		}
 	}
 	return nil

@@ -18,58 +18,58 @@ func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 }
 
 // trade makes one swap: a random resident buys, or a holder sells.
-func (t *decisions) trade() {
-	token := t.remembered()
+func (d *decisions) trade() {
+	token := d.remembered()
 	if token == nil || token.Empty() {
 		return
 	}
-	who := t.resident()
-	held := t.ledger.Holding(who.Address, token)
-	if !held.IsZero() && t.below(100) < 42 {
-		if amount := share(held, t.between(3, 40)); !amount.IsZero() {
-			t.addLedger(launchpad.Swap{Token: token.No, From: who.Address, Sell: true, AmountIn: amount})
+	who := d.resident()
+	held := d.ledger.Holding(who.Address, token)
+	if !held.IsZero() && d.below(100) < 42 {
+		if amount := share(held, d.between(3, 40)); !amount.IsZero() {
+			d.addLedger(launchpad.Swap{Token: token.No, From: who.Address, Sell: true, AmountIn: amount})
 		}
 		return
 	}
 	// A buy of this size moves the price by a few per cent at most.
 	amount := share(token.ReserveQuote, 1)
-	amount = share(amount, t.between(10, 300))
+	amount = share(amount, d.between(10, 300))
 	if amount.IsZero() {
 		return
 	}
-	t.need(who, token.Side.Currency(), amount)
-	t.addLedger(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
+	d.need(who, token.Side.Currency(), amount)
+	d.addLedger(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
 }
 
 // boost buys a boost for a random token.
-func (t *decisions) boost() {
-	if token := t.remembered(); token != nil {
+func (d *decisions) boost() {
+	if token := d.remembered(); token != nil {
 		tiers := []launchpad.Tier{
 			launchpad.Short, launchpad.Short, launchpad.Standard, launchpad.Standard,
 			launchpad.Extended,
 		}
-		t.addLedger(launchpad.BuyBoost{Token: token.No, Tier: pick(&t.rng, tiers)})
+		d.addLedger(launchpad.BuyBoost{Token: token.No, Tier: pick(&d.rng, tiers)})
 	}
 }
 
 // transfer transfers a part of a resident's tokens to another one, or adds liquidity to the pool.
-func (t *decisions) transfer() {
-	token := t.remembered()
+func (d *decisions) transfer() {
+	token := d.remembered()
 	if token == nil {
 		return
 	}
-	from := t.resident()
-	held := t.ledger.Holding(from.Address, token)
-	if part := share(held, t.between(1, 10)); !part.IsZero() {
-		if token.Empty() || t.oneIn(2) {
-			t.addLedger(launchpad.Transfer{Token: token.No, From: from.Address, To: t.resident().Address, Amount: part})
+	from := d.resident()
+	held := d.ledger.Holding(from.Address, token)
+	if part := share(held, d.between(1, 10)); !part.IsZero() {
+		if token.Empty() || d.oneIn(2) {
+			d.addLedger(launchpad.Transfer{Token: token.No, From: from.Address, To: d.resident().Address, Amount: part})
 			return
 		}
-		quote := share(token.ReserveQuote, t.between(1, 8))
+		quote := share(token.ReserveQuote, d.between(1, 8))
 		if quote.IsZero() {
 			return
 		}
-		t.need(from, token.Side.Currency(), quote)
-		t.addLedger(launchpad.AddLiquidity{Token: token.No, From: from.Address, TokenAmount: part, QuoteAmount: quote})
+		d.need(from, token.Side.Currency(), quote)
+		d.addLedger(launchpad.AddLiquidity{Token: token.No, From: from.Address, TokenAmount: part, QuoteAmount: quote})
 	}
 }

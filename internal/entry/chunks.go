@@ -10,23 +10,23 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// parts reserves money for commands and submits them to the engine. A reservation sees only the effect of
+// chunks reserves money for commands and submits them to the engine. A reservation sees only the effect of
 // commands that are already applied. If a command depends on an earlier one of the same request (on its money,
-// or as the order to replace), parts therefore submits the request in parts:
+// or as the order to replace), chunks therefore submits the request in chunks:
 //
-//	part  := the longest run of commands that can be reserved now
+//	chunk := the longest run of commands that can be reserved now
 //	         ends before a command that lacks money, because an earlier one may bring it,
 //	         before one that spends all that is free, and before a replace of an order that
-//	         the part may place
-//	loop     reserve the part, submit it, release what no event took over
+//	         the chunk may place
+//	loop     reserve the chunk, submit it, release what no event took over
 //
 // Owner: the request; the slices are reused.
-type parts struct {
+type chunks struct {
 	all      []engine.Command
-	batch    sequencer.Batch // Commands is the current part of all
-	offset   int             // of the current part in all
+	batch    sequencer.Batch // Commands is the current chunk of all
+	offset   int             // of the current chunk in all
 	applied  int             // commands that were applied, after an error
-	reserved []reservation   // of the current part
+	reserved []reservation   // of the current chunk
 	taken    []bool          // by index in all: the events took over the reservation
 
 	// withheld is the refusal of a single order that lacks money and was therefore not submitted.
@@ -54,7 +54,7 @@ func takenOver(cmd *engine.Command, events []engine.Event) bool {
 }
 
 // resize makes room for n commands, all zero.
-func (p *parts) resize(n int) {
+func (p *chunks) resize(n int) {
 	if cap(p.all) < n {
 		p.all, p.taken = make([]engine.Command, n), make([]bool, n)
 	}
@@ -63,20 +63,20 @@ func (p *parts) resize(n int) {
 }
 
 // reset drops the references that the batch holds.
-func (p *parts) reset() {
+func (p *chunks) reset() {
 	clear(p.all)
 	clear(p.taken)
 	p.batch.Commands, p.offset, p.applied, p.withheld = nil, 0, 0, engine.NotRejected
 }
 
 // submit submits all commands and ends their reservations. After an error, offset is the number
-// of commands in the parts before, and the batch is the part that was not confirmed. With
+// of commands in the chunks before, and the batch is the chunk that was not confirmed. With
 // withhold, an order that lacks money does not reach the engine (withheld).
-func (p *parts) submit(e *Entry, withhold bool) error {
+func (p *chunks) submit(e *Entry, withhold bool) error {
 	locks := e.lock(p.all)
 	defer e.unlock(locks)
 	for p.offset = 0; p.offset < len(p.all); {
-		end := p.prepare(e, p.offset)
+		end := p.reserveChunk(e, p.offset)
 		// An order with a client order id must reach the engine: it may repeat an accepted one.
 		if cmd := &p.all[0]; withhold && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
 			p.withheld = cmd.Refuse
@@ -94,10 +94,10 @@ func (p *parts) submit(e *Entry, withhold bool) error {
 	return nil
 }
 
-// releaseUnused releases the reservations of the current part that no event took over. When the outcome is
+// releaseUnused releases the reservations of the current chunk that no event took over. When the outcome is
 // unknown, it releases none until the process ends: the journal may contain the orders, and their money must
 // not be withdrawn.
-func (p *parts) releaseUnused(e *Entry, err error) {
+func (p *chunks) releaseUnused(e *Entry, err error) {
 	for i := range p.reserved {
 		h := &p.reserved[i]
 		if !errors.Is(err, sequencer.ErrOutcomeUnknown) && !p.taken[h.index] {
@@ -107,8 +107,8 @@ func (p *parts) releaseUnused(e *Entry, err error) {
 	p.reserved = p.reserved[:0]
 }
 
-// prepare reserves money for commands from start on, and returns the index after the last one of the part.
-func (p *parts) prepare(e *Entry, start int) (end int) {
+// reserveChunk reserves money for commands from start on, and returns the index after the last one of the chunk.
+func (p *chunks) reserveChunk(e *Entry, start int) (end int) {
 	for i := start; i < len(p.all); i++ {
 		cmd := &p.all[i]
 		if cmd.Kind != engine.Place && cmd.Kind != engine.Replace {
@@ -118,7 +118,7 @@ func (p *parts) prepare(e *Entry, start int) (end int) {
 			return i
 		}
 		before := cmd.Refuse
-		if r, held := e.prepare(cmd); held {
+		if r, held := e.reserve(cmd); held {
 			p.reserved = append(p.reserved, reservation{i, r})
 		}
 		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
@@ -148,8 +148,8 @@ func placedIn(cmds []engine.Command, pair engine.PairID) bool {
 	return false
 }
 
-// refused returns the refusal for a current part that the engine did not confirm.
-func (p *parts) refused(err error) *refuse.Refusal {
+// refused returns the refusal for a current chunk that the engine did not confirm.
+func (p *chunks) refused(err error) *refuse.Refusal {
 	what, then := p.unknown()
 	r := Unconfirmed(err, what, then)
 	switch {
@@ -161,9 +161,9 @@ func (p *parts) refused(err error) *refuse.Refusal {
 	return r
 }
 
-// unknown returns the texts for a current part whose outcome is unknown: what may have been
+// unknown returns the texts for a current chunk whose outcome is unknown: what may have been
 // recorded, and what the client should do then.
-func (p *parts) unknown() (what, then string) {
+func (p *chunks) unknown() (what, then string) {
 	const same = "repeat the request with the same clientOrderId"
 	switch cmd := &p.batch.Commands[0]; {
 	case len(p.batch.Commands) > 1 || p.offset > 0:
