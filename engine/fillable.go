@@ -15,7 +15,7 @@ type scan struct {
 // fillable reports whether a fill-or-kill taker would be filled completely; it changes
 // nothing. It counts hidden lots, but no lots that self-trade prevention or the taker's earn
 // limit would keep from trading. It counts whole levels by their sums and reads single orders
-// only when the account has other orders. The answer is not known yet when the part ends before.
+// only when the account has other orders. known is false when the part ends before the answer is found.
 func (b *book) fillable(t *taker) (fills, known bool) {
 	opp := &b.sides[t.side.Opposite()]
 	at, left := b.scan, *t

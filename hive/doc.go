@@ -32,10 +32,9 @@
 //  6. Every posting list holds the entries of its filter, ascending; no query reads an
 //     entry that is not on its page, the steps of a binary search aside.
 //
-// Reading order: agent, config, options, entry, log, posting, chain, command,
-// form, action, worker, fact, proposal, tally, weight, vote, state, apply, view, query,
-// worker_query, log_query, proposal_query, overview, info, codec, snapshot, store,
-// check.
+// Reading order: agent, config, options, entry, log, posting, chain, command, form, action, worker, fact,
+// proposal, tally, weight, vote, state, apply, view, query, worker_query, log_query, proposal_query,
+// overview, info, codec, snapshot, checkpoint, store, check.
 //
 // It does not know users' levels and holdings (the vote command carries them), the
 // ledger, signatures, rate limits, or a clock.

@@ -15,7 +15,7 @@
 //  3. A request whose time came counts: answered, failed, or missed (never sent before the
 //     run ended), and a missed one is in the histogram with the time it had waited.
 //
-// Reading order: conn.go, answer.go, request.go, closed.go, schedule.go, open.go, result.go.
+// Reading order: conn.go, answer.go, request.go, closed.go, schedule.go, open.go, result.go, cpu.go.
 //
 // It knows no route and makes no report.
 package load

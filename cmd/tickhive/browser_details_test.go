@@ -45,8 +45,8 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 	b.clean()
 }
 
-// /docs shows the address of its own server, Swagger UI signs requests with the key pair of the
-// market page, the hive tells no votes from votes against, and each page has a title of its own.
+// /docs shows the address of the server that sent it, Swagger UI signs requests with the key pair of the
+// market page, the hive tells no votes from votes against, and no two pages have the same title.
 func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)

@@ -51,6 +51,20 @@ const reboundScript = `(async () => {
 	];
 })(), ''`
 
+// hostileSite serves the pages that attack an internal API, and returns their origin.
+func hostileSite(t *testing.T, internal string) string {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		page := attackPage
+		if r.URL.Path == "/form" {
+			page = formPage
+		}
+		fmt.Fprintf(w, page, internal)
+	}))
+	t.Cleanup(site.Close)
+	return strings.Replace(site.URL, "127.0.0.1", "evil.test", 1)
+}
+
 // In a real browser, a page of another origin, a form that navigates and a page whose name was
 // pointed at the listener can neither change nor read anything. Programs on the machine send
 // the same requests with success.
@@ -63,16 +77,7 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		page := attackPage
-		if r.URL.Path == "/form" {
-			page = formPage
-		}
-		fmt.Fprintf(w, page, in.internal)
-	}))
-	defer site.Close()
-	evil := strings.Replace(site.URL, "127.0.0.1", "evil.test", 1)
+	evil := hostileSite(t, in.internal)
 	b := newBrowser(t, in, 800, 600)
 
 	b.run(chromedp.Navigate(evil + "/"))

@@ -110,7 +110,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
 	b.toast("the cancellation is said", `All orders canceled 2 open orders`)
 	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
-		t.Errorf("every canceled order has a message of its own: %q", said)
+		t.Errorf("want one message for each canceled order: %q", said)
 	}
 	if n := sent() - before; n != 1 {
 		t.Errorf("one request cancels the orders of all pairs, %d were sent", n)

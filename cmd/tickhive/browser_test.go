@@ -53,7 +53,7 @@ func (b *browser) ended(id network.RequestID, bytes float64) {
 	}
 }
 
-// newBrowser opens a page in a profile of its own.
+// newBrowser opens a page in a new profile.
 func newBrowser(t *testing.T, in *instance, width, height int64) *browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {

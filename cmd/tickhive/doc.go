@@ -18,8 +18,9 @@
 //  5. A setting without effect is refused where it would mislead (exit code 2) and reported in
 //     one line where it is harmless.
 //
-// Reading order: main, config, config_types, config_keys, config_load, config_validate, config_market,
-// options, serve, announce, demo_key, signals, progress, logging, then one file per subcommand (cmd_*).
+// Reading order: main, config, flags, hide, config_types, config_keys, config_load, config_validate,
+// config_validate_market, config_market, options, config_options, serve, announce, demo_key, signals,
+// progress, logging, internal_api, then one file per subcommand (cmd_*).
 //
 // The package keeps no state: everything that outlives the process is in the data directory,
 // which internal/exchange owns.

@@ -2,4 +2,6 @@
 // has open, and the client order ids that it remembers.
 //
 // Owner: the goroutine of the book.
+//
+// Reading order: owners, clients.
 package owners

@@ -107,7 +107,7 @@ func (o *Set) removeIdle(s int32, w *Owner) {
 	o.slots.Release(s)
 }
 
-// Check reports the first account that the set does not find, or of which nothing is left.
+// Check reports the first account that has a wrong entry, or one that removeIdle should have removed.
 func (o *Set) Check() error {
 	for id, s := range o.byID {
 		if w := o.slots.At(s); w.Account != id || w.Open == 0 && w.window == 0 {

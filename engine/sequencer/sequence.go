@@ -78,7 +78,7 @@ func (l *Loop) sequence(batches []*Batch) {
 }
 
 // applySlice applies what writeJournal has written, and returns the batches that have ended. When the
-// slice ends early, the batches behind run in the next slices.
+// slice ends early, the batches that it did not reach run in the next slices.
 func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	ended := l.ended[:0]
 	if len(l.work.unfinished) > 0 {

@@ -7,4 +7,6 @@
 // Slot 0 is never used, so 0 means none. In steady state nothing allocates.
 //
 // Owner: one goroutine at a time.
+//
+// Reading order: slab, index, keys.
 package slots

@@ -9,5 +9,5 @@
 //     program.
 //  2. A process that records a CPU profile leaves a complete file.
 //
-// Reading order: run.go, profile.go, build.go, files.go.
+// Reading order: run.go, words.go, profile.go, build.go, files.go.
 package cmdline

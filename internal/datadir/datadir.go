@@ -318,7 +318,7 @@ func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = ""
 // journal's last commands may be missing.
 func (d *Dir) NoteLostSync() error { return d.change(func(m *Meta) { m.Boot = "" }) }
 
-// AddIncident stores an incident. Without a directory it remembers it.
+// AddIncident stores an incident; without a directory, in memory only.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }
 
 func (m *Meta) add(in Incident) {

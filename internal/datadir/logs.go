@@ -89,8 +89,8 @@ func (m *Meta) note(name string, at wal.Position) {
 // KeepEnds stores the places that the logs have reached.
 func (d *Dir) KeepEnds() error { return d.change(func(*Meta) {}) }
 
-// AcceptLoss stores that a log ends at a place although it once was longer, with an incident, and
-// begins a new epoch: seqs and ids are given out again.
+// AcceptLoss stores the position at which a log ends that was longer once, and the incident. It begins a
+// new epoch, because seqs and ids are given out again.
 func (d *Dir) AcceptLoss(name string, at wal.Position, in Incident) error {
 	epoch, err := newEpoch(d.random)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package devtools pins the tools that developers run and the program does not import:
 // staticcheck and gofumpt. Below it are the tools of this repository, lint and mutate. It is
-// a module of its own, so that none of them is a dependency of the program; the Makefile runs
+// a separate module, so that none of them is a dependency of the program; the Makefile runs
 // the pinned ones with -modfile.
 //
 // It owns nothing and runs nothing.

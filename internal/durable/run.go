@@ -165,7 +165,7 @@ func (s *Store[C, R, T]) serve(first *request[C, T]) {
 }
 
 // gather yields the processor to the callers that were just answered, as long as more of them queue their next
-// call. Without it, the first caller would get a sync of its own, and the others would wait for two. It never
+// call. Without it, one sync would serve the first caller alone, and the others would wait for two. It never
 // waits for a clock. For a single caller it costs one comparison.
 func gather[C, T any](queue chan *request[C, T], last int) {
 	for n, before := len(queue), 0; n > before && n < last; {

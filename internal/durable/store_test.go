@@ -65,7 +65,7 @@ func TestStoreWithoutFilesKeepsNothingAndWorks(t *testing.T) {
 func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 	fsys := vfs.NewMem()
 	opts := toyOpts(fsys)
-	opts.Log.SegmentBytes = 1 << 20 // a new segment needs syncs of its own
+	opts.Log.SegmentBytes = 1 << 20 // a new segment needs further syncs
 	s := mustStore(t, opts)
 	const callers, each = 64, 40
 	hold, entered := make(chan struct{}), make(chan struct{})

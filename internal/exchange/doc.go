@@ -12,7 +12,7 @@
 //	Running     the loop runs; configured pairs and demo data are there
 //
 // From Open to Admit every route but the early ones answers 503. Launch runs Recover and Start on a
-// goroutine of its own, which a signal can cancel.
+// new goroutine, which a signal can cancel.
 //
 // Owner: one goroutine calls the phases in their order. Handlers run on goroutines of the servers:
 // they read the published views, and of the phase only the stage, an immutable value that a phase
@@ -39,8 +39,9 @@
 //	running.Admit()
 //	launch.Stop(ctx)                 // in any phase
 //
-// Reading order: options, hooks, open, front, status, connections, recover, journal, accounts, agents, start, backfill,
-// configure, demo, demo_agents, funded_key, background, snapshots, watch, scrub, guard, stop, launch, bulk.
+// Reading order: options, hooks, open, front, listen, status, connections, recover, logs, journal, accounts,
+// agents, start, backfill, configure, demo, demo_agents, funded_key, background, snapshots, backup, watch,
+// scrub, guard, stop, launch, bulk.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
 package exchange

@@ -14,7 +14,7 @@ type Loop struct {
 	core *engine.Core
 }
 
-// Run starts a loop over the market on a goroutine of its own. The loop uses the market's core,
+// Run starts a loop over the market on a new goroutine. The loop uses the market's core,
 // and its clock and feed where o has none.
 func (m *Market) Run(t testing.TB, o sequencer.LoopOptions) *Loop {
 	t.Helper()

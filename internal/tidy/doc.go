@@ -3,7 +3,7 @@
 // functions, files, types and packages, and words that do not belong into the tree.
 //
 // It owns nothing; its test reads the tree and reports file, line and rule. Every rule is
-// a function over parsed files, and has a planted violation in the test of its own.
+// a function over parsed files, and its test plants a violation.
 //
 // A rule that the tree does not meet yet has a table of exceptions by name beside it. The
 // table only shrinks: an exception that is not needed any more is a finding, too.

@@ -15,7 +15,10 @@ var mayImport = map[string][]string{
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 	},
-	"internal/stream":  {},
+	"internal/stream": {},
+
+	"internal/stream/jet": {"internal/stream"},
+
 	"internal/vopr":    {"engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange"},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
@@ -72,6 +75,9 @@ var pure = map[string][]string{
 	"internal/stream": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
+// onlyIn lists modules that one folder alone may import, tests included, so that they can be exchanged.
+var onlyIn = map[string]string{"github.com/nats-io/": "internal/stream/jet"}
+
 // folderOf returns the folder of mayImport to which a package belongs, empty for none.
 func folderOf(dir string) (folder string) {
 	for in := range mayImport {
@@ -93,6 +99,11 @@ func Imports(f *File) []string {
 	var out []string
 	for _, s := range f.AST.Imports {
 		p, ours := strings.CutPrefix(strings.Trim(s.Path.Value, `"`), module)
+		for prefix, in := range onlyIn {
+			if strings.HasPrefix(p, prefix) && !under(f.Dir, in) {
+				out = append(out, f.at(s.Pos())+": only "+in+" imports "+p)
+			}
+		}
 		switch {
 		case ours && !f.Test && under(p, pure[folder]...):
 			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)

@@ -24,7 +24,7 @@ const (
 // size names one measured thing: "files marketdata", "methods engine.book".
 type size struct{ what, name string }
 
-// ownLimits lists the things with a permanent limit of their own: the vocabulary of the engine, its core, which
+// ownLimits lists the things with a permanent higher limit: the vocabulary of the engine, its core, which
 // one book in parts holds together, and the state of the accounts, which cannot be split.
 var ownLimits = map[size]int{
 	{"exported", "engine"}:        100,

@@ -18,7 +18,7 @@ var rules = map[string]func(*File) []string{
 }
 
 // wholeRules are those that look at all files together.
-var wholeRules = []func([]*File) []string{PackageDocs, Large}
+var wholeRules = []func([]*File) []string{PackageDocs, ReadingOrders, Large}
 
 func TestTheTreeIsTidy(t *testing.T) {
 	files, err := Load(root)
@@ -81,6 +81,9 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"imports", "internal/wal/x.go", `import "tickhive/internal/exchange"`},
 		{"imports", "server/x.go", `import "tickhive/internal/datadir"`},
 		{"imports", "accounts/x.go", `import "tickhive/internal/entry"`},
+		{"imports", "internal/stream/x.go", `import "tickhive/internal/clock"`},
+		{"imports", "internal/stream/x.go", `import "github.com/nats-io/nats.go"`},
+		{"imports", "cmd/tickhive/x_test.go", `import "github.com/nats-io/nats-server/v2/server"`},
 		{"imports", "elsewhere/x.go", `import "fmt"`},
 		{"floats", "engine/x.go", `var x float64`},
 		{"floats", "hive/x.go", `const x = 0.5`},
@@ -150,6 +153,38 @@ func TestPackageDocsAreAskedFor(t *testing.T) {
 	}
 	if len(PackageDocs([]*File{short})) != 1 {
 		t.Error("a doc.go that says nothing is taken")
+	}
+}
+
+func TestReadingOrdersNameEveryFile(t *testing.T) {
+	const doc = "// Package x.\n//\n// Reading order: core.go, then one\n// file a command (cmd_*), lock.\n" +
+		"//\n// other follows.\n"
+	for _, c := range []struct {
+		doc  string
+		more []string
+		want int
+	}{
+		{doc, []string{"core", "cmd_a", "cmd_b", "lock_linux", "lock_other", "core_test"}, 0},
+		{doc, []string{"core", "other"}, 1}, // not in the paragraph of the reading order
+		{doc, []string{"cor"}, 1},
+		{"// Package x.\n", []string{"a", "b"}, 0}, // too few to need an order
+		{"// Package x.\n", []string{"a", "b", "c"}, 3},
+	} {
+		var files []*File
+		for _, name := range append(c.more, "doc") {
+			text := "package x\n"
+			if name == "doc" {
+				text = c.doc + text
+			}
+			f, err := Parse("engine/"+name+".go", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		if got := ReadingOrders(files); len(got) != c.want {
+			t.Errorf("%v: %v", c.more, got)
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ func (w checker) readStatus() {
 		w.fail("status: %v", err)
 	}
 	fresh := slices.DeleteFunc(s.Incidents, func(in json.RawMessage) bool { return w.model.incidents[string(in)] })
-	// NONCES is damaged, maybe at a start before this one, which a power cut ended.
+	// NONCES is damaged. The damage may be older than this start: a power cut may have ended the start that met it.
 	shut := []byte("signed requests ")
 	if !w.stepped && slices.ContainsFunc(fresh, func(in json.RawMessage) bool { return bytes.Contains(in, shut) }) {
 		w.machine.pass(int64(61 * time.Second)) // signed requests are refused meanwhile

@@ -84,7 +84,8 @@ func (c *Coder) fail(err error) {
 	}
 }
 
-// End returns Err, or an error when bytes are left over. A stream writes its last part.
+// End returns Err, or an error when bytes are left over. A Coder with a sink writes to it what it has
+// not written yet.
 func (c *Coder) End() error {
 	if c.sink != nil {
 		c.pass()

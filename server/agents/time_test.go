@@ -76,7 +76,7 @@ func TestTimePassesByItself(t *testing.T) {
 			}
 			c.Must(c.AddAction("worker-1", "0", "observation", "{}"))
 			if got := c.MustGet("/api/agents/workers/"+id, "worker.status"); got != "active" {
-				t.Errorf("after an action of its own the worker is %s", got)
+				t.Errorf("after its own action the worker is %s", got)
 			}
 		})
 	}

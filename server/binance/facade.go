@@ -68,8 +68,8 @@ const (
 	signed                 // a signature
 )
 
-// endpoint is one route, and the method of the WebSocket API that answers the same. A weight of 0 means that the
-// handler pays.
+// endpoint is one route, and the method of the WebSocket API that answers the same. With a weight of 0
+// the handler counts the weight.
 type endpoint struct {
 	method, path string
 	api          string // "": not in the WebSocket API

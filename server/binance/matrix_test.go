@@ -23,7 +23,7 @@ type signer struct {
 	other func(text string) string // the same scheme with another private key
 }
 
-// soundParams returns parameters with which a route does what it is for. Each call has an order of its own.
+// soundParams returns parameters with which a route does what it is for. No two calls share an order.
 func (s *signer) soundParams(route, listenKey string) [][2]string {
 	order := [][2]string{
 		{"symbol", "BTCUSDT"},

@@ -173,6 +173,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 	s.f.stats.sockets.Add(1)
 	defer s.f.stats.sockets.Add(-1)
 	s.ws = ws
+	s.setSpare()
 	ws.SetReadLimit(maxMessageBytes)
 	ended, written, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	alive := func(string) error {
@@ -209,6 +210,9 @@ func (s *socket) serve(ws *websocket.Conn) {
 			break
 		}
 		if s.api != nil { // its requests pay by weight
+			if !edge.SetSpare(ws.NetConn(), false) {
+				break // closed for another connection: no answer can arrive
+			}
 			err = s.answerAPI(text)
 		} else if err = websocket.ErrCloseSent; !s.tooMany() {
 			err = s.answer(text)
@@ -216,9 +220,18 @@ func (s *socket) serve(ws *websocket.Conn) {
 		if err != nil {
 			break
 		}
+		s.setSpare()
 	}
 	close(ended)
 	<-done // the server reuses the connection once this function has returned
+}
+
+// setSpare tells the listener whether it may close the socket for another connection when it is full: one without
+// streams and without a session. The reader calls it.
+func (s *socket) setSpare() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	edge.SetSpare(s.ws.NetConn(), len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
 }
 
 // tooMany counts a message of the client and reports whether there are too many in this second.

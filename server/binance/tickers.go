@@ -9,7 +9,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// maxTickers bounds the list symbols of the tickers; of a rolling window maxRolling.
+// Limits of the pairs in the parameter symbols: maxTickers for the tickers, maxRolling for those of a rolling
+// window.
 const (
 	maxTickers = 1000
 	maxRolling = 100

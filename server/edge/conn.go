@@ -190,9 +190,11 @@ type CountedConn struct {
 	exempt bool
 	place  *list.Element // its element in table.unserved; guarded by table.mu
 	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn_full.go
-	served bool          // a request has been complete; owner: the connection's goroutine
-	linger atomic.Bool
-	closed atomic.Bool
+	// upgraded connections rank by SetSpare alone
+	upgraded atomic.Bool
+	served   bool // a request has been complete; owner: the connection's goroutine
+	linger   atomic.Bool
+	closed   atomic.Bool
 }
 
 // newCounted wraps a connection that has just been accepted.

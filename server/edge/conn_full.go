@@ -2,6 +2,7 @@ package edge
 
 import (
 	"cmp"
+	"net"
 	"slices"
 	"time"
 )
@@ -105,20 +106,32 @@ func (c *CountedConn) evict() {
 }
 
 // SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
-// request since the first of these calls. Any goroutine may call it.
-func (c *CountedConn) SetSpare(spare bool) {
+// request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
+// may call it.
+func SetSpare(conn net.Conn, spare bool) bool {
+	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = upgraded.UnsafeConn()
+	}
+	c, counted := conn.(*CountedConn)
+	return !counted || c.setSpare(spare)
+}
+
+func (c *CountedConn) setSpare(spare bool) bool {
+	c.upgraded.Store(true)
 	switch rank := c.use.Load(); {
 	case spare && rank == useBusy:
 		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))
 	case !spare && rank > useBusy:
 		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
+	return c.use.Load() != useEvicted
 }
 
 // SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the
-// next request, which makes the connection's rank without another reading of the clock.
+// next request, which makes the connection's rank without another reading of the clock. Deadlines of a WebSocket's
+// reader say nothing about its use.
 func (c *CountedConn) SetReadDeadline(t time.Time) error {
-	if c.use.Load() == useBusy && !t.IsZero() {
+	if c.use.Load() == useBusy && !t.IsZero() && !c.upgraded.Load() {
 		c.use.CompareAndSwap(useBusy, rankOf(c.served, t))
 	}
 	return c.Conn.SetReadDeadline(t)

@@ -148,10 +148,14 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 		}
 	}
 	for _, i := range []int{1, 0, 2} {
-		conns[i].SetSpare(true)
-		conns[i].SetSpare(true) // its age stays
+		if !SetSpare(conns[i], true) || !SetSpare(conns[i], true) { // its age stays
+			t.Fatal("closed")
+		}
 	}
-	conns[2].SetSpare(false)
+	SetSpare(conns[2], false)
+	if err := conns[2].SetReadDeadline(time.Now().Add(time.Hour)); err != nil { // as the reader of a WebSocket does
+		t.Fatal(err)
+	}
 	for n, want := range []int{3, 1, 0} {
 		c := enterFrom(t, table, "10.0.0.9")
 		if c == nil || !conns[want].closed.Load() || !c.beginRequest() {
@@ -161,8 +165,7 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 	if c := enterFrom(t, table, "10.0.0.9"); c != nil || conns[2].closed.Load() {
 		t.Errorf("a used upgraded connection is closed: %v", conns[2].closed.Load())
 	}
-	conns[0].SetSpare(false)
-	if conns[0].beginRequest() {
+	if SetSpare(conns[0], false) || conns[0].beginRequest() {
 		t.Error("a closed connection came back")
 	}
 }

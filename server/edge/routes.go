@@ -49,14 +49,14 @@ const (
 	BodyAny                  // JSON, whatever its media type (internal listener)
 )
 
-// Namespace is the part of the service that a route belongs to; a split listener serves one.
-type Namespace uint8
+// space is the part of the service that a route belongs to; a split listener serves one.
+type space uint8
 
 // The namespaces of routes.
 const (
-	NamespaceBase       Namespace = iota
-	NamespaceAggregator           // /api/marketdata/getaggregator and its alias
-	NamespaceBoth                 // served on either listener (healthcheck)
+	NamespaceBase       space = iota
+	NamespaceAggregator       // /api/marketdata/getaggregator and its alias
+	NamespaceBoth             // served on either listener (healthcheck)
 )
 
 // Route is one row of the route table.
@@ -77,7 +77,7 @@ type Route struct {
 	Body   BodyKind
 	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
 	Early     bool
-	Namespace Namespace
+	Namespace space
 	// Hot marks a path that is found without the router (docs/internals/performance.md#http).
 	Hot bool
 	// Tagged marks answers with an ETag and X-Seq, which may be 304.

@@ -96,7 +96,7 @@ func (s *Server) table() []*Route {
 // it while New asks them for their routes.
 func (s *Server) ShowMissing(page func(c *Ctx) *refuse.Refusal) { s.missing = page }
 
-func namespace(table []*Route, n Namespace) []*Route {
+func namespace(table []*Route, n space) []*Route {
 	var part []*Route
 	for _, r := range table {
 		if r.Namespace == n || r.Namespace == NamespaceBoth {

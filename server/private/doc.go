@@ -1,8 +1,8 @@
 // Package private holds what the hub and the accounts share: the feed of the private channels and
 // the queue between the sequencer and the hub.
 //
-// Owner: the sequencer's goroutine puts messages in, the hub's goroutine takes them out; Queue has
-// a lock of its own.
+// Owner: the sequencer's goroutine puts messages in, the hub's goroutine takes them out; the lock of
+// Queue protects both.
 //
 // Invariants:
 //

@@ -93,16 +93,9 @@ func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
 	return c
 }
 
-// setSpare sets whether a full listener may close the connection for another one.
-func (c *conn) setSpare(spare bool) {
-	socket := c.socket
-	if upgraded, ok := socket.(interface{ UnsafeConn() net.Conn }); ok {
-		socket = upgraded.UnsafeConn()
-	}
-	if counted, ok := socket.(*edge.CountedConn); ok {
-		counted.SetSpare(spare)
-	}
-}
+// setSpare tells the listener whether it may close the connection for another one when it is full. One with
+// cancelOnDisconnect is as useful as one with a subscription: its end would cancel orders.
+func (c *conn) setSpare() { edge.SetSpare(c.socket, len(c.hub.subs) == 0 && !c.hub.guarded) }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
 // being closed because the client does not read its answers.

@@ -350,7 +350,7 @@ func (h *Hub) heartbeats() {
 func (h *Hub) housekeeping() {
 	now := h.opts.MachineNs()
 	for c := range h.conns {
-		c.setSpare(len(c.hub.subs) == 0)
+		c.setSpare()
 		switch {
 		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)

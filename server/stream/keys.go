@@ -191,6 +191,7 @@ func (o operation) guard(key private.Key) {
 	if ms := o.req.graceMs; ms != nil {
 		c.hub.graceNs = *ms * int64(time.Millisecond)
 	}
+	c.setSpare()
 }
 
 // unguard ends what guard began. withdrawn: the socket itself asked for it.

@@ -11,8 +11,8 @@ type object = map[string]any
 
 // describe moves into skeleton what prose says in a short form:
 //
-//   - x-parameters describes parameters by name; the document's apply to every operation that has
-//     none of its own,
+//   - x-parameters describes parameters by name; the document's apply to every operation that
+//     has none,
 //   - x-example is the example of a body in each of its media types,
 //   - x-same-as names the path whose operation has the members that this one lacks,
 //   - x-answer holds description, schema and example of the JSON answer with status 200,

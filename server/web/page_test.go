@@ -74,7 +74,7 @@ func TestBundlesAreCurrent(t *testing.T) {
 }
 
 // Every file that a page names exists below a hash and is kept for good; pages are revalidated. The
-// encodings have the same content and tags of their own, each of which answers 304.
+// encodings have the same content and different tags, each of which answers 304.
 func TestStaticFilesAreHashedAndCompressed(t *testing.T) {
 	files, err := web.Page(web.PartMarket)
 	if err != nil {

@@ -28,5 +28,6 @@
 // statement of a loop (an endless loop says nothing), capacities, constants of an enumeration,
 // texts.
 //
-// Reading order: main, sites, exprs, stmts, consts, render, build, judge, watch, results, accepted.
+// Reading order: main, walk, sites, exprs, stmts, consts, render, build, judge, watch, results, report,
+// accepted.
 package main

@@ -1,0 +1,188 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/stream"
+)
+
+// appender campaigns behind at and runs until the test, or the returned function, ends it.
+func appender(t *testing.T, l Log, at stream.State, node uint64) (*Appender, func() error) {
+	t.Helper()
+	w, err := stream.Campaign(&stream.Candidate{
+		At: at, Node: node, Rules: 1, Found: stream.Founding{History: [16]byte{7}},
+		Limits: stream.Limits{InFlight: 4, Queue: 4 << 20},
+	}, clock.MachineNs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAppender(l, w, Timing{
+		NowNs: clock.MachineNs, BeatAfter: 20 * time.Millisecond, AckTimeout: 300 * time.Millisecond,
+	})
+	ctx, cancel := context.WithCancelCause(within(t))
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	stop := sync.OnceValue(func() error {
+		cancel(errEnough)
+		return <-done
+	})
+	t.Cleanup(func() { _ = stop() })
+	return a, stop
+}
+
+// await waits until a condition on the status holds.
+func await(t *testing.T, a *Appender, ok func(stream.Status, stream.State) bool) stream.State {
+	t.Helper()
+	for ctx := within(t); ; {
+		status, s := a.Status()
+		if ok(status, s) {
+			return s
+		}
+		select {
+		case <-a.Wake():
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("status %d, state %+v", status, s)
+		}
+	}
+}
+
+func leads(s stream.Status, _ stream.State) bool { return s == stream.Leading }
+
+// executed follows the log and returns the records that count up to a number of the log.
+func executed(t *testing.T, l Log, to uint64) (records []string, at stream.State) {
+	t.Helper()
+	r := stream.NewReader(stream.State{}, 1)
+	err := l.Follow(within(t), 1, func(seq uint64, data []byte) error {
+		m, ok, err := r.Next(seq, data)
+		if err != nil {
+			return err
+		}
+		if ok {
+			for _, record := range m.All() {
+				records = append(records, string(record))
+			}
+		}
+		if seq >= to {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	return records, r.State()
+}
+
+// Two writers follow each other while records are added and the server restarts. What was confirmed is in the log
+// once and in order, and nothing else counts.
+func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		var confirmed []string
+		at := stream.State{}
+		l := r.connect()
+		for node := uint64(1); node <= 3; node++ {
+			a, stop := appender(t, r.connect(), at, node)
+			first := await(t, a, leads).Pos.Of(stream.Engine)
+			var added []string
+			for i := range 200 {
+				text := fmt.Sprintf("%d.%d", node, i)
+				pos, err := a.Add(stream.Engine, []byte(text))
+				if err != nil || pos != first+uint64(i)+1 {
+					t.Fatalf("added at %d, %v", pos, err)
+				}
+				if added = append(added, text); i == 100 && r.stop != nil {
+					r.stop()
+					r.start()
+				}
+			}
+			at = await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == first+200 })
+			confirmed = append(confirmed, added...)
+			if node == 3 {
+				break
+			}
+			if node == 1 { // taken over while it lives: it notices by its next beat
+				next, stopNext := appender(t, r.connect(), lastState(t, l), 10)
+				status, s := stream.Campaigning, stream.State{}
+				for ; status == stream.Campaigning; status, s = next.Status() {
+					await(t, next, func(s stream.Status, _ stream.State) bool { return s != stream.Campaigning })
+				}
+				if status != stream.Leading { // a beat of the old writer was first: the old one goes on
+					t.Logf("the campaign lost at %d", s.Seq)
+				} else {
+					await(t, a, func(s stream.Status, _ stream.State) bool { return s == stream.Fenced })
+					if err := stop(); !errors.Is(err, ErrFenced) {
+						t.Errorf("the old writer: %v", err)
+					}
+					if _, err := a.Add(stream.Engine, []byte("late")); !errors.Is(err, ErrFenced) {
+						t.Errorf("an addition: %v", err)
+					}
+				}
+				_ = stopNext()
+			}
+			_ = stop()
+			at = lastState(t, l)
+		}
+		got, s := executed(t, l, end(t, l))
+		if len(got) != len(confirmed) || s.Pos.Of(stream.Engine) != uint64(len(confirmed)) {
+			t.Fatalf("%d records count, %d were confirmed", len(got), len(confirmed))
+		}
+		for i := range got {
+			if got[i] != confirmed[i] {
+				t.Fatalf("record %d is %q, want %q", i, got[i], confirmed[i])
+			}
+		}
+		if s.Term < 3 {
+			t.Errorf("term %d", s.Term)
+		}
+	})
+}
+
+// lastState reads the whole log.
+func lastState(t *testing.T, l Log) stream.State {
+	t.Helper()
+	_, s := executed(t, l, end(t, l))
+	return s
+}
+
+// end returns the number of the last message, once the log is available.
+func end(t *testing.T, l Log) uint64 {
+	t.Helper()
+	for ctx := within(t); ; {
+		last, err := l.Last(ctx)
+		if err == nil {
+			return last
+		}
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A log that has lost what it confirmed ends the writer.
+func TestALostLogEndsTheAppender(t *testing.T) {
+	m := NewMem()
+	a, stop := appender(t, m.Connect(), stream.State{}, 1)
+	await(t, a, leads)
+	m.mu.Lock()
+	m.messages = m.messages[:1]
+	m.mu.Unlock()
+	if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+			break
+		}
+		<-a.Wake()
+	}
+	if err := stop(); !errors.Is(err, stream.ErrShrunk) {
+		t.Errorf("ended with %v", err)
+	}
+}

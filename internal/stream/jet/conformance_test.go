@@ -1,0 +1,320 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// rig is a log that nodes connect to, and the machine below it.
+type rig struct {
+	connect func() Log
+	stop    func() // nil: it ends with the process
+	start   func()
+	trim    func(seq uint64)
+}
+
+// within bounds each test, so that a log that hangs is a failure.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 60*time.Second, errors.New("the test took too long"))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func conn(t *testing.T, r Remote) *Conn {
+	t.Helper()
+	c, err := Connect(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func open(t *testing.T, c *Conn) Log {
+	t.Helper()
+	l, err := c.Log(within(t), "e1", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+func serve(t *testing.T, dir, listen string) *Server {
+	t.Helper()
+	s, err := StartServer(dir, listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// purge removes the messages up to seq, as a trim does.
+func purge(t *testing.T, l Log, seq uint64) {
+	t.Helper()
+	s := l.(*jetLog).stream
+	if err := s.Purge(within(t), purgeUpTo(seq+1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rigs are the logs that have to behave alike.
+var rigs = map[string]func(t *testing.T) *rig{
+	"memory": func(*testing.T) *rig {
+		m := NewMem()
+		return &rig{m.Connect, func() { m.SetDown(true) }, func() { m.SetDown(false) }, m.Trim}
+	},
+	"embedded": func(t *testing.T) *rig {
+		c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
+		return &rig{
+			connect: func() Log { return open(t, c) },
+			trim:    func(seq uint64) { purge(t, open(t, c), seq) },
+		}
+	},
+	"loopback": func(t *testing.T) *rig {
+		dir := t.TempDir()
+		s := serve(t, dir, "127.0.0.1:0")
+		url := s.URL()
+		connect := func() Log { return open(t, conn(t, Remote{URLs: []string{url}})) }
+		return &rig{
+			connect: connect,
+			stop:    func() { s.Stop() },
+			start:   func() { s = serve(t, dir, url[len("nats://"):]) },
+			trim:    func(seq uint64) { purge(t, connect(), seq) },
+		}
+	},
+}
+
+func onEveryRig(t *testing.T, test func(t *testing.T, r *rig)) {
+	for name, make := range rigs {
+		t.Run(name, func(t *testing.T) { test(t, make(t)) })
+	}
+}
+
+// publish publishes until it is answered.
+func publish(t *testing.T, l Log, number, expect uint64, text string) Answer {
+	t.Helper()
+	if err := l.Publish(number, expect, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return answer(t, l)
+}
+
+func answer(t *testing.T, l Log) Answer {
+	t.Helper()
+	select {
+	case a := <-l.Answers():
+		return a
+	case <-within(t).Done():
+		t.Fatal("no answer")
+	}
+	return Answer{}
+}
+
+func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		l, other := r.connect(), r.connect()
+		if last, err := l.Last(within(t)); last != 0 || err != nil {
+			t.Fatalf("an empty log ends at %d, %v", last, err)
+		}
+		for i := range uint64(20) { // in flight together: the answers keep their order
+			if err := l.Publish(100+i, i, fmt.Appendf(nil, "m%d", i+1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(20) {
+			if a := answer(t, l); a != (Answer{Number: 100 + i, Seq: i + 1}) {
+				t.Fatalf("answer %+v", a)
+			}
+		}
+		for _, expect := range []uint64{0, 19, 21} {
+			if a := publish(t, other, 7, expect, "no"); !errors.Is(a.Err, ErrRefused) || a.Number != 7 || a.Seq != 0 {
+				t.Errorf("expecting %d: %+v", expect, a)
+			}
+		}
+		if a := publish(t, other, 8, 20, "m21"); a != (Answer{Number: 8, Seq: 21}) {
+			t.Errorf("answer %+v", a)
+		}
+		last, err := l.Last(within(t))
+		if last != 21 || err != nil {
+			t.Errorf("the log ends at %d, %v", last, err)
+		}
+		for i := range last {
+			data, err := l.Read(within(t), i+1)
+			if string(data) != fmt.Sprintf("m%d", i+1) || err != nil {
+				t.Errorf("message %d: %q, %v", i+1, data, err)
+			}
+		}
+		if len(l.Answers())+len(other.Answers()) != 0 {
+			t.Error("more answers than publications")
+		}
+	})
+}
+
+// errEnough ends a Follow.
+var errEnough = errors.New("enough")
+
+// follow reads messages from a number on up to another one.
+func follow(t *testing.T, l Log, from, to uint64) error {
+	next := from
+	err := l.Follow(within(t), from, func(seq uint64, data []byte) error {
+		if seq != next || string(data) != fmt.Sprintf("m%d", seq) {
+			return fmt.Errorf("message %d is %q, expected number %d", seq, data, next)
+		}
+		if next++; seq == to {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+func TestFollowersReadEveryMessageOnceFromAnyNumber(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		l := r.connect()
+		const n = 300
+		done := make(chan error, 3)
+		for _, from := range []uint64{1, 1, 150} { // before the messages are there
+			go func() {
+				for l, err := r.connect(), error(nil); ; {
+					if last, _ := l.Last(t.Context()); last < from-1 { // a follower begins within the log
+						continue
+					}
+					err = follow(t, l, from, n)
+					done <- err
+					return
+				}
+			}()
+		}
+		for i := range uint64(n) {
+			if a := publish(t, l, i, i, fmt.Sprintf("m%d", i+1)); a.Err != nil {
+				t.Fatal(a.Err)
+			}
+		}
+		for range cap(done) {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if err := follow(t, l, 120, 120); err != nil { // all there already
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errEnough)
+		if err := l.Follow(ctx, 1, func(uint64, []byte) error { return nil }); !errors.Is(err, errEnough) {
+			t.Errorf("the context's end: %v", err)
+		}
+	})
+}
+
+func TestFollowersBehindATrimNeedASnapshot(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		l := r.connect()
+		for i := range uint64(10) {
+			publish(t, l, i, i, fmt.Sprintf("m%d", i+1))
+		}
+		r.trim(6)
+		if err := follow(t, l, 6, 10); !errors.Is(err, ErrTrimmed) {
+			t.Errorf("from a removed message: %v", err)
+		}
+		if _, err := l.Read(within(t), 6); !errors.Is(err, ErrTrimmed) {
+			t.Errorf("a removed message: %v", err)
+		}
+		if err := follow(t, l, 7, 10); err != nil {
+			t.Errorf("from the first kept one: %v", err)
+		}
+		if a := publish(t, l, 11, 10, "m11"); a.Seq != 11 {
+			t.Errorf("the log goes on at %+v", a)
+		}
+	})
+}
+
+func TestARestartOfTheServerLosesNothing(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		if r.stop == nil {
+			t.Skip("the server ends with the process")
+		}
+		l := r.connect()
+		done := make(chan error, 1)
+		go func() { done <- follow(t, r.connect(), 1, 12) }()
+		seq := uint64(0)
+		for round := range 3 {
+			for range 4 {
+				for seq++; ; {
+					err := l.Publish(seq, seq-1, fmt.Appendf(nil, "m%d", seq))
+					if err == nil {
+						break
+					}
+					if !errors.Is(err, ErrUnavailable) || within(t).Err() != nil {
+						t.Fatal(err)
+					}
+				}
+				if a := answer(t, l); a.Seq != seq {
+					t.Fatalf("answer %+v, want %d", a, seq)
+				}
+			}
+			if round == 2 {
+				break
+			}
+			r.stop()
+			if err := l.Publish(99, seq, []byte("lost")); err != nil && !errors.Is(err, ErrUnavailable) {
+				t.Errorf("without a server: %v", err)
+			}
+			if _, err := l.Last(shortly(t)); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("the end without a server: %v", err)
+			}
+			r.start()
+			for {
+				last, err := l.Last(within(t))
+				if err == nil && last == seq {
+					break
+				}
+				if err != nil && !errors.Is(err, ErrUnavailable) || err == nil {
+					t.Fatalf("after the restart the log ends at %d, %v; want %d", last, err, seq)
+				}
+			}
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// shortly bounds a request that no server answers.
+func shortly(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A server that comes back without its files is reported and not followed.
+func TestALogThatIsGoneIsReported(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, dir, "127.0.0.1:0")
+	url := s.URL()
+	l := open(t, conn(t, Remote{URLs: []string{url}}))
+	publish(t, l, 1, 0, "m1")
+	s.Stop()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, dir, url[len("nats://"):])
+	if err := follow(t, l, 2, 2); !errors.Is(err, ErrLost) {
+		t.Errorf("a follower: %v", err)
+	}
+	if _, err := l.Last(within(t)); !errors.Is(err, ErrLost) {
+		t.Errorf("its end: %v", err)
+	}
+	again := open(t, conn(t, Remote{URLs: []string{url}})) // made again, empty
+	if err := follow(t, again, 2, 2); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("a follower of the new one: %v", err)
+	}
+}

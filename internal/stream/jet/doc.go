@@ -1,0 +1,24 @@
+// Package jet carries the messages of internal/stream over NATS JetStream. It is the only package that imports NATS. No
+// program uses it yet.
+//
+// A Log is the ordered log that internal/stream needs: Conn.Log opens a JetStream stream on an external server or on
+// the embedded Server, and Mem is a log in memory for tests. One conformance test runs over both. Appender drives a
+// stream.Writer over any Log.
+//
+// Owner: any goroutine may call a Log. Appender.Run is the goroutine of an appender; any goroutine may call its other
+// methods.
+//
+// Invariants:
+//
+//  1. Follow delivers messages in the order of their numbers, each once, without a gap, over reconnects and restarts of
+//     the server. It does not rely on the reset of the client library: when no message arrives for a while, it asks
+//     for the end of the log and begins again.
+//  2. An Answer says what the server said. That an answer is missing says nothing.
+//  3. A publication is sent at most once: nothing is kept for a connection that is down.
+//  4. A server that is not on this machine is reached only with TLS and credentials.
+//  5. A stream that may drop messages by itself is refused.
+//
+// Reading order: log, mem, server_embedded, conn, log_jetstream, log_follow, loop_appender.
+//
+// It does not elect a writer and does not look into messages, apart from what stream.Writer does.
+package jet

@@ -1,0 +1,58 @@
+package jet
+
+import (
+	"context"
+	"errors"
+)
+
+// The operating errors of a log. They are wrapped: use errors.Is.
+var (
+	// ErrRefused reports that the log does not end where the publication expects it.
+	ErrRefused = errors.New("jet: the log ends elsewhere")
+	// ErrUnavailable reports that no server answered. A publication may still arrive.
+	ErrUnavailable = errors.New("jet: the log is not available")
+	// ErrTrimmed reports messages that were removed at the beginning of the log: a reader needs a snapshot.
+	ErrTrimmed = errors.New("jet: the messages were removed")
+	// ErrLost reports that the server does not know the log any more.
+	ErrLost = errors.New("jet: the log does not exist any more")
+	// ErrSettings reports settings, of a connection or of an existing stream, that the log must not have.
+	ErrSettings = errors.New("jet: settings")
+)
+
+// Answer is the answer to a publication: its number in the log, or an error.
+type Answer struct {
+	Number uint64 // of the publication
+	Seq    uint64
+	Err    error
+}
+
+// Log is a totally ordered log of messages, numbered 1, 2, 3 ... Any goroutine may call it.
+type Log interface {
+	// Publish sends a message that is appended if the log ends at expect. It does not wait. The answer, if any,
+	// arrives at Answers. An error means that nothing was sent.
+	//
+	// Retains: data, which must not change.
+	Publish(number, expect uint64, data []byte) error
+	// Answers returns the channel of answers. Answers that are not received in time are dropped.
+	Answers() <-chan Answer
+	// Last returns the number of the last message, 0 for an empty log.
+	Last(ctx context.Context) (uint64, error)
+	// Read returns a message, which is at or before Last.
+	Read(ctx context.Context, seq uint64) ([]byte, error)
+	// Follow calls deliver with the messages from the number from on, as they come, until ctx ends, deliver returns
+	// an error or messages are missing. It outlasts failures of the server. It returns the error, never nil.
+	Follow(ctx context.Context, from uint64, deliver func(seq uint64, data []byte) error) error
+	// Close ends the use of the log by this node.
+	Close()
+}
+
+// openAnswers is the number of answers that may wait in the channel.
+const openAnswers = 1024
+
+// offer puts an answer into the channel unless it is full. A missing answer is a doubt, never an error.
+func offer(answers chan<- Answer, a Answer) {
+	select {
+	case answers <- a:
+	default:
+	}
+}

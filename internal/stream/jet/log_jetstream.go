@@ -1,0 +1,139 @@
+package jet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// jetLog is a JetStream stream.
+type jetLog struct {
+	conn    *Conn
+	stream  jetstream.Stream
+	name    string
+	subject string
+	inbox   string // the answer to a publication goes to inbox, a point and its number
+	sub     *nats.Subscription
+	answers chan Answer
+	close   sync.Once
+}
+
+// Log opens the stream of an epoch and makes it if there is none.
+//
+// Errors: ErrSettings when there is one with settings by which messages could be lost.
+func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error) {
+	want, err := settings(epoch, replicas)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = c.js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another node, at this moment
+			s, err = c.js.Stream(ctx, want.Name)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the stream %s: %w", ErrUnavailable, want.Name, err)
+	}
+	if err := check(s.CachedInfo().Config, want); err != nil {
+		return nil, err
+	}
+	l := &jetLog{
+		conn: c, stream: s, name: want.Name, subject: want.Subjects[0], inbox: nats.NewInbox(),
+		answers: make(chan Answer, openAnswers),
+	}
+	if l.sub, err = c.nc.Subscribe(l.inbox+".*", l.answered); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return l, nil
+}
+
+func (l *jetLog) Publish(number, expect uint64, data []byte) error {
+	err := l.conn.nc.PublishMsg(&nats.Msg{
+		Subject: l.subject, Reply: l.inbox + "." + strconv.FormatUint(number, 10), Data: data,
+		Header: nats.Header{
+			jetstream.ExpectedStreamHeader:  {l.name},
+			jetstream.ExpectedLastSeqHeader: {strconv.FormatUint(expect, 10)},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// answered takes the server's answer to a publication.
+func (l *jetLog) answered(m *nats.Msg) {
+	number, err := strconv.ParseUint(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], 10, 64)
+	if err != nil {
+		return // not of this program
+	}
+	var got struct {
+		Stream    string
+		Seq       uint64
+		Duplicate bool
+		Error     *struct {
+			ErrCode     int `json:"err_code"`
+			Description string
+		}
+	}
+	switch err := json.Unmarshal(m.Data, &got); {
+	case err != nil: // no server of the stream is there
+		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: no answer of the stream", ErrUnavailable)})
+	case got.Error != nil && got.Error.ErrCode == int(jetstream.JSErrCodeStreamWrongLastSequence):
+		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: %s", ErrRefused, got.Error.Description)})
+	case got.Error != nil:
+		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: %s", ErrUnavailable, got.Error.Description)})
+	case got.Stream != l.name || got.Seq == 0 || got.Duplicate:
+		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: answer %q", ErrUnavailable, m.Data)})
+	default:
+		offer(l.answers, Answer{Number: number, Seq: got.Seq})
+	}
+}
+
+func (l *jetLog) Answers() <-chan Answer { return l.answers }
+
+func (l *jetLog) Last(ctx context.Context) (uint64, error) {
+	_, last, err := l.ends(ctx)
+	return last, err
+}
+
+// ends returns the numbers of the first and of the last message.
+func (l *jetLog) ends(ctx context.Context) (first, last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	info, err := l.stream.Info(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, 0, fmt.Errorf("%w: the stream %s", ErrLost, l.name)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return info.State.FirstSeq, info.State.LastSeq, nil
+}
+
+func (l *jetLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	m, err := l.stream.GetMsg(ctx, seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		if first, _, err := l.ends(ctx); err == nil && seq < first {
+			return nil, fmt.Errorf("%w: %d, up to %d", ErrTrimmed, seq, first-1)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: message %d: %w", ErrUnavailable, seq, err)
+	}
+	return m.Data, nil
+}
+
+// Close ends the answers. The connection stays.
+func (l *jetLog) Close() { l.close.Do(func() { _ = l.sub.Unsubscribe() }) } // fails on a closed connection only
