@@ -71,14 +71,20 @@ func (s *State) applyCreateKey(rec *Record, res *Result) {
 }
 
 func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
-	if cmd.SignedBy != "" && cmd.SignedBy != cmd.PublicKey {
-		if _, reject := s.manager(cmd, rec.TimeNs); reject != nil {
+	other := cmd.SignedBy != "" && cmd.SignedBy != cmd.PublicKey
+	var by *auth.Key
+	if other {
+		var reject *refuse.Refusal
+		if by, reject = s.manager(cmd, rec.TimeNs); reject != nil {
 			return reject
 		}
 	}
 	k := s.keys.Find(cmd.PublicKey)
 	if k == nil || k.User() != cmd.User {
 		return notFound("publicKey", "There is no such key.")
+	}
+	if other && !s.keys.MayEnd(by, k) {
+		return refuse.New(refuse.Forbidden, "publicKey", "This key may only delete itself and the keys below it.")
 	}
 	rec.PublicKey = cmd.PublicKey
 	return nil

@@ -80,6 +80,20 @@ func (k *Key) MayManage() *refuse.Refusal {
 		"This key may not make keys or delete others: that needs canManageKeys and canTrade.")
 }
 
+// MayEnd reports whether a key that manages keys may delete another key of its user: a key that another key made
+// deletes what is below it, a key of the operator every key.
+func (x *Keys) MayEnd(by, other *Key) bool {
+	if by.rec.CreatedBy == "" {
+		return true
+	}
+	for k := other; k != nil && k.rec.CreatedBy != ""; k = x.Find(k.rec.CreatedBy) {
+		if k.rec.CreatedBy == by.rec.PublicKey {
+			return true
+		}
+	}
+	return false
+}
+
 // MayMake refuses a new key that could do something that k, the key that makes it, cannot do. k may manage
 // keys, so it has canTrade and canManageKeys. Keys never change, so the rule holds permanently.
 func (k *Key) MayMake(q *KeyRequest) *refuse.Refusal {

@@ -92,6 +92,64 @@ func TestKeysEndWithTheKeyThatMadeThem(t *testing.T) {
 	}
 }
 
+// A key that another key made deletes itself and what is below it, nothing beside or above it. A key of the operator
+// deletes every key of its user, and none of another one.
+func TestAKeyDeletesOnlyWhatIsBelowIt(t *testing.T) {
+	h, root, stranger := servertest.NewTradedExchange(t)
+	const manages = `,"canTrade":true,"canManageKeys":true}`
+	parent := operatorKey(root, `{"name":"parent"}`)
+	child, _ := makeKey(parent, `{"name":"child"`+manages)
+	sibling, _ := makeKey(parent, `{"name":"sibling"`+manages)
+	nephew, _ := makeKey(sibling, `{"name":"nephew"}`)
+	cousin, _ := makeKey(root, `{"name":"cousin"}`)
+	grandchild, _ := makeKey(child, `{"name":"grandchild"`+manages)
+	last, _ := makeKey(grandchild, `{"name":"last"}`)
+	remove := func(by, k *servertest.Keys) servertest.Answer {
+		return by.Call("DELETE", "/api/apikeys/"+k.Public, "")
+	}
+	for name, k := range map[string]*servertest.Keys{
+		"root": root, "parent": parent, "sibling": sibling, "nephew": nephew, "cousin": cousin,
+	} {
+		h.CheckRefusal("a child deletes its "+name, remove(child, k), 403, "FORBIDDEN", "publicKey")
+		h.CheckRefusal("a grandchild deletes its "+name, remove(grandchild, k), 403, "FORBIDDEN", "publicKey")
+		k.OK("GET", "/api/apikeys", "")
+	}
+	h.CheckRefusal("a grandchild deletes its maker", remove(grandchild, child), 403, "FORBIDDEN", "publicKey")
+	for by, other := range map[*servertest.Keys]*servertest.Keys{child: stranger, root: stranger, stranger: nephew} {
+		h.CheckRefusal("another user's key", remove(by, other), 404, "NOT_FOUND", "publicKey")
+		other.OK("GET", "/api/apikeys", "")
+	}
+	child.OK("DELETE", "/api/apikeys/"+last.Public, "") // below a key below it
+	child.OK("DELETE", "/api/apikeys/"+grandchild.Public, "")
+	child.OK("DELETE", "/api/apikeys/"+child.Public, "")
+	parent.OK("DELETE", "/api/apikeys/"+cousin.Public, "")
+	root.OK("DELETE", "/api/apikeys/"+parent.Public, "")
+	for _, k := range []*servertest.Keys{last, grandchild, child, cousin, parent, sibling, nephew} {
+		h.CheckRefusal("a deleted key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
+	}
+	root.OK("GET", "/api/apikeys", "")
+}
+
+// A key ends at the latest when the key that made it expires.
+func TestAKeyDoesNotOutliveTheExpiryOfItsMaker(t *testing.T) {
+	h, a, _ := servertest.NewTradedExchange(t)
+	parent := operatorKey(a, `{"name":"parent","expiresAt":"2026-01-01T01:00:00Z"}`)
+	const ends = `,"expiresAt":"2026-01-01T01:00:00Z"}`
+	child, _ := makeKey(parent, `{"name":"child","canTrade":true,"canManageKeys":true`+ends)
+	grandchild, _ := makeKey(child, `{"name":"grandchild"`+ends)
+	family := []*servertest.Keys{parent, child, grandchild}
+	for _, k := range family {
+		k.OK("GET", "/api/apikeys", "")
+	}
+	h.MustInternal("POST", "/clock", `{"advance":"2h"}`)
+	for _, k := range family {
+		if got := k.Call("GET", "/api/apikeys", ""); got.Status != 401 {
+			t.Errorf("after the expiry: %d %s", got.Status, got.Body)
+		}
+	}
+	a.OK("GET", "/api/apikeys", "")
+}
+
 func TestEd25519KeysSignForTheirUser(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	public, private, err := ed25519.GenerateKey(nil)
