@@ -43,8 +43,8 @@ func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
 	})
 }
 
-func (r *Run) perUnit(name string, bytes float64, with string) {
-	r.S.Cost(name, "bytes", with).Round(bytes)
+func (r *Run) perUnit(name string, bytes float64, with string) *report.Measure {
+	return r.S.Cost(name, "bytes", with).Round(bytes)
 }
 
 // scalePairs measures memory, publication and the documents over all pairs.
@@ -201,14 +201,20 @@ func scaleCandles(r *Run) error {
 	return nil
 }
 
+// idleConnections and idleBytes are K1 (docs/internals/performance.md#k1).
+const (
+	idleConnections = 15_000
+	idleBytes       = 8_000
+)
+
 // keepFiles is the number of file descriptors that client and server need in addition to the connections.
 const keepFiles = 256
 
 // scaleConnections opens connections up to the limit of file descriptors. Each sends one request; one
 // connection continues to send requests.
 func scaleConnections(r *Run) error {
-	most := min(10_000, int(cmdline.FileLimit())-keepFiles)
-	if most < 10_000 {
+	most := min(idleConnections, int(cmdline.FileLimit())-keepFiles)
+	if most < idleConnections {
 		r.S.Note("connections: the descriptor limit allows %d", most)
 	}
 	p, err := r.startProduct()
@@ -255,7 +261,7 @@ func scaleConnections(r *Run) error {
 	}
 	last := len(xs) - 1
 	r.perUnit("memory of a connection", memory[last]/xs[last],
-		fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last]))
+		fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last])).Aim("K1", idleBytes)
 	r.curve("Memory of connections", "connections", "bytes resident",
 		"small counts are lost in the pages that the process holds anyway", xs[2:], memory[2:])
 	r.curve("Book 40x40 beside open connections", "connections", "server CPU us", "", xs, cost)

@@ -88,14 +88,14 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 	o.Skips = j.skips
 	var err error
 	if r.market, r.found, err = replica.Load(o, j.dir, limit); err != nil {
-		return nil, ExplainDamage(err)
+		return nil, err
 	}
 	pos, last := r.market.Pos, j.log.LastSeq()
 	if pos > last {
-		return nil, ExplainDamage(&wal.CorruptError{
+		return nil, &wal.CorruptError{
 			File: j.dir.Dir, Seq: last + 1,
 			Reason: fmt.Sprintf("a snapshot covers record %d, but the log ends before it", pos),
-		})
+		}
 	}
 	open := func() (*wal.Reader, error) { return j.log.Reader(pos + 1) }
 	err = CollectSkips(j.skips, open)
@@ -111,7 +111,7 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 			say("record %d of the journal is skipped (`journal skip`)", left)
 		}
 	}
-	return r, ExplainDamage(err)
+	return r, err
 }
 
 // CollectSkips adds the records that the Skip records in a reader's log name.
@@ -133,7 +133,7 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	for {
 		look := min(pos, r.market.Pos-r.market.Pos%recoverLook+recoverLook)
 		if err := r.market.Replay(r.reader, look, nil); err != nil {
-			return ExplainPoison(ExplainDamage(err), filepath.Dir(r.dir.Dir))
+			return ExplainPoison(err, filepath.Dir(r.dir.Dir))
 		}
 		if r.market.Pos%recoverLook == 0 {
 			r.progress(r.reader.Progress())
@@ -241,7 +241,11 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 }
 
 // ExplainDamage adds the remedy to the error of a damaged log. The program ends with its exit code.
-func ExplainDamage(err error) error {
+func ExplainDamage(err error) error { return explainDamage(err, false) }
+
+// explainDamage is ExplainDamage for a start that has accepted the loss of records or not. One that has meets damage
+// only where no log may end, because another one needs the records behind it.
+func explainDamage(err error, accepted bool) error {
 	var damaged *wal.CorruptError
 	if !errors.As(err, &damaged) || errors.As(err, new(cmdline.DamageError)) {
 		return err
@@ -249,7 +253,7 @@ func ExplainDamage(err error) error {
 	remedy := "Put the original file back, or restore the directory from a copy. `tickhive journal verify DIR` " +
 		"reads every file; `tickhive serve --accept-data-loss` goes on without the records that are missing, " +
 		"in a new epoch"
-	if damaged.Foreign {
+	if damaged.Foreign || accepted {
 		remedy = "Put the directory's own file back, or restore the directory from a copy"
 	}
 	return cmdline.DamageError{Err: fmt.Errorf("%w\nThe directory is not as the program left it, and no power cut "+

@@ -192,3 +192,35 @@ func flipAt(name string, at int64) error {
 	b[at] ^= 1
 	return os.WriteFile(name, b, 0o600)
 }
+
+// A start that accepts a loss and is refused all the same, because a log needs records on both sides of the
+// damage, does not offer to accept it.
+func TestAnAcceptedLossIsNotOfferedAgain(t *testing.T) {
+	o := exchangetest.Options(t.TempDir())
+	o.Journal.SnapshotBytes, o.Journal.SegmentBytes, o.Journal.KeepAll = 4096, 4096, true
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	for range 600 {
+		x.Limit("BTC_USDT", "buy", "1", "1")
+	}
+	for len(exchangetest.Files(t, o.Dir, "engine/*.snap")) < 2 {
+		x.Limit("BTC_USDT", "buy", "1", "1")
+	}
+	o.Dir = x.Kill()
+	// Without snapshots the accounts fold the market from its beginning.
+	for _, name := range exchangetest.Files(t, o.Dir, "accounts/*.snap") {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip(t, filepath.Join(o.Dir, "engine", "000001.wal"))
+	var damaged cmdline.DamageError
+	if err := refused(t, o); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "accept-data-loss") {
+		t.Errorf("refused with %v", err)
+	}
+	o.AcceptDataLoss = true
+	if err := refused(t, o); !errors.As(err, &damaged) || strings.Contains(err.Error(), "--accept-data-loss") ||
+		!strings.Contains(err.Error(), "restore the directory from a copy") {
+		t.Errorf("refused again with %v", err)
+	}
+}

@@ -40,7 +40,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 		r.front.enter(stage{})
 		err = errors.Join(err, r.closeStores(), r.journal.close(nil))
 		o.failed = errors.Is(err, wal.ErrStopped)
-		return nil, ExplainDamage(err)
+		return nil, explainDamage(err, o.o.AcceptDataLoss)
 	}
 	return &Recovered{r}, nil
 }

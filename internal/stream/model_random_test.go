@@ -187,7 +187,7 @@ func (r *random) calm() {
 func TestRandomSchedulesKeepTheInvariants(t *testing.T) {
 	seeds, steps := uint64(3000), 250
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
-		seeds, steps = 60_000, 600
+		seeds, steps = 20_000, 400
 	}
 	sum := random{}.mix
 	for seed := range seeds {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
@@ -49,16 +50,21 @@ func (w *world) inject(faults []vfs.Injection) {
 // another start.
 func (w *world) rise(l *life) bool {
 	if l.recoveryCut > 0 {
+		disk := w.disk
+		crash := func(seed uint64) *vfs.Mem {
+			w.noteLies(disk)
+			return disk.Crash(seed)
+		}
 		w.begin()
-		w.cutAfter(l.recoveryCut, false, w.disk.Crash)
+		w.cutAfter(l.recoveryCut, false, crash)
 		if !w.run(w.risen) && w.failure == nil {
 			w.logf("power cut in the recovery")
 		}
 		if w.failure != nil {
 			return false
 		}
-		w.die(w.disk.Crash, true)
-		w.mayLose = w.mayLose || w.plan.sync != sequencer.SyncAlways
+		w.die(crash, true)
+		w.mayLose = w.mayLose || w.plan.sync != sequencer.SyncAlways || w.lied
 	}
 	w.inject(l.starting)
 	w.begin()
@@ -92,30 +98,57 @@ func (w *world) again(disk *vfs.Mem) {
 }
 
 // refused judges the refusal of a start. Where a fault explains it, the operator restores a copy, the disk
-// without that fault.
+// without that fault, or accepts the loss where the refusal offers this. If syncs lied before a power cut, that
+// copy may be refused too: the operator accepts the loss, or else restores a copy from before the cut.
 func (w *world) refused() {
-	if w.backup == nil && w.lied {
-		w.logf("refused, and the loss accepted: %v", w.up)
-		w.mix.Accepted++
-		w.accept = true
-		w.again(w.disk.Kill())
-		w.accept = false
-		if w.up != nil {
-			w.fail("the start with --accept-data-loss was refused: %v", w.up)
-		}
-		return
-	}
-	if w.backup == nil {
+	if w.backup == nil && !w.lied {
 		w.fail("the start was refused: %v", w.up)
 		return
 	}
-	w.logf("refused: %v", w.up)
-	w.mix.Refusals++
-	w.mayLose = w.cutLoses
+	offered := func() bool { return w.up != nil && strings.Contains(w.up.Error(), "--accept-data-loss") }
 	w.stale = ""
-	w.again(w.backup)
+	accept := offered() && w.rnd.IntN(3) == 0
+	if accept {
+		w.acceptLoss()
+	}
+	if w.up != nil && !(accept && offered()) && w.backup != nil {
+		w.logf("refused, and a copy put back: %v", w.up)
+		w.mix.Refusals++
+		w.mayLose = w.cutLoses || w.lied
+		w.again(w.backup)
+	}
+	if offered() && !accept && w.lied {
+		w.acceptLoss()
+	}
+	if w.up != nil && !offered() && w.lied {
+		w.logf("refused, and the directory from before the power cut put back: %v", w.up)
+		w.mix.Restored++
+		w.mayLose, w.lied = true, false
+		w.again(w.intact)
+	}
 	if w.up != nil {
-		w.fail("the start from a copy was refused: %v", w.up)
+		w.fail("the start from a copy, or with --accept-data-loss, was refused: %v", w.up)
+	}
+}
+
+// acceptLoss starts with --accept-data-loss.
+func (w *world) acceptLoss() {
+	w.logf("refused, and the loss accepted: %v", w.up)
+	w.mix.Accepted++
+	w.accept, w.mayLose = true, true
+	w.again(w.disk.Kill())
+	w.accept = false
+	if w.up == nil {
+		w.lied = false
+	}
+}
+
+// noteLies notes before a power cut of a disk whether syncs lied since the one before.
+func (w *world) noteLies(disk *vfs.Mem) {
+	if n := disk.Injected(vfs.LyingSync); n > w.lies {
+		w.lies, w.lied = n, true
+		disk.Disarm()
+		w.intact = disk.Kill()
 	}
 }
 
@@ -190,6 +223,9 @@ func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
 	}
 	return func(seed uint64) *vfs.Mem {
 		disk.Disarm()
+		if l.end.power() {
+			w.noteLies(disk)
+		}
 		w.inject(l.ending)
 		were := disk.Injected(vfs.StaleFile)
 		after := next(seed)
@@ -211,10 +247,9 @@ func (w *world) finish(l *life) {
 	has := func(faults []vfs.Injection, classes ...vfs.Class) bool {
 		return slices.ContainsFunc(faults, func(in vfs.Injection) bool { return slices.Contains(classes, in.Class) })
 	}
-	w.cutLoses = has(l.working, vfs.LyingSync) && l.end.power() ||
+	w.cutLoses = (has(l.working, vfs.LyingSync) || w.disk.Injected(vfs.LyingSync) > w.lies) && l.end.power() ||
 		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
-	w.lied = has(l.working, vfs.LyingSync) && l.end.power()
 	switch l.end {
 	case kill, powerCut:
 		w.die(w.end(l), l.end.power())

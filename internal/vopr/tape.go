@@ -168,7 +168,7 @@ func (w checker) checkCandles(pair string) {
 	for _, of := range []interval{{"minute", 60}, intervals[w.mix.Lives%len(intervals)]} {
 		want := foldCandles(tape, of.seconds)
 		var got []candle
-		target := "/api/ohlc?currencyPairCode=" + pair + "&interval=" + of.name + "&start=2026-01-01&end=2027-01-01"
+		target := "/api/ohlc?currencyPairCode=" + pair + "&interval=" + of.name + "&start=2025-12-01&end=2027-01-01"
 		if a := w.call(nil, "GET", target, ""); a.status == 0 {
 			return
 		} else if err := a.into(&got); err != nil {

@@ -62,6 +62,7 @@ type Mix struct {
 	Market, Accounts, Launchpad, Hive         int // commands
 	Lives, Refusals, Epochs, Incidents, Steps int
 	Accepted                                  int // starts with --accept-data-loss
+	Restored                                  int // directories from before a power cut that took what lying syncs left
 	Shut                                      int // starts that refuse signed requests for a minute
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
@@ -84,6 +85,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Incidents += o.Incidents
 	m.Steps += o.Steps
 	m.Accepted += o.Accepted
+	m.Restored += o.Restored
 	m.Shut += o.Shut
 	m.Limits += o.Limits
 	for i := range m.Ends {
@@ -123,7 +125,9 @@ type world struct {
 	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
 	cutLoses bool     // mayLose of the backup
 	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
-	lied     bool     // a sync lied before the last power cut: a start may refuse what is left
+	lied     bool     // a sync lied before a power cut, and no start has said what is lost: one may refuse the disk
+	lies     int      // syncs that had lied at the latest power cut
+	intact   *vfs.Mem // the disk before the cut, as a copy of every file would have it
 	accept   bool     // the next start has --accept-data-loss
 	stale    string   // the store of which an earlier segment was put back, see staleStore
 	stepped  bool     // the clock of the machine was set: a signed request may be too old

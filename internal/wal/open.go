@@ -133,6 +133,12 @@ func (l *opening) read() error {
 			found.begin, found.damage = i, &CorruptError{File: missing, Reason: "the segment is missing"}
 		}
 	}
+	if l.opts.AcceptLoss {
+		var err error
+		if k, err = l.neededFrom(found.begin, k); err != nil {
+			return err
+		}
+	}
 	r, err := newReader(l.fsys, segs[k:], 0, math.MaxUint64, l.end.must)
 	if err != nil {
 		return err
@@ -213,25 +219,6 @@ func (l *opening) disagrees(r *Reader) *CorruptError {
 	}
 }
 
-// judge refuses a log that lost records, or reports the loss when it is accepted.
-func (l *opening) judge() error {
-	found, end := &l.found, &l.end
-	damage := cmp.Or(end.damage, found.damage)
-	l.info.TornTail, l.info.TornAt = found.torn, found.off
-	if damage == nil && found.Seq >= end.written {
-		return nil
-	}
-	if damage != nil && !l.opts.AcceptLoss {
-		return damage
-	}
-	loss := Loss{Position: found.Position, To: max(end.written, found.Seq), Damage: damage}
-	l.info.Lost = loss.To
-	if l.opts.Lost == nil {
-		return nil
-	}
-	return l.opts.Lost(loss)
-}
-
 // resume cuts off everything behind the last record and makes its segment the active one. The slots
 // say first that the log ends there: a start that is cut short meanwhile finds the loss again, or
 // nothing of it.
@@ -283,22 +270,7 @@ func (l *opening) resume() error {
 	}
 	l.off.Store(found.off)
 	l.durable.Store(found.Seq)
-	return l.writeBothSlots(0)
-}
-
-// noteLoss ends the log in the slots of its last segment.
-func (l *opening) noteLoss() error {
-	seg := l.segments[len(l.segments)-1]
-	f, err := l.fsys.OpenRW(seg.path)
-	if err != nil {
-		return fmt.Errorf("wal: open segment: %w", err)
-	}
-	seg.file, l.active = f, seg
-	if err = f.Sync(); err == nil {
-		err = l.writeBothSlots(0)
-	}
-	seg.file, l.active = nil, nil
-	return errors.Join(err, f.Close())
+	return l.writeBothSlots(l.active, 0)
 }
 
 // makeDurable cuts and opens the active segment and makes durable all that was verified:

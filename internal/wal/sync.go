@@ -160,7 +160,7 @@ func (l *Log) Close() error {
 			err = l.trim()
 		}
 		if err == nil {
-			err = l.writeBothSlots(slotClosed)
+			err = l.writeBothSlots(l.active, slotClosed)
 		}
 		if err == nil {
 			l.opts.Ended(l.Position())
@@ -202,12 +202,11 @@ func (l *Log) trim() error {
 	return nil
 }
 
-// writeBothSlots durably writes the end of the log into both slots of the active segment, one after the
-// other. Everything in it must be durable.
-func (l *Log) writeBothSlots(flags uint32) error {
+// writeBothSlots durably writes the end of the log into both slots of a segment, one after the other. Everything
+// in it must be durable.
+func (l *Log) writeBothSlots(a *openSegment, flags uint32) error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()
-	a := l.active
 	a.flags = flags
 	err := a.syncSlot()
 	for n := 0; n < 2 && err == nil; n++ {

@@ -98,7 +98,19 @@ func (f *Facade) streamRoutes() []*edge.Route {
 	}
 }
 
+// milliseconds refuses an address that asks for another unit of times than the messages have.
+func milliseconds(c *edge.Ctx) *refuse.Refusal {
+	unit, err := c.Str("timeUnit")
+	if err == nil && unit != "" && !strings.EqualFold(unit, "MILLISECOND") {
+		err = refuse.Param("timeUnit", "The only timeUnit is MILLISECOND.")
+	}
+	return err
+}
+
 func (f *Facade) upgrade(c *edge.Ctx, up *websocket.FastHTTPUpgrader, combined bool) *refuse.Refusal {
+	if err := milliseconds(c); err != nil {
+		return err
+	}
 	names := c.PathParam("streams")
 	if combined {
 		var err *refuse.Refusal

@@ -254,6 +254,11 @@ func TestStreamRequests(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
+	const unit = `{"code":-1000,"msg":"The only timeUnit is MILLISECOND."}`
+	for _, path := range []string{"/ws/btcusdt@trade?", "/stream?streams=btcusdt@trade&", "/ws-api/v3?"} {
+		r.is(path+"timeUnit=MICROSECOND", 400, unit)
+		r.is(path+"timeUnit=millisecond", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
+	}
 	r.is("/ws/btcusdt@nothing", 400, `{"code":-1000,"msg":"Invalid stream: btcusdt@nothing."}`)
 	r.is("/ws", 400, `{"code":-1000,"msg":"This path serves WebSocket only."}`)
 }

@@ -86,6 +86,9 @@ var apiMethods = func() map[string]*endpoint {
 
 // upgradeAPI begins a connection of the WebSocket API.
 func (f *Facade) upgradeAPI(c *edge.Ctx, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
+	if err := milliseconds(c); err != nil {
+		return err
+	}
 	show, err := c.Bool("returnRateLimits", true)
 	if err != nil {
 		return err

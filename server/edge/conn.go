@@ -195,11 +195,15 @@ type CountedConn struct {
 	served   bool // a request has been complete; owner: the connection's goroutine
 	linger   atomic.Bool
 	closed   atomic.Bool
+	wait     waiter
 }
 
 // newCounted wraps a connection that has just been accepted.
 func newCounted(conn net.Conn, t *ConnTable, ip netip.Addr, exempt bool) *CountedConn {
 	c := &CountedConn{Conn: encrypt(conn, t.limits.TLS), socket: conn, table: t, ip: ip, exempt: exempt}
+	if t.limits.TLS == nil {
+		c.initWait()
+	}
 	c.use.Store(rankOf(false, time.Now()))
 	return c
 }
@@ -219,6 +223,7 @@ func (c *CountedConn) Close() error {
 	}
 	defer c.table.uncount(c.ip)
 	c.table.untrack(c)
+	_ = c.flush() // the peer may have gone
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
 			_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))

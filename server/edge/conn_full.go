@@ -92,6 +92,9 @@ func (t *ConnTable) takeVictim() *CountedConn {
 // room for another one: its request must not run, because no answer can arrive.
 func (c *CountedConn) beginRequest() bool {
 	c.served = true
+	c.wait.mu.Lock()
+	c.wait.idleUntil = time.Time{} // answers that are still kept no longer end a wait
+	c.wait.mu.Unlock()
 	return c.use.Swap(useBusy) != useEvicted
 }
 
@@ -125,14 +128,4 @@ func (c *CountedConn) setSpare(spare bool) bool {
 		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
 	}
 	return c.use.Load() != useEvicted
-}
-
-// SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the
-// next request, which makes the connection's rank without another reading of the clock. Deadlines of a WebSocket's
-// reader say nothing about its use.
-func (c *CountedConn) SetReadDeadline(t time.Time) error {
-	if c.use.Load() == useBusy && !t.IsZero() && !c.upgraded.Load() {
-		c.use.CompareAndSwap(useBusy, rankOf(c.served, t))
-	}
-	return c.Conn.SetReadDeadline(t)
 }

@@ -89,6 +89,9 @@ func (e *Listener) finish(c *Ctx) {
 	if began := c.RequestCtx.Time(); !began.IsZero() { // by a server: it has read the clock already
 		stats.latency.Observe(clock.SinceNs(began))
 	}
+	if conn, ok := c.Conn().(*CountedConn); ok && c.Hijacked() {
+		conn.passThrough()
+	}
 	if e.Log.Enabled(context.Background(), slog.LevelDebug) {
 		e.logRequest(c)
 	}

@@ -17,10 +17,10 @@
 //     OpenAPI documents.
 //  4. No request compresses: gzip.go does, once for each cached document.
 //
-// Reading order: options, server, edge (Listener), conn, conn_full, conn_accept, tls, routes, field,
+// Reading order: options, server, edge (Listener), conn, conn_wait, conn_full, conn_accept, tls, routes, field,
 // dispatch, ctx, query, params, pair, dates, media, headers, errors, client_ip, ratelimit, ratelimit_show,
-// user_limit, audit, etag, respond, conn_pieces, gather, gzip, quote, faults, metrics, constant (the
-// reference server of benchmarks), unsafe.
+// user_limit, audit, etag, respond, conn_pieces, gather, gzip, quote, faults, metrics, constant (the reference
+// server of benchmarks), unsafe.
 //
 // It defines no route and verifies no signature: resources add routes, Options.Authenticate verifies.
 package edge

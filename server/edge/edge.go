@@ -118,6 +118,8 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
 		CloseOnShutdown:              true,
+		// A connection that waits for a request holds no buffers and no context; see conn_wait.go.
+		ReduceMemoryUsage: true,
 	}
 	return e, nil
 }

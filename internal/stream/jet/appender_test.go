@@ -102,7 +102,7 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 					r.start()
 				}
 			}
-			at = await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == first+200 })
+			await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == first+200 })
 			confirmed = append(confirmed, added...)
 			if node == 3 {
 				break

@@ -183,15 +183,12 @@ func TestFollowersReadEveryMessageOnceFromAnyNumber(t *testing.T) {
 		const n = 300
 		done := make(chan error, 3)
 		for _, from := range []uint64{1, 1, 150} { // before the messages are there
+			l := r.connect()
 			go func() {
-				for l, err := r.connect(), error(nil); ; {
-					if last, _ := l.Last(t.Context()); last < from-1 { // a follower begins within the log
-						continue
-					}
-					err = follow(t, l, from, n)
-					done <- err
-					return
+				for last := uint64(0); last < from-1; { // a follower begins within the log
+					last, _ = l.Last(t.Context())
 				}
+				done <- follow(t, l, from, n)
 			}()
 		}
 		for i := range uint64(n) {
@@ -244,7 +241,8 @@ func TestARestartOfTheServerLosesNothing(t *testing.T) {
 		}
 		l := r.connect()
 		done := make(chan error, 1)
-		go func() { done <- follow(t, r.connect(), 1, 12) }()
+		follower := r.connect()
+		go func() { done <- follow(t, follower, 1, 12) }()
 		seq := uint64(0)
 		for round := range 3 {
 			for range 4 {

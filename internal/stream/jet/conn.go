@@ -22,6 +22,8 @@ const (
 	redialAfter = 100 * time.Millisecond
 	// requestWithin bounds a request: the connection may end while its answer is on the way.
 	requestWithin = time.Second
+	// openWithin bounds the requests that open a log.
+	openWithin = 5 * requestWithin
 	// pingEvery finds a dead connection after two unanswered pings.
 	pingEvery = 2 * time.Second
 )

@@ -33,6 +33,8 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
 	s, err := c.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = c.js.CreateStream(ctx, want)

@@ -1,0 +1,56 @@
+package wal
+
+import (
+	"io"
+	"path"
+	"testing"
+
+	"tickhive/internal/vfs"
+)
+
+// Damage in records that were durable long ago is found by readers. A start that accepts the loss ends the log before
+// it, so that the readers meet it no more, unless no recovery reads there.
+func TestAnAcceptedLossEndsBeforeDamageInTheMiddle(t *testing.T) {
+	fsys, opts := vfs.NewMem(), small()
+	opts.Boot, opts.Identity = bootA, Identity{History: ID{7}, Directory: ID{8}}
+	l := mustOpen(t, fsys, opts)
+	begin := map[uint64]uint64{} // first record by segment
+	for l.active.num < 6 {
+		begin[l.active.num] = l.active.first
+		appendN(t, l, 1)
+		must(t, l.Sync())
+	}
+	last := l.LastSeq()
+	must(t, l.Close())
+	e := &ends{t: t, fsys: fsys, opts: opts}
+	for num := range begin {
+		disk := fsys.Kill()
+		disk.Flip(path.Join(testDir, segmentName(num)), firstFrame+frameHead, 0)
+		if _, _, _, err := readAll(disk, opts); err == nil {
+			t.Fatalf("segment %d: readers do not find the damage", num)
+		}
+		accept := opts
+		accept.AcceptLoss = true
+		got, loss, damage := e.start(disk, accept)
+		if damage != nil || loss == nil || got != begin[num]-1 || loss.Seq != got || loss.To != last ||
+			loss.Damage == nil {
+			t.Errorf("segment %d: ends at %d of %d, %+v, %v", num, got, last, loss, damage)
+		}
+	}
+	// Behind two snapshots no recovery needs the records.
+	l = mustOpen(t, fsys, opts)
+	for range SnapshotsKept {
+		appendN(t, l, 1)
+		must(t, l.WriteSnapshot(SnapshotMeta{Seq: l.LastSeq()}, func(io.Writer) error { return nil }))
+	}
+	last = l.LastSeq()
+	must(t, l.Close())
+	disk := fsys.Kill()
+	disk.Flip(path.Join(testDir, segmentName(2)), firstFrame+frameHead, 0)
+	opts.AcceptLoss = true
+	l = mustOpen(t, disk, opts)
+	defer l.Close()
+	if l.LastSeq() != last || l.Recovered().Lost != 0 {
+		t.Errorf("the log ends at %d, want %d", l.LastSeq(), last)
+	}
+}

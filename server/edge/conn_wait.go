@@ -1,0 +1,167 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// waitBuffer is the size of the buffers of a connection: for the beginning of a request, and for short answers.
+const waitBuffer = 16 << 10
+
+var waitBuffers = sync.Pool{New: func() any { return new([waitBuffer]byte) }}
+
+// waiter makes a connection that waits for a request cheap. fasthttp waits with a read of one byte and writes each
+// answer on its own, so that it holds no buffers meanwhile (ReduceMemoryUsage). The waiter reads all that has arrived
+// with the first byte, and sends the answers to pipelined requests together, before the next read that can block. It
+// holds a buffer only while it has bytes.
+type waiter struct {
+	raw syscall.RawConn       // nil: the connection is encrypted, has no descriptor, or was upgraded
+	try func(fd uintptr) bool // readArrived, made once
+
+	// owner: the connection's goroutine
+	kept *[waitBuffer]byte // nil: everything that was read is taken
+	rest []byte            // of kept
+	err  error             // of the last read
+
+	mu        sync.Mutex // Close may come from another goroutine
+	corked    *[waitBuffer]byte
+	unsent    []byte    // of corked
+	idleUntil time.Time // the deadline that was set while answers were unsent; else zero
+}
+
+func (c *CountedConn) initWait() {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		c.wait.raw, _ = s.SyscallConn() // an error means that the socket is closed, and then Read fails too
+		c.wait.try = c.wait.readArrived
+	}
+}
+
+// passThrough makes reads and writes go to the socket at once: an upgraded connection has other owners. Bytes that
+// were read before it are still delivered first.
+func (c *CountedConn) passThrough() {
+	_ = c.flush() // after an error the next write fails too
+	c.wait.raw = nil
+}
+
+// Read implements io.Reader. A read of one byte waits for the next request.
+func (c *CountedConn) Read(p []byte) (int, error) {
+	w := &c.wait
+	if w.kept == nil {
+		if w.raw == nil {
+			return c.Conn.Read(p)
+		}
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+		if len(p) != 1 {
+			return c.Conn.Read(p)
+		}
+		if err := w.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, w.rest)
+	if w.rest = w.rest[n:]; len(w.rest) == 0 {
+		waitBuffers.Put(w.kept)
+		w.kept, w.rest = nil, nil
+	}
+	return n, nil
+}
+
+// fill waits until bytes arrive, and only then takes a buffer for them.
+func (w *waiter) fill() error {
+	if err := w.raw.Read(w.try); err != nil {
+		return fmt.Errorf("server: wait for a request: %w", err)
+	}
+	if w.err != nil {
+		return os.NewSyscallError("read", w.err)
+	}
+	if w.kept == nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// readArrived reads what has arrived. It returns false when nothing has.
+func (w *waiter) readArrived(fd uintptr) bool {
+	b, _ := waitBuffers.Get().(*[waitBuffer]byte)
+	var n int
+	for {
+		n, w.err = syscall.Read(int(fd), b[:])
+		if !errors.Is(w.err, syscall.EINTR) {
+			break
+		}
+	}
+	if n > 0 {
+		w.kept, w.rest = b, b[:n]
+		return true
+	}
+	waitBuffers.Put(b)
+	return !errors.Is(w.err, syscall.EAGAIN)
+}
+
+// Write implements io.Writer. It keeps short answers until the next read that can block, or Close.
+func (c *CountedConn) Write(p []byte) (int, error) {
+	w := &c.wait
+	if w.raw == nil {
+		return c.Conn.Write(p)
+	}
+	w.mu.Lock()
+	if len(p) <= waitBuffer-len(w.unsent) && !c.closed.Load() {
+		if w.corked == nil {
+			w.corked, _ = waitBuffers.Get().(*[waitBuffer]byte)
+		}
+		w.unsent = append(w.corked[:len(w.unsent)], p...)
+		w.mu.Unlock()
+		return len(p), nil
+	}
+	w.mu.Unlock()
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// flush sends the answers that Write kept, and then lets the connection be closed for others.
+func (c *CountedConn) flush() error {
+	w := &c.wait
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.corked == nil {
+		return nil
+	}
+	_, err := c.Conn.Write(w.unsent)
+	waitBuffers.Put(w.corked)
+	w.corked, w.unsent = nil, nil
+	if until := w.idleUntil; !until.IsZero() {
+		w.idleUntil = time.Time{}
+		c.idleSince(until)
+	}
+	return err
+}
+
+// SetReadDeadline implements net.Conn. fasthttp sets the deadline when it begins to wait for the next request, which
+// makes the connection's rank without another reading of the clock. Answers that are not sent yet postpone the
+// rank. Deadlines of a WebSocket's reader say nothing about its use.
+func (c *CountedConn) SetReadDeadline(t time.Time) error {
+	if c.use.Load() == useBusy && !t.IsZero() && !c.upgraded.Load() {
+		c.wait.mu.Lock()
+		if c.wait.corked != nil {
+			c.wait.idleUntil = t
+		} else {
+			c.idleSince(t)
+		}
+		c.wait.mu.Unlock()
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *CountedConn) idleSince(t time.Time) { c.use.CompareAndSwap(useBusy, rankOf(c.served, t)) }
+
+var _ net.Conn = (*CountedConn)(nil)
