@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -16,20 +18,30 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
-	Pair   string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
-	Digits string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
-	Speed  string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
-	From   string   `placeholder:"TIME" help:"Start at this time of the recording."`
-	Loop   bool     `help:"Start again at the end."`
-	Check  bool     `help:"Compare the results with the recording."`
-	Hold   bool     `help:"Keep serving after the end."`
-	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Format   string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
+	Pair     string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
+	Digits   string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
+	Speed    string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
+	From     string   `placeholder:"TIME" help:"Start at this time of the recording."`
+	Loop     bool     `help:"Start again at the end."`
+	Check    bool     `help:"Compare the results with the recording."`
+	CheckMin string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
+	JSON     bool     `help:"Print the results of the comparisons as one JSON object."`
+	Hold     bool     `help:"Keep serving after the end."`
+	Files    []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+
+	least int64 // CheckMin in thousandths
 }
 
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
 // Without a configured data directory it writes nothing to disk.
 func (c *replayCmd) Run(p *program) error {
+	least, err := replay.ParsePercent(c.CheckMin)
+	if err != nil {
+		return usage("%w", err)
+	}
+	c.least = least
+	c.Check = c.Check || least > 0 || c.JSON
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
@@ -67,7 +79,8 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	var sig os.Signal // nil: the replay ended by itself
 	select {
 	case err = <-finished:
-		if err == nil && c.Hold {
+		var below exitError
+		if (err == nil || errors.As(err, &below)) && c.Hold {
 			sig = <-signals.stop
 		}
 	case sig = <-signals.stop:
@@ -129,8 +142,12 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,
 	})
 	g.Done()
-	for _, line := range report.Lines() {
-		fmt.Fprintln(p.out, line)
+	if c.JSON {
+		err = errors.Join(err, c.writeJSON(p.out, &report))
+	} else {
+		for _, line := range report.Lines() {
+			fmt.Fprintln(p.out, line)
+		}
 	}
 	for _, note := range report.Notes() {
 		o.Log.Info("replay", "note", note)
@@ -144,5 +161,36 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 		return fmt.Errorf("replay: the recording starts before the last record of the data directory %s; "+
 			"use an empty --data-dir (%w)", o.Dir, err)
 	}
+	if err == nil && c.least > 0 && !report.Agrees(c.least) {
+		return exitError(exitThreshold)
+	}
 	return err
+}
+
+// writeJSON writes the results of the comparisons as one line.
+func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report) error {
+	type check struct {
+		Kind  string `json:"kind"`
+		Good  int    `json:"good"`
+		All   int    `json:"all"`
+		Given bool   `json:"given"`
+	}
+	out := struct {
+		Records uint64        `json:"records"`
+		Orders  uint64        `json:"orders"`
+		Trades  uint64        `json:"trades"`
+		Refused uint64        `json:"refused"`
+		Agrees  bool          `json:"agrees"`
+		Checks  []check       `json:"checks"`
+		Misses  []replay.Miss `json:"misses"`
+		Notes   []string      `json:"notes"`
+	}{
+		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused, Agrees: r.Agrees(c.least),
+		Checks: []check{}, Misses: append([]replay.Miss{}, r.Misses...), Notes: append([]string{}, r.Notes()...),
+	}
+	for i := range r.Checks {
+		k := &r.Checks[i]
+		out.Checks = append(out.Checks, check{k.Kind, k.Good, k.All, k.Given})
+	}
+	return json.NewEncoder(w).Encode(out)
 }

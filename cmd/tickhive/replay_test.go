@@ -224,3 +224,34 @@ func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A comparison below --check-min ends the program with exit code 4, and --json prints the results.
+func TestACheckOfAReplayCanFail(t *testing.T) {
+	file := recorded(t)
+	bars := filepath.Join(t.TempDir(), "minute.csv")
+	const text = "time,open,high,low,close,volume\n2026-01-01T00:01:00Z,1,1,1,1,1\n"
+	if err := os.WriteFile(bars, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--check-min", "100", file}, 0, "check trades 3 of 3"},
+		{[]string{"--check-min", "100", file, bars}, 4, "miss minute candles minute.csv:2: ours "},
+		{[]string{"--check", file, bars}, 0, "miss minute candles minute.csv:2: ours "},
+		{
+			[]string{"--check-min", "100", "--json", file, bars},
+			4, `"agrees":false,"checks":[{"kind":"trades","good":3,"all":3,"given":false}`,
+		},
+	} {
+		args := append([]string{
+			"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen",
+			"127.0.0.1:0", "--quiet",
+		}, c.args...)
+		if code, out, errs := subcommand(args...); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%v: exit code %d, %s %s", c.args, code, out, errs)
+		}
+	}
+}

@@ -16,7 +16,11 @@ func (c *checker) rowAfter(r *format.Record) (err error) {
 	if c.bids, c.asks, err = c.pub.Book(r.Depth, c.bids[:0], c.asks[:0]); err != nil {
 		return err
 	}
-	c.books.add(sameLevels(r.Levels[0], c.bids) && sameLevels(r.Levels[1], c.asks))
+	good := sameLevels(r.Levels[0], c.bids) && sameLevels(r.Levels[1], c.asks)
+	if c.books.add(good); !good {
+		ours, theirs := c.bookTexts(r.Levels, c.bids, c.asks)
+		c.miss(c.books.Kind, r.At, ours, theirs)
+	}
 	return nil
 }
 

@@ -34,6 +34,7 @@ type candleCheck struct {
 type candle struct {
 	startSec int64
 	format.Prices
+	at format.Position
 }
 
 // openCandles prepares the comparison of each set of recorded candles. In a recording with answers, candles of
@@ -59,7 +60,7 @@ func (c *checker) expect(r *format.Record, nowNs int64) error {
 	if set == nil || !c.covers(set.interval, r, nowNs) {
 		return nil
 	}
-	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar}); len(set.pending) < candlesPerQuery {
+	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar, r.At}); len(set.pending) < candlesPerQuery {
 		return nil
 	}
 	return c.compareCandles(set)
@@ -91,9 +92,9 @@ func (c *checker) flushCandles() error {
 	return nil
 }
 
-// compareCandles compares the pending candles with the public ones. If the recording states the number of
-// trades, a recorded candle without trades must be flat at the close before it, and the public data must have
-// no candle there.
+// compareCandles compares the pending candles with the public ones.
+// A recorded candle without trades must be flat at the close before it, and the public data must have no candle there.
+// It counts by itself if the recording states the number of trades.
 func (c *checker) compareCandles(set *candleCheck) error {
 	if len(set.pending) == 0 {
 		return nil
@@ -108,10 +109,23 @@ func (c *checker) compareCandles(set *candleCheck) error {
 			set.last, got = got[0].Close, got[1:]
 		}
 		has := len(got) > 0 && got[0].Start == want.startSec
-		if want.Trades != 0 {
-			set.counts.add(has && want.equals(&got[0]))
-		} else {
-			c.empty.add(!has && (set.last == 0 || want.flatAt(set.last)))
+		count, good := &set.counts, false
+		switch empty := want.Trades == 0 || want.Trades < 0 && want.Volume == 0; {
+		case !empty:
+			good = has && want.equals(&got[0])
+		case want.Trades == 0:
+			count = &c.empty
+			fallthrough
+		default:
+			good = !has && (set.last == 0 || want.flatAt(set.last))
+		}
+		if count.add(good); !good {
+			ours := "no candle"
+			if has {
+				ours = c.barText(got[0].Open, got[0].High, got[0].Low, got[0].Close, got[0].Volume)
+			}
+			c.miss(count.Kind, want.at, ours, c.barText(want.Open, want.High, want.Low, want.Close,
+				fixed.FromU64(uint64(want.Volume))))
 		}
 	}
 	if len(got) > 0 {

@@ -1,6 +1,10 @@
 package replay
 
-import "tickhive/marketdata"
+import (
+	"slices"
+
+	"tickhive/marketdata"
+)
 
 // tradesPerQuery is the number of trades that one query compares.
 const tradesPerQuery = 500
@@ -9,6 +13,7 @@ const tradesPerQuery = 500
 func (c *checker) printed(t marketdata.Trade) {
 	if c.pub != nil && c.s.ComparesTrades() {
 		c.expected = append(c.expected, t)
+		c.places = append(c.places, c.at)
 	}
 }
 
@@ -27,25 +32,32 @@ func (c *checker) compareTrades(atLeast int) error {
 		return err
 	}
 	c.trades.All += len(c.expected)
-	c.trades.Good += common(c.expected, got)
-	c.expected = c.expected[:0]
+	missed := missing(c.expected, got)
+	c.trades.Good += len(c.expected) - len(missed)
+	for _, i := range missed[:min(len(missed), maxMisses)] {
+		c.miss(c.trades.Kind, c.places[i], "no such trade", c.tradeText(&c.expected[i]))
+	}
+	c.expected, c.places = c.expected[:0], c.places[:0]
 	return nil
 }
 
-// common counts the trades of want that are in got in the same order. Both are oldest first. Times are compared
-// in ms, as answers print them.
-func common(want, got []marketdata.Trade) (n int) {
+// missing returns the indexes of the trades of want that are not in got in the same order, ascending. Both are oldest
+// first. Times are compared in ms, as answers print them.
+func missing(want, got []marketdata.Trade) (missed []int) {
 	at := len(got) - 1
 	for i := len(want) - 1; i >= 0; i-- {
-		for k := at; k >= 0; k-- {
-			if sameTrade(&want[i], &got[k]) {
-				n++
-				at = k - 1
-				break
-			}
+		k := at
+		for k >= 0 && !sameTrade(&want[i], &got[k]) {
+			k--
+		}
+		if k < 0 {
+			missed = append(missed, i)
+		} else {
+			at = k - 1
 		}
 	}
-	return n
+	slices.Reverse(missed)
+	return missed
 }
 
 func sameTrade(a, b *marketdata.Trade) bool {

@@ -12,6 +12,8 @@ type Check struct {
 	Kind string // what is compared: "book rows"
 	Good int    // number of comparisons that agree
 	All  int    // number of comparisons
+	// Given marks a count of what was taken from the file: it is no comparison.
+	Given bool
 	// Note holds further remarks for the log.
 	Note string
 }
@@ -57,7 +59,10 @@ type checker struct {
 
 	books1s  lateBooks
 	tally    map[format.Level]int // for each price and amount: recorded trades minus public trades
-	expected []marketdata.Trade   // fed trades that were not found in the public trades yet
+	misses   []Miss
+	at       format.Position    // place of the record being fed
+	places   []format.Position  // places of expected
+	expected []marketdata.Trade // fed trades that were not found in the public trades yet
 
 	touches, ourTouches recent
 	applied             uint64 // update id that the book has
@@ -68,7 +73,7 @@ func newChecker(s *format.Survey, pub Public, from int64) *checker {
 	c := &checker{
 		s: s, pub: pub, whole: from <= s.FirstNs, tally: map[format.Level]int{},
 		books: Check{Kind: "book rows"}, trades: Check{Kind: "trades"}, executions: Check{Kind: "executions"},
-		named: Check{Kind: "named orders"}, given: Check{Kind: "sides given by the file"},
+		named: Check{Kind: "named orders"}, given: Check{Kind: "sides given by the file", Given: true},
 		touch: Check{Kind: "best bid and ask"}, values: Check{Kind: "ticker values"},
 	}
 	if s.Shape == format.Log {

@@ -49,7 +49,8 @@
 // recording here; this package changes only for a new shape.
 //
 // Reading order: options, replay, prints, order_entry, feeder, feed_messages, feed_log, log_start, log_ids,
-// feed_levels, checker, check_books, check_trades, check_touch, check_candles, public_http.
+// feed_levels, checker, check_books, check_trades, check_touch, check_candles, misses,
+// public_http.
 //
 // It does not wire a server, own a clock or know the API's handlers.
 package replay

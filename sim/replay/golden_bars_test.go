@@ -133,6 +133,8 @@ pair BASE_QUOTE 0,0 from 2023-11-14T22:14:00.000Z
 book |
 check trades 5 of 5
 check minute candles 1 of 3
+miss minute candles x_minute.csv:1: ours 10.0 11.0 10.0 11.0 volume 2.0; theirs 10.0 12.0 10.0 12.0 volume 4.0
+miss minute candles x_minute.csv:3: ours 9.0 9.0 9.0 9.0 volume 2.0; theirs 9.0 9.0 9.0 9.0 volume 3.0
 `},
 		{name: "trades are fed and bars compared", format: "trades", text: `
 -- x.csv --

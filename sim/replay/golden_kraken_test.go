@@ -78,6 +78,8 @@ pair XBT_USDT 0,0 from 2023-11-14T22:13:50.000Z
 book |
 check minute candles 2 of 3
 check empty minutes 0 of 1
+miss minute candles ohlc.json:2: ours 101.0 101.0 101.0 101.0 volume 1.0; theirs 101.0 102.0 101.0 101.0 volume 1.0
+miss empty minutes ohlc.json:3: ours no candle; theirs 102.0 102.0 102.0 102.0 volume 0.0
 `},
 		{name: "the newest candle was not over when it was recorded", format: "kraken", text: `
 -- trades.json --

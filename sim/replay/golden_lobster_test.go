@@ -314,6 +314,7 @@ check book rows 1 of 2
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 1 of 2
+miss book rows m:2: ours bid 1: 10.0 at 100.0100; theirs bid 1: 11.0 at 100.0100
 `},
 	})
 }

@@ -73,7 +73,7 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 		{"trades", "1700000000,10,1,buy\n1700000001,x,1,buy\n", "", 2, "price"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1,0,buy\n", "", 2, "amount"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1,1,up\n", "", 2, "side"},
-		{"trades", "1700000000,10,1,buy\n1600000001,1,1,buy\n", "", 2, "time goes back"},
+		{"trades", "1700000000,10,1,buy\n1700000001,10,1,buy\n1600000001,1,1,buy\n", "", 3, "time goes back"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1\n", "", 2, "columns"},
 		{"trades", "time,price\n1,2\n", "", 1, "header"},
 		{

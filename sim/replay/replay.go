@@ -57,14 +57,20 @@ type Report struct {
 	Refused uint64 // refused commands
 	Reasons map[engine.Reason]uint64
 	Checks  []Check  // results of the first pass; nil without Options.Check
+	Misses  []Miss   // the first comparisons of each kind that do not agree
 	Left    []string // what was tolerated or left out of the files, and how often
 }
 
-// Lines returns the lines that --check prints on stdout, one for each Check: "check book rows 57510 of 57514".
+// Lines returns the lines that --check prints on stdout, one for each Check: "check book rows 57510 of 57514", and one
+// for each Miss.
 func (r *Report) Lines() []string {
 	var out []string
 	for _, c := range r.Checks {
 		out = append(out, fmt.Sprintf("check %s %d of %d", c.Kind, c.Good, c.All))
+	}
+	for i := range r.Misses {
+		m := &r.Misses[i]
+		out = append(out, fmt.Sprintf("miss %s %s:%d: ours %s; theirs %s", m.Kind, m.File, m.Line, m.Ours, m.Theirs))
 	}
 	return out
 }
@@ -98,6 +104,7 @@ func New(o Options) (*Replay, error) {
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
 		return nil, err
 	}
+	format.Select(r.reader, o.Pair)
 	if r.survey, err = format.Learn(r.reader); err != nil {
 		return nil, err
 	}
@@ -188,6 +195,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 	err := errors.Join(r.feed(f, c, shift), f.shape.flush()) // also when the context ends
 	if check && err == nil {
 		r.report.Checks = c.results()
+		r.report.Misses = c.sortMisses(r.report.Checks)
 	}
 	r.report.Left = append(append(r.reader.Notes(), f.notes()...), c.notes()...)
 	return err
@@ -233,6 +241,7 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 		return err
 	}
 	e.now = max(e.now, ns)
+	c.at = rec.At
 	if err := f.apply(rec); err != nil {
 		return err
 	}

@@ -44,16 +44,16 @@
 // coarser ones compared with the candles.
 //
 // Refused, because they would be read wrongly: a date and a time of day in two columns without names,
-// dates of digits alone (20240102), Unix times before 1980, several symbols, updates of an
+// dates of digits alone (20240102), Unix times before 1980, several symbols without a pair, updates of an
 // order book, two columns that may be the base amount, bars without a volume, rows with
 // more or fewer columns than the others.
 //
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, unpack, lines, errors, decimal, digits, times, stream, pair, json,
+// Reading order: record, formats, unpack, lines, array, backward, errors, decimal, digits, times, stream, pair, json,
 // cells, then one format after the other: lobster, bitstamp, binance, kraken, kraken_rows,
-// trades, trades_rows, trades_columns, trades_dumps, trades_json.
+// trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json.
 //
 // It does not know commands, orders, published market data or the clock of a market.
 package format

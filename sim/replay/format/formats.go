@@ -24,6 +24,14 @@ func New(name string, files []string) (Reader, error) {
 	return nil, nil
 }
 
+// Select makes r take the rows of one pair out of files with several symbols. It must be called before Learn. A reader
+// of files that hold one symbol ignores it.
+func Select(r Reader, pair string) {
+	if t, ok := r.(*trades); ok {
+		t.pair = pair
+	}
+}
+
 // Learn reads the recording once and returns the survey. It returns an error for a recording that cannot be
 // replayed.
 func Learn(r Reader) (*Survey, error) {

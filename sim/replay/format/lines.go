@@ -44,7 +44,9 @@ type lines struct {
 	n      int // number of the line last read, from 1
 	buf    []byte
 
-	skipped int // number of blanks before the text that next returned
+	back    *backward // nil: the text is read forward
+	array   bool      // the text is a JSON array: each line is one of its elements
+	skipped int       // number of blanks before the text that next returned
 }
 
 // openLines opens path, which unpack reads.
@@ -86,6 +88,10 @@ func (l *lines) next() ([]byte, error) {
 }
 
 func (l *lines) read() ([]byte, error) {
+	if l.back != nil && (l.back.begun || l.n >= l.back.head) {
+		l.skipped = 0
+		return l.readBack()
+	}
 	l.n++
 	l.buf, l.skipped = l.buf[:0], 0
 	for {
@@ -138,7 +144,11 @@ func (l *lines) close() {
 	if l == nil {
 		return
 	}
-	for _, c := range [...]io.Closer{l.packed, l.closer} {
+	var back io.Closer
+	if l.back != nil {
+		back = l.back.closer
+	}
+	for _, c := range [...]io.Closer{l.packed, l.closer, back} {
 		if c != nil {
 			_ = c.Close() // opened for reading only: no data can be lost
 		}

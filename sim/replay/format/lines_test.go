@@ -50,7 +50,8 @@ func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
 
 func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 	for symbol, want := range map[string]string{
-		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC", "USDT": "", "FOO": "",
+		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC",
+		"XBTUSD": "XBT_USD", "BNBUSD": "BNB_USD", "BTCTUSD": "BTC_TUSD", "USDT": "", "FOO": "",
 	} {
 		if got := splitSymbol(symbol); got != want {
 			t.Errorf("%s is %q, want %q", symbol, got, want)

@@ -22,7 +22,8 @@ func splitSymbol(symbol string) string {
 		return pairOf(base, quote)
 	}
 	for _, q := range quotes {
-		if base, ok := strings.CutSuffix(s, q); ok && base != "" {
+		base, ok := strings.CutSuffix(s, q)
+		if ok && base != "" && (len(base) > 2 || q != "TUSD" && q != "BUSD") { // XBTUSD and BNBUSD are in dollars
 			return pairOf(base, q)
 		}
 	}

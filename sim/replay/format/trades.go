@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path/filepath"
@@ -20,11 +21,18 @@ type tradeFile struct {
 	divisor  int64 // greatest common divisor of all its times, ns
 	empty    int   // number of bars without trades
 	sideless int   // number of trades without a side
+
+	newest bool // the newest row is first
+	head   int  // number of lines before the first row
+	all    bool // the pair of the options names the only symbol and selects nothing
+	others int  // number of rows of other symbols
+	events int  // number of messages that are no trades
 }
 
 // trades reads files of trades, or of bars when there are no trades. Coarser bars in further files become the
 // candles to compare with.
 type trades struct {
+	pair  string // pair whose rows are taken; "": the files have one symbol
 	files []tradeFile
 	fed   []tradeFile
 	refs  []tradeFile
@@ -91,14 +99,50 @@ func (t *trades) Next(r *Record) error {
 			return t.took(r)
 		}
 		if errors.Is(err, io.EOF) && t.s.learning() {
-			err = t.file.ended(t.in)
-			t.symbol = t.rows.symbol
+			if t.rename() {
+				continue
+			}
+			if err = t.file.ended(t.in); err == nil {
+				t.symbol = t.rows.symbol
+				t.s.Pair = cmp.Or(t.s.Pair, splitSymbol(t.symbol))
+			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
+			if t.turn() {
+				continue
+			}
 			return err
 		}
 		t.Close()
 	}
+}
+
+// rename starts the open file again when it holds rows of one symbol alone that is not the pair: then the pair is a
+// name for that symbol.
+func (t *trades) rename() bool {
+	t.file.others, t.file.events = t.rows.others, t.rows.events
+	if t.file.rows > 0 || t.rows.others == 0 || t.rows.mixed {
+		return false
+	}
+	t.file.all, t.file.others = true, 0
+	t.again()
+	return true
+}
+
+// turn starts the open file again, from its end, when its first rows show that the newest row is first.
+func (t *trades) turn() bool {
+	if !t.s.learning() || !t.rows.newest || t.file.newest {
+		return false
+	}
+	*t.file = tradeFile{path: t.file.path, all: t.file.all, divisor: dayNs, newest: true, head: t.rows.head}
+	t.again()
+	return true
+}
+
+// again makes the open file the next one, during a survey.
+func (t *trades) again() {
+	t.todo = t.files[len(t.files)-len(t.todo)-1:]
+	t.Close()
 }
 
 func (t *trades) openFile() (err error) {
@@ -106,9 +150,20 @@ func (t *trades) openFile() (err error) {
 	if t.in, err = openLines(t.file.path); err != nil {
 		return err
 	}
+	if err = t.in.splitArray(); err != nil {
+		return err
+	}
+	if t.file.newest {
+		if err = t.in.turn(t.file.path, t.file.head); err != nil {
+			return err
+		}
+	}
 	t.set = len(t.refs) - len(t.todo) - 1
 	t.rows = newTradeRows(t.in, t.s)
 	t.rows.symbol = t.symbol
+	if !t.file.all {
+		t.rows.pair = t.pair
+	}
 	return nil
 }
 
@@ -145,6 +200,9 @@ func (f *tradeFile) take(r *Record, in *lines) error {
 
 // ended completes the survey of the file.
 func (f *tradeFile) ended(in *lines) error {
+	if f.rows == 0 && f.others > 0 {
+		return in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
+	}
 	if f.rows == 0 {
 		return in.fail("give a file with rows, or leave it out", "no rows")
 	}
@@ -202,12 +260,20 @@ func (t *trades) choose() error {
 }
 
 func (t *trades) Notes() []string {
-	sideless, empty := 0, 0
+	sideless, empty, others, events, newest := 0, 0, 0, 0, 0
 	for _, f := range t.fed {
 		sideless += f.sideless
 		empty += f.empty
+		others += f.others
+		events += f.events
+		if f.newest {
+			newest++
+		}
 	}
-	notes := noted(nil, sideless, "%d trades without a side: the tick rule decided")
+	notes := noted(nil, newest, "%d files whose newest row is first: read from the end")
+	notes = noted(notes, others, "%d rows of other symbols: left out")
+	notes = noted(notes, events, "%d messages that are no trades: left out")
+	notes = noted(notes, sideless, "%d trades without a side: the tick rule decided")
 	return noted(notes, empty, "%d bars without a volume at an unchanged price: nothing was traded")
 }
 

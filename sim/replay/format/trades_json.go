@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 )
 
 // remedyJSON is the remedy for a line that is no JSON object.
@@ -12,7 +13,7 @@ const remedyJSON = "write one whole JSON object a line"
 
 // members reads the members of an NDJSON row. Null counts as missing.
 func (r *tradeRows) members(line []byte) error {
-	r.fields = fields{}
+	r.fields, r.event, r.maker = fields{}, false, false
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if _, err := dec.Token(); err != nil { // skips the opening brace
 		return flawJSON(dec, err)
@@ -39,7 +40,16 @@ func (r *tradeRows) members(line []byte) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return flawAt(int(dec.InputOffset())-1, remedyJSON, "JSON: something follows the object")
 	}
+	if r.event {
+		r.events++
+		return nil
+	}
 	return r.fields.check()
+}
+
+// coinbaseEvents lists the types of the full channel's messages (Coinbase Exchange) that are no trades.
+var coinbaseEvents = []string{
+	"received", "open", "done", "change", "activate", "heartbeat", "subscriptions",
 }
 
 // member adds one member. start is the first byte of its value.
@@ -47,6 +57,12 @@ func (r *tradeRows) member(v field, start byte) error {
 	c, rank := columnNamed(v.name)
 	v.rank = rank
 	switch {
+	case v.name == "maker_order_id": // a match of Coinbase: its side is the side of the maker's order
+		r.maker = true
+	case v.name == "type" && slices.Contains(coinbaseEvents, string(v.text)):
+		r.event = true
+	case v.name == "type" && (string(v.text) == "match" || string(v.text) == "last_match"):
+		return nil
 	case v.name == "s": // S is the name of a side, s the name of a symbol
 		c = colSymbol
 	case c == colBook:

@@ -1,10 +1,8 @@
 package format
 
 import (
+	"bytes"
 	"strings"
-
-	"tickhive/engine"
-	"tickhive/internal/fixed"
 )
 
 // maxColumns bounds one CSV row.
@@ -19,6 +17,7 @@ type tradeRows struct {
 
 	known     bool // the columns of the CSV file are known
 	json      bool // the file is NDJSON
+	list      bool // the file is an array of arrays
 	width     int  // number of columns that every CSV row must have
 	separator byte // of the columns
 	cells     [maxColumns]cell
@@ -29,6 +28,17 @@ type tradeRows struct {
 	symbol string             // symbol of the rows before
 	last   int64
 	rows   int
+	first  int64 // time of the first row
+	head   int   // number of lines before the first row
+	newest bool  // the second time of the file is before the first one
+
+	pair   string // the pair whose rows are taken; "": the rows have one symbol
+	others int    // number of rows of other symbols
+	other  string // symbol of the first of them
+	mixed  bool   // they have several symbols
+	events int    // number of messages that are no trades
+	event  bool   // the line is such a message
+	maker  bool   // the side of the row is the maker's
 }
 
 func newTradeRows(in *lines, s *Survey) *tradeRows {
@@ -52,6 +62,10 @@ func (r *tradeRows) next(rec *Record) error {
 
 // parse reads a line. ok is false for a header.
 func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
+	if line[0] == '[' && r.in.array {
+		r.list = true
+		line[0], line[len(line)-1] = ' ', ' '
+	}
 	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
 		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
 	}
@@ -66,14 +80,34 @@ func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 	default:
 		err = r.split(line)
 	}
-	if err == nil {
-		err = r.row(rec)
+	if err != nil || r.event || r.isOther() {
+		return err != nil, err
 	}
-	return true, err
+	return true, r.row(rec)
+}
+
+// isOther counts a row of another symbol than the pair.
+func (r *tradeRows) isOther() bool {
+	v := &r.fields.first[colSymbol]
+	if r.pair == "" || !v.set || len(v.text) == 0 {
+		return false
+	}
+	symbol := string(v.text)
+	if strings.EqualFold(symbol, r.symbol) || krakenCode(symbol) == r.pair {
+		return false
+	}
+	if r.others++; r.others == 1 {
+		r.other = symbol
+	}
+	r.mixed = r.mixed || !strings.EqualFold(symbol, r.other)
+	return true
 }
 
 // header determines the columns from the first line: from its names, or from the number of its values.
 func (r *tradeRows) header(line []byte) (bool, error) {
+	if r.in.n == 1 && bytes.HasPrefix(line, []byte("http")) && bytes.IndexByte(line, ',') < 0 {
+		return true, nil // a downloaded file may begin with the address of its site
+	}
 	r.separator = separatorOf(line)
 	r.width = columns(line, r.separator, r.cells[:])
 	if r.width > maxColumns {
@@ -86,6 +120,9 @@ func (r *tradeRows) header(line []byte) (bool, error) {
 	for i := range r.cells[:r.width] {
 		v := field{name: string(unquote(r.cells[i].text)), index: i, nameAt: r.cells[i].at}
 		c, rank := columnNamed(v.name)
+		if c == noColumn && !r.fields.first[colAmount].set && isVolumeOf(v.name) {
+			c, rank = colAmount, maxRanks-1
+		}
 		if c == noColumn {
 			continue
 		}
@@ -95,6 +132,12 @@ func (r *tradeRows) header(line []byte) (bool, error) {
 		}
 	}
 	return true, r.fields.check()
+}
+
+// isVolumeOf reports whether a name is "Volume BTC": the volume in a currency. Of several, the first is in the base.
+func isVolumeOf(name string) bool {
+	code, ok := strings.CutPrefix(strings.ToLower(name), "volume ")
+	return ok && code != "" && !strings.Contains(code, " ")
 }
 
 // looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
@@ -110,6 +153,10 @@ func looksLikeTime(s []byte) bool {
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
 	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	if r.list && r.width == 7 { // freqtrade: timestamp, id, type, side, price, amount, cost
+		r.set([]column{colTime, noColumn, noColumn, colSide, colPrice, colAmount})
+		return r.split(line)
+	}
 	if known := r.dump(); known != nil {
 		r.set(known)
 		return r.split(line)
@@ -181,6 +228,9 @@ func (r *tradeRows) row(rec *Record) (err error) {
 	default:
 		err = r.bar(rec)
 	}
+	if r.rows == 0 {
+		r.first, r.head = rec.NS, r.in.n-1
+	}
 	r.last = rec.NS
 	r.rows++
 	return err
@@ -210,6 +260,7 @@ func (r *tradeRows) time() (int64, error) {
 		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s",
 			clip(v.text), kind, unit)
 	case ns < r.last:
+		r.newest = r.last == r.first && !r.in.array
 		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
 	}
 	r.units[v.rank] = kind.oneUnit()
@@ -257,119 +308,4 @@ func (r *tradeRows) oneMarket() error {
 		return flawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q", clip(v.text), clip([]byte(r.symbol)))
 	}
 	return nil
-}
-
-// trade reads a row as a trade.
-func (r *tradeRows) trade(rec *Record) error {
-	f := &r.fields.first
-	rec.Kind, rec.At = Trade, r.in.here(f[colPrice].at)
-	price, err := positive("price", f[colPrice].text)
-	if err != nil {
-		return locate(f[colPrice].at, err)
-	}
-	amount, err := positive("amount", f[colAmount].text)
-	if err != nil {
-		return locate(f[colAmount].at, err)
-	}
-	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
-		return err
-	}
-	if rec.Amount, err = r.s.Amount.units(amount, r.in.here(f[colAmount].at)); err != nil {
-		return err
-	}
-	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
-		return err
-	}
-	side, ok, err := readMaker(&f[colMaker])
-	if err == nil && ok && rec.Sided && side != rec.Side {
-		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
-			"%s %s and %s %s contradict each other",
-			f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
-	}
-	if ok && !rec.Sided {
-		rec.Side, rec.Sided = side, true
-	}
-	return err
-}
-
-// readSide reads the taker's side.
-func readSide(v *field) (side engine.Side, ok bool, err error) {
-	switch strings.ToLower(string(v.text)) {
-	case "", "unknown", "none", "n":
-		return 0, false, nil
-	case "buy", "b", "true":
-		return engine.Buy, true, nil
-	case "sell", "s", "a", "false":
-		return engine.Sell, true, nil
-	case "bid", "ask":
-		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
-			"side %q is a side of an order book", clip(v.text))
-	}
-	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
-		clip(v.text))
-}
-
-// readMaker reads whether the buyer was the maker and returns the taker's side.
-func readMaker(v *field) (side engine.Side, ok bool, err error) {
-	switch strings.ToLower(string(v.text)) {
-	case "":
-		return 0, false, nil
-	case "true", "1":
-		return engine.Sell, true, nil
-	case "false", "0":
-		return engine.Buy, true, nil
-	}
-	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
-		clip(v.text))
-}
-
-// bar reads a row as a bar.
-func (r *tradeRows) bar(rec *Record) error {
-	f := &r.fields.first
-	at := f[colOpen].at
-	rec.Kind, rec.At, rec.Bar.Trades = Bar, r.in.here(at), -1
-	var prices [4]Decimal
-	var err error
-	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
-		if prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
-			return locate(f[c].at, err)
-		}
-	}
-	v := &f[colAmount]
-	if len(v.text) == 0 {
-		return flawAt(v.at, remedyVolume, "bars without a volume: it is empty here")
-	}
-	volume, err := notNegative("volume", v.text)
-	if err != nil {
-		return locate(v.at, err)
-	}
-	if err := r.s.prices(rec, prices, volume, r.in.here(v.at)); err != nil {
-		return err
-	}
-	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
-	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
-		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
-			"open and close are not between low and high")
-	case volume.v.Sign() == 0 && low != high:
-		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
-	}
-	if volume.v.Sign() > 0 {
-		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.here(v.at))
-	}
-	return nil
-}
-
-// tradesOf returns the number of trades that Path makes of a bar, for a bar whose digits are not known yet.
-func tradesOf(p *[4]Decimal) int64 {
-	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
-	if open.Sub(far).Cmp(near.Sub(open)) < 0 {
-		near, far = far, near
-	}
-	n := int64(1)
-	for _, step := range [][2]fixed.I128{{open, near}, {near, far}, {far, last}} {
-		if step[0] != step[1] {
-			n++
-		}
-	}
-	return n
 }

@@ -1,0 +1,129 @@
+package format
+
+import (
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// trade reads a row as a trade.
+func (r *tradeRows) trade(rec *Record) error {
+	f := &r.fields.first
+	rec.Kind, rec.At = Trade, r.in.here(f[colPrice].at)
+	price, err := positive("price", f[colPrice].text)
+	if err != nil {
+		return locate(f[colPrice].at, err)
+	}
+	amount, err := positive("amount", f[colAmount].text)
+	if err != nil {
+		return locate(f[colAmount].at, err)
+	}
+	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
+		return err
+	}
+	if rec.Amount, err = r.s.Amount.units(amount, r.in.here(f[colAmount].at)); err != nil {
+		return err
+	}
+	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil {
+		return err
+	}
+	if r.maker && rec.Sided {
+		rec.Side = rec.Side.Opposite()
+	}
+	if !f[colMaker].set {
+		return nil
+	}
+	side, ok, err := readMaker(&f[colMaker])
+	if err == nil && ok && rec.Sided && side != rec.Side {
+		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
+			"%s %s and %s %s contradict each other",
+			f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
+	}
+	if ok && !rec.Sided {
+		rec.Side, rec.Sided = side, true
+	}
+	return err
+}
+
+// readSide reads the taker's side.
+func readSide(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "", "unknown", "none", "n", "null", "limit", "market":
+		return 0, false, nil
+	case "buy", "b", "true":
+		return engine.Buy, true, nil
+	case "sell", "s", "a", "false":
+		return engine.Sell, true, nil
+	case "bid", "ask":
+		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
+			"side %q is a side of an order book", clip(v.text))
+	}
+	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
+		clip(v.text))
+}
+
+// readMaker reads whether the buyer was the maker and returns the taker's side.
+func readMaker(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "":
+		return 0, false, nil
+	case "true", "1":
+		return engine.Sell, true, nil
+	case "false", "0":
+		return engine.Buy, true, nil
+	}
+	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
+		clip(v.text))
+}
+
+// bar reads a row as a bar.
+func (r *tradeRows) bar(rec *Record) error {
+	f := &r.fields.first
+	at := f[colOpen].at
+	rec.Kind, rec.At, rec.Bar.Trades = Bar, r.in.here(at), -1
+	var prices [4]Decimal
+	var err error
+	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
+		if prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
+			return locate(f[c].at, err)
+		}
+	}
+	v := &f[colAmount]
+	if len(v.text) == 0 {
+		return flawAt(v.at, remedyVolume, "bars without a volume: it is empty here")
+	}
+	volume, err := notNegative("volume", v.text)
+	if err != nil {
+		return locate(v.at, err)
+	}
+	if err := r.s.prices(rec, prices, volume, r.in.here(v.at)); err != nil {
+		return err
+	}
+	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
+	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
+		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
+			"open and close are not between low and high")
+	case volume.v.Sign() == 0 && low != high:
+		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
+	}
+	if volume.v.Sign() > 0 {
+		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.here(v.at))
+	}
+	return nil
+}
+
+// tradesOf returns the number of trades that Path makes of a bar, for a bar whose digits are not known yet.
+func tradesOf(p *[4]Decimal) int64 {
+	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
+	if open.Sub(far).Cmp(near.Sub(open)) < 0 {
+		near, far = far, near
+	}
+	n := int64(1)
+	for _, step := range [][2]fixed.I128{{open, near}, {near, far}, {far, last}} {
+		if step[0] != step[1] {
+			n++
+		}
+	}
+	return n
+}

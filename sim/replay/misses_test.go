@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+)
+
+// A comparison that fails names its place in the file, and what we and the file have.
+func TestAMissNamesItsPlaceOursAndTheirs(t *testing.T) {
+	t.Parallel()
+	trades := file(t, "a.csv", "time,price,amount,side\n1699999990,9,1,buy\n"+
+		"1700000040,10,0.5,buy\n1700000170,11,1,sell\n")
+	bars := func(third string) string {
+		return file(t, "minute.csv", "time,open,high,low,close,volume\n1700000040,10,10,10,10,0.5\n"+
+			"1700000100,"+third+"\n1700000160,11,11,11,11,1\n")
+	}
+	report, _ := run(t, Options{
+		Format: "trades", Check: true, Files: []string{trades, bars("10,10,10,10,0")},
+	})
+	if got := strings.Join(report.Lines(), "\n"); got != "check trades 3 of 3\ncheck minute candles 3 of 3" ||
+		!report.Agrees(100_000) {
+		t.Errorf("a minute without trades: %s", got)
+	}
+	report, _ = run(t, Options{
+		Format: "trades", Check: true, Files: []string{trades, bars("12,12,12,12,2")},
+	})
+	want := "check trades 3 of 3\ncheck minute candles 2 of 3\n" +
+		"miss minute candles minute.csv:3: ours no candle; theirs 12.0 12.0 12.0 12.0 volume 2.0"
+	if got := strings.Join(report.Lines(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if report.Agrees(66_667) || !report.Agrees(66_666) || (&Report{Checks: []Check{{Kind: "trades"}}}).Agrees(1) {
+		t.Error("2 of 3 are 66.7 %, and nothing compared is no agreement")
+	}
+	given := Report{Checks: []Check{
+		{Kind: "sides given by the file", All: 9, Given: true}, {Kind: "x", Good: 1, All: 1},
+	}}
+	if !given.Agrees(100_000) {
+		t.Error("what the file gave counts as a comparison")
+	}
+}
+
+// A wrong row of a book file names the level that differs, and at most maxMisses rows.
+func TestAMissOfABookNamesItsLevel(t *testing.T) {
+	t.Parallel()
+	message := "34200.1,1,7,10,1000000,1\n"
+	row := "1000500,7,1000000,10\n"
+	for i := range 2 * maxMisses {
+		message += "34200.2,1," + string(rune('1'+i%9)) + "0" + string(rune('0'+i/9)) + ",10,1000100,-1\n"
+		row += "1000500,8,1000000,10\n"
+	}
+	report, _ := run(t, Options{
+		Format: "lobster", Check: true, Files: []string{file(t, "m", message), file(t, "b", row)},
+	})
+	n := 0
+	for _, m := range report.Misses {
+		if m.Kind != "book rows" {
+			continue
+		}
+		if n++; n == 1 && (m.Line != 2 || m.Theirs != "ask 1: 8.0 at 100.0500" || m.Ours == m.Theirs) {
+			t.Errorf("%+v", m)
+		}
+	}
+	if n != maxMisses {
+		t.Errorf("%d misses, want %d", n, maxMisses)
+	}
+}
