@@ -246,16 +246,6 @@ func (s *socket) setSpare() {
 	edge.SetSpare(s.ws.NetConn(), len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
 }
 
-// tooMany counts a message of the client and reports whether there are too many in this second.
-func (s *socket) tooMany() bool {
-	now := machineTime().Unix()
-	if now != s.second {
-		s.second, s.received = now, 0
-	}
-	s.received++
-	return s.received > maxMessagesSec
-}
-
 // write looks at the market and sends what has changed, until the socket ends.
 func (s *socket) write(ended chan struct{}) {
 	tick, ping := time.NewTicker(tickMs*time.Millisecond), time.NewTicker(pingEvery)

@@ -76,3 +76,13 @@ func (q *call) pay(weight int) *failure {
 			"Please use WebSocket Streams for live updates to avoid polling the API.", WeightPerMinute),
 	}
 }
+
+// tooMany counts a message of the client and reports whether there are too many in this second.
+func (s *socket) tooMany() bool {
+	now := machineTime().Unix()
+	if now != s.second {
+		s.second, s.received = now, 0
+	}
+	s.received++
+	return s.received > maxMessagesSec
+}
