@@ -28,10 +28,8 @@ func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	}
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
-	for range 80 { // one request in 64 is timed
-		in.limit("BTC_USDT", "buy", "100", "1")
-		in.limit("BTC_USDT", "sell", "100", "1")
-	}
+	in.limit("BTC_USDT", "buy", "100", "1")
+	in.limit("BTC_USDT", "sell", "100", "1")
 	in.limit("BTC_USDT", "sell", "-1", "1")
 	in.do("GET", in.public+"/api/tickers?currencyPairCode=nonsense", "")
 	series := "\n" + in.do("GET", in.root+"/metrics", "").body
@@ -48,7 +46,7 @@ func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	}
 	for _, e := range exprs {
 		for _, name := range metricName.FindAllString(string(e[1]), -1) {
-			if !strings.Contains(series, "\n# TYPE "+name+" ") {
+			if !strings.Contains(series, "\n# TYPE "+strings.TrimSuffix(name, "_bucket")+" ") {
 				t.Errorf("alert on %s: there is no such metric", e[1])
 			}
 		}

@@ -49,3 +49,6 @@ var processStart = time.Now()
 // advances steadily from the wall clock at the start of the process: nothing that it measures
 // changes when the wall clock is set.
 func MachineNs() int64 { return processStart.UnixNano() + int64(time.Since(processStart)) }
+
+// SinceNs returns the machine's time since a reading of the clock, in ns. It costs one reading.
+func SinceNs(began time.Time) int64 { return int64(time.Since(began)) }

@@ -91,6 +91,10 @@ func (f *front) logStats() (out []admin.LogStat) {
 	for _, l := range x.logs() {
 		s := admin.LogStat{
 			Log: l.name, Bytes: l.log.BytesWritten(), Last: l.log.LastSeq(), Durable: l.log.DurableSeq(),
+			Figures: wal.FiguresOf(l.log), Replay: l.log.BytesSince(wal.NewestSnapshot(l.log)),
+		}
+		if l.name == "engine" {
+			s.SnapshotFailures = x.snapshots.failed.Load() // also those that fail before anything is written
 		}
 		for _, seg := range l.log.Segments() {
 			s.Segments++

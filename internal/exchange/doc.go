@@ -41,7 +41,7 @@
 //
 // Reading order: options, hooks, open, front, listen, status, connections, recover, logs, journal, accounts,
 // agents, start, backfill, configure, demo, demo_agents, funded_key, background, snapshots, backup, watch,
-// scrub, guard, stop, launch, bulk.
+// scrub, guard, stop, launch, bulk, figures.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
 package exchange

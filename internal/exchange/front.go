@@ -185,6 +185,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			},
 			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
 			Logs:    f.logStats,
+			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
 			Guarded: func() map[string]uint64 { return f.account.Guard().Counts() },
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),

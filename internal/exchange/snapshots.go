@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"tickhive/internal/step"
@@ -16,6 +17,7 @@ const snapshotCheckEvery = 200 * time.Millisecond
 type snapshots struct {
 	background
 	keeper *replica.Keeper
+	failed atomic.Uint64
 }
 
 // keepSnapshots starts the snapshots of the running loop.
@@ -33,6 +35,7 @@ func (x *Running) keepSnapshots() {
 		Began:  x.checkpoint,
 		Ready:  x.accountsReached,
 		Failed: func(err error) {
+			s.failed.Add(1)
 			x.log.Error("snapshot failed", "error", err)
 			x.incident("snapshot", "a snapshot of the market failed: %v", err)
 		},

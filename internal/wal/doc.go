@@ -22,7 +22,7 @@
 //     that other stores retain.
 //
 // Reading order: errors, options, format, ids, slot, log, sync, rotate, segments, open, loss, reader, chain, judge,
-// snapshot, snapshot_load, check, copy.
+// snapshot, snapshot_load, check, copy, stats.
 //
 // It does not know the content of a record, does not compress, and does not retry.
 package wal

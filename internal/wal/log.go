@@ -31,6 +31,7 @@ type Log struct {
 	written atomic.Uint64 // last sequence in the page cache
 	durable atomic.Uint64 // last sequence synced
 	bytes   atomic.Int64  // appended since Open
+	figures figures
 	stop    atomic.Pointer[error]
 
 	// Locks are taken in the order writeMu, syncMu, fillMu, slotMu, listMu. All but syncMu are held

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 )
 
@@ -46,36 +47,49 @@ type SnapshotMeta struct {
 // (Log.WriteSnapshot sees to it).
 // opts as for Open (RecordVersion and Writer are kept in the header).
 func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
-	if err := opts.validateFor(dir); err != nil {
-		return err
+	_, err := placeSnapshot(fsys, dir, opts, meta, write)
+	return err
+}
+
+// placeSnapshot does the work of WriteSnapshot and returns the size of the file.
+func placeSnapshot(
+	fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error,
+) (bytes int64, err error) {
+	if err = opts.validateFor(dir); err != nil {
+		return 0, err
 	}
-	if err := meta.place(fsys, dir, &opts); err != nil {
-		return err
+	if err = meta.place(fsys, dir, &opts); err != nil {
+		return 0, err
 	}
 	name := path.Join(dir, SnapshotName(meta.Seq))
-	if err := writeSnapshotFile(fsys, name+tempExt, opts, meta, write); err != nil {
+	if bytes, err = writeSnapshotFile(fsys, name+tempExt, opts, meta, write); err == nil {
+		err = fsys.Rename(name+tempExt, name)
+	}
+	if err != nil {
 		_ = fsys.Remove(name + tempExt)
-		return fmt.Errorf("wal: snapshot %s: %w", name, err)
+		return 0, fmt.Errorf("wal: snapshot %s: %w", name, err)
 	}
-	if err := fsys.Rename(name+tempExt, name); err != nil {
-		_ = fsys.Remove(name + tempExt)
-		return fmt.Errorf("wal: snapshot %s: %w", name, err)
+	if err = fsys.SyncDir(dir); err != nil {
+		return 0, fmt.Errorf("%w: snapshot %s: sync of the directory: %w", ErrStopped, name, err)
 	}
-	if err := fsys.SyncDir(dir); err != nil {
-		return fmt.Errorf("%w: snapshot %s: sync of the directory: %w", ErrStopped, name, err)
-	}
-	return pruneSnapshots(fsys, dir)
+	return bytes, pruneSnapshots(fsys, dir)
 }
 
 // WriteSnapshot writes a snapshot into the log's own directory, with the log's options.
 // After ErrStopped the log is stopped too: the failed sync of the directory also covers the names
 // of its segments. Any goroutine may call it.
 func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) error {
-	err := WriteSnapshot(l.fsys, l.dir, l.opts, meta, write)
+	beginNs := clock.MachineNs()
+	bytes, err := placeSnapshot(l.fsys, l.dir, l.opts, meta, write)
 	if errors.Is(err, ErrStopped) {
 		return l.Fail(err) // at once: nothing more is to be acknowledged
 	}
-	if err == nil {
+	if err != nil {
+		l.figures.failedSnapshot.Add(1)
+	} else {
+		l.figures.snapshots.Observe(clock.MachineNs() - beginNs)
+		l.figures.snapshotBytes.Store(bytes)
+		l.figures.snapshotNs.Store(l.opts.Clock.NowNs())
 		l.slotMu.Lock()
 		l.end.snapshot = max(l.end.snapshot, meta.Seq)
 		l.slotMu.Unlock()
@@ -128,10 +142,12 @@ func chainAt(fsys vfs.FS, segs []segment, seq uint64) (uint64, error) {
 	return 0, fmt.Errorf("%w: record %d", ErrTruncated, seq)
 }
 
-func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
+func writeSnapshotFile(
+	fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error,
+) (bytes int64, err error) {
 	f, err := fsys.Create(temp)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	h := header{
@@ -142,15 +158,15 @@ func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta
 	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.append(snapshotMagic, nil)...)}
 	w.crc = le.Uint32(w.buf[headerBytes-4:])
 	if err := w.flushRaw(); err != nil {
-		return err
+		return 0, err
 	}
 	if err := write(w); err != nil {
-		return err
+		return 0, err
 	}
 	if err := w.end(); err != nil {
-		return err
+		return 0, err
 	}
-	return f.Sync()
+	return w.off, f.Sync()
 }
 
 // chunkWriter cuts a body into chunks, each with a checksum over itself and all before.

@@ -144,6 +144,7 @@ func (l *opening) missSnapshot(seqs []uint64) error {
 	l.Log.end.snapshot = 0
 	if len(seqs) > 0 {
 		l.Log.end.snapshot = seqs[0]
+		l.figures.noteSnapshot(l.fsys, path.Join(l.dir, SnapshotName(seqs[0])))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/internal/clock"
+	"tickhive/internal/durations"
 	"tickhive/internal/vfs"
 )
 
@@ -173,4 +175,58 @@ func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 		}
 		t.Logf("failing operation %v: %d cuts, each left the old or the new snapshot", fail, runs)
 	}
+}
+
+// The figures of a log count its syncs and snapshots, and a start finds size and time of the newest snapshot.
+func TestFiguresOfALog(t *testing.T) {
+	fsys := vfs.NewMem()
+	now := clock.NewManual(5_000)
+	l := mustOpen(t, fsys, Options{Clock: now})
+	before := FiguresOf(l)
+	if before.SnapshotNs != 0 || before.SnapshotBytes != 0 {
+		t.Errorf("without a snapshot: %+v", before)
+	}
+	for range 3 {
+		appendN(t, l, 1)
+		if err := errors.Join(l.Sync(), l.Sync()); err != nil { // the second has nothing to sync
+			t.Fatal(err)
+		}
+	}
+	take := func(failed error) error {
+		return l.WriteSnapshot(SnapshotMeta{Seq: 3}, func(w io.Writer) error {
+			_, err := w.Write(make([]byte, 1000))
+			return errors.Join(err, failed)
+		})
+	}
+	if err := take(io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v", err)
+	}
+	if f := FiguresOf(l); f.SnapshotFailures != 1 || f.Snapshots != before.Snapshots || f.SnapshotNs != 0 {
+		t.Errorf("after a failure: %+v", f)
+	}
+	now.Set(9_000)
+	if err := take(nil); err != nil {
+		t.Fatal(err)
+	}
+	f := FiguresOf(l)
+	if n := total(f.Syncs) - total(before.Syncs); n != 3 || total(f.Snapshots) != 1 || f.SnapshotFailures != 1 {
+		t.Errorf("%d syncs; %+v", n, f)
+	}
+	if f.SnapshotNs != 9_000 || f.SnapshotBytes < 1000 || f.SnapshotBytes > 2000 {
+		t.Errorf("the newest snapshot: %+v", f)
+	}
+	must(t, l.Close())
+	now.Set(20_000)
+	l = mustOpen(t, fsys, Options{Clock: now})
+	defer l.Close()
+	if again := FiguresOf(l); again.SnapshotNs != 9_000 || again.SnapshotBytes != f.SnapshotBytes {
+		t.Errorf("after a start: %+v, want %+v", again, f)
+	}
+}
+
+func total(c durations.Counts) (n uint64) {
+	for _, b := range c.Buckets {
+		n += b
+	}
+	return n
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"tickhive/internal/clock"
 )
 
 // Sync makes everything written before the call durable: the data of every segment
@@ -33,6 +35,7 @@ func (l *Log) sync() error {
 		seg.begun = seg.gen
 	}
 	l.slotMu.Unlock()
+	beginNs := clock.MachineNs()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
 			return l.Fail(errors.Join(fmt.Errorf("sync of %s: %w", seg.path, err), disown(l, seg)))
@@ -42,6 +45,9 @@ func (l *Log) sync() error {
 		if err := l.fsys.SyncDir(l.dir); err != nil {
 			return l.Fail(fmt.Errorf("sync of %s: %w", l.dir, err))
 		}
+	}
+	if len(dirty) > 0 || dir {
+		l.figures.syncs.Observe(clock.MachineNs() - beginNs)
 	}
 	l.slotMu.Lock()
 	l.end.synced = target

@@ -13,6 +13,8 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/durations"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -34,6 +36,12 @@ type MetricsSource struct {
 	Scrubs func() (ended uint64, damaged int64)
 	// Logs returns the figures of each log that is open.
 	Logs func() []LogStat
+	// Streams returns the figures of sockets by their kind: native, binance.
+	Streams func() map[string]StreamStat
+	// Limited returns refusals by limits that the public server does not count, by the reason.
+	Limited func() map[string]uint64
+	// FacadeAuth returns refused credentials of the Binance listener, by the reason.
+	FacadeAuth func() map[string]uint64
 	// Guarded returns how often all orders of an account were canceled without a request, by the cause.
 	Guarded func() map[string]uint64
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
@@ -48,6 +56,15 @@ type LogStat struct {
 	Durable   uint64 // last record that a power cut keeps
 	Segments  int
 	DiskBytes int64 // of the segments' records
+	Replay    int64 // bytes behind the newest snapshot
+	wal.Figures
+}
+
+// StreamStat holds the figures of all sockets of a kind.
+type StreamStat struct {
+	Sockets                                       int64
+	Subscriptions                                 map[string]int64 // by channel
+	Messages, Bytes, Dropped, Resyncs, SlowCloses uint64
 }
 
 // NewMetrics returns a handler that serves scrapes in Prometheus's text format.
@@ -82,15 +99,17 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 var (
 	descRequests = metric("requests_total", "Requests by listener, route and class of status.", "listener",
 		"method", "route", "status")
-	descLatency = metric("request_seconds", "Time in handlers, of one request in 64.",
-		"listener", "method", "route")
+	descLatency = metric("request_seconds", "Time from the complete request to the complete response, without "+
+		"the transfer.", "listener", "method", "route")
 	descConnections = metric("connections", "Open connections of the public listeners.")
 	descEvicted     = metric("connections_evicted_total",
 		"Connections without a complete request, or idle longest, that were closed to make room for others.")
 	descAccepts = metric("accept_failures_total",
 		"Connections that a listener could not take for want of descriptors or memory.", "listener")
 	descAuthFailures = metric("auth_failures_total", "Requests with refused credentials, by the reason.", "reason")
-	descPanics       = metric("panics_total", "Handlers that panicked and were answered with 500.")
+	descLimited      = metric("rate_limited_total", "Requests, messages and connections refused by a limit.",
+		"reason")
+	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
 	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
 	descRejects   = metric("rejects_total", "Commands that the engine refused.")
@@ -122,6 +141,23 @@ var (
 		"Bytes of the segments on disk, without the zeros behind the last record.",
 		"log")
 
+	descLogSync = metric("log_sync_seconds", "Syncs of the log to disk.", "log")
+	descReplay  = metric("log_replay_bytes", "Bytes behind the newest snapshot, which a start replays.", "log")
+
+	descSnapshots      = metric("snapshot_seconds", "Snapshots written since the start, by their duration.", "log")
+	descSnapshotFailed = metric("snapshot_failures_total", "Snapshots that could not be written.", "log")
+	descSnapshotBytes  = metric("snapshot_bytes", "Size of the newest snapshot.", "log")
+	descSnapshotTime   = metric("snapshot_timestamp_seconds", "Time of the newest snapshot, Unix time.", "log")
+
+	descSockets       = metric("stream_sockets", "Open sockets.", "kind")
+	descSubscriptions = metric("stream_subscriptions", "Subscriptions of open sockets.", "kind", "channel")
+	descMessages      = metric("stream_messages_total", "Messages sent to sockets, with responses.", "kind")
+	descStreamBytes   = metric("stream_sent_bytes_total", "Bytes of the messages sent to sockets.", "kind")
+	descMessageDrops  = metric("stream_dropped_total", "Messages dropped because the client did not read them in time.",
+		"kind")
+	descResyncs    = metric("stream_resyncs_total", "Times a slow client's streams started over.", "kind")
+	descSlowCloses = metric("stream_slow_closes_total", "Sockets closed because the client did not read.", "kind")
+
 	descGuarded = metric("accounts_canceled_total",
 		"Accounts whose orders were all canceled without a request of their user, by the cause.", "cause")
 )
@@ -134,7 +170,9 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 		descScrubs, descDamaged, descGuarded, descLogBytes, descLogRecord, descLogUnsynced, descLogSegments,
-		descLogDisk,
+		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
+		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
+		descLimited,
 	} {
 		ch <- d
 	}
@@ -148,6 +186,14 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	ended, damaged := m.src.Scrubs()
 	counter(ch, descScrubs, ended)
 	gauge(ch, descDamaged, float64(damaged))
+	m.collectLogs(ch)
+	m.collectStreams(ch)
+	for cause, n := range m.src.Guarded() {
+		counter(ch, descGuarded, n, cause)
+	}
+}
+
+func (m *metrics) collectLogs(ch chan<- prometheus.Metric) {
 	for _, l := range m.src.Logs() {
 		counter(ch, descLogBytes, uint64(l.Bytes), l.Log)
 		gauge(ch, descLogRecord, float64(l.Last), l.Log)
@@ -155,10 +201,41 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, descLogUnsynced, max(0, float64(l.Last)-float64(l.Durable)), l.Log)
 		gauge(ch, descLogSegments, float64(l.Segments), l.Log)
 		gauge(ch, descLogDisk, float64(l.DiskBytes), l.Log)
+		gauge(ch, descReplay, float64(l.Replay), l.Log)
+		histogram(ch, descLogSync, &l.Syncs, l.Log)
+		histogram(ch, descSnapshots, &l.Snapshots, l.Log)
+		counter(ch, descSnapshotFailed, l.SnapshotFailures, l.Log)
+		if l.SnapshotNs != 0 {
+			gauge(ch, descSnapshotBytes, float64(l.SnapshotBytes), l.Log)
+			gauge(ch, descSnapshotTime, float64(l.SnapshotNs)/1e9, l.Log)
+		}
 	}
-	for cause, n := range m.src.Guarded() {
-		counter(ch, descGuarded, n, cause)
+}
+
+func (m *metrics) collectStreams(ch chan<- prometheus.Metric) {
+	for kind, s := range m.src.Streams() {
+		gauge(ch, descSockets, float64(s.Sockets), kind)
+		for channel, n := range s.Subscriptions {
+			gauge(ch, descSubscriptions, float64(n), kind, channel)
+		}
+		counter(ch, descMessages, s.Messages, kind)
+		counter(ch, descStreamBytes, s.Bytes, kind)
+		counter(ch, descMessageDrops, s.Dropped, kind)
+		counter(ch, descResyncs, s.Resyncs, kind)
+		counter(ch, descSlowCloses, s.SlowCloses, kind)
 	}
+}
+
+// histogram sends durations in the buckets of powers of two microseconds.
+func histogram(ch chan<- prometheus.Metric, d *prometheus.Desc, c *durations.Counts, labels ...string) {
+	buckets, count := make(map[float64]uint64, durations.Buckets), uint64(0)
+	for b, n := range c.Buckets {
+		count += n
+		if b < durations.Buckets-1 {
+			buckets[math.Ldexp(1e-6, b)] = count
+		}
+	}
+	ch <- prometheus.MustNewConstHistogram(d, count, float64(c.SumNs)/1e9, buckets, labels...)
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
@@ -184,16 +261,8 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 					counter(ch, descRequests, r.Status[class], listener, r.Method, path, statusClasses[class])
 				}
 			}
-			buckets, count := make(map[float64]uint64, edge.LatencyBuckets), uint64(0)
-			for b, n := range r.Latency {
-				count += n
-				if b < edge.LatencyBuckets-1 {
-					buckets[math.Ldexp(1e-6, b)] = count
-				}
-			}
-			if count > 0 {
-				ch <- prometheus.MustNewConstHistogram(descLatency, count, float64(r.LatencySumNs)/1e9,
-					buckets, listener, r.Method, path)
+			if r.Latency != (durations.Counts{}) {
+				histogram(ch, descLatency, &r.Latency, listener, r.Method, path)
 			}
 		}
 	}
@@ -202,7 +271,14 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	counter(ch, descEvicted, srv.Evicted())
 	counter(ch, descPanics, srv.Panics())
 	for i, n := range srv.AuthFailures() {
-		counter(ch, descAuthFailures, n, edge.AuthReasons[i])
+		reason := edge.AuthReasons[i]
+		counter(ch, descAuthFailures, n+m.src.FacadeAuth()[reason], reason)
+	}
+	for reason, n := range srv.Limited() {
+		counter(ch, descLimited, n, reason)
+	}
+	for reason, n := range m.src.Limited() {
+		counter(ch, descLimited, n, reason)
 	}
 	for _, a := range m.src.Accepts() {
 		counter(ch, descAccepts, a.Failures, a.Listener)

@@ -49,6 +49,7 @@ type Facade struct {
 	sockets sockets
 	keys    listenKeys
 	feed    *UserFeed
+	stats   facadeStats
 }
 
 // New returns a facade.
@@ -175,6 +176,7 @@ func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payloa
 		return nil, err
 	}
 	if err := q.checkCredentials(e.security, payload); err != nil {
+		q.f.stats.countRefusal(err)
 		return nil, err
 	}
 	body, err := e.handle(q)

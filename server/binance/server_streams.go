@@ -167,6 +167,7 @@ func (s *socket) add(name string) bool {
 		return false
 	}
 	s.streams = append(s.streams, one)
+	s.f.stats.subscriptions.Add(1)
 	return true
 }
 
@@ -181,6 +182,8 @@ func (s *socket) serve(ws *websocket.Conn) {
 		return
 	}
 	defer s.f.sockets.open.Done()
+	s.f.stats.sockets.Add(1)
+	defer s.f.stats.sockets.Add(-1)
 	s.ws = ws
 	s.setSpare()
 	ws.SetReadLimit(maxMessageBytes)
@@ -243,16 +246,6 @@ func (s *socket) setSpare() {
 	edge.SetSpare(s.ws.NetConn(), len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
 }
 
-// tooMany counts a message of the client and reports whether there are too many in this second.
-func (s *socket) tooMany() bool {
-	now := machineTime().Unix()
-	if now != s.second {
-		s.second, s.received = now, 0
-	}
-	s.received++
-	return s.received > maxMessagesSec
-}
-
 // write looks at the market and sends what has changed, until the socket ends.
 func (s *socket) write(ended chan struct{}) {
 	tick, ping := time.NewTicker(tickMs*time.Millisecond), time.NewTicker(pingEvery)
@@ -300,6 +293,7 @@ func (s *socket) look(nowMs int64) bool {
 			err = s.send(s.wrap(one, b))
 		})
 		if lost {
+			s.f.stats.slowCloses.Add(1)
 			s.close(websocket.CloseTryAgainLater, "Too slow: changes of the book are no longer kept.")
 		}
 		if lost || err != nil {
@@ -314,7 +308,11 @@ func (s *socket) send(b []byte) error {
 	if err := s.ws.SetWriteDeadline(machineTime().Add(socketWriteLimit)); err != nil {
 		return err
 	}
-	return s.ws.WriteMessage(websocket.TextMessage, b)
+	s.f.stats.messages.Add(1)
+	s.f.stats.bytes.Add(uint64(len(b)))
+	err := s.ws.WriteMessage(websocket.TextMessage, b)
+	s.f.stats.noteUnread(err)
+	return err
 }
 
 // request is a message of the client.

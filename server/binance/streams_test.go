@@ -283,3 +283,39 @@ func TestAStopEndsTheSockets(t *testing.T) {
 		}
 	}
 }
+
+// The figures count sockets, their streams, messages, refused credentials and used-up weight.
+func TestFiguresOfTheListener(t *testing.T) {
+	r := traded(t)
+	figure := func(series string) (value string) {
+		text := r.Do("GET", strings.TrimSuffix(r.Internal, "/internal/v1")+"/metrics", "").Body
+		if _, value, _ = strings.Cut(text, "\n"+series+" "); value == "" {
+			t.Fatalf("no %s", series)
+		}
+		value, _, _ = strings.Cut(value, "\n")
+		return value
+	}
+	s := r.socket("/ws/btcusdt@trade")
+	s.ask(`{"method":"SUBSCRIBE","params":["btcusdt@depth","ethbtc@trade"],"id":1}`)
+	s.ask(`{"method":"UNSUBSCRIBE","params":["ethbtc@trade"],"id":2}`)
+	r.get("/api/v3/account")
+	for series, want := range map[string]string{
+		`tickhive_stream_sockets{kind="binance"}`:                     "1",
+		`tickhive_stream_subscriptions{channel="all",kind="binance"}`: "2",
+		`tickhive_stream_messages_total{kind="binance"}`:              "2",
+		`tickhive_auth_failures_total{reason="API-PublicKey"}`:        "1",
+		`tickhive_auth_failures_total{reason="API-Signature"}`:        "0",
+		`tickhive_rate_limited_total{reason="weight"}`:                "0",
+		`tickhive_stream_slow_closes_total{kind="binance"}`:           "0",
+	} {
+		if got := figure(series); got != want {
+			t.Errorf("%s: %s, want %s", series, got, want)
+		}
+	}
+	for range 6000 / 20 {
+		r.get("/api/v3/exchangeInfo")
+	}
+	if got := figure(`tickhive_rate_limited_total{reason="weight"}`); got == "0" {
+		t.Error("no refusal for the used-up weight")
+	}
+}

@@ -50,6 +50,7 @@ func (s *socket) drop(match func(*stream) bool) {
 		if one.user != nil {
 			s.f.feed.unsubscribe(one.user)
 		}
+		s.f.stats.subscriptions.Add(-1)
 		return true
 	})
 }
@@ -108,6 +109,7 @@ func (s *socket) deliver() bool {
 			}
 		}
 		if lost {
+			s.f.stats.slowCloses.Add(1)
 			s.close(websocket.CloseTryAgainLater, "Too slow: messages of the user data stream were dropped.")
 			return false
 		}

@@ -69,9 +69,20 @@ func (q *call) pay(weight int) *failure {
 	if q.used, ok = q.f.weights.add(q.from.addr, weight, now, !q.from.unlimited); ok {
 		return nil
 	}
+	q.f.stats.overWeight.Add(1)
 	return &failure{
 		status: fasthttp.StatusTooManyRequests, code: codeTooManyWeight, retryAfter: (minuteNs-now%minuteNs)/1e9 + 1,
 		msg: fmt.Sprintf("Too much request weight used; current limit is %d request weight per 1 MINUTE. "+
 			"Please use WebSocket Streams for live updates to avoid polling the API.", WeightPerMinute),
 	}
+}
+
+// tooMany counts a message of the client and reports whether there are too many in this second.
+func (s *socket) tooMany() bool {
+	now := machineTime().Unix()
+	if now != s.second {
+		s.second, s.received = now, 0
+	}
+	s.received++
+	return s.received > maxMessagesSec
 }

@@ -363,6 +363,7 @@ func (s *socket) subscribe(q *call, session bool) ([]byte, *failure) {
 	s.api.next++
 	s.f.feed.subscribe(one.user)
 	s.streams = append(s.streams, one)
+	s.f.stats.subscriptions.Add(1)
 	return append(strconv.AppendInt([]byte(`{"subscriptionId":`), int64(one.id), 10), '}'), nil
 }
 

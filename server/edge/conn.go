@@ -47,6 +47,7 @@ type ConnTable struct {
 	conns   map[*CountedConn]struct{}
 	open    int
 	evicted uint64
+	limited limitCounts
 	// whole answers to connections that are refused; immutable
 	answerFull, answerPerIP, answerPerNet []byte
 
@@ -75,13 +76,16 @@ func (t *ConnTable) enter(conn net.Conn, ip netip.Addr) (c *CountedConn, refusal
 	defer t.mu.Unlock()
 	switch {
 	case !exempt && reached(t.perIP[clientKey(ip)], t.limits.PerAddress):
+		t.limited[limitConnectionsAddress].Add(1)
 		return nil, t.answerPerIP
 	case !exempt && !ip.IsLoopback() && reached(t.perNet[networkOf(ip)], t.limits.PerNetwork):
+		t.limited[limitConnectionsNetwork].Add(1)
 		return nil, t.answerPerNet
 	}
 	for t.open >= t.limits.Total {
 		v := t.leastUseful()
 		if v == nil {
+			t.limited[limitConnections].Add(1)
 			return nil, t.answerFull
 		}
 		t.evicted++

@@ -54,6 +54,7 @@ func (t *pieceTable) enter(ip netip.Addr) (leave func(), ok bool) {
 func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 	leave, ok := c.edge.pieces.enter(c.ClientAddr())
 	if !ok {
+		c.edge.limited[limitStreamed].Add(1)
 		return refuse.New(refuse.RateLimit, "", "An address may read %d streamed answers at a time; "+
 			"read one to its end first.", maxPieceAnswers).After(1)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
 )
 
@@ -27,12 +28,7 @@ var userEntry = []byte("tickhive.entry")
 func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	c := e.acquire(ctx)
 	c.id = e.appendRequestID(c.idBuf[:0], ctx)
-	var startNs int64
-	sampled := c.id[len(c.id)-1]&1 == 0 && e.idNext.Load()%latencySample == 0
-	if sampled {
-		startNs = e.MachineNs()
-	}
-	defer e.finish(c, sampled, startNs)
+	defer e.finish(c)
 
 	err := e.answer(c)
 	e.protect(&ctx.Response.Header, c.public)
@@ -76,7 +72,7 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 }
 
 // finish turns a panic into a 500, counts the answer and returns c to the pool.
-func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
+func (e *Listener) finish(c *Ctx) {
 	if p := recover(); p != nil {
 		e.panics.Add(1)
 		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p),
@@ -90,8 +86,8 @@ func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 		stats = c.route.stats
 	}
 	stats.count(c.RequestCtx.Response.StatusCode())
-	if sampled {
-		stats.observe(e.MachineNs() - startNs)
+	if began := c.RequestCtx.Time(); !began.IsZero() { // by a server: it has read the clock already
+		stats.latency.Observe(clock.SinceNs(began))
 	}
 	if conn, ok := c.Conn().(*CountedConn); ok && c.Hijacked() {
 		conn.passThrough()
@@ -272,6 +268,9 @@ func (e *Listener) checkAccess(c *Ctx) *refuse.Refusal {
 	}
 	if err != nil {
 		e.authFailures.count(err)
+		if err.Code == refuse.RateLimit {
+			e.limited[limitKey].Add(1)
+		}
 	}
 	return err
 }

@@ -61,6 +61,7 @@ type Listener struct {
 	other    routeStats // requests that reached no route
 	panics   atomic.Uint64
 	authFailures
+	limited limitCounts
 	Accepts acceptStats
 	held    atomic.Int64  // requests that fault rules hold back
 	closing chan struct{} // closed by Shutdown

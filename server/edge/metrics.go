@@ -1,50 +1,30 @@
 package edge
 
-import "sync/atomic"
+import (
+	"sync/atomic"
 
-// Bucket i counts latencies below 2^i us; the last bucket counts everything above 8 s.
-const (
-	LatencyBuckets = 24
-	// latencySample is the sampling rate: one request in 64 is timed. A power of two.
-	latencySample = 64
+	"tickhive/internal/durations"
 )
 
 // routeStats holds the counters of one route. Any goroutine may read them.
 type routeStats struct {
 	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx
-	latency [LatencyBuckets]atomic.Uint64
-	sumNs   atomic.Uint64 // sum over the sampled requests
+	latency durations.Histogram
 }
 
 func (r *routeStats) count(status int) { r.status[min(status/100, 5)].Add(1) }
 
-func (r *routeStats) observe(ns int64) {
-	us, b := uint64(max(ns, 0))/1000, 0
-	for us > 0 && b < LatencyBuckets-1 {
-		us >>= 1
-		b++
-	}
-	r.latency[b].Add(1)
-	r.sumNs.Add(uint64(max(ns, 0)))
-}
-
-// RouteStat is a copy of one route's counters, for metrics. Latency[i] counts the sampled
-// requests (1 in LatencySample) below 2^i us that are not in an earlier bucket.
+// RouteStat is a copy of one route's counters, for metrics.
 type RouteStat struct {
-	Method, Path  string // an empty Path counts the requests that reached no route
-	Status        [6]uint64
-	Latency       [LatencyBuckets]uint64
-	LatencySumNs  uint64
-	LatencySample int
+	Method, Path string // an empty Path counts the requests that reached no route
+	Status       [6]uint64
+	Latency      durations.Counts // from the complete request to the complete answer, without the time on the wire
 }
 
 func (r *routeStats) copy(method, path string) RouteStat {
-	s := RouteStat{Method: method, Path: path, LatencySumNs: r.sumNs.Load(), LatencySample: latencySample}
+	s := RouteStat{Method: method, Path: path, Latency: r.latency.Counts()}
 	for i := range s.Status {
 		s.Status[i] = r.status[i].Load()
-	}
-	for i := range s.Latency {
-		s.Latency[i] = r.latency[i].Load()
 	}
 	return s
 }
@@ -56,4 +36,36 @@ func (e *Listener) Stats() []RouteStat {
 		all = append(all, r.stats.copy(r.Method, r.Path))
 	}
 	return all
+}
+
+// limitReasons names the limits by which requests and connections are refused with 429 (and 503, when all
+// connections are used up).
+var limitReasons = [...]string{
+	"address", "user", "key", "streamed", "connections", "connections_address", "connections_network",
+}
+
+const (
+	limitAddress = iota
+	limitUser
+	limitKey
+	limitStreamed
+	limitConnections // from here on counted by ConnTable
+	limitConnectionsAddress
+	limitConnectionsNetwork
+)
+
+// limitCounts counts refusals by limitReasons.
+type limitCounts [len(limitReasons)]atomic.Uint64
+
+// Limited returns the number of refusals by limits since the start, by the reason.
+func (s *Server) Limited() map[string]uint64 {
+	_, all := s.listeners()
+	out := make(map[string]uint64, len(limitReasons))
+	for i, reason := range limitReasons {
+		out[reason] = s.conns.limited[i].Load()
+		for _, l := range all {
+			out[reason] += l.limited[i].Load()
+		}
+	}
+	return out
 }

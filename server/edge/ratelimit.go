@@ -108,6 +108,7 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	if waitNs == 0 {
 		return nil
 	}
+	c.edge.limited[limitAddress].Add(1)
 	return tooMany(waitNs)
 }
 

@@ -215,3 +215,14 @@ func TestLimiterIsBounded(t *testing.T) {
 		t.Errorf("the oldest client is still in the table: %d", a.Status)
 	}
 }
+
+// A refused request is counted by the limit, an accepted one is not.
+func TestRefusalsByTheLimitAreCounted(t *testing.T) {
+	m := newLimited(t)
+	for range 13 {
+		m.From("192.0.2.1", limited)
+	}
+	if got := m.Server.Limited(); got["address"] != 3 || got["user"]+got["key"]+got["streamed"] != 0 {
+		t.Errorf("refusals %v, want 3 of the 13 in a second, by the address", got)
+	}
+}

@@ -222,7 +222,7 @@ func TestSplitListener(t *testing.T) {
 	}
 }
 
-// Counters per route and status class.
+// Counters per route and status class, and the time of every request.
 func TestRouteStats(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
 	for range 5 {
@@ -230,9 +230,15 @@ func TestRouteStats(t *testing.T) {
 	}
 	m.Get("/api/tickers")
 	m.Get("/nope")
-	got := map[string][6]uint64{}
+	got, timed := map[string][6]uint64{}, map[string]uint64{}
 	for _, s := range m.Server.RouteStats() {
 		got[s.Path] = s.Status
+		for _, n := range s.Latency.Buckets {
+			timed[s.Path] += n
+		}
+	}
+	if timed["/api/currencies"] != 5 || timed["/api/tickers"] != 1 || timed[""] != 1 {
+		t.Errorf("timed %v: want every request", timed)
 	}
 	if got["/api/currencies"][2] != 5 || got["/api/tickers"][4] != 1 || got[""][4] != 1 {
 		t.Error(got)

@@ -50,5 +50,6 @@ func (l *UserLimiter) Check(c *Ctx) *refuse.Refusal {
 	if waitNs == 0 {
 		return nil
 	}
+	c.edge.limited[limitUser].Add(1)
 	return tooMany(waitNs)
 }

@@ -60,6 +60,7 @@ func (b *backlog) pushShared(q *message) bool {
 	waiting := &b.queued[q.kind]
 	if n := *waiting; n > 0 && n+len(q.frame) > maxQueuedBytes[q.kind] {
 		if q.kind == kindAnswer {
+			b.writer.slowCloses.Add(1)
 			b.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
 		}
 		return false
@@ -93,6 +94,7 @@ func (b *backlog) drop() {
 			kept = append(kept, q)
 		}
 	}
+	b.writer.dropped.Add(uint64(len(b.queue) - len(kept)))
 	b.queued = queuedBytes{kindAnswer: b.queued[kindAnswer]}
 	clear(b.queue[len(kept):])
 	b.queue, b.awaitsRoom = kept, true
@@ -228,6 +230,10 @@ func (b *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 			n++
 		}
 		buf.bytes = t.bytes
+	}
+	if n > 0 {
+		b.writer.messages.Add(uint64(n))
+		b.writer.bytes.Add(uint64(len(t.bytes)))
 	}
 	t.private = buf.private
 	rest := copy(b.queue, b.queue[n:])

@@ -115,6 +115,9 @@ func (c *conn) read(h *Hub) {
 			return
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
+		if !ok {
+			h.stats.limited.Add(1)
+		}
 		switch {
 		case closing: // by the hub, behind the answers to the messages before
 			h.do(func() {

@@ -82,6 +82,7 @@ type Hub struct {
 	// deliveries counts deliveries; a connection counts as slow at most once in each.
 	deliveries uint64
 	faulty     faultyDelivery
+	stats      hubStats
 }
 
 // NewHub returns a hub; Run starts it.
@@ -360,6 +361,7 @@ func (h *Hub) housekeeping() {
 			h.answer(c, newFrame(opPing, nil))
 		}
 	}
+	h.stats.update(h)
 	for key, s := range h.streams {
 		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)

@@ -166,6 +166,7 @@ func (k streamKey) subKey() streamKey {
 func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	old := o.conn.hub.subs[key.subKey()]
 	if old == nil && len(o.conn.hub.subs) >= maxSubscriptions {
+		o.hub.stats.limited.Add(1)
 		o.refuse(codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
 		return
 	}

@@ -28,6 +28,7 @@ func (h *Hub) resyncSlow(c *conn) {
 		return
 	}
 	c.hub.fullNs, c.hub.resyncing = now, true
+	h.stats.resyncs.Add(1)
 	c.backlog.drop()
 	for _, sub := range c.hub.subs {
 		if sub.tradesStarted { // a part of its trades may have been dropped with the backlog
@@ -40,6 +41,7 @@ func (h *Hub) resyncSlow(c *conn) {
 // closeSlow closes the connection of a slow client with 1013 and removes its subscriptions.
 func (h *Hub) closeSlow(c *conn) {
 	c.hub.detached = true
+	h.stats.slowCloses.Add(1)
 	c.backlog.closeWith(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
 	h.unsubscribeAll(c)
 }

@@ -54,6 +54,9 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 		x.bid(p, 50)
 	}
 	x.runPublished()
+	if s := StatsOf(x.Hub); s.Resyncs != 1 || s.Dropped == 0 || s.SlowCloses != 0 {
+		t.Errorf("full once: %+v", s)
+	}
 	messages := x.catchUp(c)
 	if c.hub.detached || len(messages) != 2 {
 		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.detached, len(messages))
@@ -68,6 +71,9 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	x.runPublished()
 	if _, code := x.read(c); code != closeTryLater {
 		t.Errorf("full again within 10 s: closed with %d, want 1013", code)
+	}
+	if s := StatsOf(x.Hub); s.Resyncs != 1 || s.SlowCloses != 1 {
+		t.Errorf("full twice: %+v", s)
 	}
 }
 
@@ -177,5 +183,28 @@ func TestQueueFullBeforeATradesResumeDoesNotChangeIt(t *testing.T) {
 		if m.Type == "snapshot" && m.Trades[0].TradeID != 7 {
 			t.Errorf("the resume from 7 begins with trade %d", m.Trades[0].TradeID)
 		}
+	}
+}
+
+// The figures count sockets, subscriptions by channel and messages.
+func TestFiguresOfTheHub(t *testing.T) {
+	x := newManualHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"interval":0}`)
+	x.ask(c, `{"op":"subscribe","channel":"ticker","pairs":["AA_BB"]}`)
+	x.read(c)
+	x.housekeeping()
+	s := StatsOf(x.Hub)
+	n := s.Subscriptions
+	if s.Sockets != 1 || n["book"] != 2 || n["ticker"] != 1 || n["fills"] != 0 {
+		t.Errorf("%+v", s)
+	}
+	if s.Messages != 6 || s.Bytes < 6*50 { // three answers, three snapshots
+		t.Errorf("%d messages of %d bytes, want 6", s.Messages, s.Bytes)
+	}
+	x.ask(c, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
+	x.housekeeping()
+	if s := StatsOf(x.Hub); s.Subscriptions["book"] != 1 {
+		t.Errorf("after an unsubscribe: %+v", s)
 	}
 }

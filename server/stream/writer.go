@@ -62,6 +62,9 @@ type writer struct {
 	stop  chan struct{}
 	conns atomic.Int64 // number of its connections; run returns when it is 0
 
+	// Figures of its connections; any goroutine.
+	messages, bytes, dropped, slowCloses atomic.Uint64
+
 	buf  chunkBuffer      // used by run only
 	once nonBlockingWrite // used by run only
 }
