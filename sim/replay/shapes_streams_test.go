@@ -133,7 +133,8 @@ func TestRowsThatDoNotFitTheOthersAreRefused(t *testing.T) {
 		{"a price of zero", "trades", []string{"a.csv\n1700000000,§0,1,buy\n"}, "above zero", "correct"},
 		{"another side", "trades", []string{"a.csv\n1700000000,1,1,§both\n"}, `side "both"`, "buy or sell"},
 		{
-			"time goes back", "trades", []string{"a.csv\n" + row + "1700000009,1,1,buy\n§1699999999,1,1,buy\n"},
+			"time goes back", "trades",
+			[]string{"a.csv\n" + row + "1700000009,1,1,buy\n§1699999999,1,1,buy\n"},
 			"goes back", "sort",
 		},
 		{
