@@ -157,9 +157,10 @@ func TestSteadyNeverGoesBack(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
+	held, slowed := 0, 0
 	for range 200 {
 		c, m := newSteady()
-		last, held, slowed := c.NowNs(), 0, 0
+		last := c.NowNs()
 		for range 500 {
 			switch rnd.IntN(8) {
 			case 0:
@@ -191,9 +192,6 @@ func TestSteadyNeverGoesBack(t *testing.T) {
 			}
 			last = now
 		}
-		if held == 0 || slowed == 0 {
-			t.Fatalf("held %d times, slowed %d times", held, slowed)
-		}
 		m.wall, m.apart = max(c.NowNs()-2*second, m.wall-100*second), nil
 		c.NowNs()
 		m.pass(1000 * second)
@@ -201,6 +199,9 @@ func TestSteadyNeverGoesBack(t *testing.T) {
 		if now := c.NowNs(); now != m.wall && c.Ahead() != 0 {
 			t.Fatalf("%d ns from the wall clock", now-m.wall)
 		}
+	}
+	if held < 10_000 || slowed < 10_000 {
+		t.Errorf("held %d times, slowed %d times", held, slowed)
 	}
 }
 

@@ -124,10 +124,6 @@ func TestConnectionsThatAreRefusedBeforeTheyAreMade(t *testing.T) {
 // A stream that may lose messages by itself is refused, and so are names that are none.
 func TestStreamsWithOtherSettingsAreRefused(t *testing.T) {
 	c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
-	want, err := settings("e1", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"age":      func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
 		"number":   func(c *jetstream.StreamConfig) { c.MaxMsgs = 1000 },
@@ -139,16 +135,16 @@ func TestStreamsWithOtherSettingsAreRefused(t *testing.T) {
 		"interest": func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
 		"size":     func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 },
 	} {
-		config := want
+		config, err := settings(name, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		change(&config)
 		if _, err := c.js.CreateStream(within(t), config); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := c.Log(within(t), "e1", 1); !errors.Is(err, ErrSettings) {
+		if _, err := c.Log(within(t), name, 1); !errors.Is(err, ErrSettings) {
 			t.Errorf("%s: %v", name, err)
-		}
-		if err := c.js.DeleteStream(within(t), config.Name); err != nil {
-			t.Fatal(err)
 		}
 	}
 	for _, epoch := range []string{"", "a.b", "a b", "*"} {
