@@ -90,8 +90,11 @@ func add(candles []marketdata.Candle, ev *engine.Event, start int64) []marketdat
 	}
 	c := &candles[n-1]
 	c.High, c.Low, c.Close = max(c.High, ev.Price), min(c.Low, ev.Price), ev.Price
-	c.Volume = c.Volume.Add(fixed.FromU64(uint64(ev.Amount)))
-	c.QuoteVolume = c.QuoteVolume.Add(fixed.Mul64(uint64(ev.Price), uint64(ev.Amount)))
+	amount, quote := fixed.FromU64(uint64(ev.Amount)), fixed.Mul64(uint64(ev.Price), uint64(ev.Amount))
+	c.Volume, c.QuoteVolume = c.Volume.Add(amount), c.QuoteVolume.Add(quote)
+	if ev.Side == engine.Buy {
+		c.TakerVolume, c.TakerQuote = c.TakerVolume.Add(amount), c.TakerQuote.Add(quote)
+	}
 	c.Trades++
 	return candles
 }
