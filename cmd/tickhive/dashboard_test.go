@@ -10,22 +10,30 @@ import (
 
 var metricName = regexp.MustCompile(`\b(tickhive|go|process)_[a-z0-9_]+`)
 
-// TestEveryPanelOfTheDashboardHasData exercises every part of the program and checks that each
-// series of the dashboard has data, and that the metric of each alert exists.
-func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
-	raw, err := os.ReadFile("../../server/web/grafana.json")
+// dashboard holds the parts of the Grafana dashboard that tests read.
+type dashboard struct {
+	Panels []struct {
+		Title   string
+		Targets []struct{ Expr string }
+	}
+}
+
+func readDashboard(t *testing.T) (d dashboard) {
+	t.Helper()
+	raw, err := os.ReadFile(sourceTree + "/server/web/grafana.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal(raw, &dashboard); err != nil {
+	if err := json.Unmarshal(raw, &d); err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+// TestEveryPanelOfTheDashboardHasData exercises every part of the program and checks that each
+// series of the dashboard has data, and that the metric of each alert exists.
+func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
+	dashboard := readDashboard(t)
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "buy", "100", "1")

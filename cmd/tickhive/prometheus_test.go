@@ -101,19 +101,6 @@ func (p *prometheus) query(t *testing.T, expr string) int {
 // does when the exchange is gone.
 func TestPrometheusReadsTheDashboardAndTheAlerts(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(sourceTree + "/server/web/grafana.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal(raw, &dashboard); err != nil {
-		t.Fatal(err)
-	}
 	in := start(t, "--pairs", "none", "--sim", "off")
 	p := startPrometheus(t, in)
 	in.pair("BTC_USDT")
@@ -121,7 +108,7 @@ func TestPrometheusReadsTheDashboardAndTheAlerts(t *testing.T) {
 	in.limit("BTC_USDT", "sell", "100", "1")
 	in.do("GET", in.public+"/api/tickers?currencyPairCode=nonsense", "")
 	n := 0
-	for _, panel := range dashboard.Panels {
+	for _, panel := range readDashboard(t).Panels {
 		for _, target := range panel.Targets {
 			expr := strings.ReplaceAll(target.Expr, "$__rate_interval", "1m")
 			waitFor(t, func() bool { return p.query(t, expr) > 0 })

@@ -23,7 +23,7 @@ type Status uint8
 const (
 	Campaigning Status = iota // its term record is not known to count
 	Leading
-	Fenced // another node's message counts instead of its own: it sends nothing more
+	Fenced // a message of another node has taken the place of this writer's: it sends nothing more
 )
 
 // Limits bound the memory of a writer and the work that is open.

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// splitArray makes each element of a text that is one JSON array a line of its own. It leaves other texts alone.
+// splitArray puts each element of a JSON array on a separate line. It leaves a text alone that is no array.
 func (l *lines) splitArray() error {
 	for {
 		head, err := l.r.Peek(1)
