@@ -79,7 +79,7 @@ mutate: ## change PKG in one place at a time and list the changes that its tests
 	$(GO) -C internal/devtools build -o $(CURDIR)/bin/mutate ./mutate
 	nice -n 15 bin/mutate $(PKG)
 
-clients: ## third-party clients under Node (ccxt and others, pinned in client/thirdparty) against the program
+clients: ## third-party clients (ccxt and others, pinned in client/thirdparty) and generated ones against the program
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v

@@ -10,6 +10,9 @@
 //	binance_user_test.mjs    streams, user data and the WebSocket API by the same
 //	binance_bots_test.mjs    the bots of bots.mjs, for some seconds, or 10 minutes with TICKHIVE_SOAK=1
 //
+// generated_test.go makes clients of the OpenAPI documents with oapi-codegen and openapi-typescript, and runs
+// the programs in testdata/generated with them.
+//
 // Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
-// set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go.
+// set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go, generated_test.go.
 package thirdparty

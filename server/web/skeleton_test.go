@@ -233,6 +233,11 @@ func (s *skeleton) object(members []edge.Field) object {
 	for i := range members {
 		f := &members[i]
 		properties[f.Name] = s.value(f)
+		if f.Default != nil {
+			// apart from the member, because generators of TypeScript take a member with a default for
+			// required, which is right for answers only
+			properties[f.Name] = object{"allOf": []any{properties[f.Name]}}
+		}
 		if f.Required {
 			required = append(required, f.Name)
 		}
