@@ -216,7 +216,7 @@ func goEnv(t *testing.T, name string) string {
 
 // The steps of deploy/Dockerfile make a root in which the program runs as the image's user with nothing but its data
 // directory, by the command lines of the image and of the compose file: its health check succeeds, SIGTERM stops it
-// cleanly, and the second start has what the first one wrote.
+// cleanly, and the next start takes the directory over.
 func TestTheImage(t *testing.T) {
 	if os.Getenv("TICKHIVE_STRICT") != "1" || os.Geteuid() != 0 {
 		t.Skip("the image is not built: that takes root and TICKHIVE_STRICT=1")
@@ -238,8 +238,9 @@ func TestTheImage(t *testing.T) {
 	final := stages[len(stages)-1]
 	b.dir = "/"
 	b.onlyHas("tickhive", "data")
-	if out, err := b.command([]string{"/tickhive", "version"}).Output(); err != nil || bytes.Contains(out, []byte("unknown")) {
-		t.Errorf("%v: %s", err, out)
+	version, err := b.command([]string{"/tickhive", "version"}).Output()
+	if err != nil || bytes.Contains(version, []byte("unknown")) {
+		t.Errorf("%v: %s", err, version)
 	}
 	entry, health := instruction(t, final, "ENTRYPOINT").words, instruction(t, final, "HEALTHCHECK").words
 
@@ -265,7 +266,7 @@ func TestTheImage(t *testing.T) {
 	if meta, err := datadir.ReadMeta(b.mkdir("/data")); err != nil || !meta.Clean {
 		t.Errorf("%v, clean %t", err, meta.Clean)
 	}
-	err := filepath.WalkDir(b.mkdir("/data"), func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(b.mkdir("/data"), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -307,7 +308,8 @@ func (b *imageBuilder) makeToken(command []string) {
 	volume := b.mkdir("/token")
 	var before []byte
 	for range 2 {
-		c := exec.CommandContext(b.t.Context(), command[0], command[1], strings.ReplaceAll(command[2], "/token", volume))
+		script := strings.ReplaceAll(command[2], "/token", volume)
+		c := exec.CommandContext(b.t.Context(), command[0], command[1], script)
 		if out, err := c.CombinedOutput(); err != nil {
 			b.t.Fatalf("%v: %s", err, out)
 		}
