@@ -85,6 +85,10 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.run(chromedp.Click(`[data-list=history]`))
 	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
+	b.run(chromedp.Click(`[data-list=balances]`))
+	b.wait(5*time.Second, "balances of at most eight digits behind the point",
+		`document.querySelectorAll('.orders tbody tr').length === 2 &&
+			!/\.\d{9}/.test(document.querySelector('.orders').innerText)`)
 	b.run(chromedp.Click(`[data-list=trades]`))
 	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
 	b.wait(5*time.Second, "the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
@@ -94,6 +98,10 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.wait(5*time.Second, "the other pair", `document.querySelector('.head h1').textContent === 'UU/USDT'`)
 	if at := b.js("location.search"); at != "?pair=UU_USDT&interval=minute" {
 		t.Errorf("the address is %s", at)
+	}
+	if got := b.js(`document.querySelector('[data-pair=UU_USDT]').innerText.includes('%') + ' ' +
+		document.querySelector('[data-panel=book]').innerText.includes('one side is empty')`); got != "false true" {
+		t.Errorf("a pair that never traded has a change, its book says that a side is empty: %s", got)
 	}
 	b.set("type", "stop_limit")
 	for name, value := range map[string]string{"stopPrice": "120", "price": "121", "amount": "3"} {
