@@ -32,8 +32,10 @@ func (b *balances) viewWithout(u *user, currency uint32, hidden fixed.I192) Bala
 		// The rounding of a fee may have used some 10^-18 of a reservation, so show the smaller amount.
 		free, pending := r.free.Sub(hidden), r.pending
 		if !u.profile.Unlimited {
-			free = positive(free)
-			pending = least(pending, free)
+			if r.free.Sign() >= 0 { // an overdrawn balance is shown
+				free = positive(free)
+			}
+			pending = least(pending, positive(free))
 		}
 		out.Free, out.Held = free.Sub(pending), r.held.Add(pending)
 		out.Total = free.Add(r.held)

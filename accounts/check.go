@@ -1,10 +1,15 @@
 package accounts
 
 import (
+	"errors"
 	"fmt"
 
 	"tickhive/internal/fixed"
 )
+
+// ErrOverdrawn: a balance is below zero, and everything else adds up. Only the accepted loss of commands leads there:
+// an account has withdrawn what the lost commands had brought it.
+var ErrOverdrawn = errors.New("a balance is below zero")
 
 // check implements View.Check. The caller must hold mu.
 func (s *State) check() error {
@@ -18,6 +23,7 @@ func (s *State) check() error {
 		holds[k] = holds[k].Plus(o.held)
 	}
 	audit := make([]totals, len(s.balances.totals))
+	below, first := 0, ""
 	for _, u := range s.dir.users {
 		for i := range u.rows {
 			r := &u.rows[i]
@@ -26,7 +32,9 @@ func (s *State) check() error {
 					s.balances.currencies[r.currency])
 			}
 			if !u.profile.Unlimited && (r.free.Sign() < 0 || r.held.Sign() < 0) {
-				return fmt.Errorf("account %d: %s is below zero", u.n, s.balances.currencies[r.currency])
+				if below++; below == 1 {
+					first = fmt.Sprintf("%s of user %s", s.balances.currencies[r.currency], UserID(u.n))
+				}
 			}
 			a := &audit[r.currency]
 			a.free, a.held, a.pending = a.free.Add(r.free), a.held.Add(r.held), a.pending.Add(r.pending)
@@ -43,6 +51,9 @@ func (s *State) check() error {
 		if t.free.Add(t.held).Add(t.fees) != t.deposited.Sub(t.withdrawn) {
 			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.balances.currencies[i])
 		}
+	}
+	if below > 0 {
+		return fmt.Errorf("%w: %s (%d such balances)", ErrOverdrawn, first, below)
 	}
 	return nil
 }

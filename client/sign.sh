@@ -32,7 +32,7 @@ if [ -n "${PRIVATE_FILE-}" ]; then
 else
 	signature=$(printf %s "$text" | openssl dgst -sha256 -hmac "$PRIVATE" -hex | sed 's/^.* //')
 fi
-set -- -sS --fail-with-body -X "$method" -H "API-PublicKey: $PUBLIC" -H "API-Timestamp: $timestamp" \
+set -- -sS --fail-with-body -w '\n' -X "$method" -H "API-PublicKey: $PUBLIC" -H "API-Timestamp: $timestamp" \
 	-H "API-Nonce: $nonce" -H "API-Signature: $signature"
 if [ -n "$body" ]; then
 	set -- "$@" -H 'Content-Type: application/json' -d "$body"

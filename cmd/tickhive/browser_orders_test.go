@@ -81,10 +81,14 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.set("amount", "1")
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the cut order is explained",
-		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5\d* on average in TT.USDT.`)
+		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5 on average in TT.USDT.`)
 	b.run(chromedp.Click(`[data-list=history]`))
 	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
+	b.run(chromedp.Click(`[data-list=balances]`))
+	b.wait(5*time.Second, "balances of at most eight digits behind the point",
+		`document.querySelectorAll('.orders tbody tr').length === 2 &&
+			!/\.\d{9}/.test(document.querySelector('.orders').innerText)`)
 	b.run(chromedp.Click(`[data-list=trades]`))
 	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
 	b.wait(5*time.Second, "the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
@@ -95,20 +99,31 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	if at := b.js("location.search"); at != "?pair=UU_USDT&interval=minute" {
 		t.Errorf("the address is %s", at)
 	}
+	if got := b.js(`document.querySelector('[data-pair=UU_USDT]').innerText.includes('%') + ' ' +
+		document.querySelector('[data-panel=book]').innerText.includes('one side is empty')`); got != "false true" {
+		t.Errorf("a pair that never traded has a change, its book says that a side is empty: %s", got)
+	}
 	b.set("type", "stop_limit")
 	for name, value := range map[string]string{"stopPrice": "120", "price": "121", "amount": "3"} {
 		b.set(name, value)
 	}
 	b.run(chromedp.Click(`.ticket .main`), chromedp.Click(`[data-list=open]`))
 	b.toast("the stop is said", `Order accepted Buy 3 UU in UU.USDT at 121.00, stop at 120.00`)
-	b.wait(5*time.Second, "open orders of both pairs", `document.querySelectorAll('[data-order]').length === 2 &&
-		['TT/USDT', 'UU/USDT'].every((s) => document.querySelector('.orders').innerText.includes(s))`)
+	b.set("type", "stop_market")
+	b.set("stopPrice", "130")
+	b.set("total", "50")
+	b.run(chromedp.Click(`.ticket .main`))
+	b.wait(5*time.Second, "open orders of both pairs, with their stop prices and amounts", `(() => {
+		const text = document.querySelector('.orders').innerText.replaceAll('\t', ' ');
+		return document.querySelectorAll('[data-order]').length === 3 && /TT.USDT Limit Buy 100.00 2.0/.test(text) &&
+			/UU.USDT Stop limit Buy stop 120.00 → 121.00 3.0/.test(text) &&
+			/UU.USDT Stop market Buy stop 130.00 50 USDT/.test(text); })()`)
 	b.shot("follow")
 	sent := func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.requests["/api/orders"] }
 	before := sent()
 	b.run(chromedp.Click(`[data-cancel-all]`))
 	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
-	b.toast("the cancellation is said", `All orders canceled 2 open orders`)
+	b.toast("the cancellation is said", `All orders canceled 3 open orders`)
 	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
 		t.Errorf("want one message for each canceled order: %q", said)
 	}

@@ -128,7 +128,10 @@ func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	if in.cmd.Dir == "" {
 		in.cmd.Dir = t.TempDir()
 	}
-	in.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
+	if in.cmd.Env == nil {
+		in.cmd.Env = os.Environ()
+	}
+	in.cmd.Env = append(append(in.cmd.Env, asProgram+"=1"), env...)
 	in.cmd.Stderr = in.stderr
 	out, err := in.cmd.StdoutPipe()
 	if err != nil {

@@ -57,27 +57,56 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 	}
 }
 
-// The recipe of a test suite works when a reader pastes it.
-func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile(sourceTree + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile("(?s)```sh\n(bin/tickhive serve --ephemeral.*?)```").FindSubmatch(readme)
+// pasted runs a block of the README as a reader who pastes it, with the addresses of in.
+func pasted(t *testing.T, in *instance, begin string) string {
+	t.Helper()
+	m := regexp.MustCompile("(?s)```sh\n(" + begin + ".*?)```").FindStringSubmatch(readTree(t, "README.md"))
 	exe, err := os.Executable()
 	if m == nil || err != nil {
-		t.Fatalf("no recipe in the README: %v", err)
+		t.Fatalf("no block that begins with %s in the README: %v", begin, err)
 	}
 	tree, err := filepath.Abs(sourceTree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("bin/tickhive", exe, "client/", tree+"/client/").Replace(string(m[1]))
+	text := strings.NewReplacer("bin/tickhive", exe, "client/", tree+"/client/").Replace(m[1])
 	c := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
 	c.Dir, c.Env = t.TempDir(), append(os.Environ(), asProgram+"=1")
+	if in != nil {
+		text = strings.ReplaceAll(text, "demo-key ", "demo-key --internal "+strings.TrimPrefix(in.root, "http://")+" ")
+		c.Args[len(c.Args)-1] = text
+		c.Env = append(c.Env, "BASE="+in.public)
+	}
 	out, err := c.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), `"currencyCode":"BTC","free":10000.0`) {
-		t.Errorf("%v: %s", err, out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// The recipe of a test suite works when a reader pastes it.
+func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
+	t.Parallel()
+	out := pasted(t, nil, "bin/tickhive serve --ephemeral")
+	if !strings.Contains(out, `"currencyCode":"BTC","free":10000.0`) {
+		t.Error(out)
+	}
+}
+
+// The first orders of the README wait, are filled, are listed and are canceled.
+func TestTheFirstOrdersOfTheReadme(t *testing.T) {
+	t.Parallel()
+	out := pasted(t, theDemo(t), "bin/tickhive demo-key key.json")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 6 {
+		t.Fatalf("%d lines: %s", len(lines), out)
+	}
+	for i, want := range []string{
+		`^key \S+ of user`, `^"\d+"$`, `^"\d+"$`, `"status":"Completed".*"type":"stop_market"`,
+		`^\[{.*"currencyPairCode":"BTC_USDT".*}\]$`, `^{"canceled":1}$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(lines[i]) {
+			t.Errorf("%s\ndoes not match %s", lines[i], want)
+		}
 	}
 }

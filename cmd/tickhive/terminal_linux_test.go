@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,4 +89,35 @@ func TestNohupOutlivesItsTerminal(t *testing.T) {
 	}
 	in.signal(syscall.SIGTERM)
 	in.endsClean(dir)
+}
+
+// The demo market's key pair is shown once, on a terminal. A start with its output elsewhere makes none.
+func TestTheDemoKeyWaitsForATerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, want := range []int{0, 1, 0} {
+		master, slave := terminal(t)
+		in := exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen", "127.0.0.1:0", "--internal-listen",
+			"127.0.0.1:0", "--data-dir", dir)
+		in.Env, in.Stderr = append(os.Environ(), asProgram+"=1"), slave
+		if i > 0 {
+			in.Stdout = slave // else /dev/null, which is a device and no terminal
+		}
+		if err := in.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_ = slave.Close()
+		shown := 0
+		for lines := bufio.NewScanner(master); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "demo key of user demo-1") {
+				shown++
+			}
+			if strings.Contains(lines.Text(), "msg=ready") {
+				_ = in.Process.Signal(syscall.SIGTERM)
+			}
+		}
+		if err := in.Wait(); err != nil || shown != want {
+			t.Errorf("start %d: %v, %d keys, want %d", i, err, shown, want)
+		}
+	}
 }

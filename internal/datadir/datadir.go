@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,10 +55,10 @@ type Options struct {
 // Dir is an open, locked data directory. Without a path it holds the same values in memory. Any goroutine may
 // call its methods.
 type Dir struct {
-	path string
-	fsys vfs.FS
-	lock io.Closer
-	boot string // empty: the machine's
+	path    string
+	fsys    vfs.FS
+	lock    io.Closer
+	logBoot string // the boot that the slots of the logs name
 
 	synced    bool          // Options.Synced
 	syncEvery time.Duration // Options.SyncEvery
@@ -81,7 +82,7 @@ type Dir struct {
 // directory must have an origin that agrees with o; its own Seed applies, and it gets no Backfill.
 func Open(o Options) (*Dir, error) {
 	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
-	d.random, d.driver, d.process, d.boot = o.Random, o.Driver, o.Clock, o.Boot
+	d.random, d.driver, d.process = o.Random, o.Driver, o.Clock
 	if d.fsys == nil {
 		d.fsys = vfs.OS{}
 	}
@@ -186,6 +187,9 @@ func (d *Dir) mark(o Options) (err error) {
 	}
 	if err := d.meta.identify(d.random); err != nil {
 		return err
+	}
+	if d.logBoot = boot; boot != "" && d.meta.LostSyncs > 0 {
+		d.logBoot += "#" + strconv.Itoa(d.meta.LostSyncs)
 	}
 	d.clean = d.fresh || d.meta.Clean
 	d.meta.Clean, d.meta.Boot = false, boot
@@ -314,9 +318,15 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// NoteLostSync makes the next start, unless it follows a clean stop, begin a new epoch, as after a power cut: the
-// journal's last commands may be missing.
-func (d *Dir) NoteLostSync() error { return d.change(func(m *Meta) { m.Boot = "" }) }
+// NoteLostSync notes a failed sync of a log. The next start judges the ends of the logs as after a power cut. shown
+// tells whether a client has seen what was not synced: then it begins a new epoch too, unless it follows a clean stop.
+func (d *Dir) NoteLostSync(shown bool) error {
+	return d.change(func(m *Meta) {
+		if m.LostSyncs++; shown {
+			m.Boot = ""
+		}
+	})
+}
 
 // AddIncident stores an incident; without a directory, in memory only.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }

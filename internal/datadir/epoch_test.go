@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // A power cut begins a new epoch, under every sync policy: a disk may have lied about a sync. A kill and a clean
@@ -52,11 +53,44 @@ func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
 	if d.Epoch() != begun {
 		t.Fatal("a killed process begins a new epoch")
 	}
-	if err := d.NoteLostSync(); err != nil || d.Epoch() != begun {
+	if err := d.NoteLostSync(true); err != nil || d.Epoch() != begun {
 		t.Fatalf("the running process has epoch %s, %v", d.Epoch(), err)
 	}
 	next := start().Epoch()
 	if next == begun || start().Epoch() != next {
 		t.Errorf("epochs %s, %s, %s", begun, next, start().Epoch())
+	}
+}
+
+// After a failed sync of a log the slots that the logs have written name another boot than the next starts, so that
+// records which they tell of may be missing. The epoch stays when no client has seen them.
+func TestAFailedSyncCountsAsAnotherBootForTheLogs(t *testing.T) {
+	disk := vfs.NewMem()
+	start := func() (*Dir, wal.ID) {
+		t.Helper()
+		disk = disk.Kill()
+		d, err := Open(Options{Path: "d", FS: disk, Boot: "b", Virtual: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := d.LogOptions("engine", wal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, o.Boot
+	}
+	_, first := start()
+	d, second := start()
+	if err := d.NoteLostSync(false); err != nil {
+		t.Fatal(err)
+	}
+	o, err := d.LogOptions("engine", wal.Options{})
+	again, third := start()
+	_, fourth := start()
+	if err != nil || second != first || o.Boot != first || third == first || fourth != third || third == (wal.ID{}) {
+		t.Errorf("boots %x, %x, then %x, %x, %x, %v", first, second, o.Boot, third, fourth, err)
+	}
+	if again.Epoch() != d.Epoch() {
+		t.Error("a new epoch")
 	}
 }

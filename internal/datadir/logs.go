@@ -1,7 +1,6 @@
 package datadir
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -35,7 +34,7 @@ func (d *Dir) LogOptions(name string, o wal.Options) (wal.Options, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o.Boot = bootOf(cmp.Or(d.boot, bootID()))
+	o.Boot = bootOf(d.logBoot)
 	o.Ended = func(at wal.Position) { d.noteEnd(name, at) }
 	o, err := d.meta.LogOptions(name, o)
 	if o.Known != nil {

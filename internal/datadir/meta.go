@@ -39,6 +39,9 @@ type Meta struct {
 	Clean bool `json:"clean"`
 	// Boot is the boot ID at the last write. A different one means that the power was off.
 	Boot string `json:"boot"`
+	// LostSyncs is the number of failed syncs of the logs. After one the system may show old content, as after a
+	// power cut.
+	LostSyncs int `json:"lostSyncs,omitempty"`
 	// Synced is a member of older programs. It is not used.
 	Synced *bool `json:"synced,omitempty"`
 	// Filling means that the backfill and the demo data are not complete. A start that

@@ -189,3 +189,27 @@ func TestAHeldStepIsAcceptedAndAStepBackSlowsDown(t *testing.T) {
 		t.Errorf("a virtual clock: %d %s", a.Status, a.Body)
 	}
 }
+
+// A machine clock that went back over a restart refuses signed requests, and the status says so until it has caught up.
+func TestAClockBehindTheLastTimeDegrades(t *testing.T) {
+	dir, m := t.TempDir(), &stepClock{wall: exchangetest.StartNs, boot: 5}
+	r := startClockRig(t, dir, m)
+	r.Call("POST", "/users", `{}`)
+	r.trade(100, 5)
+	r.Stop()
+	r = startClockRig(t, dir, m)
+	if s := r.status(); s != "ok" {
+		t.Errorf("status %s after a restart", s)
+	}
+	r.Stop()
+	m.set(-time.Hour)
+	r = startClockRig(t, dir, m)
+	r.incident("the clock is 1h0m0s behind the last recorded time: signed requests are rejected until it catches up")
+	if s := r.status(); s != "degraded" {
+		t.Errorf("status %s while signed requests are refused", s)
+	}
+	m.pass(time.Hour)
+	if s := r.status(); s != "ok" {
+		t.Errorf("status %s after the clock has caught up", s)
+	}
+}

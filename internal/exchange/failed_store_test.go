@@ -38,6 +38,31 @@ func TestAStopAfterAFailedStoreIsNotClean(t *testing.T) {
 	}
 }
 
+// A start that ends because the disk is full does not note the logs as closed when their ends could not be written: the
+// next one, with space, starts.
+func TestAStartAfterAStartOnAFullDisk(t *testing.T) {
+	failed := 0
+	for after := range 40 {
+		disk := vfs.NewMem()
+		o := exchangetest.Options("d")
+		o.Machine.FS = disk
+		disk.Inject(vfs.Injection{Class: vfs.FullDisk, Path: "d/*/*", After: after, Count: 6})
+		if err := refused(t, o); err == nil {
+			continue
+		}
+		failed++
+		disk = disk.Kill()
+		disk.Disarm()
+		o.Machine.FS = disk
+		if err := refused(t, o); err != nil {
+			t.Errorf("after %d operations: %v", after, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("no start failed")
+	}
+}
+
 // A start that ends with a failed sync is followed by a sound one: a log that has more records than the start noted is
 // not taken for one that was closed.
 func TestAStartAfterAStartWithAFailedSync(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 func (r *restored) logOptions(name string, o wal.Options) (wal.Options, error) {
 	o, err := r.data.LogOptions(name, o)
 	o.AcceptLoss = r.o.AcceptDataLoss
+	o.Failed = func() { r.noteLostSync(name) }
 	o.Lost = func(l wal.Loss) error { return r.acceptLoss(name, l) }
 	o.MissingSnapshot = func(seq uint64) {
 		r.reportRecovery("the newest snapshot of the log %s, of record %d, is missing; the start replays more of it",
@@ -29,8 +30,8 @@ func (r *restored) logOptions(name string, o wal.Options) (wal.Options, error) {
 // acceptLoss begins a new epoch, because the seqs and ids of the lost records are given out again.
 // It runs before the log is cut.
 func (r *restored) acceptLoss(name string, l wal.Loss) error {
-	text := fmt.Sprintf("power cut: the log %s ends at record %d, and %d more were written that had not been synced: "+
-		"they are gone; new epoch", name, l.Seq, l.To-l.Seq)
+	text := fmt.Sprintf("power cut or failed sync: the log %s ends at record %d, and %d more were written that had "+
+		"not been synced: they are gone; new epoch", name, l.Seq, l.To-l.Seq)
 	if l.Damage != nil {
 		text = fmt.Sprintf("--accept-data-loss: the log %s goes on from record %d, it had reached at least %d (%v); "+
 			"new epoch", name, l.Seq, l.To, l.Damage)

@@ -101,6 +101,45 @@ func TestALostEndIsRefused(t *testing.T) {
 	}
 }
 
+// A user withdraws what a trade has brought, and the journal with the trade is lost: the balance below zero is an
+// incident.
+func TestAnOverdrawnAccountIsReported(t *testing.T) {
+	x := exchangetest.Start(t, exchangetest.Options(t.TempDir()))
+	x.Pair("BTC_USDT")
+	id, _ := x.Call("POST", "/users", `{"nickname":"user"}`)["id"].(string)
+	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":10}`)
+	x.Limit("BTC_USDT", "sell", "2", "1")
+	x.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":2,"amount":1,`+
+		`"accountId":"`+id+`"}`)
+	x.Call("POST", "/users/"+id+"/withdrawals", `{"currencyCode":"BTC","amount":0.5}`)
+	x.Stop()
+	o := exchangetest.Options(x.Kill())
+	journal := filepath.Join(o.Dir, "engine", "000001.wal")
+	for _, snapshot := range exchangetest.Files(t, o.Dir, "*/*.snap") {
+		if err := os.Remove(snapshot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(journal, 1536); err != nil {
+		t.Fatal(err)
+	}
+	o.AcceptDataLoss = true
+	y := exchangetest.Start(t, o)
+	status := y.Do("GET", y.Public+"/api/status", "").Body
+	if !strings.Contains(status, `"kind":"overdrawn"`) || !strings.Contains(status, "BTC of user "+id) {
+		t.Errorf("no incident of the balance: %s", status)
+	}
+	y.Pair("BTC_USDT") // the journal had it
+	balances := y.Do("GET", y.Internal+"/users/"+id, "").Body
+	if !strings.Contains(balances, `"free":-0.5`) || !strings.Contains(balances, `"free":10.0`) {
+		t.Errorf("balances %s", balances)
+	}
+	y.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"BTC","amount":0.5}`)
+	if err := y.Accounts().View().Check(); err != nil {
+		t.Errorf("after the deposit of the difference: %v", err)
+	}
+}
+
 // The files of another directory are refused, whole logs and single files.
 func TestForeignFilesAreRefused(t *testing.T) {
 	ours, _, _ := stopped(t)

@@ -34,7 +34,7 @@ type base struct {
 
 	front *front
 
-	failed bool // a recovery ended with a store that stopped for good: its log may have more records than it noted
+	failed bool // a recovery ended with a log that may have more records than it noted
 }
 
 // Opened is an exchange with a locked data directory, an empty market and open listeners, which answer 503

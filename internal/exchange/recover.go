@@ -39,7 +39,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	if err := r.recover(ctx); err != nil {
 		r.front.enter(stage{})
 		err = errors.Join(err, r.closeStores(), r.journal.close(nil))
-		o.failed = errors.Is(err, wal.ErrStopped)
+		o.failed = errors.Is(err, wal.ErrStopped) || errors.Is(err, wal.ErrEndUnknown)
 		return nil, explainDamage(err, o.o.AcceptDataLoss)
 	}
 	return &Recovered{r}, nil
@@ -84,9 +84,6 @@ func (r *restored) openJournal() (err error) {
 	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
 		return err
 	}
-	if r.o.Journal.Sync != sequencer.SyncAlways {
-		dir.Options.Failed = r.noteLostSync
-	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
@@ -94,10 +91,11 @@ func (r *restored) openJournal() (err error) {
 	return err
 }
 
-// noteLostSync notes a failed sync of the journal: clients were shown commands that may be missing at the next start.
-// Under always none was shown.
-func (r *restored) noteLostSync() {
-	if err := r.data.NoteLostSync(); err != nil {
+// noteLostSync notes a failed sync of a log. Clients have seen what was not synced in the journal alone, and not under
+// always.
+func (r *restored) noteLostSync(log string) {
+	shown := log == "engine" && r.o.Journal.Sync != sequencer.SyncAlways
+	if err := r.data.NoteLostSync(shown); err != nil {
 		r.log.Error("a failed sync is not stored", "error", err)
 	}
 }
@@ -237,6 +235,10 @@ func (r *restored) attachAccounts() error {
 	if n := a.state.AheadOfJournal(); n > 0 {
 		r.reportRecovery("%d account changes refer to commands that the journal does not contain; "+
 			"they are placed at its end", n)
+		if err := a.state.View().Check(); errors.Is(err, accounts.ErrOverdrawn) {
+			r.incident("overdrawn", "%v; the account withdrew what lost commands had brought it; "+
+				"deposit the difference", err)
+		}
 	}
 	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
 		return err

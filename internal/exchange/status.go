@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"time"
 
 	"tickhive/server/edge"
 	"tickhive/server/public"
@@ -11,7 +12,7 @@ import (
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.clockHeld(),
+		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.tooEarly() || f.clockHeld(),
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {
@@ -36,6 +37,13 @@ func (f *front) noncesFailed() error {
 		return a.nonces.Failed()
 	}
 	return nil // they are not open yet
+}
+
+// tooEarly reports whether every signed request is refused, because the clock has not reached the first timestamp that
+// is accepted after a restart.
+func (f *front) tooEarly() bool {
+	a := f.stage.Load().accounts
+	return a != nil && f.now()/int64(time.Millisecond) < a.notBeforeMs
 }
 
 // storesFailed returns the reason why a store accepts no changes at present, nil while all do.

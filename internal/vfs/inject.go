@@ -41,7 +41,8 @@ const (
 	SyncErrorOld
 	// LyingSync lets Sync and SyncDir report success without making anything durable.
 	LyingSync
-	// FullDisk returns ENOSPC. A part of a write may reach the file.
+	// FullDisk returns ENOSPC. A part of a write may reach the file: behind its end any number of bytes, before it
+	// whole sectors, because a file system asks for space by the block and not within one.
 	FullDisk
 
 	// BitRot flips one bit of a file.

@@ -312,6 +312,31 @@ func TestFailingWritesReachTheFileInPart(t *testing.T) {
 	}
 }
 
+// A full disk does not tear a sector that the file has: it takes the new content or keeps the old one.
+func TestAFullDiskKeepsSectorsOfTheFileWhole(t *testing.T) {
+	tear := func(class Class, seed uint64) bool {
+		m := NewMem()
+		f := create(t, m)
+		must(t, f.Preallocate(0, 4*SectorBytes))
+		m.Inject(Injection{Class: class, Seed: seed})
+		if _, err := f.WriteAt(bytes.Repeat([]byte{7}, 2*SectorBytes), SectorBytes); err == nil {
+			t.Fatal("no error")
+		}
+		return bytes.Count(m.Content(name), []byte{7})%SectorBytes != 0
+	}
+	torn := map[Class]int{}
+	for _, class := range []Class{FullDisk, WriteError} {
+		for seed := range uint64(60) {
+			if tear(class, seed) {
+				torn[class]++
+			}
+		}
+	}
+	if torn[FullDisk] != 0 || torn[WriteError] == 0 {
+		t.Errorf("torn sectors: %v", torn)
+	}
+}
+
 // The same injections into the same operations do the same.
 func TestInjectionsAreDeterministic(t *testing.T) {
 	run := func() string {

@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"syscall"
@@ -166,6 +167,9 @@ func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
 		n = 0
 	case err != nil:
 		n = min(fault.Keep, len(p))
+		if errors.Is(err, syscall.ENOSPC) {
+			n = f.node.wholeSectors(off, n)
+		}
 	}
 	if room := f.room(off); int64(n) > room {
 		n, err = int(room), &fs.PathError{Op: kind.String(), Path: f.name, Err: syscall.ENOSPC}
@@ -187,6 +191,15 @@ func (f *memFile) room(off int64) int64 {
 	}
 	free := max(f.m.capacity-f.m.used(), 0)
 	return max(int64(len(f.node.data))+free-off, 0)
+}
+
+// wholeSectors returns how many of count bytes at off a full disk lets through.
+func (n *memNode) wholeSectors(off int64, count int) int {
+	end := off + int64(count)
+	if end < int64(len(n.data)) {
+		end -= end % SectorBytes
+	}
+	return int(max(end-off, 0))
 }
 
 // Truncate sets the size.

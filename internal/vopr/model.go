@@ -42,6 +42,16 @@ func newModel() *model {
 	return m
 }
 
+// told reports whether an answer has shown an incident of a kind.
+func (m *model) told(kind string) bool {
+	for in := range m.incidents {
+		if strings.Contains(in, `"kind":"`+kind+`"`) {
+			return true
+		}
+	}
+	return false
+}
+
 // forgetEpoch drops what holds within one epoch only.
 func (m *model) forgetEpoch() {
 	m.bookSeq = map[string]uint64{}

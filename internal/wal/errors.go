@@ -24,6 +24,8 @@ var (
 	ErrClosed = errors.New("wal: closed")
 	// ErrTooLarge: a record is empty or larger than MaxRecord. Nothing happened.
 	ErrTooLarge = errors.New("wal: record is empty or too large")
+	// ErrEndUnknown: Close could not note where the log ends. It may end behind the place that was noted before.
+	ErrEndUnknown = errors.New("wal: not closed in order")
 	// ErrTruncated: the log no longer holds the wanted sequence; it begins later.
 	ErrTruncated = errors.New("wal: sequence is older than the oldest kept")
 )

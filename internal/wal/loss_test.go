@@ -54,3 +54,27 @@ func TestAnAcceptedLossEndsBeforeDamageInTheMiddle(t *testing.T) {
 		t.Errorf("the log ends at %d, want %d", l.LastSeq(), last)
 	}
 }
+
+// Damage in the middle of a segment has records behind it. After an accepted loss the log goes on in their place, and
+// nothing of them is left behind its new end.
+func TestAnAcceptedLossLeavesNothingBehindTheEnd(t *testing.T) {
+	fsys, opts := vfs.NewMem(), small()
+	opts.SegmentBytes = 1 << 16
+	l := mustOpen(t, fsys, opts)
+	appendN(t, l, 20)
+	must(t, l.Close())
+	fsys.Flip(path.Join(testDir, segmentName(1)), firstFrame+frameHead, 0)
+	opts.AcceptLoss = true
+	l = mustOpen(t, fsys, opts)
+	if l.LastSeq() != 0 || l.Recovered().Lost != 20 {
+		t.Fatalf("the log ends at %d, lost %d", l.LastSeq(), l.Recovered().Lost)
+	}
+	if _, err := l.Append([][]byte{make([]byte, 13)}); err != nil {
+		t.Fatal(err)
+	}
+	got, _, torn, err := readAll(fsys.Kill(), opts)
+	if err != nil || len(got) != 1 || torn != 0 {
+		t.Errorf("%d records, %d bytes behind them, %v", len(got), torn, err)
+	}
+	must(t, l.Close())
+}

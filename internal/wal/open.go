@@ -290,7 +290,7 @@ func (l *opening) makeDurable() error {
 		if err != nil {
 			return fmt.Errorf("wal: open segment: %w", err)
 		}
-		if seg == l.active && found.torn > 0 {
+		if seg == l.active && (found.torn > 0 || found.damage != nil) {
 			if err = f.Truncate(found.off); err == nil {
 				seg.filled.Store(found.off)
 			}

@@ -164,6 +164,8 @@ func (l *Log) Close() error {
 		}
 		if err == nil {
 			l.opts.Ended(l.Position())
+		} else {
+			err = fmt.Errorf("%w: %w", ErrEndUnknown, err)
 		}
 		errs = append(errs, err)
 	}

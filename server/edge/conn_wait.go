@@ -128,6 +128,14 @@ func (c *CountedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// writeParts writes parts to the socket with one call, after what Write kept. It consumes the slice.
+func (c *CountedConn) writeParts(parts net.Buffers) (int64, error) {
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return parts.WriteTo(c.Conn)
+}
+
 // flush sends the answers that Write kept, and then lets the connection be closed for others.
 func (c *CountedConn) flush() error {
 	w := &c.wait

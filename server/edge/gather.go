@@ -19,8 +19,8 @@ const gatherMinBytes = 64 << 10
 func textStream(conn net.Conn, t *marketdata.Text) io.Reader {
 	if t.Size >= gatherMinBytes {
 		if counted, ok := conn.(*CountedConn); ok {
-			if tcp, ok := counted.Conn.(*net.TCPConn); ok {
-				return &gatheredText{t, tcp}
+			if _, ok := counted.Conn.(*net.TCPConn); ok {
+				return &gatheredText{t, counted}
 			}
 		}
 	}
@@ -30,7 +30,7 @@ func textStream(conn net.Conn, t *marketdata.Text) io.Reader {
 // gatheredText writes a text directly to its connection, after the buffered bytes.
 type gatheredText struct {
 	*marketdata.Text
-	tcp *net.TCPConn
+	conn *CountedConn
 }
 
 // WriteTo implements io.WriterTo. When w is not the connection's buffer, it writes the parts to w.
@@ -42,8 +42,8 @@ func (g *gatheredText) WriteTo(w io.Writer) (int64, error) {
 	if err := buffer.Flush(); err != nil {
 		return 0, err
 	}
-	parts := net.Buffers(slices.Clone(g.Parts)) // clone the slice, because WriteTo changes it and the text is shared
-	n, err := parts.WriteTo(g.tcp)
+	// clone the slice, because the connection changes it and the text is shared
+	n, err := g.conn.writeParts(slices.Clone(g.Parts))
 	if err != nil {
 		return n, fmt.Errorf("edge: text in parts: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -23,9 +24,13 @@ func TestLargeTextIsGatheredBehindTheBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	conn, err := ln.Accept()
+	accepted, err := ln.Accept()
 	if err != nil {
 		t.Fatal(err)
+	}
+	conn, refused := NewConnTable(ConnLimits{Total: 1}).enter(accepted, netip.MustParseAddr("192.0.2.1"))
+	if refused != nil {
+		t.Fatalf("%s", refused)
 	}
 	text, want := &marketdata.Text{}, ""
 	for i := range 3000 {
@@ -33,7 +38,7 @@ func TestLargeTextIsGatheredBehindTheBuffer(t *testing.T) {
 		text.Add([]byte(part))
 		want += part
 	}
-	stream, ok := textStream(&CountedConn{Conn: conn}, text).(*gatheredText)
+	stream, ok := textStream(conn, text).(*gatheredText)
 	if !ok {
 		t.Fatal("not gathered")
 	}

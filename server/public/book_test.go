@@ -1,8 +1,12 @@
 package public_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -48,6 +52,49 @@ func TestAggregatorDepth(t *testing.T) {
 		// The pair's own event, then Accepted and LevelChanged of 73 orders.
 		if a.Header.Get("X-Seq") != "147" {
 			t.Errorf("X-Seq %s", a.Header.Get("X-Seq"))
+		}
+	}
+}
+
+// A book of more than 64 KB is written to the socket in parts, on a connection that keeps short answers: the head comes
+// first, and the answers to pipelined requests stay in order.
+func TestLargeBookArrivesBehindItsHead(t *testing.T) {
+	m := servertest.NewMarket(t)
+	m.Pair("BTC_USDT", 2, 8)
+	for i := int64(1); i <= 6000; i++ {
+		m.Limit("BTC_USDT", engine.Buy, 1_000_000-i, i)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = m.Server.Serve(ln) }()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const askTime = "GET /api/time HTTP/1.1\r\nHost: x\r\n\r\n"
+	book := "GET " + servertest.Agg + "/orderbook?depth=0&ticker_id=BTC_USDT HTTP/1.1\r\nHost: x\r\n\r\n"
+	if _, err := io.WriteString(conn, book+askTime+book+book); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	for i := range 4 {
+		res, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("answer %d: %v", i, err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("answer %d: %d, %v", i, res.StatusCode, err)
+		}
+		if i == 1 {
+			continue
+		}
+		var b aggBook
+		if err := json.Unmarshal(body, &b); err != nil || len(body) < 64<<10 || len(b.Bids) != 6000 {
+			t.Errorf("answer %d: %d bytes, %d bids, %v", i, len(body), len(b.Bids), err)
 		}
 	}
 }

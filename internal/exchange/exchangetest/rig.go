@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,14 +114,38 @@ func (r *Rig) DialInternal() (net.Conn, error) { return r.internal.dial("127.0.0
 func (r *Rig) Stop() { r.stop() }
 
 // Kill returns a copy of the data directory as the end of the process would leave it now. No
-// request may be under way.
+// request may be under way. Snapshots go on: a copy counts when the names stay the same meanwhile.
 func (r *Rig) Kill() (dir string) {
 	r.t.Helper()
-	dir = r.t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(r.dir)); err != nil {
+	const tries = 1000
+	for range tries {
+		before := r.names()
+		dir = r.t.TempDir()
+		err := os.CopyFS(dir, os.DirFS(r.dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.t.Fatal(err)
+		}
+		if err == nil && slices.Equal(before, r.names()) {
+			return dir
+		}
+	}
+	r.t.Fatalf("the names in the data directory changed during %d copies", tries)
+	return ""
+}
+
+// names returns the paths of the files in the data directory.
+func (r *Rig) names() (paths []string) {
+	r.t.Helper()
+	err := fs.WalkDir(os.DirFS(r.dir), ".", func(path string, _ fs.DirEntry, err error) error {
+		if paths = append(paths, path); errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		return err
+	})
+	if err != nil {
 		r.t.Fatal(err)
 	}
-	return dir
+	return paths
 }
 
 // Files returns the paths of a directory's files that match pattern, oldest name first.

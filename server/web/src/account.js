@@ -120,7 +120,7 @@ export class Account {
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
     const done = await this.execution(o);
     const filled = done.amount === null ? '' : `${brief(done.amount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
-    const at = done.price ? ` at ${group(done.price)} on average` : '';
+    const at = done.price ? ` at ${group(brief(done.price))} on average` : '';
     const pair = nice(o.currencyPairCode);
     switch (o.status) {
       case 'PartiallyCompleted': toast(o.id, 'good', 'Order partly filled', `${side} ${filled}${at} in ${pair}.`); break;

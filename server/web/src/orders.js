@@ -12,6 +12,8 @@ const head = (name, cls) => el('th', cls ? { scope: 'col', class: cls } : { scop
 const data = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 const side = (bid) => data(bid ? 'Buy' : 'Sell', bid ? 'up' : 'down');
 const num = (text) => (text === null || text === undefined ? '–' : group(text));
+const priceOf = (o) => [o.stopPrice && `stop ${num(o.stopPrice)}`, o.price && num(o.price)].filter(Boolean).join(' → ') || '–';
+const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(o.initialAmount));
 
 export class Orders {
   constructor(account, onPair) {
@@ -111,18 +113,18 @@ export class Orders {
   link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
 
   openOrders(rows) {
-    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Stop', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('Action', 'num')],
+    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('Action', 'num')],
       rows.map((o) => this.openRow(o)), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
   }
 
   openRow(o) {
     return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w3'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      this.price(o), data(o.stopPrice ? num(o.stopPrice) : '–', 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'),
+      this.price(o), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'),
       el('td', { class: 'num' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
   }
 
   price(o) {
-    if (!canMove(o) || !this.account.canTrade) return data(num(o.price), 'num');
+    if (!canMove(o) || !this.account.canTrade) return data(priceOf(o), 'num');
     const cell = el('td', { class: 'num' }, el('button', { type: 'button', class: 'link-like', title: 'Change the price', 'aria-label': `${num(o.price)}: change the price of order ${o.id}`, onclick: () => this.edit(o, cell) }, num(o.price)));
     return cell;
   }
@@ -131,7 +133,7 @@ export class Orders {
     const past = rows.filter((o) => o.status !== 'Created' && o.status !== 'PartiallyCompleted');
     return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
       past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(num(o.averagePrice), 'num w3'), data(num(o.initialAmount), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
+        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(num(o.averagePrice), 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
   }
 
   trades(rows) {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// composed has the members that deploy/compose.yaml may have.
+type composed struct {
+	Services map[string]struct {
+		Build          struct{ Context, Dockerfile string }
+		Image          string
+		Command        []string
+		Ports, Volumes []string
+		GroupAdd       []string `json:"group_add"`
+		DependsOn      any      `json:"depends_on"`
+		NetworkMode    string   `json:"network_mode"`
+		StopGrace      string   `json:"stop_grace_period"`
+		Restart        string
+		Ulimits        map[string]int
+	}
+	Volumes map[string]any
+}
+
+// checkCompose checks deploy/compose.yaml against the program and the files that it names.
+func checkCompose(t *testing.T, image *Config, user string) {
+	var file composed
+	readYAML(t, readTree(t, "deploy/compose.yaml"), &file)
+	exchange := file.Services["tickhive"]
+	cfg := serveConfig(t, exchange.Command)
+	public, internal := ports(t, cfg)
+	if imaged, _ := ports(t, image); imaged != public {
+		t.Errorf("port %s, and the health check of the image asks %s", public, imaged)
+	}
+	if want := []string{"127.0.0.1:" + public + ":" + public}; !slices.Equal(exchange.Ports, want) {
+		t.Errorf("ports %q, want %q", exchange.Ports, want)
+	}
+	if cfg.Data.Dir != image.Data.Dir || !slices.Contains(exchange.Volumes, "data:"+cfg.Data.Dir) {
+		t.Errorf("volumes %q, data in %s", exchange.Volumes, cfg.Data.Dir)
+	}
+	if build := path.Join("deploy", exchange.Build.Context, exchange.Build.Dockerfile); build != "deploy/Dockerfile" {
+		t.Errorf("it builds by %s", build)
+	}
+	var scrape struct {
+		Global struct {
+			Interval string `json:"scrape_interval"`
+		}
+		Rules  []string `json:"rule_files"`
+		Config []struct {
+			Job           string `json:"job_name"`
+			Authorization struct {
+				File string `json:"credentials_file"`
+			}
+			Static []struct{ Targets []string } `json:"static_configs"`
+		} `json:"scrape_configs"`
+	}
+	readYAML(t, readTree(t, "deploy/prometheus.yml"), &scrape)
+	if got := scrape.Config[0].Static[0].Targets; !slices.Equal(got, []string{"tickhive:" + internal}) {
+		t.Errorf("Prometheus scrapes %q, the internal port is %s", got, internal)
+	}
+	group := strings.Split(user, ":")[1]
+	readers := file.Services["prometheus"]
+	if token := scrape.Config[0].Authorization.File; token != cfg.Internal.TokenFile ||
+		!slices.Contains(exchange.Volumes, "token:"+path.Dir(token)+":ro") ||
+		!slices.Contains(readers.Volumes, "token:"+path.Dir(token)+":ro") ||
+		!slices.Equal(readers.GroupAdd, []string{group}) ||
+		!strings.Contains(file.Services["token"].Command[2], "chgrp "+group+" "+path.Base(token)+"\n") {
+		t.Errorf("%s is not a file that both services may read", token)
+	}
+	var targets []string // of mounted files
+	for name, service := range file.Services {
+		for _, v := range service.Volumes {
+			source, rest, _ := strings.Cut(v, ":")
+			if _, ok := file.Volumes[source]; ok {
+				continue
+			}
+			_, err := os.Stat(filepath.Join(sourceTree, "deploy", source))
+			if err != nil || !strings.HasSuffix(rest, ":ro") {
+				t.Errorf("%s mounts %s: %v", name, v, err)
+			}
+			targets = append(targets, strings.TrimSuffix(rest, ":ro"))
+		}
+	}
+	for _, rules := range scrape.Rules {
+		if !slices.Contains(targets, "/etc/prometheus/"+rules) {
+			t.Errorf("Prometheus has no %s", rules)
+		}
+	}
+	provider := readTree(t, "deploy/grafana/dashboards/tickhive.yml")
+	dashboards := regexp.MustCompile(`path: (\S+)`).FindStringSubmatch(provider)
+	if !slices.ContainsFunc(targets, func(name string) bool { return path.Dir(name) == dashboards[1] }) {
+		t.Errorf("Grafana has nothing in %s", dashboards[1])
+	}
+	if !strings.Contains(readTree(t, "deploy/grafana/datasources/prometheus.yml"), "url: http://prometheus:9090\n") {
+		t.Error("Grafana does not read the service prometheus")
+	}
+}
+
+// Compose itself accepts its file.
+func TestComposeAcceptsItsFile(t *testing.T) {
+	tool := needTool(t, "docker-compose")
+	c := exec.CommandContext(t.Context(), tool, "-f", filepath.Join(sourceTree, "deploy/compose.yaml"), "config", "-q")
+	if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
