@@ -116,3 +116,30 @@ func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
 		t.Errorf("filling %t, %d users", next.Filling(), n)
 	}
 }
+
+// A killed process leaves trades and no state of the simulated market. The next start goes on at the price of the last
+// trade, and not at the configured one.
+func TestAfterAKillTheSimulatedPriceGoesOn(t *testing.T) {
+	o := simulated(t)
+	o.Clock, o.Sim.Backfill, o.Sim.Pairs[0].Weight = exchange.ClockOptions{}, 25*time.Hour, 100
+	x := exchangetest.Start(t, o)
+	o.Dir = x.Kill()
+	if files := exchangetest.Files(t, o.Dir, "engine/*.snap"); len(files) > 0 {
+		t.Fatalf("snapshots %v", files)
+	}
+	x.Stop()
+	killed := exchangetest.Start(t, o)
+	board := killed.Feed().Board()
+	first := board.Load().View(0)
+	reference := o.Sim.Pairs[0].Reference
+	if d := first.Ticker.Last - reference; d*100 < reference && -d*100 < reference {
+		t.Fatalf("the price %d is hardly another than the configured one", first.Ticker.Last)
+	}
+	now := first
+	for now.Trades.Last() < first.Trades.Last()+2 {
+		now = board.Load().View(0)
+	}
+	if d := now.Ticker.Last - first.Ticker.Last; d*400 > reference || -d*400 > reference {
+		t.Errorf("the price went from %d to %d", first.Ticker.Last, now.Ticker.Last)
+	}
+}

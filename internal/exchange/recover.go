@@ -196,12 +196,14 @@ func (r *restored) logPoison(err error) error {
 
 // publish publishes the recovered market.
 func (r *restored) publish() {
-	r.feed.Publish(max(r.clock.NowNs(), r.lastNs))
+	now := max(r.clock.NowNs(), r.lastNs)
+	r.feed.Publish(now)
 	if manual, ok := r.clock.(*clock.Manual); ok {
-		manual.Set(max(r.lastNs, manual.NowNs()))
-		if r.sim != nil && r.sim.NextNs() < manual.NowNs() {
-			r.sim.Skip(manual.NowNs()) // its state is older than the clock, so the time in between is skipped
-		}
+		manual.Set(now)
+	}
+	// The simulated market did not run until now. On a real clock it may know no more than its last trades.
+	if r.sim != nil && (!r.clock.Virtual() || r.sim.NextNs() < now) {
+		r.sim.Skip(now)
 	}
 	if !r.data.WasClean() {
 		r.incident("restart", "the previous run was not shut down cleanly; recovered %d commands", r.pos)
