@@ -129,6 +129,13 @@ func TestAnOverdrawnAccountIsReported(t *testing.T) {
 	if !strings.Contains(status, `"kind":"overdrawn"`) || !strings.Contains(status, "BTC of user "+id) {
 		t.Errorf("no incident of the balance: %s", status)
 	}
+	// A snapshot of such accounts is as good as any other.
+	y.Stop()
+	o = exchangetest.Options(y.Kill())
+	y = exchangetest.Start(t, o)
+	if strings.Contains(y.Log.String(), "damaged snapshot") || len(exchangetest.Files(t, o.Dir, "accounts/*.snap")) == 0 {
+		t.Errorf("the snapshots are not used: %s", y.Log)
+	}
 	y.Pair("BTC_USDT") // the journal had it
 	balances := y.Do("GET", y.Internal+"/users/"+id, "").Body
 	if !strings.Contains(balances, `"free":-0.5`) || !strings.Contains(balances, `"free":10.0`) {

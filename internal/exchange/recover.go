@@ -237,8 +237,10 @@ func (r *restored) attachAccounts() error {
 	if n := a.state.AheadOfJournal(); n > 0 {
 		r.reportRecovery("%d account changes refer to commands that the journal does not contain; "+
 			"they are placed at its end", n)
+	}
+	if r.o.AcceptDataLoss || a.state.AheadOfJournal() > 0 {
 		if err := a.state.View().Check(); errors.Is(err, accounts.ErrOverdrawn) {
-			r.incident("overdrawn", "%v; the account withdrew what lost commands had brought it; "+
+			r.incident("overdrawn", "%v; the account withdrew or sold what lost commands had brought it; "+
 				"deposit the difference", err)
 		}
 	}

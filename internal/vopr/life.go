@@ -122,6 +122,8 @@ func (w *world) refused() {
 	}
 	if w.up != nil && !offered() && w.lied {
 		w.logf("refused, and the directory from before the power cut put back: %v", w.up)
+		w.model.forgetEpoch() // an older copy of a whole directory: the program cannot know its age
+		w.stale = everyStore
 		w.mix.Restored++
 		w.mayLose, w.lied = true, false
 		w.again(w.intact)

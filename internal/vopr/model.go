@@ -31,6 +31,7 @@ type model struct {
 	lastEntry uint64
 
 	readClockNs int64 // time at which the tapes were read
+	latestNs    int64 // latest time at which the tapes were read before the present start
 }
 
 func newModel() *model {

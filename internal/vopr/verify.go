@@ -23,7 +23,7 @@ func (w checker) lost(store, format string, args ...any) {
 	switch {
 	case w.epochs && w.mayLose:
 		w.logf("lost, with a new epoch: "+format, args...)
-	case w.stale == store:
+	case w.stale == store || w.stale == everyStore:
 		w.mix.Limits++
 		w.logf("lost with an earlier file of "+store+": "+format, args...)
 	default:
@@ -32,7 +32,12 @@ func (w checker) lost(store, format string, args ...any) {
 }
 
 // gone reports whether a store may have lost changes, so that it gives numbers out again.
-func (w checker) gone(store string) bool { return w.epochs || w.stale == store }
+func (w checker) gone(store string) bool {
+	return w.epochs || w.stale == store || w.stale == everyStore
+}
+
+// everyStore is the value of world.stale after the restore of an older copy of the whole directory.
+const everyStore = "*"
 
 // verify compares a recovered exchange with the model. It runs in a coroutine.
 func (w checker) verify() {
