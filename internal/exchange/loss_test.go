@@ -133,7 +133,8 @@ func TestAnOverdrawnAccountIsReported(t *testing.T) {
 	y.Stop()
 	o = exchangetest.Options(y.Kill())
 	y = exchangetest.Start(t, o)
-	if strings.Contains(y.Log.String(), "damaged snapshot") || len(exchangetest.Files(t, o.Dir, "accounts/*.snap")) == 0 {
+	snapshots := exchangetest.Files(t, o.Dir, "accounts/*.snap")
+	if strings.Contains(y.Log.String(), "damaged snapshot") || len(snapshots) == 0 {
 		t.Errorf("the snapshots are not used: %s", y.Log)
 	}
 	y.Pair("BTC_USDT") // the journal had it
