@@ -63,7 +63,7 @@ func (s *Store[C, R, T]) begin() snapshotMark {
 func (s *Store[C, R, T]) writeSnapshot(mark snapshotMark, body []byte) error {
 	if s.opts.BeforeSnapshot != nil {
 		if err := s.opts.BeforeSnapshot(mark.reflects); err != nil {
-			return fmt.Errorf("wal: what the snapshot reflects is not durable: %w", err)
+			return fmt.Errorf("durable: what the snapshot reflects is not durable: %w", err)
 		}
 	}
 	meta := wal.SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}

@@ -76,9 +76,9 @@ func appendPadded(dst []byte, text string, n int) []byte {
 	return dst
 }
 
-// parseHeader reads a header; the reason says what is wrong with it. Magic, both versions, writer
-// and the first checksum have the same place in every format version: of another version only these
-// are read.
+// parseHeader reads a header. A reason that is not empty says why the header is refused. The magic, the two versions,
+// the writer and the first checksum have the same place in every format version. When the version is another one,
+// parseHeader reads these alone, for the message of the refusal.
 func parseHeader(magic string, version uint32, b []byte) (h header, reason string) {
 	switch {
 	case len(b) < prefixBytes:

@@ -97,7 +97,8 @@ func (f *Facade) Edge() *edge.Facade {
 	return out
 }
 
-// endpoints lists the routes. The first path of trades is the one that libraries still use.
+// endpoints lists the REST routes. Two paths serve recent trades: some libraries still use the path of an earlier version
+// of the Binance API.
 func endpoints() []endpoint {
 	const (
 		get, post = fasthttp.MethodGet, fasthttp.MethodPost

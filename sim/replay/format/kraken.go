@@ -85,7 +85,7 @@ func (k *kraken) Next(r *Record) error {
 	return io.EOF
 }
 
-// today sets v to the values of the ticker.
+// today copies the figures of the current day, from the newest ticker message, to v.
 func (k *kraken) today(v *Values) {
 	t := k.ticker
 	vwap := Digits{use: VWAPDigits}
