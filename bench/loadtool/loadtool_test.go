@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // options returns a short run of a target.
 func options(target string) Options {
-	return Options{Target: target, RPS: 200, For: time.Second, Connections: 4, Pairs: 2}
+	return Options{Target: target, RPS: 200, For: time.Second, Connections: 4}
 }
 
 // serve starts a server and counts the requests by path and query.
@@ -49,7 +50,7 @@ func TestARunSendsTheWantedRate(t *testing.T) {
 	if n := seen("/x?y=1"); n != 400 || r.Answers+r.Missed != 400 || r.Answers != n-r.Missed || r.Bytes != 5*r.Answers {
 		t.Errorf("the server saw %d requests: %+v", n, r)
 	}
-	if !r.Apply(Thresholds{MaxErrors: -1}) || r.Apply(Thresholds{MaxErrors: -1, P99: time.Nanosecond}) {
+	if !r.Apply(Thresholds{}) || r.Apply(Thresholds{P99: new(time.Duration(1))}) {
 		t.Errorf("thresholds: %+v", r.Checks)
 	}
 	if lines.Load() == 0 {
@@ -120,7 +121,7 @@ func TestErrorsCount(t *testing.T) {
 	if r.Errors < 100 || r.Answers == 0 || r.FirstError == "" || !strings.Contains(r.Statuses, "4xx x ") {
 		t.Errorf("%+v", r)
 	}
-	if r.Apply(Thresholds{MaxErrors: 1}) {
+	if r.Apply(Thresholds{MaxErrors: new(1.)}) {
 		t.Error("the threshold of errors is met")
 	}
 }
@@ -147,7 +148,7 @@ func TestTheMixFindsThePairs(t *testing.T) {
 			}
 		})
 		o := options(url + "/l/")
-		o.Mix = MixPolls
+		o.Mix, o.Pairs = MixPolls, 2
 		r, err := Run(context.Background(), o)
 		if err != nil || r.Errors > r.Missed {
 			t.Fatalf("%v, %+v", err, r)
@@ -168,7 +169,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	for what, change := range map[string]func(*Options){
 		"mix": func(o *Options) { o.Mix = "x" }, "rps": func(o *Options) { o.RPS = -1 },
 		"duration": func(o *Options) { o.For = 0 }, "connections": func(o *Options) { o.Connections = 0 },
-		"pairs": func(o *Options) { o.Pairs = 0 }, "target": func(o *Options) { o.Target = "ftp://x" },
+		"pairs": func(o *Options) { o.Mix, o.Pairs = MixPolls, 0 },
+		"--mix": func(o *Options) { o.Pairs = 1 }, "target": func(o *Options) { o.Target = "ftp://x" },
 		"another machine": func(o *Options) { o.Target = "http://example.com/" },
 	} {
 		o := options("http://127.0.0.1:1/")
@@ -179,6 +181,45 @@ func TestOptionsAreChecked(t *testing.T) {
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), strings.Fields(what)[0]) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// A threshold outside its range, and one that nothing could miss, are refused.
+func TestThresholdsAreChecked(t *testing.T) {
+	o := options("http://127.0.0.1:1/")
+	for what, th := range map[string]Thresholds{
+		"--max-p99 ": {P99: new(time.Duration(-1))}, "--max-p999 ": {P999: new(time.Duration(0))},
+		"--max-errors ": {MaxErrors: new(math.NaN())}, "--min-rate must": {MinRate: new(0.)},
+	} {
+		if err := th.Validate(&o); err == nil || !strings.HasPrefix(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	sound := Thresholds{P99: new(time.Second), P999: new(time.Second), MaxErrors: new(0.), MinRate: new(99.)}
+	if err := sound.Validate(&o); err != nil {
+		t.Error(err)
+	}
+	o.RPS = 0
+	if err := sound.Validate(&o); err == nil || !strings.Contains(err.Error(), "--rps 0 wants no rate") {
+		t.Errorf("a share of no rate: %v", err)
+	}
+}
+
+// The list of pairs comes from the target itself: neither a redirect nor a proxy leads elsewhere.
+func TestTheMixStaysAtItsTarget(t *testing.T) {
+	elsewhere, seen := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `[{"ticker_id":"A_B"}]`)
+	})
+	target, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere+"/pairs", http.StatusFound)
+	})
+	o := options(target)
+	o.Mix, o.Pairs = MixPolls, 1
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "302") {
+		t.Errorf("a redirect: %v", err)
+	}
+	if seen("/pairs") != 0 {
+		t.Error("the redirect was followed")
 	}
 }
 

@@ -73,7 +73,14 @@ func discover(ctx context.Context, u *url.URL, path string, out any) error {
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	// Neither a proxy nor a redirect may lead to another machine.
+	direct := &http.Transport{}
+	defer direct.CloseIdleConnections()
+	client := http.Client{
+		Transport:     direct,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}

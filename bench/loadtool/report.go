@@ -1,6 +1,7 @@
 package loadtool
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -46,11 +47,28 @@ type Check struct {
 	OK    bool    `json:"ok"`
 }
 
-// Thresholds of a run; a negative or zero value is none, but for MaxErrors, where only a negative one is.
+// Thresholds of a run; nil: none.
 type Thresholds struct {
-	P99, P999 time.Duration
-	MaxErrors float64 // percent of the requests
-	MinRate   float64 // percent of the wanted rate
+	P99, P999 *time.Duration
+	MaxErrors *float64 // percent of the requests
+	MinRate   *float64 // percent of the wanted rate
+}
+
+// Validate checks the ranges.
+func (t *Thresholds) Validate(o *Options) error {
+	switch {
+	case t.P99 != nil && *t.P99 <= 0:
+		return fmt.Errorf("--max-p99 must be above 0: %s", *t.P99)
+	case t.P999 != nil && *t.P999 <= 0:
+		return fmt.Errorf("--max-p999 must be above 0: %s", *t.P999)
+	case t.MaxErrors != nil && !(*t.MaxErrors >= 0 && *t.MaxErrors <= 100):
+		return fmt.Errorf("--max-errors must be from 0 to 100 percent: %g", *t.MaxErrors)
+	case t.MinRate != nil && !(*t.MinRate > 0 && *t.MinRate <= 100):
+		return fmt.Errorf("--min-rate must be above 0 and at most 100 percent: %g", *t.MinRate)
+	case t.MinRate != nil && o.RPS == 0:
+		return errors.New("--min-rate is a share of --rps, and --rps 0 wants no rate")
+	}
+	return nil
 }
 
 // percents are the percentiles of a report.
@@ -93,23 +111,23 @@ func (r *Report) Apply(t Thresholds) bool {
 	}
 	for _, p := range []struct {
 		percent float64
-		limit   time.Duration
+		limit   *time.Duration
 	}{{99, t.P99}, {99.9, t.P999}} {
-		if p.limit > 0 {
+		if p.limit != nil {
 			got := r.At(p.percent)
-			check(fmt.Sprintf("p%g, ms, at most", p.percent), ms(p.limit), ms(got), got <= p.limit && r.Answers > 0)
+			check(fmt.Sprintf("p%g, ms, at most", p.percent), ms(*p.limit), ms(got), got <= *p.limit && r.Answers > 0)
 		}
 	}
-	if t.MaxErrors >= 0 {
+	if t.MaxErrors != nil {
 		share := 100.
 		if all := r.Answers + r.Missed; all > 0 {
 			share = min(100*float64(r.Errors)/float64(all), 100)
 		}
-		check("errors, %, at most", t.MaxErrors, share, share <= t.MaxErrors)
+		check("errors, %, at most", *t.MaxErrors, share, share <= *t.MaxErrors)
 	}
-	if t.MinRate > 0 && r.WantedRate > 0 {
+	if t.MinRate != nil {
 		share := 100 * r.Rate / r.WantedRate
-		check("rate, % of --rps, at least", t.MinRate, share, share >= t.MinRate)
+		check("rate, % of --rps, at least", *t.MinRate, share, share >= *t.MinRate)
 	}
 	for _, c := range r.Checks {
 		if !c.OK {

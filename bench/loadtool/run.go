@@ -3,6 +3,7 @@ package loadtool
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -28,7 +29,7 @@ type Options struct {
 	For    time.Duration
 	// Connections each have one request under way.
 	Connections int
-	Pairs       int // pairs of the mix
+	Pairs       int // pairs of the mix; 0 without one
 	// Remote allows a target on another machine.
 	Remote bool
 	// Second receives the figures of each second; nil: nothing does.
@@ -54,7 +55,9 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("--duration must be from 1s to %s: %s", MaxFor, o.For)
 	case o.Connections < 1 || o.Connections > MaxConnections:
 		return fmt.Errorf("--connections must be from 1 to %d: %d", MaxConnections, o.Connections)
-	case o.Pairs < 1 || o.Pairs > MaxPairs:
+	case o.Mix == "" && o.Pairs != 0:
+		return errors.New("--pairs is for --mix: without it one URL is requested")
+	case o.Mix != "" && (o.Pairs < 1 || o.Pairs > MaxPairs):
 		return fmt.Errorf("--pairs must be from 1 to %d: %d", MaxPairs, o.Pairs)
 	}
 	u, err := url.Parse(o.Target)

@@ -16,21 +16,24 @@ import (
 
 // loadCmd loads any HTTP server at a rate (docs/operating.md#load-tests).
 type loadCmd struct {
-	Target      string        `required:"" placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
-	RPS         float64       `name:"rps" default:"100" placeholder:"N" help:"Requests a second, sent whatever the answers (${default}); 0: as many as are answered."`
-	Duration    time.Duration `default:"10s" help:"Length of the run (${default})."`
-	Connections int           `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
-	Mix         string        `placeholder:"MIX" help:"polls: what listing sites request of an exchange, below the target, in turn."`
-	Pairs       int           `default:"20" placeholder:"N" help:"Pairs of the mix (${default})."`
-	Remote      bool          `help:"Allow a target on another machine."`
-	MaxP99      time.Duration `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
-	MaxP999     time.Duration `name:"max-p999" placeholder:"DURATION" help:"Threshold: the 99.9th percentile."`
-	MaxErrors   float64       `default:"-1" placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests."`
-	MinRate     float64       `placeholder:"PERCENT" help:"Threshold: the rate, in percent of --rps."`
-	JSON        string        `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
-	HTML        string        `name:"html" placeholder:"FILE" help:"Write the report as a page."`
-	Quiet       bool          `help:"Suppress the line of each second."`
+	Target      string         `required:"" placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
+	RPS         float64        `name:"rps" default:"100" placeholder:"N" help:"Requests a second, sent whatever the answers (${default}); 0: as many as are answered."`
+	Duration    time.Duration  `default:"10s" help:"Length of the run (${default})."`
+	Connections int            `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
+	Mix         string         `placeholder:"MIX" help:"polls: what listing sites request of an exchange, below the target, in turn."`
+	Pairs       *int           `placeholder:"N" help:"Pairs of the mix (20)."`
+	Remote      bool           `help:"Allow a target on another machine."`
+	MaxP99      *time.Duration `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
+	MaxP999     *time.Duration `name:"max-p999" placeholder:"DURATION" help:"Threshold: the 99.9th percentile."`
+	MaxErrors   *float64       `placeholder:"PERCENT" help:"Threshold: errors, in percent of the requests."`
+	MinRate     *float64       `placeholder:"PERCENT" help:"Threshold: the rate, in percent of --rps."`
+	JSON        string         `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
+	HTML        string         `name:"html" placeholder:"FILE" help:"Write the report as a page."`
+	Quiet       bool           `help:"Suppress the line of each second."`
 }
+
+// defaultLoadPairs is the number of pairs of a mix.
+const defaultLoadPairs = 20
 
 // exitThreshold is the exit code of a run that missed a threshold.
 const exitThreshold = 4
@@ -38,10 +41,20 @@ const exitThreshold = 4
 // Run loads the target and prints a report. Ctrl-C ends the run early, with a report.
 func (c *loadCmd) Run(p *program) error {
 	o := loadtool.Options{
-		Target: c.Target, Mix: c.Mix, RPS: c.RPS, For: c.Duration, Connections: c.Connections, Pairs: c.Pairs,
-		Remote: c.Remote,
+		Target: c.Target, Mix: c.Mix, RPS: c.RPS, For: c.Duration, Connections: c.Connections, Remote: c.Remote,
 	}
-	if err := o.Validate(); err != nil {
+	switch {
+	case c.Pairs != nil:
+		o.Pairs = *c.Pairs
+	case c.Mix != "":
+		o.Pairs = defaultLoadPairs
+	}
+	thresholds := loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate}
+	err := errors.Join(o.Validate(), thresholds.Validate(&o))
+	if c.JSON == "-" && c.HTML == "-" {
+		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
+	}
+	if err != nil {
 		return usageError{Err: fmt.Errorf("load: %w", err)}
 	}
 	if !c.Quiet {
@@ -56,7 +69,7 @@ func (c *loadCmd) Run(p *program) error {
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	met := r.Apply(loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate})
+	met := r.Apply(thresholds)
 	if err := c.write(p, r); err != nil {
 		return err
 	}
@@ -69,7 +82,7 @@ func (c *loadCmd) Run(p *program) error {
 // write writes the reports.
 func (c *loadCmd) write(p *program, r *loadtool.Report) error {
 	var errs []error
-	if c.JSON != "-" {
+	if c.JSON != "-" && c.HTML != "-" {
 		errs = append(errs, r.WriteText(p.out))
 	}
 	if c.JSON != "" {

@@ -41,6 +41,19 @@ func TestLoad(t *testing.T) {
 		!strings.Contains(errs, "--remote") {
 		t.Errorf("another machine: exit code %d, %s", code, errs)
 	}
+	for flags, want := range map[string]string{
+		"--json - --html -": "cannot both write", "--pairs 3": "--pairs is for --mix",
+		"--max-errors=-1": "--max-errors", "--min-rate 90 --rps 0": "--rps 0 wants no rate",
+	} {
+		if code, _, errs := subcommand(append(args, strings.Fields(flags)...)...); code != 2 ||
+			!strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d, %s", flags, code, errs)
+		}
+	}
+	if code, out, _ := subcommand(append(args, "--html", "-")...); code != 0 ||
+		!strings.HasPrefix(out, "<!doctype html>") {
+		t.Errorf("a page on standard output: exit code %d, %.60s", code, out)
+	}
 	s.Close()
 	if code, _, errs := subcommand(args...); code != 1 || !strings.Contains(errs, "connection refused") {
 		t.Errorf("no server: exit code %d, %s", code, errs)

@@ -97,8 +97,8 @@ func (f *Facade) Edge() *edge.Facade {
 	return out
 }
 
-// endpoints lists the REST routes. Two paths serve recent trades: some libraries still use the path of an earlier version
-// of the Binance API.
+// endpoints lists the REST routes. Two paths serve recent trades: some libraries still use the path of an earlier
+// version of the Binance API.
 func endpoints() []endpoint {
 	const (
 		get, post = fasthttp.MethodGet, fasthttp.MethodPost

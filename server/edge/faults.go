@@ -30,7 +30,8 @@ type outcome struct {
 // faultyRequest is a request to which fault rules may apply.
 type faultyRequest struct{ *Ctx }
 
-// has reports whether an earlier rule already applies this action to the answer. Truncate, LostAck and Stale apply once.
+// has reports whether an earlier rule already applies this action to the answer. Truncate, LostAck and Stale apply
+// once.
 func (o *outcome) has(a fault.Action) bool {
 	return a == fault.Truncate && o.cut != nil || a == fault.LostAck && o.lost != nil ||
 		a == fault.Stale && o.keep != nil

@@ -11,15 +11,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"generated/operator"
+	"generated/public"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"time"
-
-	"generated/operator"
-	"generated/public"
 )
 
 // exact has more digits than a float64 keeps.
