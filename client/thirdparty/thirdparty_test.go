@@ -56,11 +56,17 @@ func TestTheChecksFindFaults(t *testing.T) {
 	node(t, "check_test.mjs")
 }
 
-// The clients of others work with the program. They take some time and run only for `make clients`.
-func TestClients(t *testing.T) {
+// long skips a test that runs for `make clients` only.
+func long(t *testing.T) {
+	t.Helper()
 	if os.Getenv("TICKHIVE_CLIENTS") != "1" {
 		t.Skip("run by `make clients`")
 	}
+}
+
+// The clients of others work with the program. They take some time and run only for `make clients`.
+func TestClients(t *testing.T) {
+	long(t)
 	if _, err := exec.LookPath("node"); err != nil {
 		needed(t, "no node")
 	}
