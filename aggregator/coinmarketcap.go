@@ -1,7 +1,6 @@
 package aggregator
 
 import (
-	"io"
 	"strconv"
 
 	"tickhive/engine"
@@ -50,75 +49,7 @@ func PairBook(v *marketdata.View, levels int64) *marketdata.Text {
 	return book(v, head, levels)
 }
 
-// TapeReader writes the selected trades of a view in CoinMarketCap's form, newest first, one chunk
-// of trades at a time. The view is frozen, so all pieces show one instant. It belongs to one
-// request.
-type TapeReader struct {
-	view  *marketdata.View
-	sel   Selection
-	piece func(dst, text []byte) []byte
-
-	next  engine.TradeID // the newest id not yet written
-	begun bool
-	ended bool
-	comma bool // a row was written
-	out   []byte
-	buf   []byte
-	alt   []byte
-}
-
-// NewTapeReader returns a reader of the selection of v. piece, unless nil, rewrites each piece.
-func NewTapeReader(v *marketdata.View, s Selection, piece func(dst, text []byte) []byte) *TapeReader {
-	return &TapeReader{view: v, sel: s, piece: piece, next: s.High}
-}
-
-// Read implements io.Reader.
-func (r *TapeReader) Read(p []byte) (int, error) {
-	for len(r.out) == 0 {
-		if r.ended {
-			return 0, io.EOF
-		}
-		r.advance()
-	}
-	n := copy(p, r.out)
-	r.out = r.out[n:]
-	return n, nil
-}
-
-// advance renders the next piece.
-func (r *TapeReader) advance() {
-	switch {
-	case !r.begun:
-		r.begun, r.out = true, append(r.buf[:0], '[')
-	case r.next < r.sel.Low || r.next == 0:
-		r.ended, r.out = true, append(r.buf[:0], ']')
-	default:
-		r.rows()
-	}
-}
-
-// rows renders the selected trades of one chunk.
-func (r *TapeReader) rows() {
-	first, trades, _ := r.view.Trades.Chunk(r.next)
-	b := r.buf[:0]
-	for id := r.next; id >= max(first, r.sel.Low); id-- {
-		t := &trades[id-first]
-		if !r.sel.wants(t.TakerSide) {
-			continue
-		}
-		if r.comma {
-			b = append(b, ',')
-		}
-		b, r.comma = appendPairTrade(b, r.view.Instrument, id, t), true
-	}
-	r.next = first - 1
-	r.buf, r.out = b, b
-	if r.piece != nil {
-		r.alt = r.piece(r.alt[:0], b)
-		r.out = r.alt
-	}
-}
-
+// appendPairTrade appends one trade in CoinMarketCap's form.
 func appendPairTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
 	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
 	b = price(append(b, `,"price":`...), in, t.Price)

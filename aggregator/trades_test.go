@@ -1,6 +1,8 @@
 package aggregator_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"testing"
@@ -91,9 +93,59 @@ func TestSelectionAndPieces(t *testing.T) {
 		if !reached && sel.Oldest {
 			t.Fatal("a full limit does not reach the oldest trade")
 		}
-		pieces, err := io.ReadAll(iotest.HalfReader(aggregator.NewTradesReader(v, sel, nil)))
+		pieces, err := io.ReadAll(iotest.HalfReader(aggregator.NewTradesReader(v, sel, aggregator.Form{})))
 		if err != nil || string(pieces) != string(whole) {
 			t.Fatalf("in pieces: %v, %d bytes of %d", err, len(pieces), len(whole))
 		}
+		for name, list := range map[string]func(*marketdata.View, aggregator.Selection, aggregator.Form,
+		) *aggregator.TradesReader{"sides": aggregator.NewTradesReader, "tape": aggregator.NewTapeReader} {
+			for _, quote := range []func(dst, text []byte) []byte{nil, upper} {
+				plain, err := io.ReadAll(list(v, sel, aggregator.Form{Quote: quote}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // the second time from the cache of the chunks
+					packed := list(v, sel, aggregator.Form{Quote: quote, Gzip: true})
+					z, err := gzip.NewReader(iotest.HalfReader(packed))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if text, err := io.ReadAll(z); err != nil || string(text) != string(plain) {
+						t.Fatalf("%s in gzip: %v, %d bytes of %d", name, err, len(text), len(plain))
+					}
+				}
+			}
+		}
 	})
+}
+
+// upper replaces the function that quotes decimals.
+func upper(dst, text []byte) []byte { return append(dst, bytes.ToUpper(text)...) }
+
+// A closed chunk of trades is rendered and compressed once: a second answer takes its bytes from the view.
+func TestClosedChunksAreCompressedOnce(t *testing.T) {
+	v := traded(5000, marketdata.Options{})
+	sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true})
+	quoted := 0
+	quote := func(dst, text []byte) []byte {
+		quoted += len(text)
+		return append(dst, text...)
+	}
+	form := aggregator.Form{Quote: quote, Gzip: true}
+	var first, second []byte
+	var bytesQuoted [2]int
+	for i, to := range []*[]byte{&first, &second} {
+		quoted = 0
+		var err error
+		if *to, err = io.ReadAll(aggregator.NewTradesReader(v, sel, form)); err != nil {
+			t.Fatal(err)
+		}
+		bytesQuoted[i] = quoted
+	}
+	if !bytes.Equal(first, second) {
+		t.Error("two answers about one view differ")
+	}
+	if bytesQuoted[1] == 0 || bytesQuoted[1]*2 > bytesQuoted[0] {
+		t.Errorf("the second answer rendered %d bytes, the first one %d", bytesQuoted[1], bytesQuoted[0])
+	}
 }

@@ -9,23 +9,25 @@ import (
 // ChunkText names one cached text of a closed chunk of trades.
 type ChunkText uint8
 
-// The texts that are cached with a chunk. Aggregator rows of buys and of sells, each oldest first and newest
-// first.
+// The texts that are cached with a chunk: rows, newest first, of takers that bought, that sold, or of both (tape);
+// as text, or compressed for answers in gzip, with decimals as numbers or quoted.
 const (
 	ChunkAggBuy ChunkText = iota
 	ChunkAggSell
-	ChunkAggBuyNewest
-	ChunkAggSellNewest
+	ChunkAggBuyGzip
+	ChunkAggSellGzip
+	ChunkAggBuyQuotedGzip
+	ChunkAggSellQuotedGzip
+	ChunkTapeGzip
 	chunkTexts
 )
 
-// textCache counts and limits the bytes of cached text in all chunks of a feed. Readers add text while the
-// count is below the limit; the writer removes text that no reader requests (sweep).
+// textCache limits the bytes of cached text in all chunks of a feed. Readers add text while there is room; the
+// writer removes text that no reader requests (sweep).
 type textCache struct {
 	bytes atomic.Int64
 	limit int64
-	// dropped marks, by its address, a chunk that the ring has dropped: a reader that still reads
-	// the chunk from an old view renders the text itself.
+	// dropped marks, by its address, a chunk that left the ring: readers of an old view render its text for each call.
 	dropped []byte
 }
 

@@ -142,7 +142,7 @@ func TestLatencyEndsWithItsRule(t *testing.T) {
 	}
 }
 
-// A stale answer is repeated with its own X-Seq until the rule ends, for each target and key on its own.
+// A stale answer is repeated with its own X-Seq and tag until the rule ends, for each target and key on its own.
 func TestStaleAnswers(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
@@ -154,6 +154,7 @@ func TestStaleAnswers(t *testing.T) {
 	f.limit("AA_BB", "buy", "50", "1")
 	again, err := f.get(faultyBook)
 	if err != nil || again.body != first.body || again.header.Get("X-Seq") != first.header.Get("X-Seq") ||
+		again.header.Get("Etag") == "" || again.header.Get("Etag") != first.header.Get("Etag") ||
 		again.header.Get("X-Fault") == "" {
 		t.Errorf("the answer was not repeated: %v %v", again.header, err)
 	}

@@ -55,6 +55,7 @@ func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 	leave, ok := c.edge.pieces.enter(c.ClientAddr())
 	if !ok {
 		c.edge.limited[limitStreamed].Add(1)
+		c.dropBodyHeaders()
 		return refuse.New(refuse.RateLimit, "", "An address may read %d streamed answers at a time; "+
 			"read one to its end first.", maxPieceAnswers).After(1)
 	}
@@ -65,6 +66,16 @@ func (c *Ctx) SendPieces(r io.Reader, size int) *refuse.Refusal {
 		r: r, conn: c.Conn(), window: c.edge.Write, quota: int(c.edge.Write.Seconds() * minPieceRate), leave: leave,
 	}, size)
 	return nil
+}
+
+// dropBodyHeaders removes the headers that describe the body which the client does not get.
+func (c *Ctx) dropBodyHeaders() {
+	h := &c.Response.Header
+	h.DisableNormalizing() // the normal form of ETag is Etag
+	for _, name := range bodyHeaders {
+		h.DelBytes(name)
+	}
+	h.EnableNormalizing()
 }
 
 // boundSendBuffer limits the bytes that the kernel holds for the client. Linux doubles the value that is set,

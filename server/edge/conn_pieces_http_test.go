@@ -22,6 +22,7 @@ func TestTwoStreamedAnswersPerAddress(t *testing.T) {
 			return []*edge.Route{{
 				Method: "GET", Path: "/api/large",
 				Handle: func(c *edge.Ctx) *refuse.Refusal {
+					c.SendHead(1, 7, true)
 					return c.SendPieces(strings.NewReader(strings.Repeat("x", size)), size)
 				},
 			}}
@@ -38,7 +39,8 @@ func TestTwoStreamedAnswersPerAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		if _, err := io.WriteString(conn, "GET /api/large HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn,
+			"GET /api/large HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -57,6 +59,11 @@ func TestTwoStreamedAnswersPerAddress(t *testing.T) {
 		m.CheckRefusal(m.Read(a.res, "streamed"), 429, "RATE_LIMIT", "")
 		if a.res.Header.Get("Retry-After") != "1" {
 			t.Errorf("Retry-After %q", a.res.Header.Get("Retry-After"))
+		}
+		for _, name := range []string{"Content-Encoding", "Etag", "X-Seq"} { // of the body that was not sent
+			if v := a.res.Header.Get(name); v != "" {
+				t.Errorf("the refusal has %s: %s", name, v)
+			}
 		}
 		return true
 	}

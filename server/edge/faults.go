@@ -219,9 +219,9 @@ func (c faultyRequest) dropConnection() {
 	c.Hijack(func(net.Conn) {}) // fasthttp closes the connection when the function returns
 }
 
-// keptHeaders are the headers that belong to a body.
-var keptHeaders = []string{
-	"Content-Encoding", "ETag", "Cache-Control", "Vary", "X-Seq", "X-Truncated", "X-Next-Start",
+// bodyHeaders are the headers that belong to a body, as sent.
+var bodyHeaders = [][]byte{
+	hdrEncoding, HdrETag, HdrCacheControl, hdrVary, hdrSeq, HdrTruncated, HdrNextStart,
 }
 
 // keptUnder returns the name under which a rule keeps the answer of the request: keys and encodings differ.
@@ -241,9 +241,9 @@ func (c faultyRequest) repeat(a *fault.Active) bool {
 		return false
 	}
 	for _, h := range kept.Headers {
-		c.Response.Header.Set(h[0], h[1])
+		c.Response.Header.SetCanonical([]byte(h[0]), []byte(h[1]))
 	}
-	if tag := string(c.Response.Header.PeekBytes(HdrETag)); len(tag) >= tagLen && NotModified(c.RequestCtx, tag) {
+	if tag := string(c.Response.Header.PeekCanonical(HdrETag)); len(tag) >= tagLen && NotModified(c.RequestCtx, tag) {
 		c.NotModified()
 		return true
 	}
@@ -266,9 +266,9 @@ func (c faultyRequest) keepAnswer(a *fault.Active) bool {
 		Body: bytes.Clone(c.Response.Body()), At: time.Unix(0, c.MachineNs()),
 		Headers: [][2]string{{"Content-Type", string(c.Response.Header.ContentType())}},
 	}
-	for _, name := range keptHeaders {
-		if v := c.Response.Header.Peek(name); len(v) > 0 {
-			kept.Headers = append(kept.Headers, [2]string{name, string(v)})
+	for _, name := range bodyHeaders {
+		if v := c.Response.Header.PeekCanonical(name); len(v) > 0 {
+			kept.Headers = append(kept.Headers, [2]string{string(name), string(v)})
 		}
 	}
 	return a.Answers.Put(c.keptUnder(), kept)

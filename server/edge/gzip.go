@@ -24,9 +24,9 @@ const (
 	gzipLevel      = 4
 )
 
-// gzipMaker compresses cached documents outside the request path. The first request that accepts gzip schedules
-// the compression. It runs when the document is gzipMinAge old, if the document is then still the newest. Until
-// then every client gets the uncompressed body.
+// gzipMaker compresses answers. It compresses cached documents outside the request path: the first request that accepts
+// gzip schedules the compression, which runs when the document is gzipMinAge old, if the document is then still the
+// newest. Until then every client gets the uncompressed body. It compresses bodies made for one request at once.
 type gzipMaker struct {
 	machineNs func() int64
 	waiting   atomic.Int64
@@ -82,7 +82,14 @@ func (g *gzipMaker) schedule(d *marketdata.Doc, at DocPlace) {
 }
 
 func (g *gzipMaker) compress(d *marketdata.Doc) {
-	out := bytes.NewBuffer(make([]byte, 0, d.Size()/4))
+	b := g.pack(d.Bytes())
+	d.Gzip.Store(&b)
+	g.made.Add(1)
+}
+
+// pack returns body in gzip.
+func (g *gzipMaker) pack(body []byte) []byte {
+	out := bytes.NewBuffer(make([]byte, 0, len(body)/4))
 	w, _ := g.writers.Get().(*gzip.Writer)
 	if w == nil {
 		w, _ = gzip.NewWriterLevel(out, gzipLevel) // never fails, because the level is a valid constant
@@ -90,12 +97,10 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 		w.Reset(out)
 	}
 	// Writing into memory never fails.
-	_, _ = w.Write(d.Bytes())
+	_, _ = w.Write(body)
 	_ = w.Close()
 	g.writers.Put(w)
-	b := out.Bytes()
-	d.Gzip.Store(&b)
-	g.made.Add(1)
+	return out.Bytes()
 }
 
 // Coding returns the first of the content codings, best first, that the request accepts, or "". It

@@ -15,6 +15,7 @@ var (
 	hdrAllow         = []byte("Allow")
 	HdrCacheControl  = []byte("Cache-Control")
 	HdrETag          = []byte("ETag")
+	hdrEncoding      = []byte("Content-Encoding")
 	HdrNextStart     = []byte("X-Next-Start")
 	hdrFault         = []byte("X-Fault")
 	hdrRequestID     = []byte("X-Request-Id")

@@ -60,28 +60,40 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 	if c.Principal == nil {
 		hash = TagHash(body)
 	}
-	if c.SendHead(hash, seq) {
+	if packed, ok := c.SendHead(hash, seq, len(body) >= gzipMinBytes); ok {
+		if packed {
+			body = c.edge.gzip.pack(body)
+		}
 		c.Response.SetBodyRaw(body)
 	}
 	return nil
 }
 
-// SendHead sets the headers of an answer that was rendered for this request only. hash is the hash of the body.
-// It returns false when it has answered 304 because the client already has the body.
-func (c *Ctx) SendHead(hash, seq uint64) bool {
+// SendHead sets the headers of an answer that was rendered for this request only. hash is the hash of the body
+// without compression. ok is false when it has answered 304 because the client already has the body. packed reports
+// that the caller must send the body in gzip: it may, the answer is public, and the client accepts it.
+func (c *Ctx) SendHead(hash, seq uint64, mayPack bool) (packed, ok bool) {
+	h := &c.Response.Header
 	if c.Principal != nil {
 		c.setSeq(seq)
-		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
-	} else {
-		tag := string(AppendTag(c.tag[:0], hash))
-		c.PublicHeaders(append(c.tag[:0], tag...), seq)
-		if NotModified(c.RequestCtx, tag) {
-			c.NotModified()
-			return false
-		}
+		h.SetCanonical(HdrCacheControl, ValNoStore)
+		h.SetContentTypeBytes(ValJSON)
+		return false, true
 	}
-	c.Response.Header.SetContentTypeBytes(ValJSON)
-	return true
+	packed = mayPack && accepts(c.RequestCtx, valGzip)
+	tag := string(AppendTag(c.tag[:0], hash))
+	sent := append(c.tag[:0], tag...)
+	if packed {
+		sent = appendGzipTag(c.tag[:0], tag)
+		h.SetContentEncodingBytes(valGzip)
+	}
+	c.PublicHeaders(sent, seq)
+	if NotModified(c.RequestCtx, tag) {
+		c.NotModified()
+		return false, false
+	}
+	h.SetContentTypeBytes(ValJSON)
+	return packed, true
 }
 
 // PublicHeaders sets the headers of every public market-data answer, including 304.

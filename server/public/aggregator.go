@@ -122,9 +122,7 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 		return m.sendCachedTrades(c, v, sel)
 	}
 	if sel.Len() > minStreamedTrades {
-		return m.streamPieces(c, v, sel, splitTrades, func(piece func(dst, text []byte) []byte) io.Reader {
-			return aggregator.NewTradesReader(v, sel, piece)
-		})
+		return m.streamPieces(c, v, sel, splitTrades, aggregator.NewTradesReader)
 	}
 	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
 }
@@ -200,12 +198,12 @@ const (
 // streamPieces writes an answer with trades in pieces, which reader renders from the view. Its tag
 // hashes the inputs of the body (form, pair, form of decimals and trades) instead of the body.
 func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection, form uint64,
-	reader func(piece func(dst, text []byte) []byte) io.Reader,
+	reader func(*marketdata.View, aggregator.Selection, aggregator.Form) *aggregator.TradesReader,
 ) *refuse.Refusal {
-	var piece func(dst, text []byte) []byte
+	var f aggregator.Form
 	hash := edge.JoinTag(edge.TagHash([]byte(v.Instrument.Code)), form)
 	if c.DecimalsText {
-		piece = edge.AppendQuotedDecimals
+		f.Quote = edge.AppendQuotedDecimals
 		hash = edge.JoinTag(hash, 1)
 	}
 	sides := uint64(0)
@@ -222,12 +220,14 @@ func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, newestNs} {
 		hash = edge.JoinTag(hash, part)
 	}
-	if !c.SendHead(hash, uint64(v.TradesSeq)) {
+	packed, ok := c.SendHead(hash, uint64(v.TradesSeq), true)
+	if !ok {
 		return nil
 	}
+	f.Gzip = packed
 	size := int64(-1)
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
-		size, _ = io.Copy(io.Discard, reader(piece)) // reads memory only
+		size, _ = io.Copy(io.Discard, reader(v, sel, f)) // reads memory only
 	}
-	return c.SendPieces(reader(piece), int(size))
+	return c.SendPieces(reader(v, sel, f), int(size))
 }

@@ -189,6 +189,63 @@ func TestGzip(t *testing.T) {
 	}
 }
 
+// Answers that are made for one request are compressed at once: candles, trades in every form, further pages. They have
+// the tag of the text with the suffix of gzip, and either tag gives 304.
+func TestGzipOfAnswersForOneRequest(t *testing.T) {
+	m := servertest.NewTradedMarket(t)
+	for i := range 5000 { // beyond the answers that are sent in one piece
+		side := engine.Side(i % 2)
+		m.Limit("BTC_USDT", side.Opposite(), 65_000_00, 100)
+		m.Limit("BTC_USDT", side, 65_000_00, 100)
+	}
+	m.Advance(2 * 3600 * 1_000_000_000)
+	for _, route := range []string{
+		ohlcPath + "minute&fill=previous&start=2025-12-31T23:00:00&end=2026-01-03",
+		servertest.Agg + "/historical_trades?ticker_id=BTC_USDT&limit=0",
+		servertest.Agg + "/historical_trades?ticker_id=BTC_USDT&limit=0&decimals=string",
+		servertest.Agg + "/historical_trades?ticker_id=BTC_USDT&limit=300&type=buy",
+		"/listing/coingecko/historical_trades?ticker_id=BTC_USDT&limit=0",
+		"/listing/coinmarketcap/trades/BTC_USDT?limit=0",
+		"/listing/coinmarketcap/trades/BTC_USDT?limit=0&type=buy",
+		"/listing/coinmarketcap/orderbook/BTC_USDT",
+		"/api/deals?currencyPairCode=BTC_USDT&pageNumber=2",
+	} {
+		plain := m.OK(route, nil)
+		tag := plain.Header.Get("Etag")
+		if plain.Header.Get("Content-Encoding") != "" {
+			t.Errorf("GET %s: compressed without being asked", route)
+		}
+		if len(plain.Body) < 1024 {
+			t.Errorf("GET %s: only %d bytes", route, len(plain.Body))
+		}
+		packed := tag[:len(tag)-1] + `-g"`
+		for range 2 {
+			z := m.Get(route, "Accept-Encoding", "gzip")
+			if z.Header.Get("Content-Encoding") != "gzip" || z.Header.Get("Etag") != packed ||
+				z.Header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("GET %s: %v", route, z.Header)
+				break
+			}
+			if len(z.Body)*2 > len(plain.Body) {
+				t.Errorf("GET %s: %d bytes of %d", route, len(z.Body), len(plain.Body))
+			}
+			r, err := gzip.NewReader(strings.NewReader(z.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := io.ReadAll(r); err != nil || string(text) != plain.Body {
+				t.Errorf("GET %s: gzip of another text: %v", route, err)
+			}
+		}
+		for _, sent := range []string{tag, packed} {
+			b := m.Get(route, "Accept-Encoding", "gzip", "If-None-Match", sent)
+			if b.Status != http.StatusNotModified || b.Header.Get("Content-Encoding") != "" || b.Body != "" {
+				t.Errorf("GET %s: %d with tag %s", route, b.Status, sent)
+			}
+		}
+	}
+}
+
 // Answers about the service itself are not cached and have no tag.
 func TestNoStore(t *testing.T) {
 	m := servertest.NewTradedMarket(t)

@@ -1,8 +1,6 @@
 package public
 
 import (
-	"io"
-
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
@@ -98,7 +96,5 @@ func (m *Market) pairTrades(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	sel := m.selectTrades(c, v, f)
-	return m.streamPieces(c, v, sel, capTape, func(piece func(dst, text []byte) []byte) io.Reader {
-		return aggregator.NewTapeReader(v, sel, piece)
-	})
+	return m.streamPieces(c, v, sel, capTape, aggregator.NewTapeReader)
 }
