@@ -26,9 +26,10 @@ run: build ## build and start the exchange with the built-in pairs and a simulat
 	@exec bin/tickhive serve --binance-listen 127.0.0.1:8090 --backfill $(BACKFILL)
 
 # The last lines are go test's own. The profile is left out: every package would be compiled
-# twice. The long runs have it. The order of tests is random; go test prints the seed.
+# twice. The long runs have it. The order of tests is random; go test prints the seed. Many tests wait for a disk, a
+# browser or another program, so twice as many packages run at a time as the machine has cores.
 test: ## all tests
-	$(GO) test -pgo=off -shuffle=on -timeout 600s ./...
+	$(GO) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -pgo=off -shuffle=on -timeout 600s ./...
 
 check: lint test race ## everything that must hold before a change goes in
 
