@@ -58,6 +58,12 @@ type Credentials struct {
 	PublicKey, Timestamp, Nonce, Signature string
 }
 
+// Credentials returns the four values that authenticate one request, for programs that send it themselves. The request
+// must be sent with exactly this target (path and query) and body.
+func (c *Client) Credentials(method, target string, body []byte) (Credentials, error) {
+	return credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+}
+
 // credentials signs one request at the given time with a fresh random nonce. A private key in PEM is
 // an Ed25519 key.
 func credentials(publicKey, privateKey string, now time.Time, method, target string, body []byte) (Credentials,

@@ -45,7 +45,7 @@ func (c Closed) Run() (*Result, error) {
 // phase runs all workers for the time d and adds up their results.
 func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 	var wg sync.WaitGroup
-	all := &Result{Hist: newHistogram()}
+	all := &Result{Hist: NewHistogram()}
 	var before time.Duration
 	if c.CPU != nil {
 		before = c.CPU()
@@ -67,7 +67,7 @@ func (c *Closed) phase(workers []*closedWorker, d time.Duration) *Result {
 		all.Server = c.CPU() - before
 	}
 	for _, w := range workers {
-		all.merge(&w.res)
+		all.Merge(&w.res)
 	}
 	return all
 }
@@ -87,12 +87,12 @@ func (w *closedWorker) run(start time.Time, d time.Duration) {
 	var a Answer
 	for time.Since(start) < d {
 		if err := w.conn.deadline(); err != nil {
-			w.res.fail(err)
+			w.res.Fail(err)
 			return
 		}
 		if w.Between != nil {
 			if err := w.Between(w.index); err != nil {
-				w.res.fail(err)
+				w.res.Fail(err)
 				return
 			}
 		}
@@ -102,12 +102,12 @@ func (w *closedWorker) run(start time.Time, d time.Duration) {
 			w.out = w.Requests[i].Bytes(w.out, w.tags[i])
 		}
 		if err := w.conn.Send(w.out); err != nil {
-			w.res.fail(err)
+			w.res.Fail(err)
 			return
 		}
 		for range w.Pipeline {
 			if err := w.conn.Read(&a); err != nil {
-				w.res.fail(err)
+				w.res.Fail(err)
 				return
 			}
 			if w.Requests[w.next].Conditional && len(a.ETag) > 0 {

@@ -20,6 +20,8 @@ type Open struct {
 	Schedule Schedule
 	// Requests holds the requests; each worker sends them in turn, beginning at a different one.
 	Requests []*Request
+	// Next, unless nil, makes every request in place of Requests, when it is sent: it appends the next one of a worker.
+	Next func(worker int, dst []byte) ([]byte, error)
 	// Span is the number of consecutive requests that a worker repeats; 0: all.
 	Span    int
 	Workers int
@@ -47,8 +49,8 @@ type Live struct {
 	SlowestUs             atomic.Int64 // since it was last set to 0
 }
 
-// count counts an answer or an error, whose latency was d.
-func (l *Live) count(d time.Duration, failed bool) {
+// Count counts an answer or an error, whose latency was d.
+func (l *Live) Count(d time.Duration, failed bool) {
 	if l == nil {
 		return
 	}
@@ -81,11 +83,11 @@ func (o Open) Run() (*Result, error) {
 		workers[i] = &openWorker{
 			Open: &o, conn: conn, index: i, stride: len(workers),
 			first: i * len(o.Requests) / len(workers), tags: make([][]byte, len(o.Requests)),
-			res: Result{Hist: newHistogram()},
+			res: Result{Hist: NewHistogram()},
 		}
 		defer workers[i].close()
 	}
-	all := &Result{Hist: newHistogram()}
+	all := &Result{Hist: NewHistogram()}
 	from := make(chan usage, 1)
 	start := time.Now()
 	if o.Skip > 0 {
@@ -105,7 +107,7 @@ func (o Open) Run() (*Result, error) {
 	u, now := <-from, o.usage()
 	all.Elapsed, all.Client, all.Server = now.at.Sub(u.at), now.client-u.client, now.server-u.server
 	for _, w := range workers {
-		all.merge(&w.res)
+		all.Merge(&w.res)
 	}
 	return all, nil
 }
@@ -154,14 +156,14 @@ func (w *openWorker) run(start time.Time) {
 			due = start.Add(w.Schedule.Due(i))
 		}
 		if warming && due.Sub(start) >= w.Skip {
-			w.res, warming = Result{Hist: newHistogram()}, false
+			w.res, warming = Result{Hist: NewHistogram()}, false
 		}
 		if now.After(end) && w.Unpaced || w.stopped() {
 			return
 		}
 		if now.After(end) {
 			w.res.Missed++
-			w.record(now.Sub(due))
+			w.res.Record(now.Sub(due))
 			continue
 		}
 		if wait := due.Sub(now); wait > 0 {
@@ -174,13 +176,13 @@ func (w *openWorker) run(start time.Time) {
 		}
 		failed := w.res.Errors
 		if err := w.ask(start); err != nil {
-			w.res.fail(err)
+			w.res.Fail(err)
 			w.close()
 			w.conn = nil
 		}
 		took := time.Since(due)
-		w.record(took)
-		w.Live.count(took, w.res.Errors > failed)
+		w.res.Record(took)
+		w.Live.Count(took, w.res.Errors > failed)
 	}
 }
 
@@ -206,12 +208,6 @@ func (w *openWorker) sleep(wait time.Duration) {
 	}
 }
 
-func (w *openWorker) record(d time.Duration) {
-	if w.res.Hist.RecordValue(max(d.Microseconds(), 1)) != nil {
-		_ = w.res.Hist.RecordValue(maxLatency.Microseconds())
-	}
-}
-
 // ask sends the worker's next request and reads its answer.
 func (w *openWorker) ask(start time.Time) error {
 	if w.conn == nil {
@@ -224,9 +220,10 @@ func (w *openWorker) ask(start time.Time) error {
 	if err := w.conn.deadline(); err != nil {
 		return err
 	}
-	i := (w.first + w.step%w.Span) % len(w.Requests)
-	w.step++
-	w.out = w.Requests[i].Bytes(w.out[:0], w.tags[i])
+	i, err := w.prepare()
+	if err != nil {
+		return err
+	}
 	sent := time.Now()
 	if err := w.conn.Send(w.out); err != nil {
 		return err
@@ -235,7 +232,7 @@ func (w *openWorker) ask(start time.Time) error {
 	if err := w.conn.Read(&a); err != nil {
 		return err
 	}
-	if w.Requests[i].Conditional && len(a.ETag) > 0 {
+	if i >= 0 && w.Requests[i].Conditional && len(a.ETag) > 0 {
 		w.tags[i] = append(w.tags[i][:0], a.ETag...)
 	}
 	w.res.count(&a, time.Since(start))
@@ -243,4 +240,16 @@ func (w *openWorker) ask(start time.Time) error {
 		w.Each(w.index, sent, &a)
 	}
 	return nil
+}
+
+// prepare puts the worker's next request into out and returns its index in Requests, -1 for one of Next.
+func (w *openWorker) prepare() (i int, err error) {
+	if w.Next != nil {
+		w.out, err = w.Next(w.index, w.out[:0])
+		return -1, err
+	}
+	i = (w.first + w.step%w.Span) % len(w.Requests)
+	w.step++
+	w.out = w.Requests[i].Bytes(w.out[:0], w.tags[i])
+	return i, nil
 }

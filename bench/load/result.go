@@ -16,7 +16,8 @@ const (
 	maxSeconds = 3600 // longest run in seconds whose answers a second are recorded
 )
 
-func newHistogram() *hdrhistogram.Histogram {
+// NewHistogram returns an empty histogram of latencies in us.
+func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 }
 
@@ -75,8 +76,8 @@ func (r *Result) Statuses() string {
 	return strings.Join(parts, ", ")
 }
 
-// merge adds the results of a worker.
-func (r *Result) merge(w *Result) {
+// Merge adds the results of a worker.
+func (r *Result) Merge(w *Result) {
 	r.Answers += w.Answers
 	r.Bytes += w.Bytes
 	r.Errors += w.Errors
@@ -114,6 +115,24 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	default:
 		r.Errors++
 	}
+	r.countSecond(at)
+}
+
+// Record adds a latency.
+func (r *Result) Record(d time.Duration) {
+	if r.Hist.RecordValue(max(d.Microseconds(), 1)) != nil {
+		_ = r.Hist.RecordValue(maxLatency.Microseconds())
+	}
+}
+
+// CountMessage counts a message of a socket like an answer, with bytes of text.
+func (r *Result) CountMessage(bytes int, at time.Duration) {
+	r.Answers++
+	r.Bytes += int64(bytes)
+	r.countSecond(at)
+}
+
+func (r *Result) countSecond(at time.Duration) {
 	sec := min(int(at/time.Second), maxSeconds)
 	if sec >= len(r.Seconds) {
 		r.Seconds = slices.Grow(r.Seconds, sec+1)[:sec+1]
@@ -121,8 +140,8 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	r.Seconds[sec]++
 }
 
-// fail counts an error of a connection and stores the first one.
-func (r *Result) fail(err error) {
+// Fail counts an error of a connection and stores the first one.
+func (r *Result) Fail(err error) {
 	r.Errors++
 	if r.Err == nil {
 		r.Err = err

@@ -1,7 +1,8 @@
 // Package loadtool loads one HTTP server at a rate and reports rates, errors and latencies.
 //
-// What it is: the tool behind `tickhive load`: the requests of a mix (mix.go), an open loop of bench/load with a line
-// for each second (run.go), thresholds (report.go), and the report as text, JSON and HTML (report.go, html.go).
+// What it is: the tool behind `tickhive load`: the requests of a mix (mix.go; orders.go and key.go; streams.go), an open
+// loop of bench/load with a line for each second (run.go), thresholds (report.go), and the report as text, JSON and HTML
+// (report.go, html.go).
 //
 // Owner: Run and the functions of Report belong to one goroutine.
 //
@@ -12,7 +13,7 @@
 //  2. A request that was never sent counts as an error.
 //  3. It uses no library for charts: the product links this package.
 //
-// Reading order: mix.go, run.go, report.go, html.go.
+// Reading order: run.go, mix.go, key.go, orders.go, streams.go, report.go, html.go.
 //
-// It changes nothing on the server: every request is a GET.
+// It changes nothing on the server, except by the mix of orders, which cancels what it has placed.
 package loadtool

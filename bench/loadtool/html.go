@@ -78,10 +78,13 @@ polyline{fill:none;stroke:#2a7de1;stroke-width:2}.missed{color:#c62828;font-weig
 <table>
 <tr><th>Rate<td>{{printf "%.1f" .Rate}}/s{{if .WantedRate}} of {{.WantedRate}}/s{{end}}
 <tr><th>Length<td>{{printf "%.1f" .Seconds}} s, {{.Connections}} connections
-<tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
-<tr><th>Errors<td>{{.Errors}}, of which {{.Missed}} were never sent{{if .FirstError}}; first: {{.FirstError}}{{end}}
+{{if eq .Mix "streams"}}<tr><th>Messages<td>{{.Answers}}
+<tr><th>Errors<td>{{.Errors}}{{else}}<tr><th>Answers<td>{{.Answers}} ({{.Statuses}})
 <tr><th>Sent late<td>{{.Late}}
-</table>
+<tr><th>Errors<td>{{.Errors}}, of which {{.Missed}} were never sent{{end}}
+{{- if .FirstError}}; first: {{.FirstError}}{{end}}
+{{range $reason, $n := .Reasons}}<tr><th>{{$reason}}<td>{{$n}}
+{{end}}</table>
 {{if .Checks}}<h2>Thresholds</h2><table>
 {{range .Checks}}<tr><th>{{.Name}}<td>{{printf "%.3f" .Got}}<td>limit {{.Limit}}
 <td>{{if .OK}}ok{{else}}<span class="missed">missed</span>{{end}}
@@ -89,7 +92,7 @@ polyline{fill:none;stroke:#2a7de1;stroke-width:2}.missed{color:#c62828;font-weig
 <h2>Latency by percentile, ms</h2>
 {{.LatencyChart}}
 <table>{{range .Latencies}}<tr><th>p{{.Percent}}<td>{{.Us}} us{{end}}</table>
-<h2>Answers in each second</h2>
+<h2>{{if eq .Mix "streams"}}Messages{{else}}Answers{{end}} in each second</h2>
 {{.RateChart}}
 `))
 

@@ -3,10 +3,14 @@ package loadtool
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,6 +175,12 @@ func TestOptionsAreChecked(t *testing.T) {
 		"duration": func(o *Options) { o.For = 0 }, "connections": func(o *Options) { o.Connections = 0 },
 		"pairs": func(o *Options) { o.Mix, o.Pairs = MixPolls, 0 },
 		"--mix": func(o *Options) { o.Pairs = 1 }, "target": func(o *Options) { o.Target = "ftp://x" },
+		"--mix orders needs --signed": func(o *Options) { o.Mix, o.Pairs = MixOrders, 1 },
+		"--signed":                    func(o *Options) { o.Key = Key{"a", "b"} },
+		"--rps is for requests":       func(o *Options) { o.Mix, o.Pairs = MixStreams, 1 },
+		"--target with a path": func(o *Options) {
+			o.Mix, o.Pairs, o.RPS, o.Target = MixStreams, 1, 0, "http://127.0.0.1:1/api"
+		},
 		"another machine": func(o *Options) { o.Target = "http://example.com/" },
 	} {
 		o := options("http://127.0.0.1:1/")
@@ -181,6 +191,28 @@ func TestOptionsAreChecked(t *testing.T) {
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), strings.Fields(what)[0]) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// A key file has both keys; every other file is refused with its name.
+func TestKeyFilesAreChecked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key.json")
+	for text, want := range map[string]string{
+		`{"kind":"tickhive-demo-key","publicKey":"a","privateKey":"b"}`: "",
+		`{"publicKey":"a"}`: "needs publicKey and privateKey", `a`: "is no key file",
+		strings.Repeat(" ", maxKeyFile+1): "larger than",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k, err := ReadKey(file)
+		if want == "" && (err != nil || k != Key{"a", "b"}) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file)) {
+			t.Errorf("%.60s: %+v, %v", text, k, err)
+		}
+	}
+	if _, err := ReadKey(file + "x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
 	}
 }
 
@@ -202,6 +234,10 @@ func TestThresholdsAreChecked(t *testing.T) {
 	o.RPS = 0
 	if err := sound.Validate(&o); err == nil || !strings.Contains(err.Error(), "--rps 0 wants no rate") {
 		t.Errorf("a share of no rate: %v", err)
+	}
+	o.Mix = MixStreams
+	if err := sound.Validate(&o); err == nil || !strings.Contains(err.Error(), "--mix streams does not have") {
+		t.Errorf("a share of a rate that streams do not have: %v", err)
 	}
 }
 

@@ -14,8 +14,12 @@ import (
 	"tickhive/bench/load"
 )
 
-// MixPolls is the name of the mix of a listing site.
-const MixPolls = "polls"
+// The mixes of a run.
+const (
+	MixPolls   = "polls"   // the requests of a listing site
+	MixOrders  = "orders"  // signed orders of one account
+	MixStreams = "streams" // sockets that receive books, trades and tickers
+)
 
 const (
 	discoverTimeout = 10 * time.Second
@@ -65,6 +69,9 @@ func (o *Options) requests(ctx context.Context, u *url.URL) ([]*load.Request, er
 	return list, nil
 }
 
+// noRedirect keeps a client at its target.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // discover reads a list of pairs.
 func discover(ctx context.Context, u *url.URL, path string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
@@ -78,7 +85,7 @@ func discover(ctx context.Context, u *url.URL, path string, out any) error {
 	defer direct.CloseIdleConnections()
 	client := http.Client{
 		Transport:     direct,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		CheckRedirect: noRedirect,
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -26,6 +28,8 @@ type Report struct {
 	Missed      int64     `json:"missed"` // never sent
 	Statuses    string    `json:"statuses"`
 	FirstError  string    `json:"firstError,omitempty"`
+	// Reasons counts errors by the exchange's code (MixOrders, MixStreams), and by gap, slow and closed (MixStreams).
+	Reasons map[string]int64 `json:"reasons,omitempty"`
 	// Stopped reports that the run was ended early.
 	Stopped   bool    `json:"stopped,omitempty"`
 	Latencies []Point `json:"latencies"`
@@ -65,6 +69,8 @@ func (t *Thresholds) Validate(o *Options) error {
 		return fmt.Errorf("--max-errors must be from 0 to 100 percent: %g", *t.MaxErrors)
 	case t.MinRate != nil && !(*t.MinRate > 0 && *t.MinRate <= 100):
 		return fmt.Errorf("--min-rate must be above 0 and at most 100 percent: %g", *t.MinRate)
+	case t.MinRate != nil && o.Mix == MixStreams:
+		return errors.New("--min-rate is a share of --rps, which --mix streams does not have")
 	case t.MinRate != nil && o.RPS == 0:
 		return errors.New("--min-rate is a share of --rps, and --rps 0 wants no rate")
 	}
@@ -142,15 +148,26 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 // WriteText prints the report.
 func (r *Report) WriteText(w io.Writer) error {
 	wanted := "as many as are answered"
+	if r.Mix == MixStreams {
+		wanted = "as many as are sent"
+	}
 	if r.WantedRate > 0 {
 		wanted = fmt.Sprintf("%g/s wanted", r.WantedRate)
 	}
 	fmt.Fprintf(w, "%s\n", r.Target)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "rate\t%.1f/s\t%s, %d connections, %.1f s\n", r.Rate, wanted, r.Connections, r.Seconds)
-	fmt.Fprintf(t, "answers\t%d\t%s, %.1f MB\n", r.Answers, r.Statuses, float64(r.Bytes)/1e6)
-	fmt.Fprintf(t, "errors\t%d\t%d never sent\n", r.Errors, r.Missed)
-	fmt.Fprintf(t, "sent late\t%d\tby more than 1 ms; latency counts from the intended time\n", r.Late)
+	if r.Mix == MixStreams {
+		fmt.Fprintf(t, "messages\t%d\t%.1f MB\n", r.Answers, float64(r.Bytes)/1e6)
+		fmt.Fprintf(t, "errors\t%d\t\n", r.Errors)
+	} else {
+		fmt.Fprintf(t, "answers\t%d\t%s, %.1f MB\n", r.Answers, r.Statuses, float64(r.Bytes)/1e6)
+		fmt.Fprintf(t, "errors\t%d\t%d never sent\n", r.Errors, r.Missed)
+		fmt.Fprintf(t, "sent late\t%d\tby more than 1 ms; latency counts from the intended time\n", r.Late)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
+		fmt.Fprintf(t, "  %s\t%d\t\n", reason, r.Reasons[reason])
+	}
 	for _, p := range r.Latencies {
 		fmt.Fprintf(t, "p%g\t%.3f ms\t\n", p.Percent, float64(p.Us)/1e3)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"tickhive/bench/load"
@@ -24,12 +26,14 @@ const (
 type Options struct {
 	// Target is the URL to request, or with a Mix the prefix of the routes.
 	Target string
-	Mix    string  // "" or MixPolls
-	RPS    float64 // requests a second; 0: as many as are answered
+	Mix    string  // "", MixPolls, MixOrders or MixStreams
+	RPS    float64 // requests a second; 0: as many as are answered; always 0 with MixStreams
 	For    time.Duration
 	// Connections each have one request under way.
 	Connections int
 	Pairs       int // pairs of the mix; 0 without one
+	// Key signs the requests of MixOrders.
+	Key Key
 	// Remote allows a target on another machine.
 	Remote bool
 	// Second receives the figures of each second; nil: nothing does.
@@ -46,9 +50,16 @@ type Second struct {
 
 // Validate checks the ranges.
 func (o *Options) Validate() error {
+	signed := o.Key != Key{}
 	switch {
-	case o.Mix != "" && o.Mix != MixPolls:
-		return fmt.Errorf("--mix must be %s: %q", MixPolls, o.Mix)
+	case !slices.Contains([]string{"", MixPolls, MixOrders, MixStreams}, o.Mix):
+		return fmt.Errorf("--mix must be %s, %s or %s: %q", MixPolls, MixOrders, MixStreams, o.Mix)
+	case o.Mix == MixOrders && !signed:
+		return errors.New("--mix orders needs --signed FILE, a key that tickhive demo-key FILE has written")
+	case o.Mix != MixOrders && signed:
+		return errors.New("--signed is for --mix orders: no other request is signed")
+	case o.Mix == MixStreams && o.RPS != 0:
+		return errors.New("--rps is for requests: --mix streams receives what the exchange sends")
 	case !(o.RPS >= 0 && o.RPS <= MaxRPS):
 		return fmt.Errorf("--rps must be from 0 to %d: %g", MaxRPS, o.RPS)
 	case o.For < time.Second || o.For > MaxFor:
@@ -63,6 +74,9 @@ func (o *Options) Validate() error {
 	u, err := url.Parse(o.Target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("--target must be a URL such as http://127.0.0.1:8080/api/time: %q", o.Target)
+	}
+	if (o.Mix == MixOrders || o.Mix == MixStreams) && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+		return fmt.Errorf("--target must be the exchange's address without a path for --mix %s: %q", o.Mix, o.Target)
 	}
 	if !o.Remote {
 		if err := load.Local(address(u)); err != nil {
@@ -90,36 +104,60 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := o.requests(ctx, u)
-	if err != nil {
-		return nil, err
-	}
 	var secure *tls.Config
 	if u.Scheme == "https" {
 		secure = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
 	}
 	live := &load.Live{}
+	switch o.Mix {
+	case MixOrders:
+		return o.runOrders(ctx, u, secure, live)
+	case MixStreams:
+		return o.runStreams(ctx, u, secure, live)
+	}
+	list, err := o.requests(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	run := o.loop(ctx, u, secure, live)
+	run.Requests = list
+	return o.measure(ctx, live, nil, run.Run)
+}
+
+// loop returns the open loop of a run without its requests.
+func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) load.Open {
 	run := load.Open{
-		Addr: address(u), Schedule: load.Even{PerSecond: o.RPS, For: o.For}, Requests: list, Workers: o.Connections,
+		Addr: address(u), Schedule: load.Even{PerSecond: o.RPS, For: o.For}, Workers: o.Connections,
 		Grace: time.Second, Unpaced: o.RPS == 0, Live: live, Stop: ctx.Done(),
 		Dial: func(addr string) (*load.Conn, error) { return load.DialAny(addr, secure) },
 	}
 	if run.Unpaced {
 		run.Grace = 0
 	}
+	return run
+}
+
+// measure runs run with a line each second and reports its result. reasons are read after the run.
+func (o *Options) measure(ctx context.Context, live *load.Live, reasons func() map[string]int64,
+	run func() (*load.Result, error),
+) (*Report, error) {
 	started := time.Now()
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		o.watch(live, started, stop)
 	}()
-	res, err := run.Run()
+	res, err := run()
 	close(stop)
 	<-done
 	if err != nil {
 		return nil, err
 	}
-	return newReport(&o, started, res, ctx.Err() != nil), nil
+	r := newReport(o, started, res, ctx.Err() != nil)
+	if reasons != nil {
+		r.Reasons = reasons()
+	}
+	return r, nil
 }
 
 // watch reports each second.

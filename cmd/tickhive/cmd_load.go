@@ -17,10 +17,11 @@ import (
 // loadCmd loads any HTTP server at a rate (docs/operating.md#load-tests).
 type loadCmd struct {
 	Target      string         `required:"" placeholder:"URL" help:"URL to request; with --mix the prefix of the routes."`
-	RPS         float64        `name:"rps" default:"100" placeholder:"N" help:"Requests a second, sent whatever the answers (${default}); 0: as many as are answered."`
+	RPS         *float64       `name:"rps" placeholder:"N" help:"Requests a second, sent whatever the answers (100); 0: as many as are answered."`
 	Duration    time.Duration  `default:"10s" help:"Length of the run (${default})."`
 	Connections int            `default:"10" placeholder:"C" help:"Connections, each with one request under way (${default})."`
-	Mix         string         `placeholder:"MIX" help:"polls: what listing sites request of an exchange, below the target, in turn."`
+	Mix         string         `placeholder:"MIX" help:"polls: what listing sites request, below the target. orders: orders and cancels, signed. streams: sockets that receive."`
+	Signed      string         `placeholder:"FILE" help:"Key for --mix orders, as tickhive demo-key writes it."`
 	Pairs       *int           `placeholder:"N" help:"Pairs of the mix (20)."`
 	Remote      bool           `help:"Allow a target on another machine."`
 	MaxP99      *time.Duration `name:"max-p99" placeholder:"DURATION" help:"Threshold: the 99th percentile of the latencies."`
@@ -32,8 +33,11 @@ type loadCmd struct {
 	Quiet       bool           `help:"Suppress the line of each second."`
 }
 
-// defaultLoadPairs is the number of pairs of a mix.
-const defaultLoadPairs = 20
+// Defaults: requests a second, and pairs of a mix.
+const (
+	defaultLoadRPS   = 100
+	defaultLoadPairs = 20
+)
 
 // exitThreshold is the exit code of a run that missed a threshold.
 const exitThreshold = 4
@@ -41,7 +45,13 @@ const exitThreshold = 4
 // Run loads the target and prints a report. Ctrl-C ends the run early, with a report.
 func (c *loadCmd) Run(p *program) error {
 	o := loadtool.Options{
-		Target: c.Target, Mix: c.Mix, RPS: c.RPS, For: c.Duration, Connections: c.Connections, Remote: c.Remote,
+		Target: c.Target, Mix: c.Mix, For: c.Duration, Connections: c.Connections, Remote: c.Remote,
+	}
+	switch {
+	case c.RPS != nil:
+		o.RPS = *c.RPS
+	case c.Mix != loadtool.MixStreams:
+		o.RPS = defaultLoadRPS
 	}
 	switch {
 	case c.Pairs != nil:
@@ -50,6 +60,13 @@ func (c *loadCmd) Run(p *program) error {
 		o.Pairs = defaultLoadPairs
 	}
 	thresholds := loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate}
+	var noKey error
+	if c.Signed != "" {
+		o.Key, noKey = loadtool.ReadKey(c.Signed)
+	}
+	if noKey != nil {
+		return usageError{Err: fmt.Errorf("load: --signed: %w", noKey)}
+	}
 	err := errors.Join(o.Validate(), thresholds.Validate(&o))
 	if c.JSON == "-" && c.HTML == "-" {
 		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
@@ -67,10 +84,13 @@ func (c *loadCmd) Run(p *program) error {
 	defer stop()
 	r, err := loadtool.Run(ctx, o)
 	if err != nil {
-		return fmt.Errorf("load: %w", err)
+		err = fmt.Errorf("load: %w", err)
+	}
+	if r == nil {
+		return err
 	}
 	met := r.Apply(thresholds)
-	if err := c.write(p, r); err != nil {
+	if err := errors.Join(err, c.write(p, r)); err != nil {
 		return err
 	}
 	if !met {

@@ -1,0 +1,273 @@
+package loadtool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/client"
+)
+
+const (
+	// prepareTimeout limits the requests before a run, cleanTimeout those after it.
+	prepareTimeout = 30 * time.Second
+	cleanTimeout   = 60 * time.Second
+	// restAway is the distance of a resting order from the last price: far enough to be canceled before it trades,
+	// and inside the price band of the built-in pairs.
+	restAway = 0.03
+	// marketEvery is the share of orders that take liquidity: one in so many.
+	marketEvery = 10
+	// cancelsInBatch is the largest number of commands in a batch.
+	cancelsInBatch = 100
+)
+
+// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; every tenth
+// order is a market order. So a connection has at most one open order.
+type orderMix struct {
+	client client.Client
+	host   string
+	prefix string // of the client order ids of this run
+	pairs  []orderPair
+	lanes  []lane
+}
+
+// orderPair is a pair with the orders that it gets, as text.
+type orderPair struct {
+	code             string
+	bid, ask, amount client.Decimal
+}
+
+// lane is the state of one connection. Owner: its worker, then Run.
+type lane struct {
+	orders  int    // placed so far
+	open    string // id of the open order
+	resting bool   // the request under way places an order that rests
+	reasons map[string]int64
+}
+
+func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) (*Report, error) {
+	m, err := o.newOrderMix(ctx, u, secure)
+	if err != nil {
+		return nil, err
+	}
+	defer m.client.HTTP.CloseIdleConnections()
+	run := o.loop(ctx, u, secure, live)
+	run.Next, run.Each = m.next, m.answered
+	r, err := o.measure(ctx, live, m.reasons, run.Run)
+	// The orders are canceled after Ctrl-C too.
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	if left := m.clean(clean); left != nil {
+		return r, errors.Join(err, fmt.Errorf("orders with client ids that begin with %s may still be open, "+
+			"cancel them: %w", m.prefix, left))
+	}
+	return r, err
+}
+
+// newOrderMix checks the key and reads the pairs and their prices.
+func (o *Options) newOrderMix(ctx context.Context, u *url.URL, secure *tls.Config) (*orderMix, error) {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	var run [4]byte
+	_, _ = rand.Read(run[:]) // crypto/rand never fails since Go 1.24
+	m := &orderMix{
+		host: u.Host, prefix: "load-" + hex.EncodeToString(run[:]) + "-", lanes: make([]lane, o.Connections),
+		client: client.Client{
+			Base: u.Scheme + "://" + u.Host, PublicKey: o.Key.Public, PrivateKey: o.Key.Private,
+			HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: secure}, CheckRedirect: noRedirect},
+		},
+	}
+	public := client.Client{Base: m.client.Base, HTTP: m.client.HTTP}
+	behind, err := clockDifference(ctx, &public)
+	if err != nil {
+		return nil, err
+	}
+	m.client.Now = func() time.Time { return time.Now().Add(behind) }
+	if _, err := m.client.Balances(ctx); err != nil {
+		return nil, fmt.Errorf("the key of --signed: %w", err)
+	}
+	settings, err := public.Pairs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		if len(m.pairs) == o.Pairs {
+			break
+		}
+		t, err := public.Ticker(ctx, s.Code)
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := priced(&s, t.Price); ok {
+			m.pairs = append(m.pairs, p)
+		}
+	}
+	if len(m.pairs) == 0 {
+		return nil, errors.New("no pair has a last price, from which orders could keep their distance")
+	}
+	return m, nil
+}
+
+// clockDifference returns the time of the exchange's clock less that of this machine.
+func clockDifference(ctx context.Context, c *client.Client) (time.Duration, error) {
+	sent := time.Now()
+	ms, err := c.Time(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return time.UnixMilli(ms).Sub(sent.Add(time.Since(sent) / 2)), nil
+}
+
+// priced returns the orders of a pair, and false when it never traded.
+func priced(s *client.PairSettings, last client.Decimal) (orderPair, bool) {
+	price, err := last.Float64()
+	if err != nil || price <= 0 {
+		return orderPair{}, false
+	}
+	least := 1.0
+	if s.MinQuoteAmount != nil {
+		if f, err := s.MinQuoteAmount.Float64(); err == nil && f > 0 {
+			least = 2 * f
+		}
+	}
+	step := math.Pow10(-s.DigitsAmount)
+	bid, ask := price*(1-restAway), price*(1+restAway)
+	amount := math.Ceil(least/bid/step) * step
+	text := func(f float64, digits int) client.Decimal {
+		return client.Decimal(strconv.FormatFloat(f, 'f', digits, 64))
+	}
+	p := orderPair{s.Code, text(bid, s.DigitsPrice), text(ask, s.DigitsPrice), text(amount, s.DigitsAmount)}
+	low, err := p.bid.Float64()
+	return p, err == nil && low > 0
+}
+
+// next appends the next request of a connection.
+func (m *orderMix) next(worker int, dst []byte) ([]byte, error) {
+	l := &m.lanes[worker]
+	l.resting = false
+	if id := l.open; id != "" {
+		l.open = ""
+		return m.append(dst, http.MethodDelete, "/api/orders/"+id, nil)
+	}
+	n := l.orders
+	l.orders++
+	p := &m.pairs[(worker+n)%len(m.pairs)]
+	r := client.OrderRequest{
+		Pair: p.code, Side: "buy", Amount: p.amount, Price: p.bid,
+		ClientOrderID: m.prefix + strconv.Itoa(worker) + "-" + strconv.Itoa(n),
+	}
+	buys := n%2 == 0
+	if n%marketEvery == marketEvery-1 {
+		r.IsMarket, r.Price, buys = true, "", n/marketEvery%2 == 0
+	} else if !buys {
+		r.Price = p.ask
+	}
+	if !buys {
+		r.Side = "sell"
+	}
+	l.resting = !r.IsMarket
+	body, err := json.Marshal(r)
+	if err != nil {
+		return dst, err
+	}
+	return m.append(dst, http.MethodPost, "/api/orders", body)
+}
+
+// append appends a signed request.
+func (m *orderMix) append(dst []byte, method, target string, body []byte) ([]byte, error) {
+	c, err := m.client.Credentials(method, target, body)
+	if err != nil {
+		return dst, err
+	}
+	dst = fmt.Appendf(dst, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tickhive-load\r\nAPI-PublicKey: %s\r\n"+
+		"API-Timestamp: %s\r\nAPI-Nonce: %s\r\nAPI-Signature: %s\r\nContent-Length: %d\r\n", method, target, m.host,
+		c.PublicKey, c.Timestamp, c.Nonce, c.Signature, len(body))
+	if body != nil {
+		dst = append(dst, "Content-Type: application/json\r\n"...)
+	}
+	return append(append(dst, '\r', '\n'), body...), nil
+}
+
+// answered keeps the id of an order that rests and counts refusals.
+func (m *orderMix) answered(worker int, _ time.Time, a *load.Answer) {
+	l := &m.lanes[worker]
+	switch {
+	case a.Status >= http.StatusBadRequest:
+		l.refused(a)
+	case l.resting && json.Unmarshal(a.Body, &l.open) != nil:
+		l.count("an id that is no string")
+	}
+}
+
+// refused counts a refusal by its code.
+func (l *lane) refused(a *load.Answer) {
+	var e struct {
+		Code string `json:"code"`
+	}
+	if json.Unmarshal(a.Body, &e) != nil || e.Code == "" {
+		e.Code = strconv.Itoa(a.Status)
+	}
+	l.count(e.Code)
+}
+
+func (l *lane) count(reason string) { l.reasons = counted(l.reasons, reason, 1) }
+
+// maxReasons limits the reasons of a run, which the exchange names.
+const maxReasons = 100
+
+// counted adds n to a reason and returns the map, which may be nil before. Reasons beyond maxReasons are one.
+func counted(to map[string]int64, reason string, n int64) map[string]int64 {
+	if to == nil {
+		to = map[string]int64{}
+	}
+	if _, ok := to[reason]; !ok && len(to) >= maxReasons {
+		reason = "other"
+	}
+	to[reason] += n
+	return to
+}
+
+// reasons adds up the refusals of all connections.
+func (m *orderMix) reasons() (all map[string]int64) {
+	for i := range m.lanes {
+		for reason, n := range m.lanes[i].reasons {
+			all = counted(all, reason, n)
+		}
+	}
+	return all
+}
+
+// clean cancels every order of this run that is still open, also those whose answer was lost.
+func (m *orderMix) clean(ctx context.Context) error {
+	for _, p := range m.pairs {
+		open, err := m.client.OpenOrders(ctx, p.code)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(o client.Order) bool {
+			return o.ClientOrderID == nil || !strings.HasPrefix(*o.ClientOrderID, m.prefix)
+		})
+		for some := range slices.Chunk(open, cancelsInBatch) {
+			var b client.Batch
+			for _, o := range some {
+				b.Cancel(o.ID)
+			}
+			if _, err := m.client.SendBatch(ctx, &b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
