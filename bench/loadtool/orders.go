@@ -24,8 +24,8 @@ const (
 	// prepareTimeout limits the requests before a run, cleanTimeout those after it.
 	prepareTimeout = 30 * time.Second
 	cleanTimeout   = 60 * time.Second
-	// restAway is the distance of a resting order from the last price: far enough to be canceled before it trades,
-	// and inside the price band of the built-in pairs.
+	// restAway is the distance of a resting order from the last price: far enough to be canceled before it
+	// trades, and inside the price band of the built-in pairs.
 	restAway = 0.03
 	// marketEvery is the share of orders that take liquidity: one in so many.
 	marketEvery = 10
