@@ -33,8 +33,8 @@ const (
 	cancelsInBatch = 100
 )
 
-// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; every tenth
-// order is a market order. So a connection has at most one open order.
+// orderMix makes the signed requests of MixOrders. Each connection places an order, cancels it, and goes on; every
+// tenth order is a market order. So a connection has at most one open order.
 type orderMix struct {
 	client client.Client
 	host   string
