@@ -153,12 +153,14 @@ export function makeTickHive(ccxt) {
       });
     }
 
+    // fetchCurrencies adds the launchpad's currencies, which no list has and balances do.
     async fetchCurrencies() {
-      const assets = await this.request('api/marketdata/getaggregator/asset');
+      const launchpad = Object.fromEntries(['NATIVE', 'USBI'].map((name) => [name, { name, can_deposit: false, can_withdraw: false }]));
+      const assets = { ...launchpad, ...await this.request('api/marketdata/getaggregator/asset') };
       return Object.fromEntries(Object.entries(assets).map(([id, a]) => [this.safeCurrencyCode(id), this.safeCurrencyStructure({
         id, code: this.safeCurrencyCode(id), name: a.name, active: a.can_deposit && a.can_withdraw, deposit: a.can_deposit, withdraw: a.can_withdraw,
         fee: undefined, precision: this.parseNumber('1e-18'), type: undefined, networks: {},
-        limits: { amount: { min: undefined, max: undefined }, withdraw: { min: this.safeNumber(a, 'min_withdraw'), max: this.safeNumber(a, 'max_withdraw') } },
+        limits: { amount: { min: undefined, max: undefined }, deposit: { min: undefined, max: undefined }, withdraw: { min: this.safeNumber(a, 'min_withdraw'), max: this.safeNumber(a, 'max_withdraw') } },
         info: a,
       })]));
     }
@@ -276,14 +278,17 @@ export function makeTickHive(ccxt) {
       const timestamp = Date.parse(o.date), changed = o.dateChanged ? Date.parse(o.dateChanged) : undefined;
       const trades = o.deals?.map((d) => this.parseTrade({ orderId: o.id, ...d, isUserBuyer: o.isBid }, market));
       const filled = o.filledAmount ?? (o.initialAmount && o.amount ? ccxt.Precise.stringSub(ccxt.Precise.stringSub(o.initialAmount, o.amount), o.decrementedAmount ?? '0') : undefined);
+      const lost = this.safeString(o, 'decrementedAmount', '0'); // what self-trade prevention took off counts as never asked for
+      let amount = this.safeString(o, 'initialAmount');
+      if (amount !== undefined && ccxt.Precise.stringGt(amount, lost)) amount = ccxt.Precise.stringSub(amount, lost);
       const kind = o.type ?? (o.isMarket ? 'market' : 'limit');
       const status = statuses[o.status] ?? 'canceled';
       return this.safeOrder({
         id: o.id, clientOrderId: o.clientOrderId ?? undefined, timestamp, datetime: this.iso8601(timestamp), lastUpdateTimestamp: changed,
         lastTradeTimestamp: trades?.length ? Math.max(...trades.map((t) => t.timestamp)) : undefined, symbol: this.safeSymbol(o.currencyPairCode, market),
         type: orderKinds[kind] ?? kind, timeInForce: o.postOnly ? 'PO' : o.timeInForce?.toUpperCase(), postOnly: o.postOnly, reduceOnly: false,
-        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: o.stopPrice ?? undefined, amount: o.initialAmount ?? undefined,
-        filled: filled ?? undefined, cost: o.filledQuoteAmount, average: o.averagePrice ?? undefined, remaining: o.amount ?? undefined,
+        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: o.stopPrice ?? undefined, amount,
+        filled: filled ?? undefined, cost: o.filledQuoteAmount, average: o.averagePrice ?? undefined, remaining: amount === undefined ? undefined : ccxt.Precise.stringSub(amount, String(filled ?? 0)),
         fee: o.fee === undefined || o.fee === null ? undefined : { currency: this.safeCurrencyCode(o.feeCurrencyCode), cost: this.parseNumber(o.fee) },
         trades, status, info: o,
       }, market);

@@ -8,14 +8,19 @@ const time = { timestamp: at, datetime: '2026-01-01T00:00:00.000Z' };
 const none = (...names) => Object.fromEntries(names.map((n) => [n, undefined]));
 const range = { min: undefined, max: undefined };
 
+const both = { precision: 1e-18, active: true, deposit: true, withdraw: true, fee: undefined, limits: { withdraw: { min: 1, max: 2 }, deposit: range }, info: {} };
+
 const good = {
   market: {
     id: 'A_B', symbol: 'A/B', base: 'A', quote: 'B', baseId: 'A', quoteId: 'B', active: true, type: 'spot', spot: true, margin: false, swap: false,
     future: false, option: false, contract: false, taker: 0.001, maker: 0.001, precision: { amount: 1e-8, price: 0.01 },
-    limits: { amount: { min: 1e-8, max: undefined }, price: range, cost: { min: 1, max: 5 } }, info: {},
+    limits: { leverage: range, amount: { min: 1e-8, max: undefined }, price: range, cost: { min: 1, max: 5 } },
+    marginModes: { cross: undefined, isolated: undefined }, created: undefined, info: {},
     ...none('settle', 'settleId', 'contractSize', 'linear', 'inverse', 'expiry', 'expiryDatetime', 'strike', 'optionType'),
   },
-  currency: { id: 'A', code: 'A', precision: 1e-18, name: 'Aa', active: true, deposit: true, withdraw: true, fee: undefined, limits: {}, networks: {}, info: {} },
+  currency: {
+    ...both, id: 'A', code: 'A', name: 'Aa', type: 'crypto', networks: { N: { ...both, id: 'n', network: 'N' } },
+  },
   ticker: {
     symbol: 'A/B', ...time, high: 12, low: 9, bid: 10, bidVolume: 1, ask: 11, askVolume: 1, vwap: 10, open: 10, close: 11, last: 11, change: 1, percentage: 10,
     average: 10.5, baseVolume: 5, quoteVolume: 50, previousClose: undefined, info: {},
@@ -33,8 +38,8 @@ const good = {
   },
 };
 const checks = {
-  market: (v) => checkMarket(v), currency: (v) => checkCurrency(v), ticker: (v) => checkTicker(v, 'A/B'), trade: (v) => checkTrade(v, 'A/B', true),
-  book: (v) => checkOrderBook(v, 'A/B', 2), balance: (v) => checkBalance(v), order: (v) => checkOrder(v, 'A/B'),
+  market: (v) => checkMarket(v, { A: { id: 'A' }, B: { id: 'B' } }), currency: (v) => checkCurrency(v), ticker: (v) => checkTicker(v, 'A/B'), trade: (v) => checkTrade(v, 'A/B', true),
+  book: (v) => checkOrderBook(v, 'A/B', 2), balance: (v) => checkBalance(v, { A: {} }), order: (v) => checkOrder(v, 'A/B'),
 };
 
 test('what is right passes', () => {
@@ -57,19 +62,36 @@ test('a missing member is found, and so is null in its place', () => {
 test('values of a wrong type and values that contradict each other are found', () => {
   for (const [name, wrong] of [
     ['market', { symbol: 'AB' }], ['market', { precision: { amount: 8, price: '0.01' } }], ['market', { active: 'yes' }], ['market', { taker: '0.001' }],
-    ['market', { limits: { amount: range, price: range, cost: { min: 5, max: 1 } } }], ['market', { limits: { amount: range, price: range } }],
-    ['currency', { precision: '8' }], ['currency', { active: 1 }],
+    ['market', { limits: { ...good.market.limits, cost: { min: 5, max: 1 } } }], ['market', { limits: { amount: range, price: range, cost: range } }],
+    ['market', { limits: { ...good.market.limits, cost: { min: 5 } } }], ['market', { baseId: 'a' }], ['market', { linear: false }], ['market', { settle: 'B' }],
+    ['market', { swap: true }], ['market', { marginModes: {} }], ['market', { active: undefined }], ['market', { base: 'a' }],
+    ['market', { taker: 25 }], ['market', { precision: { amount: 8, price: 0.01 } }], ['market', { precision: { amount: 0.01, price: 0 } }],
+    ['currency', { precision: '8' }], ['currency', { active: 1 }], ['currency', { deposit: undefined }],
+    ['currency', { active: false }], ['currency', { deposit: false, withdraw: false }], ['currency', { limits: { withdraw: range } }], ['currency', { fee: -1 }],
+    ['currency', { limits: { withdraw: { min: 2, max: 1 }, deposit: range } }], ['currency', { type: 'coin' }], ['currency', { code: 'a' }],
+    ['currency', { networks: { N: { ...both, id: 'n' } } }], ['currency', { networks: { N: { ...both, id: 'n', network: 'N', withdraw: false, deposit: false } } }],
     ['ticker', { last: '11' }], ['ticker', { close: 10 }], ['ticker', { bid: 12 }], ['ticker', { high: 10.5 }], ['ticker', { low: 11.5 }], ['ticker', { vwap: 13 }],
     ['ticker', { timestamp: at / 1000 }], ['ticker', { datetime: '2026-01-01T00:00:01.000Z' }], ['ticker', { symbol: 'B/A' }], ['ticker', { percentage: 0.1 }],
-    ['ticker', { bid: 0 }], ['ticker', { high: NaN }],
+    ['ticker', { bid: 0 }], ['ticker', { high: NaN }], ['ticker', { bid: 11 }], ['ticker', { high: undefined }],
+    ['ticker', { change: 2 }], ['ticker', { change: undefined }], ['ticker', { average: 11 }], ['ticker', { vwap: 11 }], ['ticker', { quoteVolume: 70 }],
+    ['ticker', { baseVolume: 3, vwap: undefined }], ['ticker', { datetime: undefined }],
     ['trade', { cost: 4 }], ['trade', { side: 'Buy' }], ['trade', { id: 7 }], ['trade', { takerOrMaker: undefined }], ['trade', { order: undefined }],
     ['trade', { fee: undefined }], ['trade', { fee: { currency: 'B' } }], ['trade', { datetime: '2026-01-01T00:00:00.0000000Z' }], ['trade', { amount: 0 }],
+    ['trade', { fee: { currency: 'B', cost: undefined }, fees: [{ currency: 'B', cost: undefined }] }], ['trade', { fee: { currency: 'C', cost: 0.005 }, fees: [{ currency: 'C', cost: 0.005 }] }],
+    ['trade', { fees: [] }], ['trade', { fees: [{ currency: 'B', cost: 1 }] }], ['trade', { cost: 5.0000001 }], ['trade', { timestamp: Date.UTC(2099, 0), datetime: '2099-01-01T00:00:00.000Z' }],
     ['book', { bids: [[9, 1], [10, 1]] }], ['book', { asks: [[10, 1]] }], ['book', { bids: [[10, 0]] }], ['book', { bids: [['10', 1]] }],
-    ['book', { asks: [[11, 1], [12, 1], [13, 1]] }], ['book', { nonce: '4' }],
-    ['balance', { A: { free: 1, used: 2, total: 4 }, total: { A: 4 } }], ['balance', { free: { A: 2 } }], ['balance', { A: { free: '1', used: 2, total: 3 } }],
+    ['book', { asks: [[11, 1], [12, 1], [13, 1]] }], ['book', { nonce: '4' }], ['book', { nonce: undefined }],
+    ['book', { timestamp: undefined, datetime: undefined }], ['book', { bids: [[10, 1, 7]] }],
+    ['balance', { A: { free: 1, used: 2, total: 4 }, total: { A: 4 } }], ['balance', { free: { A: 2 } }], ['balance', { free: { A: 1, C: 0 } }],
+    ['balance', { free: { C: 1 }, used: { C: 2 }, total: { C: 3 }, C: { free: 1, used: 2, total: 3 } }],
+    ['balance', { A: { free: 1, used: 2, total: 3.00000000001 }, total: { A: 3.00000000001 } }],
+     ['balance', { A: { free: '1', used: 2, total: 3 } }],
     ['order', { status: 'Created' }], ['order', { filled: 0.4 }], ['order', { average: 11 }], ['order', { cost: 0 }], ['order', { price: undefined }],
     ['order', { status: 'closed' }], ['order', { stopPrice: 5 }], ['order', { type: 'LIMIT' }], ['order', { timeInForce: 'gtc' }], ['order', { id: 1 }],
     ['order', { filled: 0, remaining: 1, cost: 0 }], ['order', { trades: [{ ...good.trade, cost: 1 }] }], ['order', { symbol: 'B/A' }],
+    ['order', { status: 'canceled', remaining: 0 }], ['order', { remaining: undefined }], ['order', { lastUpdateTimestamp: at - 1 }], ['order', { timeInForce: 'PO' }],
+    ['order', { fees: [{ currency: 'B', cost: 1 }] }], ['order', { fee: { cost: 1 }, fees: [{ cost: 1 }] }],
+    ['order', { trades: [{ ...good.trade, order: '2' }] }], ['order', { trades: [good.trade, { ...good.trade, id: '8' }] }], ['order', { trades: [{ ...good.trade, side: 'sell' }] }],
   ]) assert.ok(checks[name]({ ...good[name], ...wrong }).length, `${name} with ${JSON.stringify(wrong)}`);
 });
 

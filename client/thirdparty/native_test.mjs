@@ -33,7 +33,7 @@ test('it is a ccxt exchange, and a sandbox', async () => {
 test('markets and currencies', async () => {
   await x.loadMarkets();
   assert.ok(x.symbols.length >= 12);
-  for (const m of Object.values(x.markets)) clean(checkMarket(m));
+  for (const m of Object.values(x.markets)) clean(checkMarket(m, x.currencies));
   for (const c of Object.values(await x.fetchCurrencies())) clean(checkCurrency(c));
   const ada = x.market('ADA/USDT');
   assert.deepEqual([x.priceToPrecision('ADA/USDT', 0.123456789), x.amountToPrecision(symbol, 0.1234567891)], ['0.12346', '0.12345678']);
@@ -80,7 +80,7 @@ test('orders rest, are found, changed and canceled', async () => {
   assert.deepEqual((await x.fetchOrder(undefined, symbol, { clientOrderId: 'native-1' })).id, order.id);
   await assert.rejects(x.fetchOrder(undefined, symbol, { clientOrderId: 'none' }), ccxt.OrderNotFound);
   const balance = await x.fetchBalance();
-  clean(checkBalance(balance));
+  clean(checkBalance(balance, x.currencies));
   assert.ok(balance.USDT.used >= price * 0.01);
   const edited = await x.editOrder(order.id, symbol, 'limit', 'buy', 0.02, price - 1);
   clean(checkOrder(edited, symbol));
