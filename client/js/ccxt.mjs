@@ -550,7 +550,7 @@ export function makeTickHive(ccxt) {
       if (since !== undefined) this.spawn(() => this.mend(client, 'fills', async () => fresh(await this.fetchMyTrades(undefined, since, undefined))));
     }
 
-    // mend delivers rows that a lost line has missed; an error is that of the call that waits.
+    // mend delivers rows that a lost line has missed; an error goes to the call that waits.
     async mend(client, hash, missed) {
       try {
         this.deliver(client, hash, await missed());
