@@ -16,6 +16,7 @@ const kinds = {
   status: (v) => ['open', 'closed', 'canceled', 'expired', 'rejected'].includes(v),
   force: (v) => ['GTC', 'IOC', 'FOK', 'PO', 'GTD'].includes(v),
   kind: (v) => typeof v === 'string' && v === v.toLowerCase(),
+  asset: (v) => v === 'crypto' || v === 'fiat',
   any: (v) => v !== null && v !== undefined,
 };
 
@@ -49,14 +50,16 @@ const all = (rows, check) => rows.flatMap((r, i) => check(r, i));
 export function checkMarket(m, what = `market ${m?.symbol}`) {
   const found = members(what, m, {
     id: 'string', symbol: 'string', base: 'string', quote: 'string', baseId: 'string', quoteId: 'string', active: 'boolean?', type: 'string', spot: 'boolean',
-    margin: 'boolean?', swap: 'boolean', future: 'boolean', option: 'boolean', contract: 'boolean', settle: 'string?', settleId: 'string?',
+    margin: 'boolean?', swap: 'boolean', created: 'integer?', marginModes: 'object?',  future: 'boolean', option: 'boolean', contract: 'boolean', settle: 'string?', settleId: 'string?',
     contractSize: 'positive?', linear: 'boolean?', inverse: 'boolean?', expiry: 'integer?', expiryDatetime: 'string?', strike: 'number?', optionType: 'string?',
     taker: 'number?', maker: 'number?', precision: 'object', limits: 'object', info: 'any',
   });
   if (found.length) return found;
   if (m.symbol !== `${m.base}/${m.quote}` && m.spot) found.push(`${what}.symbol is not base/quote`);
   found.push(...members(`${what}.precision`, m.precision, { amount: 'positive', price: 'positive' }));
-  for (const name of ['amount', 'price', 'cost']) {
+  if (m.spot && [m.contract, m.swap, m.future, m.option].some(Boolean)) found.push(`${what} is spot and something else`);
+  if (m.id !== m.info?.symbol && m.id !== m.info?.code) found.push(`${what}.id ${m.id} is not that of info`);
+  for (const name of ['amount', 'price', 'cost', 'leverage']) {
     found.push(...members(`${what}.limits.${name}`, m.limits[name], { min: 'amount?', max: 'amount?' }));
     if (m.limits[name]?.min > m.limits[name]?.max) found.push(`${what}.limits.${name}: min is above max`);
   }
@@ -64,10 +67,22 @@ export function checkMarket(m, what = `market ${m?.symbol}`) {
 }
 
 export function checkCurrency(c, what = `currency ${c?.code}`) {
-  return members(what, c, {
-    id: 'string', code: 'string', precision: 'positive?', name: 'string?', active: 'boolean?', deposit: 'boolean?', withdraw: 'boolean?', fee: 'number?',
+  const found = members(what, c, {
+    id: 'string', code: 'string', numericId: 'integer?', type: 'asset?', fees: 'object', precision: 'positive?', name: 'string?', active: 'boolean?', deposit: 'boolean?', withdraw: 'boolean?', fee: 'number?',
     limits: 'object', networks: 'object', info: 'any',
   });
+  if (found.length) return found;
+  if (c.active && (c.deposit === false || c.withdraw === false)) found.push(`${what}: active ${c.active}, deposit ${c.deposit}, withdraw ${c.withdraw}`);
+  for (const name of ['deposit', 'withdraw'].filter((n) => c.limits[n] !== undefined)) { // Binance's currencies get theirs from networks
+    found.push(...members(`${what}.limits.${name}`, c.limits[name], { min: 'amount?', max: 'amount?' }));
+    if (c.limits[name]?.min > c.limits[name]?.max) found.push(`${what}.limits.${name}: min is above max`);
+  }
+  for (const [name, n] of Object.entries(c.networks)) {
+    found.push(...members(`${what}.networks.${name}`, n, {
+      id: 'string', network: 'string', active: 'boolean?', deposit: 'boolean?', withdraw: 'boolean?', fee: 'amount?', precision: 'positive?', limits: 'object', info: 'any',
+    }));
+  }
+  return found;
 }
 
 export function checkTicker(t, symbol, what = `ticker ${symbol}`) {
@@ -83,14 +98,23 @@ export function checkTicker(t, symbol, what = `ticker ${symbol}`) {
   if (t.bid > t.ask) found.push(`${what}: bid ${t.bid} is above ask ${t.ask}`);
   if (t.high < t.low || t.high < t.last || t.low > t.last) found.push(`${what}: last ${t.last} is not between low ${t.low} and high ${t.high}`);
   if (t.vwap > t.high * (1 + 1e-8) || t.vwap < t.low * (1 - 1e-8)) found.push(`${what}: vwap ${t.vwap} is not between low ${t.low} and high ${t.high}`);
+  if (t.high < t.open || t.low > t.open) found.push(`${what}: open ${t.open} is not between low ${t.low} and high ${t.high}`);
+  if (t.quoteVolume > t.baseVolume * t.high * (1 + 1e-8) || t.quoteVolume < t.baseVolume * t.low * (1 - 1e-8)) {
+    found.push(`${what}: quoteVolume ${t.quoteVolume} is not baseVolume ${t.baseVolume} at prices from ${t.low} to ${t.high}`);
+  }
+  for (const [name, want] of [['change', t.last - t.open], ['average', (t.last + t.open) / 2]]) {
+    if (t.open !== undefined && t[name] !== undefined && Math.abs(t[name] - want) > 1e-4 * t.last) found.push(`${what}.${name} is ${t[name]}, not ${want}`);
+  }
   if (t.open !== undefined && t.percentage !== undefined && Math.abs((t.last / t.open - 1) * 100 - t.percentage) > 0.01) {
     found.push(`${what}: percentage ${t.percentage} is not that of open ${t.open} and last ${t.last}`);
   }
   return found;
 }
 
-function checkFee(what, fee) {
-  return fee === undefined ? [] : members(what, fee, { currency: 'string?', cost: 'number?' });
+// checkFee checks that a fee has a currency and a cost. A fee that is not known may be an object of ccxt without either.
+function checkFee(what, fee, known = false) {
+  if (!known && (fee === undefined || fee.currency === undefined && fee.cost === undefined)) return [];
+  return members(what, fee, { currency: 'string', cost: 'number' });
 }
 
 export function checkTrade(t, symbol, mine = false, what = `trade ${t?.id}`) {
@@ -99,10 +123,10 @@ export function checkTrade(t, symbol, mine = false, what = `trade ${t?.id}`) {
     takerOrMaker: mine ? 'role' : 'role?', price: 'positive', amount: 'positive', cost: 'positive', fee: mine ? 'object' : 'object?', fees: 'array', info: 'any',
   });
   if (found.length) return found;
-  found.push(...stamps(what, t), ...checkFee(`${what}.fee`, t.fee), ...all(t.fees, (f, i) => checkFee(`${what}.fees[${i}]`, f)));
+  found.push(...stamps(what, t), ...checkFee(`${what}.fee`, t.fee, mine), ...all(t.fees, (f, i) => checkFee(`${what}.fees[${i}]`, f, mine)));
   if (symbol !== undefined && t.symbol !== symbol) found.push(`${what}.symbol is ${t.symbol}, not ${symbol}`);
   if (!near(t.cost, t.price * t.amount)) found.push(`${what}: cost ${t.cost} is not price x amount`);
-  if (mine && !isNumber(t.fee.cost)) found.push(`${what}.fee.cost is ${t.fee.cost}`);
+  if (mine && t.fees.length !== 1) found.push(`${what}.fees has ${t.fees.length} rows`);
   return found;
 }
 
@@ -167,7 +191,7 @@ export function checkOrder(o, symbol, what = `order ${o?.id}`) {
   if (found.length) return found;
   found.push(...stamps(what, o), ...checkFee(`${what}.fee`, o.fee), ...all(o.trades, (t) => checkTrade(t, o.symbol, false, `${what}: trade ${t?.id}`)));
   if (symbol !== undefined && o.symbol !== symbol) found.push(`${what}.symbol is ${o.symbol}, not ${symbol}`);
-  if (o.amount !== undefined && o.remaining !== undefined && o.status !== 'canceled' && !near(o.filled + o.remaining, o.amount)) {
+  if (o.amount !== undefined && o.remaining !== undefined && !near(o.filled + o.remaining, o.amount)) {
     found.push(`${what}: filled ${o.filled} and remaining ${o.remaining} are not amount ${o.amount}`);
   }
   if (o.type === 'limit' && o.price === undefined) found.push(`${what} is a limit order without a price`);
@@ -175,6 +199,9 @@ export function checkOrder(o, symbol, what = `order ${o?.id}`) {
     found.push(`${what}: filled ${o.filled}, cost ${o.cost} and average ${o.average} contradict each other`);
   }
   if (o.filled === 0 && (o.cost !== 0 || o.average !== undefined)) found.push(`${what} is not filled and has cost ${o.cost}, average ${o.average}`);
+  if (o.status === 'open' && o.remaining === 0) found.push(`${what} is open with nothing remaining`);
+  if (o.trades.length && !near(o.trades.reduce((sum, t) => sum + t.amount, 0), o.filled)) found.push(`${what}: its trades are not filled ${o.filled}`);
+  if (o.lastTradeTimestamp < o.timestamp) found.push(`${what}: last trade ${o.lastTradeTimestamp} before ${o.timestamp}`);
   if (o.status === 'closed' && o.remaining > 0) found.push(`${what} is closed with ${o.remaining} remaining`);
   if (o.triggerPrice !== o.stopPrice) found.push(`${what}: triggerPrice ${o.triggerPrice}, stopPrice ${o.stopPrice}`);
   return found;

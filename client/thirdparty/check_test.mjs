@@ -11,11 +11,13 @@ const range = { min: undefined, max: undefined };
 const good = {
   market: {
     id: 'A_B', symbol: 'A/B', base: 'A', quote: 'B', baseId: 'A', quoteId: 'B', active: true, type: 'spot', spot: true, margin: false, swap: false,
-    future: false, option: false, contract: false, taker: 0.001, maker: 0.001, precision: { amount: 1e-8, price: 0.01 },
-    limits: { amount: { min: 1e-8, max: undefined }, price: range, cost: { min: 1, max: 5 } }, info: {},
+    future: false, option: false, contract: false, created: at, marginModes: {}, taker: 0.001, maker: 0.001, precision: { amount: 1e-8, price: 0.01 },
+    limits: { amount: { min: 1e-8, max: undefined }, price: range, cost: { min: 1, max: 5 }, leverage: range }, info: { code: 'A_B' },
     ...none('settle', 'settleId', 'contractSize', 'linear', 'inverse', 'expiry', 'expiryDatetime', 'strike', 'optionType'),
   },
-  currency: { id: 'A', code: 'A', precision: 1e-18, name: 'Aa', active: true, deposit: true, withdraw: true, fee: undefined, limits: {}, networks: {}, info: {} },
+  currency: { id: 'A', code: 'A', precision: 1e-18, name: 'Aa', active: true, deposit: true, withdraw: true, fee: undefined, numericId: undefined, type: 'crypto', fees: {},
+    limits: { withdraw: { min: 1, max: 5 } }, networks: { N: { id: 'n', network: 'N', active: true, deposit: true, withdraw: true, fee: 0, precision: 1, limits: {}, info: {} } }, info: {},
+  },
   ticker: {
     symbol: 'A/B', ...time, high: 12, low: 9, bid: 10, bidVolume: 1, ask: 11, askVolume: 1, vwap: 10, open: 10, close: 11, last: 11, change: 1, percentage: 10,
     average: 10.5, baseVolume: 5, quoteVolume: 50, previousClose: undefined, info: {},
@@ -58,17 +60,21 @@ test('values of a wrong type and values that contradict each other are found', (
   for (const [name, wrong] of [
     ['market', { symbol: 'AB' }], ['market', { precision: { amount: 8, price: '0.01' } }], ['market', { active: 'yes' }], ['market', { taker: '0.001' }],
     ['market', { limits: { amount: range, price: range, cost: { min: 5, max: 1 } } }], ['market', { limits: { amount: range, price: range } }],
-    ['currency', { precision: '8' }], ['currency', { active: 1 }],
+    ['market', { created: '2026' }], ['market', { marginModes: true }], ['market', { id: 'AB' }], ['market', { swap: true }],
+    ['currency', { type: 'coin' }], ['currency', { deposit: false }], ['currency', { limits: { withdraw: { min: 5, max: 1 } } }], ['currency', { limits: { deposit: {} } }],
+    ['currency', { networks: { N: { id: 'n' } } }], ['currency', { precision: '8' }], ['currency', { active: 1 }],
     ['ticker', { last: '11' }], ['ticker', { close: 10 }], ['ticker', { bid: 12 }], ['ticker', { high: 10.5 }], ['ticker', { low: 11.5 }], ['ticker', { vwap: 13 }],
     ['ticker', { timestamp: at / 1000 }], ['ticker', { datetime: '2026-01-01T00:00:01.000Z' }], ['ticker', { symbol: 'B/A' }], ['ticker', { percentage: 0.1 }],
+    ['ticker', { open: 8 }], ['ticker', { quoteVolume: 70 }], ['ticker', { change: 2 }], ['ticker', { average: 11 }],
     ['ticker', { bid: 0 }], ['ticker', { high: NaN }],
     ['trade', { cost: 4 }], ['trade', { side: 'Buy' }], ['trade', { id: 7 }], ['trade', { takerOrMaker: undefined }], ['trade', { order: undefined }],
-    ['trade', { fee: undefined }], ['trade', { fee: { currency: 'B' } }], ['trade', { datetime: '2026-01-01T00:00:00.0000000Z' }], ['trade', { amount: 0 }],
+    ['trade', { fee: undefined }], ['trade', { fee: { currency: 'B' } }], ['trade', { fee: { cost: 1 } }], ['trade', { fees: [] }], ['trade', { fees: [{ cost: 1 }] }], ['trade', { datetime: '2026-01-01T00:00:00.0000000Z' }], ['trade', { amount: 0 }],
     ['book', { bids: [[9, 1], [10, 1]] }], ['book', { asks: [[10, 1]] }], ['book', { bids: [[10, 0]] }], ['book', { bids: [['10', 1]] }],
     ['book', { asks: [[11, 1], [12, 1], [13, 1]] }], ['book', { nonce: '4' }],
     ['balance', { A: { free: 1, used: 2, total: 4 }, total: { A: 4 } }], ['balance', { free: { A: 2 } }], ['balance', { A: { free: '1', used: 2, total: 3 } }],
     ['order', { status: 'Created' }], ['order', { filled: 0.4 }], ['order', { average: 11 }], ['order', { cost: 0 }], ['order', { price: undefined }],
-    ['order', { status: 'closed' }], ['order', { stopPrice: 5 }], ['order', { type: 'LIMIT' }], ['order', { timeInForce: 'gtc' }], ['order', { id: 1 }],
+    ['order', { status: 'closed' }], ['order', { status: 'canceled', remaining: 0 }], ['order', { fee: { cost: 1 } }], ['order', { lastTradeTimestamp: at - 1 }],
+    ['order', { filled: 1, remaining: 0, cost: 10 }], ['order', { trades: [{ ...good.trade, amount: 0.4, cost: 4 }] }], ['order', { stopPrice: 5 }], ['order', { type: 'LIMIT' }], ['order', { timeInForce: 'gtc' }], ['order', { id: 1 }],
     ['order', { filled: 0, remaining: 1, cost: 0 }], ['order', { trades: [{ ...good.trade, cost: 1 }] }], ['order', { symbol: 'B/A' }],
   ]) assert.ok(checks[name]({ ...good[name], ...wrong }).length, `${name} with ${JSON.stringify(wrong)}`);
 });
