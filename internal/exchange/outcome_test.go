@@ -109,7 +109,8 @@ func TestADurableBookIsReadableAfterTheJournalHasStopped(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if a := x.Do("GET", x.Internal+"/book/BTC_USDT", ""); a.Status != 200 || strings.Count(a.Body, "orderId") != 150 {
+		if a := x.Do("GET", x.Internal+"/book/BTC_USDT", ""); a.Status != 200 ||
+			strings.Count(a.Body, "orderId") != 150 {
 			t.Errorf("a durable book: %d %.200s", a.Status, a.Body)
 		}
 		if a := x.Do("POST", x.Internal+"/orders", order); a.Status != 503 ||
