@@ -198,12 +198,13 @@ func (j *journal) durable(pos uint64) error {
 	return j.writer.Sync()
 }
 
-// makeDurable waits until everything that was journaled is durable.
+// makeDurable waits until everything that was journaled is durable. Where it is, a journal that has stopped for good
+// is no error.
 func (j *journal) makeDurable() error {
 	if j == nil {
 		return nil
 	}
-	if err := j.writer.Sync(); err != nil {
+	if err := j.durable(j.log.LastSeq()); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
 	return nil

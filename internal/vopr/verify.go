@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -208,15 +207,7 @@ func (w checker) resting(pair string) {
 		Seq        uint64
 		Bids, Asks []level
 	}
-	a := w.call(nil, "GET", internal+"/book/"+pair+"?depth=0", "")
-	if a.status == http.StatusServiceUnavailable {
-		// The loop ends when a sync of its journal fails; the status must say so.
-		if status := w.call(nil, "GET", "/api/status", ""); !bytes.Contains(status.body, []byte(`"status":"ok"`)) {
-			w.logf("the book of %s: %d while the exchange says %s", pair, a.status, status.body)
-			return
-		}
-	}
-	if err := a.into(&book); err != nil {
+	if err := w.call(nil, "GET", internal+"/book/"+pair+"?depth=0", "").into(&book); err != nil {
 		w.fail("the book of %s: %v", pair, err)
 		return
 	}
