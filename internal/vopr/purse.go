@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// purse is what the model knows of a user's balance of a currency.
+// purse holds what the answers said about a user's balance of a currency.
 type purse struct {
 	sum   big.Int // acknowledged deposits and withdrawals, and the user's deals, in units of 10^-18
 	maybe []int64 // whole units of unknown outcome; a withdrawal is below zero
@@ -129,8 +129,8 @@ func (w checker) readDeals(u *user, k *key) bool {
 	}
 }
 
-// checkPurses verifies that the balances of a user are its deposits, withdrawals and deals. After a loss, they are
-// where the fold begins.
+// checkPurses verifies that the balances of a user equal its deposits, withdrawals and deals. After a loss, the fold
+// begins with the balances that are there.
 func (w checker) checkPurses(u *user, k *key, totals map[string]*big.Int) {
 	if !w.readDeals(u, k) {
 		return
@@ -145,8 +145,8 @@ func (w checker) checkPurses(u *user, k *key, totals map[string]*big.Int) {
 			p.sum.Set(total)
 			p.maybe = nil
 		case !p.explains(total):
-			w.fail("user %s has %s %s of 10^-18, its deposits, withdrawals and deals give %s, and maybe %v", u.ID, total, c,
-				&p.sum, p.maybe)
+			w.fail("user %s has %s %s of 10^-18, its deposits, withdrawals and deals give %s, and maybe %v",
+				u.ID, total, c, &p.sum, p.maybe)
 			return
 		}
 	}
