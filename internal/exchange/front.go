@@ -222,8 +222,8 @@ func (b *base) machineNs() func() int64 {
 // address is empty.
 type sockets [4]net.Listener
 
-// bind opens the sockets, before anything is written: a start whose port is taken leaves no data directory. With a driver
-// there are none.
+// bind opens the sockets, before anything is written: a start whose port is taken leaves no data directory. With a
+// driver there are none.
 func (o *Options) bind() (s sockets, err error) {
 	if o.Machine.Driver != nil {
 		return s, nil
@@ -232,8 +232,10 @@ func (o *Options) bind() (s sockets, err error) {
 		key, at  string
 		optional bool
 	}{
-		{"server.listen", o.Public.Listen, false}, {"internal.listen", o.Internal.Listen, false},
-		{"aggregator.listen", o.Public.AggregatorListen, true}, {"binance.listen", o.Public.BinanceListen, true},
+		{"server.listen", o.Public.Listen, false},
+		{"internal.listen", o.Internal.Listen, false},
+		{"aggregator.listen", o.Public.AggregatorListen, true},
+		{"binance.listen", o.Public.BinanceListen, true},
 	} {
 		if l.optional && l.at == "" {
 			continue
