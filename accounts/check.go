@@ -57,3 +57,26 @@ func (s *State) check() error {
 	}
 	return nil
 }
+
+// AboveBound names the balances above 10^20, "" without any. Only the accepted loss of commands leads there: the market
+// has paid into room that lost withdrawals had made. Nothing else breaks: such an account has no room until its balance
+// has fallen.
+func (v *View) AboveBound() string {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	above, first := 0, ""
+	for _, u := range v.s.dir.users {
+		for i := range u.rows {
+			r := &u.rows[i]
+			if !u.profile.Unlimited && r.free.Add(r.held).CmpTerm(MaxMoney) > 0 {
+				if above++; above == 1 {
+					first = fmt.Sprintf("%s of user %s", v.s.balances.currencies[r.currency], UserID(u.n))
+				}
+			}
+		}
+	}
+	if above == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%d such balances)", first, above)
+}

@@ -96,11 +96,13 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		return rep, fmt.Errorf("bench: %w", err)
 	}
 	defer func() { rep.Seconds = time.Since(rep.Started).Seconds() }()
+	began := 0
 	for _, s := range scenarios() {
 		if !slices.Contains(names, s.name) {
 			continue
 		}
-		o.Say(s.name)
+		began++
+		o.Say(fmt.Sprintf("%s (%d of %d, after %.0f s)", s.name, began, len(names), time.Since(rep.Started).Seconds()))
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
 		rep.Scenarios = append(rep.Scenarios, r.S)
 		start, before := time.Now(), readMachineUse()
@@ -112,6 +114,9 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		if err != nil {
 			r.S.Note("ended early: %v", err)
 			return rep, fmt.Errorf("bench %s: %w", s.name, err)
+		}
+		for _, m := range r.S.Measures {
+			r.say("measured: %s", m)
 		}
 		runtime.GC()
 	}

@@ -27,6 +27,38 @@ type Child struct {
 // endTime is the time that a child has to end after SIGTERM; then it gets SIGKILL.
 const endTime = 15 * time.Second
 
+// running holds the children that have not ended.
+var running struct {
+	sync.Mutex
+	all map[*Child]struct{}
+}
+
+// KillAll ends every child at once, for a program that is interrupted.
+func KillAll() {
+	running.Lock()
+	defer running.Unlock()
+	for c := range running.all {
+		_ = c.cmd.Process.Kill() // it may have ended
+		_, _ = c.cmd.Process.Wait()
+	}
+}
+
+// enter and leave keep running up to date.
+func (c *Child) enter() {
+	running.Lock()
+	defer running.Unlock()
+	if running.all == nil {
+		running.all = map[*Child]struct{}{}
+	}
+	running.all[c] = struct{}{}
+}
+
+func (c *Child) leave() {
+	running.Lock()
+	defer running.Unlock()
+	delete(running.all, c)
+}
+
 // Start runs program and waits for its ready line. environ is added to the environment of this process.
 func Start(environ []string, program string, args ...string) (*Child, error) {
 	c := &Child{cmd: exec.Command(program, args...), Fields: map[string]string{}, tail: &tail{}}
@@ -44,6 +76,7 @@ func Start(environ []string, program string, args ...string) (*Child, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("proc: start of %s: %w", program, err)
 	}
+	c.enter()
 	c.out = bufio.NewReaderSize(out, 1<<16)
 	for {
 		line, err := c.out.ReadString('\n')
@@ -98,6 +131,7 @@ func (c *Child) Send(line string) error {
 
 // Stop ends the child with SIGTERM, or with SIGKILL when it does not end within endTime.
 func (c *Child) Stop() {
+	defer c.leave()
 	_ = c.in.Close()
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	force := time.AfterFunc(endTime, func() { _ = c.cmd.Process.Kill() })
@@ -111,6 +145,7 @@ func (c *Child) Stop() {
 
 // Kill ends the child with SIGKILL, as a power cut ends it without the machine.
 func (c *Child) Kill() {
+	defer c.leave()
 	_ = c.cmd.Process.Kill()
 	_ = c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out)

@@ -33,6 +33,18 @@ type Measure struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// String returns the figure in one line, with its goal and limit if it has them.
+func (m *Measure) String() string {
+	text := fmt.Sprintf("%s %s", m.Name, Figure(m.Best()))
+	if m.Goal != "" {
+		text = m.Goal + " " + text
+	}
+	if m.HasTarget {
+		text += " (goal " + Figure(m.Target) + ")"
+	}
+	return text
+}
+
 // Ratios returns the product's figure divided by the reference's, for each round; without a reference, the
 // product's figures.
 func (m *Measure) Ratios() []float64 {

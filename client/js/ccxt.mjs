@@ -276,19 +276,18 @@ export function makeTickHive(ccxt) {
 
     parseOrder(o, market = undefined) {
       const timestamp = Date.parse(o.date), changed = o.dateChanged ? Date.parse(o.dateChanged) : undefined;
-      const trades = o.deals?.map((d) => this.parseTrade({ orderId: o.id, ...d, isUserBuyer: o.isBid }, market));
-      const filled = o.filledAmount ?? (o.initialAmount && o.amount ? ccxt.Precise.stringSub(ccxt.Precise.stringSub(o.initialAmount, o.amount), o.decrementedAmount ?? '0') : undefined);
-      const lost = this.safeString(o, 'decrementedAmount', '0'); // what self-trade prevention took off counts as never asked for
-      let amount = this.safeString(o, 'initialAmount');
-      if (amount !== undefined && ccxt.Precise.stringGt(amount, lost)) amount = ccxt.Precise.stringSub(amount, lost);
+      const trades = o.deals?.map((d) => this.parseTrade({ orderId: o.id, ...d, isUserBuyer: o.isBid }, market)).reverse(); // oldest first
+      const { stringSub } = ccxt.Precise, initial = this.safeString(o, 'initialAmount'), left = this.safeString(o, 'amount');
+      const size = initial === undefined ? undefined : stringSub(initial, this.safeString(o, 'decrementedAmount', '0')); // self-trade prevention may lessen it
+      const filled = this.safeString(o, 'filledAmount') ?? (size === undefined || left === undefined ? undefined : stringSub(size, left));
       const kind = o.type ?? (o.isMarket ? 'market' : 'limit');
       const status = statuses[o.status] ?? 'canceled';
       return this.safeOrder({
         id: o.id, clientOrderId: o.clientOrderId ?? undefined, timestamp, datetime: this.iso8601(timestamp), lastUpdateTimestamp: changed,
         lastTradeTimestamp: trades?.length ? Math.max(...trades.map((t) => t.timestamp)) : undefined, symbol: this.safeSymbol(o.currencyPairCode, market),
         type: orderKinds[kind] ?? kind, timeInForce: o.postOnly ? 'PO' : o.timeInForce?.toUpperCase(), postOnly: o.postOnly, reduceOnly: false,
-        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: o.stopPrice ?? undefined, amount,
-        filled: filled ?? undefined, cost: o.filledQuoteAmount, average: o.averagePrice ?? undefined, remaining: amount === undefined ? undefined : ccxt.Precise.stringSub(amount, String(filled ?? 0)),
+        side: o.isBid ? 'buy' : 'sell', price: o.price ?? undefined, triggerPrice: o.stopPrice ?? undefined, amount: size,
+        filled, cost: o.filledQuoteAmount, average: o.averagePrice ?? undefined, remaining: size === undefined || filled === undefined ? undefined : stringSub(size, filled),
         fee: o.fee === undefined || o.fee === null ? undefined : { currency: this.safeCurrencyCode(o.feeCurrencyCode), cost: this.parseNumber(o.fee) },
         trades, status, info: o,
       }, market);
@@ -455,7 +454,7 @@ export function makeTickHive(ccxt) {
     // that books resume.
     streamsOf(url) {
       this.lines ??= {};
-      return this.lines[url] ??= { waiting: {}, books: {}, resyncs: {}, lastTrade: {} };
+      return this.lines[url] ??= { waiting: {}, books: {}, resyncs: {}, lastTrade: {}, open: new Set(), fills: new Set() };
     }
 
     async authenticate(url) {
@@ -477,6 +476,8 @@ export function makeTickHive(ccxt) {
         case 'heartbeat': if (m.channel === 'book') this.handleBook(client, m, hash); break;
         case 'snapshot': case 'update':
           if (m.channel === 'book') this.handleBook(client, m, hash);
+          else if (m.channel === 'orders') this.handleOrders(client, m);
+          else if (m.channel === 'fills') this.handleFills(client, m);
           else this.deliver(client, hash, this.rowsOf(m));
           if (m.channel === 'trades' && m.trades.length) this.streamsOf(client.url).lastTrade[hash] = m.trades.at(-1).tradeId;
           break;
@@ -503,10 +504,60 @@ export function makeTickHive(ccxt) {
         case 'trades': return m.trades.map((t) => this.parseTrade(t, market));
         case 'ticker': return [this.parseTicker(m.ticker, market)];
         case 'candles': return m.candle ? [this.parseOHLCV(m.candle)] : [];
-        case 'orders': return (m.orders ?? [m.order]).map((o) => this.parseOrder(o));
-        case 'fills': return (m.fills ?? [m.fill]).map((f) => this.parseTrade(f));
         case 'balances': return [{ rows: m.balances, all: m.type === 'snapshot', time: m.time }];
         default: return [];
+      }
+    }
+
+    // handleOrders delivers orders. The snapshot of a new line has open orders only, so those that were open on the
+    // line before and have ended since are fetched.
+    handleOrders(client, m) {
+      const line = this.streamsOf(client.url), rows = (m.orders ?? [m.order]).map((o) => this.parseOrder(o));
+      const before = m.orders ? [...line.open] : [];
+      for (const o of rows) {
+        if (o.status === 'open') line.open.add(o.id); else line.open.delete(o.id);
+      }
+      this.deliver(client, 'orders', rows);
+      const shown = new Set(rows.map((o) => o.id));
+      const gone = before.filter((id) => !shown.has(id));
+      if (gone.length) this.spawn(() => this.mend(client, 'orders', async () => {
+        const ended = [];
+        for (const id of gone) {
+          const { trades, ...o } = await this.fetchOrder(id);
+          if (o.status !== 'open') line.open.delete(id);
+          ended.push({ ...o, trades: [] });
+        }
+        return ended;
+      }));
+    }
+
+    // handleFills delivers fills, each once. The stream shows none of the past, so those since the last one of the line
+    // before are fetched.
+    handleFills(client, m) {
+      const line = this.streamsOf(client.url);
+      const fresh = (fills) => fills.filter((f) => {
+        const name = `${f.symbol} ${f.id} ${f.order} ${f.side}`;
+        if (line.fills.has(name)) return false;
+        line.fills.add(name);
+        if (line.fills.size > this.options.recent) line.fills.delete(line.fills.values().next().value);
+        line.filledAt = Math.max(line.filledAt ?? 0, f.timestamp);
+        return true;
+      });
+      if (!m.fills) {
+        this.deliver(client, 'fills', fresh([this.parseTrade(m.fill)]));
+        return;
+      }
+      const since = line.filledAt;
+      line.filledAt ??= m.time;
+      if (since !== undefined) this.spawn(() => this.mend(client, 'fills', async () => fresh(await this.fetchMyTrades(undefined, since, undefined))));
+    }
+
+    // mend delivers rows that a lost line has missed; an error goes to the call that waits.
+    async mend(client, hash, missed) {
+      try {
+        this.deliver(client, hash, await missed());
+      } catch (e) {
+        client.reject(e, hash);
       }
     }
 

@@ -92,3 +92,12 @@ test('an error that is not JSON keeps its status', async () => {
   globalThis.fetch = async () => new Response('not JSON');
   await assert.rejects(new TickHive().fetchTime(), SyntaxError);
 });
+
+test('a canceled order is filled as far as it traded', () => {
+  const order = { id: '1', currencyPairCode: 'A_B', date: '2026-01-01T00:00:00.0000000Z', isBid: true, price: 10, initialAmount: 0.3 };
+  const shown = (o) => new TickHive('http://x').parseOrder({ ...order, ...o });
+  const parts = ({ status, filled, remaining }) => [status, filled, remaining];
+  assert.deepEqual(parts(shown({ status: 'Canceled', amount: 0, filledAmount: 0.1 })), ['canceled', 0.1, 0.2]);
+  assert.deepEqual(parts(shown({ status: 'PartiallyCompleted', amount: 0.2, filledAmount: 0.1 })), ['open', 0.1, 0.2]);
+  assert.deepEqual(parts(shown({ status: 'Completed', amount: 0, filledAmount: 0.3 })), ['closed', 0.3, 0]);
+});

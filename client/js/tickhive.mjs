@@ -239,11 +239,12 @@ export class TickHive {
 
   parseOrder(o) {
     const status = { Created: 'open', PartiallyCompleted: 'open', Completed: 'closed' }[o.status] ?? 'canceled';
-    const amount = number(o.initialAmount);
+    const amount = number(o.initialAmount), filled = number(o.filledAmount);
+    const left = status === 'open' ? number(o.amount) : status === 'closed' ? 0 : amount === undefined ? undefined : Number((amount - filled).toPrecision(12));
     return {
       id: o.id, clientOrderId: o.clientOrderId ?? undefined, symbol: symbolOf(o.currencyPairCode), timestamp: Date.parse(o.date), datetime: o.date,
       type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount,
-      remaining: number(o.amount), filled: amount === undefined ? undefined : amount - Number(o.amount), status, info: o,
+      remaining: left, filled, status, info: o,
     };
   }
 

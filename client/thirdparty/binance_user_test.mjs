@@ -84,6 +84,38 @@ test('ccxt pro: orders, trades and balances', async () => {
   clean(checkBalance(await balances.wait((b) => ['BTC', 'USDT'].every((code) => b[code]?.free === want[code].free && b[code].used === want[code].used))));
 });
 
+test('ccxt pro: watchOrders goes on over a broken line, and fetchOrder has what happened meanwhile', async () => {
+  const y = binance({ options: { defaultType: 'spot', fetchMarkets: { types: ['spot'] } } });
+  await y.loadMarkets();
+  await y.loadHttpProxyAgent();
+  const price = Number(y.priceToPrecision(symbol, (await y.fetchTicker(symbol)).bid / 2));
+  const seen = async (id, watched = y.watchOrders(symbol)) => {
+    for (; ; watched = y.watchOrders(symbol)) {
+      const row = (await watched).find((o) => o.id === id);
+      if (row) return row;
+    }
+  };
+  const subscribed = () => new Promise((go) => setTimeout(go, 1500)); // ccxt subscribes behind the call
+  const watched = y.watchOrders(symbol);
+  await subscribed();
+  const kept = await own.createOrder(symbol, 'limit', 'buy', 0.01, price);
+  assert.equal((await seen(kept.id, watched)).status, 'open');
+  const lost = y.watchOrders(symbol);
+  for (const c of Object.values(y.clients)) c.connection.terminate();
+  await assert.rejects(lost, ccxt.NetworkError);
+  await own.cancelOrder(kept.id, symbol);
+  const again = y.watchOrders(symbol);
+  await subscribed();
+  const next = await own.createOrder(symbol, 'limit', 'buy', 0.02, price);
+  const row = await seen(next.id, again);
+  assert.deepEqual([row.status, row.amount, row.price], ['open', 0.02, price]);
+  const [missed, native] = [await y.fetchOrder(kept.id, symbol), await own.fetchOrder(kept.id, symbol)];
+  assert.deepEqual([missed.status, missed.filled, missed.remaining], ['canceled', native.filled, native.remaining]);
+  await own.cancelOrder(next.id, symbol);
+  assert.equal((await seen(next.id)).status, 'canceled');
+  await y.close();
+});
+
 test('ccxt pro: orders over the WebSocket API', async () => {
   const price = Number(x.priceToPrecision(symbol, (await x.fetchTicker(symbol)).bid / 2));
   const o = await x.createOrderWs(symbol, 'limit', 'buy', 0.01, price);

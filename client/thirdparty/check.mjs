@@ -77,6 +77,7 @@ export function checkMarket(m, currencies = undefined, what = `market ${m?.symbo
     found.push(...members(what, m, Object.fromEntries(none.map((key) => [key, 'absent']))));
     if (m.type !== 'spot' || m.swap || m.future || m.option || m.contract) found.push(`${what} is a spot market and another one`);
   }
+  if (m.id !== m.info.symbol && m.id !== m.info.code) found.push(`${what}.id ${m.id} is not that of info`);
   for (const key of ['taker', 'maker']) if (!(Math.abs(m[key]) < 1)) found.push(`${what}.${key} ${m[key]} is no share of the price`);
   for (const key of ['baseId', 'quoteId']) {
     const code = m[key.slice(0, -2)];
@@ -98,9 +99,10 @@ function both(what, v, form) {
 }
 
 export function checkCurrency(c, what = `currency ${c?.code}`) {
-  const found = both(what, c, { code: 'code', name: 'string', type: 'asset?', networks: 'object' });
+  const found = both(what, c, { code: 'code', numericId: 'integer?', name: 'string', type: 'asset?', fees: 'object', networks: 'object' });
   if (found.length) return found;
-  return all(Object.entries(c.networks), ([name, n]) => both(`${what}.networks.${name}`, n, { network: 'string' }));
+  if (c.active && !(c.deposit && c.withdraw)) found.push(`${what}: active ${c.active}, deposit ${c.deposit}, withdraw ${c.withdraw}`);
+  return [...found, ...all(Object.entries(c.networks), ([name, n]) => both(`${what}.networks.${name}`, n, { network: 'string' }))];
 }
 
 export function checkTicker(t, symbol, what = `ticker ${symbol}`) {
@@ -117,17 +119,17 @@ export function checkTicker(t, symbol, what = `ticker ${symbol}`) {
   if (t.high < t.low || t.high < t.last || t.low > t.last) found.push(`${what}: last ${t.last} is not between low ${t.low} and high ${t.high}`);
   if ((t.high === undefined) !== (t.low === undefined)) found.push(`${what} has one of high ${t.high} and low ${t.low}`);
   if (t.vwap > t.high * (1 + 1e-8) || t.vwap < t.low * (1 - 1e-8)) found.push(`${what}: vwap ${t.vwap} is not between low ${t.low} and high ${t.high}`);
+  if (t.high < t.open || t.low > t.open) found.push(`${what}: open ${t.open} is not between low ${t.low} and high ${t.high}`);
+  if (t.quoteVolume > t.baseVolume * t.high * (1 + 1e-8) || t.quoteVolume < t.baseVolume * t.low * (1 - 1e-8)) {
+    found.push(`${what}: quoteVolume ${t.quoteVolume} is not baseVolume ${t.baseVolume} at prices from ${t.low} to ${t.high}`);
+  }
+  for (const [name, want] of [['change', t.last - t.open], ['average', (t.last + t.open) / 2]]) {
+    if (t.open !== undefined && t.last !== undefined && !(Math.abs(t[name] - want) <= 1e-4 * t.last)) found.push(`${what}.${name} is ${t[name]}, not ${want}`);
+  }
   if (t.open !== undefined && t.percentage !== undefined && Math.abs((t.last / t.open - 1) * 100 - t.percentage) > 0.01) {
     found.push(`${what}: percentage ${t.percentage} is not that of open ${t.open} and last ${t.last}`);
   }
-  if (t.open !== undefined && t.last !== undefined) { // the members of a ticker are rounded to prices
-    if (t.change === undefined || Math.abs(t.last - t.open - t.change) > 1e-3 * t.last) found.push(`${what}: change ${t.change} is not last ${t.last} less open ${t.open}`);
-    if (t.average === undefined || !near(t.average, (t.last + t.open) / 2, 1e-3)) found.push(`${what}: average ${t.average} is not that of open ${t.open} and last ${t.last}`);
-  }
   if (t.vwap !== undefined && !near(t.vwap * t.baseVolume, t.quoteVolume, 1e-4)) found.push(`${what}: vwap ${t.vwap} is not quoteVolume by baseVolume`);
-  if (t.quoteVolume > t.baseVolume * t.high * (1 + 1e-8) || t.quoteVolume < t.baseVolume * t.low * (1 - 1e-8)) {
-    found.push(`${what}: quoteVolume ${t.quoteVolume} is not that of baseVolume ${t.baseVolume} between low ${t.low} and high ${t.high}`);
-  }
   return found;
 }
 
@@ -240,8 +242,9 @@ export function checkOrder(o, symbol, what = `order ${o?.id}`) {
     found.push(`${what}: filled ${o.filled}, cost ${o.cost} and average ${o.average} contradict each other`);
   }
   if (o.filled === 0 && (o.cost !== 0 || o.average !== undefined)) found.push(`${what} is not filled and has cost ${o.cost}, average ${o.average}`);
-  if (o.status === 'closed' && o.remaining > 0) found.push(`${what} is closed with ${o.remaining} remaining`);
+  if (o.status === 'open' && o.remaining === 0) found.push(`${what} is open with nothing remaining`);
   if (o.trades.length && !near(o.trades.reduce((sum, t) => sum + t.amount, 0), o.filled)) found.push(`${what}: its trades are not filled ${o.filled}`);
+  if (o.status === 'closed' && o.remaining > 0) found.push(`${what} is closed with ${o.remaining} remaining`);
   for (const t of o.trades) if (t.order !== o.id || t.side !== o.side) found.push(`${what} has trade ${t.id} of order ${t.order}, ${t.side}`);
   for (const key of ['lastTradeTimestamp', 'lastUpdateTimestamp']) if (o[key] < o.timestamp) found.push(`${what}.${key} ${o[key]} is before timestamp ${o.timestamp}`);
   if (o.timeInForce === 'PO' && o.postOnly === false) found.push(`${what} is PO and not postOnly`);

@@ -219,3 +219,39 @@ test('private streams', async () => {
   await x.cancelOrder(order.id);
   for (let status; status !== 'canceled';) status = (await x.watchOrders(symbol)).find((o) => o.id === order.id)?.status;
 });
+
+test('private streams miss nothing over a broken line', async () => {
+  const url = x.implodeHostname(x.urls.api.ws), price = await far(), other = make();
+  const watched = x.watchOrders(symbol), fills = x.watchMyTrades(symbol).catch((e) => e);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const orders = [await other.createOrder(symbol, 'limit', 'buy', 0.01, price), await other.createOrder(symbol, 'limit', 'buy', 0.01, price - 1)];
+  const first = await watched;
+  if (!first.some((o) => o.id === orders[1].id)) await x.watchOrders(symbol);
+  const waits = x.watchOrders(symbol);
+  x.clients[url].connection.terminate();
+  await assert.rejects(waits, ccxt.NetworkError);
+  assert.ok(await fills instanceof ccxt.NetworkError);
+  await other.cancelOrder(orders[0].id, symbol);
+  const bought = await other.createOrder(symbol, 'market', 'buy', 0.01);
+  const latest = new Map();
+  while (latest.get(orders[0].id)?.status !== 'canceled' || latest.get(orders[1].id)?.status !== 'open') {
+    for (const o of await x.watchOrders(symbol)) {
+      clean(checkOrder(o, symbol));
+      latest.set(o.id, o);
+    }
+  }
+  for (const [id, seen] of latest) {
+    const { status, filled, remaining } = await other.fetchOrder(id, symbol);
+    assert.deepEqual([seen.status, seen.filled, seen.remaining], [status, filled, remaining]);
+  }
+  const trades = [];
+  while (trades.length < bought.trades.length) trades.push(...await x.watchMyTrades(symbol));
+  clean(checkTrades(trades, symbol, true));
+  assert.deepEqual(trades.map((t) => t.id), bought.trades.map((t) => t.id));
+  const again = await other.createOrder(symbol, 'market', 'buy', 0.01);
+  const later = [];
+  while (later.length < again.trades.length) later.push(...await x.watchMyTrades(symbol));
+  assert.deepEqual(later.map((t) => t.id), again.trades.map((t) => t.id)); // each once
+  await other.cancelAllOrders();
+  await other.close();
+});

@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"tickhive/bench"
+	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/internal/cmdline"
 )
@@ -48,10 +51,16 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	if _, err := os.Stat(product); err != nil {
 		return fmt.Errorf("the exchange to measure: %w (`make build` builds it; --product names another file)", err)
 	}
-	dir, err := filepath.Abs(b.Dir)
+	dir, err := b.scratch()
 	if err != nil {
 		return err
 	}
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed
+	defer onInterrupt(func() {
+		proc.KillAll()
+		_ = os.RemoveAll(dir)
+		fmt.Fprintln(p.err, "stopped: no report is written; the lines above have what was measured")
+	})()
 	o := bench.Options{
 		Program: self, Product: product, Dir: dir, Quick: b.Quick, Rounds: b.Rounds, Targets: b.Target,
 		Version: "TickHive " + cmdline.Version, Commit: cmdline.CommitHere(),
@@ -65,6 +74,40 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 		err = werr
 	}
 	return err
+}
+
+// scratch makes a directory for the files of this run.
+func (b *runCmd) scratch() (string, error) {
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, "run-")
+}
+
+// exitInterrupted is the exit code after Ctrl-C or SIGTERM, as shells have it.
+const exitInterrupted = 130
+
+// onInterrupt lets Ctrl-C and SIGTERM end the program after tidy has run. cancel restores what they do otherwise.
+func onInterrupt(tidy func()) (cancel func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			tidy()
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
 }
 
 // write saves and prints the report, also when the run ended early.

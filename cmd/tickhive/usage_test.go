@@ -2,7 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,7 +44,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// A start whose address is in use names the flag that chooses another one.
+// A start whose address is in use names the flag that chooses another one, and writes nothing.
 func TestAnAddressInUse(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,10 +52,14 @@ func TestAnAddressInUse(t *testing.T) {
 	}
 	defer ln.Close()
 	for flag, other := range map[string]string{"--listen": "--internal-listen", "--internal-listen": "--listen"} {
-		in := launch(t, nil, "serve", flag, ln.Addr().String(), other, "127.0.0.1:0", "--data-dir", t.TempDir())
+		dir := filepath.Join(t.TempDir(), "data")
+		in := launch(t, nil, "serve", flag, ln.Addr().String(), other, "127.0.0.1:0", "--data-dir", dir)
 		if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "address already in use") ||
 			!strings.Contains(in.stderr.String(), "choose another one with "+flag+" HOST:PORT") {
 			t.Errorf("%s: exit code %d: %s", flag, code, in.stderr.String())
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: a data directory is there: %v", flag, err)
 		}
 	}
 }

@@ -218,46 +218,63 @@ func (b *base) machineNs() func() int64 {
 	return b.o.Machine.Clock.NowNs
 }
 
-// listen opens the listeners and serves them. With a driver there are none.
-func (f *front) listen(o *Options) error {
+// sockets holds the listeners of an exchange: public, internal, aggregator, Binance. An optional one is nil when its
+// address is empty.
+type sockets [4]net.Listener
+
+// bind opens the sockets, before anything is written: a start whose port is taken leaves no data directory. With a
+// driver there are none.
+func (o *Options) bind() (s sockets, err error) {
+	if o.Machine.Driver != nil {
+		return s, nil
+	}
+	for i, l := range [len(s)]struct {
+		key, at  string
+		optional bool
+	}{
+		{"server.listen", o.Public.Listen, false},
+		{"internal.listen", o.Internal.Listen, false},
+		{"aggregator.listen", o.Public.AggregatorListen, true},
+		{"binance.listen", o.Public.BinanceListen, true},
+	} {
+		if l.optional && l.at == "" {
+			continue
+		}
+		if s[i], err = o.Hooks.Listen(l.at); err != nil {
+			s[i] = nil
+			return s, errors.Join(fmt.Errorf("%s: %w", l.key, err), s.close())
+		}
+	}
+	return s, nil
+}
+
+// close closes the sockets of a start that failed.
+func (s sockets) close() (err error) {
+	for _, ln := range s {
+		if ln != nil {
+			err = errors.Join(err, ln.Close())
+		}
+	}
+	return err
+}
+
+// listen serves the sockets.
+func (f *front) listen(s sockets, o *Options) error {
 	if o.Machine.Driver != nil {
 		return nil
 	}
-	listeners := []struct {
-		key, at string
-		ln      *net.Listener
-		serve   func(net.Listener) error
-	}{
-		{"server.listen", o.Public.Listen, &f.publicLn, f.publicServer.Serve},
-		{"internal.listen", o.Internal.Listen, &f.internalLn, f.internalServer.Serve},
-		{"aggregator.listen", o.Public.AggregatorListen, &f.aggregatorLn, f.publicServer.ServeAggregator},
-		{"binance.listen", o.Public.BinanceListen, &f.binanceLn, f.publicServer.ServeFacade},
+	if err := admin.CheckAddress(s[1].Addr(), o.Internal.Token); err != nil {
+		return err
 	}
-	var failed error
-	for i, l := range listeners {
-		if i > 1 && l.at == "" {
-			continue // this listener is optional
-		}
-		ln, err := o.Hooks.Listen(l.at)
-		if err != nil {
-			failed = fmt.Errorf("%s: %w", l.key, err)
-			break
-		}
-		*l.ln = ln
-	}
-	if failed == nil {
-		failed = admin.CheckAddress(f.internalLn.Addr(), o.Internal.Token)
-	}
-	for _, l := range listeners {
-		switch {
-		case *l.ln == nil:
-		case failed != nil:
-			failed = errors.Join(failed, (*l.ln).Close())
-		default:
-			go f.watch(l.serve, *l.ln)
+	f.publicLn, f.internalLn, f.aggregatorLn, f.binanceLn = s[0], s[1], s[2], s[3]
+	for i, serve := range [len(s)]func(net.Listener) error{
+		f.publicServer.Serve, f.internalServer.Serve, f.publicServer.ServeAggregator, f.publicServer.ServeFacade,
+	} {
+		if s[i] != nil {
+			go f.watch(serve, s[i])
 		}
 	}
-	return failed
+	return nil
 }
 
 // watch serves a listener and reports its error when it ends.

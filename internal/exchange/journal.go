@@ -198,12 +198,13 @@ func (j *journal) durable(pos uint64) error {
 	return j.writer.Sync()
 }
 
-// makeDurable waits until everything that was journaled is durable.
+// makeDurable waits until everything that was journaled is durable. Where it is, a journal that has stopped for good
+// is no error.
 func (j *journal) makeDurable() error {
 	if j == nil {
 		return nil
 	}
-	if err := j.writer.Sync(); err != nil {
+	if err := j.durable(j.log.LastSeq()); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
 	return nil
@@ -240,21 +241,44 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 	})
 }
 
-// ExplainDamage adds the remedy to the error of a damaged log. The program ends with its exit code.
-func ExplainDamage(err error) error { return explainDamage(err, false) }
+// The remedies of a damaged log.
+const (
+	acceptRemedy = "Put the original file back, or restore the directory from a copy. " +
+		"`tickhive serve --accept-data-loss` goes on without the records that are missing, in a new epoch"
+	foreignRemedy = "Put the directory's own file back, or restore the directory from a copy"
+)
 
-// explainDamage is ExplainDamage for a start that has accepted the loss of records or not. One that has meets damage
-// only where no log may end, because another one needs the records behind it.
-func explainDamage(err error, accepted bool) error {
-	var damaged *wal.CorruptError
+// damageIn returns the damage of a log in err, nil when there is none or its remedy is named already.
+func damageIn(err error) (damaged *wal.CorruptError) {
 	if !errors.As(err, &damaged) || errors.As(err, new(cmdline.DamageError)) {
+		return nil
+	}
+	return damaged
+}
+
+// ExplainDamage adds the remedy to the error of a damaged log that a command has read. The program ends with its exit
+// code.
+func ExplainDamage(err error) error {
+	damaged := damageIn(err)
+	switch {
+	case damaged == nil:
+		return err
+	case damaged.Foreign:
+		return cmdline.DamageError{Err: fmt.Errorf("%w\n%s", err, foreignRemedy)}
+	}
+	return cmdline.DamageError{Err: fmt.Errorf("%w\n%s", err, acceptRemedy)}
+}
+
+// explainDamage adds the remedy to the error of a start, which has accepted the loss of records or not. One that has
+// meets damage only where no log may end, because another one needs the records behind it.
+func explainDamage(err error, accepted bool) error {
+	damaged := damageIn(err)
+	if damaged == nil {
 		return err
 	}
-	remedy := "Put the original file back, or restore the directory from a copy. `tickhive journal verify DIR` " +
-		"reads every file; `tickhive serve --accept-data-loss` goes on without the records that are missing, " +
-		"in a new epoch"
+	remedy := acceptRemedy + ". `tickhive journal verify DIR` reads every file"
 	if damaged.Foreign || accepted {
-		remedy = "Put the directory's own file back, or restore the directory from a copy"
+		remedy = foreignRemedy
 	}
 	return cmdline.DamageError{Err: fmt.Errorf("%w\nThe directory is not as the program left it, and no power cut "+
 		"explains the difference: nothing was started. %s", err, remedy)}

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -145,6 +146,40 @@ func TestAnOverdrawnAccountIsReported(t *testing.T) {
 	y.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"BTC","amount":0.5}`)
 	if err := y.Accounts().View().Check(); err != nil {
 		t.Errorf("after the deposit of the difference: %v", err)
+	}
+}
+
+// Lost withdrawals leave a balance above 10^20 when the market has paid into the room that they had made. The start
+// says so, and a withdrawal of the difference mends it.
+func TestABalanceAboveTheBoundIsReported(t *testing.T) {
+	x := exchangetest.Start(t, exchangetest.Options(t.TempDir()))
+	x.Pair("BTC_USDT")
+	id, _ := x.Call("POST", "/users", `{"nickname":"user"}`)["id"].(string)
+	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":"99999999999999999999"}`)
+	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"BTC","amount":1}`)
+	x.Call("POST", "/users/"+id+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
+	x.Limit("BTC_USDT", "buy", "2", "1")
+	x.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":2,"amount":1,`+
+		`"accountId":"`+id+`"}`)
+	o := exchangetest.Options(x.Kill())
+	log := filepath.Join(o.Dir, "accounts", "000001.wal")
+	raw, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(bytes.TrimRight(raw, "\x00"))-1] ^= 1 // in the last record, the withdrawal
+	if err := os.WriteFile(log, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.AcceptDataLoss = true
+	y := exchangetest.Start(t, o)
+	status := y.Do("GET", y.Public+"/api/status", "").Body
+	if !strings.Contains(status, `"kind":"above_bound"`) || !strings.Contains(status, "USDT of user "+id) {
+		t.Errorf("no incident of the balance: %s", status)
+	}
+	y.Call("POST", "/users/"+id+"/withdrawals", `{"currencyCode":"USDT","amount":2}`)
+	if above := y.Accounts().View().AboveBound(); above != "" {
+		t.Errorf("after the withdrawal of the difference: %s", above)
 	}
 }
 

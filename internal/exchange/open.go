@@ -41,12 +41,24 @@ type base struct {
 // except on early routes. Recover leads to the next phase; Stop ends the exchange.
 type Opened struct{ *base }
 
-// Open locks the data directory, builds the handlers and opens the listeners.
+// Open opens the listeners, locks the data directory and builds the handlers.
 func Open(o Options) (*Opened, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	s, err := o.bind()
+	if err != nil {
+		return nil, err
+	}
+	x, err := open(o, s)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return x, nil
+}
+
+func open(o Options, s sockets) (*Opened, error) {
 	b := &base{o: o, log: o.Log}
 	room, err := b.shareConnections()
 	if err != nil {
@@ -66,7 +78,7 @@ func Open(o Options) (*Opened, error) {
 	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
 	b.makeSim()
 	if b.front, err = newFront(b, room); err == nil {
-		err = b.front.listen(&b.o)
+		err = b.front.listen(s, &b.o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))

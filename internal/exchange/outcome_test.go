@@ -54,6 +54,9 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 		if a := order(x, "next"); a.Status != 503 || !strings.Contains(a.Body, "nothing was applied") {
 			t.Errorf("after the log has stopped: %d %s", a.Status, a.Body)
 		}
+		if a := x.Do("GET", x.Internal+"/book/BTC_USDT", ""); a.Status != 503 {
+			t.Errorf("a book with an order that may be lost: %d %s", a.Status, a.Body)
+		}
 		if a := x.Do("POST", x.Internal+"/users/"+user+"/withdrawals",
 			`{"currencyCode":"USDT","amount":231}`); a.Status != 400 {
 			t.Errorf("the money of an order that may be in the journal: %d %s", a.Status, a.Body)
@@ -81,5 +84,38 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 			t.Error(err)
 		}
 		x.Stop()
+	}
+}
+
+// The book stays readable while the journal has stopped, if everything in it is durable.
+func TestADurableBookIsReadableAfterTheJournalHasStopped(t *testing.T) {
+	disk := vfs.NewMem()
+	o := exchangetest.Options(t.TempDir())
+	o.Journal.Sync, o.Journal.FS, o.Journal.SnapshotBytes = sequencer.SyncAlways, disk, 4096
+	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin"}, {Symbol: "USDT", Name: "Tether"}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	x := exchangetest.Start(t, o)
+	disk.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSyncDir && strings.HasSuffix(op.Path, "engine") { // the snapshot's
+			return vfs.Fault{Err: vfs.ErrInjected}
+		}
+		return vfs.Fault{}
+	})
+	order := `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":2}`
+	x.Call("POST", "/orders/batch", `{"commands":[`+strings.Repeat(`{"place":`+order+`},`, 149)+`{"place":`+order+`}]}`)
+	for n := 0; !strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, `"kind":"snapshot"`); n++ {
+		if n > 100_000 {
+			t.Fatal("no snapshot fails")
+		}
+	}
+	for range 2 {
+		if a := x.Do("GET", x.Internal+"/book/BTC_USDT", ""); a.Status != 200 ||
+			strings.Count(a.Body, "orderId") != 150 {
+			t.Errorf("a durable book: %d %.200s", a.Status, a.Body)
+		}
+		if a := x.Do("POST", x.Internal+"/orders", order); a.Status != 503 ||
+			!strings.Contains(a.Body, "nothing was applied") {
+			t.Errorf("an order after the journal has stopped: %d %s", a.Status, a.Body)
+		}
 	}
 }

@@ -243,6 +243,10 @@ func (r *restored) attachAccounts() error {
 			r.incident("overdrawn", "%v; the account withdrew or sold what lost commands had brought it; "+
 				"deposit the difference", err)
 		}
+		if above := a.state.View().AboveBound(); above != "" {
+			r.incident("above_bound", "a balance is above 10^20: %s; commands that made room for it are lost; "+
+				"withdraw the difference", above)
+		}
 	}
 	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
 		return err

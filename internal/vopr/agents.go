@@ -64,11 +64,13 @@ func (w clients) newUser() *user {
 	for _, c := range []string{"USDT", "AA", "BB", "NATIVE", "USBI"} {
 		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, c), nil)
 		w.model.of(c).in += 100000
+		u.of(c).add(big.NewInt(100000))
 	}
 	if cc := w.model.of("CC"); cc.in == 0 { // some fills of the pair in CC would pass the bound of a balance
 		near := new(big.Int).Sub(maxBalance, big.NewInt(1+w.rnd.Int64N(200)))
 		w.must(internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"CC","amount":%s}`, near), nil)
 		cc.in = low64(near)
+		u.of("CC").add(near)
 	}
 	return u
 }
@@ -120,15 +122,18 @@ func (w clients) moveMoney() {
 	m := w.model.of(c)
 	w.ask("", nil, "POST", internal+"/users/"+u.ID+path, fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, c, n),
 		func(a answer) {
-			known, maybe := &m.in, &m.maybeIn
+			known, maybe, change := &m.in, &m.maybeIn, n
 			if !in {
-				known, maybe = &m.out, &m.mayb
+				known, maybe, change = &m.out, &m.mayb, -n
 			}
+			own := u.of(c)
 			switch {
 			case a.unknown():
 				*maybe = append(*maybe, n)
+				own.maybe = append(own.maybe, change)
 			case a.ok():
 				*known += n
+				own.add(big.NewInt(change))
 			}
 		})
 }

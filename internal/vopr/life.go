@@ -115,6 +115,7 @@ func (w *world) refused() {
 		w.logf("refused, and a copy put back: %v", w.up)
 		w.mix.Refusals++
 		w.mayLose = w.cutLoses || w.lied
+		accept = false // of another directory
 		w.again(w.backup)
 	}
 	if offered() && !accept && w.lied {

@@ -66,6 +66,11 @@ type user struct {
 	ID      string
 	keys    []key
 	deleted []key
+
+	purses  map[string]*purse // by currency
+	dealsTo string            // time of the newest deal in purses
+	latest  map[string]bool   // deals of this time
+	lost    bool              // deals or records may be lost: purses begin at the next totals
 }
 
 // order holds the members of an order that never change, but for price and amount, which a replace changes.

@@ -69,6 +69,7 @@ func (w checker) verify() {
 // checkUsers verifies users and keys.
 func (w checker) checkUsers() {
 	w.model.users = slices.DeleteFunc(w.model.users, func(u *user) bool {
+		u.lost = u.lost || w.gone("engine") || w.gone("accounts")
 		if a := w.call(nil, "GET", internal+"/users/"+u.ID, ""); !a.ok() {
 			w.lost("accounts", "user %s: %d %s", u.ID, a.status, a.body)
 			return true
@@ -76,10 +77,14 @@ func (w checker) checkUsers() {
 		if w.stepped {
 			return false
 		}
+		folded := false
 		u.keys = slices.DeleteFunc(u.keys, func(k key) bool {
 			a := w.call(&k, "GET", "/api/wallets/balances", "")
 			if a.ok() {
-				w.checkWallet(u, a)
+				if totals := w.checkWallet(u, a); totals != nil && !folded {
+					folded = true
+					w.checkPurses(u, &k, totals)
+				}
 			} else {
 				w.lost("accounts", "key %s of user %s: %d %s", k.PublicKey, u.ID, a.status, a.body)
 			}
@@ -96,8 +101,9 @@ func (w checker) checkUsers() {
 	})
 }
 
-// checkWallet verifies the balances of a user: free and held money add up, and each is within its bounds.
-func (w checker) checkWallet(u *user, a answer) {
+// checkWallet verifies the balances of a user: free and held money add up, and each is within its bounds. It returns
+// the totals, nil after a failure.
+func (w checker) checkWallet(u *user, a answer) map[string]*big.Int {
 	var wallet struct {
 		Balances []struct {
 			CurrencyCode      string
@@ -106,19 +112,23 @@ func (w checker) checkWallet(u *user, a answer) {
 	}
 	if err := a.into(&wallet); err != nil {
 		w.fail("the balances of user %s: %v", u.ID, err)
-		return
+		return nil
 	}
+	totals := map[string]*big.Int{}
 	bound := new(big.Rat).SetInt(maxBalance)
 	for _, b := range wallet.Balances {
 		free, _ := new(big.Rat).SetString(b.Free.String())
 		held, _ := new(big.Rat).SetString(b.Held.String())
 		total, _ := new(big.Rat).SetString(b.Total.String())
 		if free == nil || held == nil || total == nil || new(big.Rat).Add(free, held).Cmp(total) != 0 ||
-			free.Sign() < 0 && !w.model.told("overdrawn") || held.Sign() < 0 || total.Cmp(bound) > 0 {
+			free.Sign() < 0 && !w.model.told("overdrawn") || held.Sign() < 0 ||
+			total.Cmp(bound) > 0 && !w.model.told("above_bound") {
 			w.fail("user %s has the balance %+v", u.ID, b)
-			return
+			return nil
 		}
+		totals[b.CurrencyCode] = exact(b.Total.String())
 	}
+	return totals
 }
 
 func (w checker) readStatus() {

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 100")
+	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200")
 	first   = flag.Uint64("vopr.first", 1, "the first seed")
 	damaged = flag.Int("vopr.damaged", 150, "number of damages of a directory")
 	trace   = flag.Bool("vopr.trace", false, "print the transcript of the first seed")
@@ -62,7 +62,7 @@ func TestTheMarketOutlivesFailedAccounts(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
-		n = 100
+		n = 200
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // every life builds a whole exchange
 	var mu sync.Mutex

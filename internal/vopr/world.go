@@ -64,6 +64,7 @@ type Mix struct {
 	Accepted                                  int // starts with --accept-data-loss
 	Restored                                  int // directories from before a power cut that took what lying syncs left
 	Shut                                      int // starts that refuse signed requests for a minute
+	Balances                                  int // users whose balances were compared with their deals
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
 	Faults                                    [vfs.Classes]int
@@ -87,6 +88,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Accepted += o.Accepted
 	m.Restored += o.Restored
 	m.Shut += o.Shut
+	m.Balances += o.Balances
 	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
