@@ -88,7 +88,7 @@ export function checkMarket(m, currencies = undefined, what = `market ${m?.symbo
   return found;
 }
 
-// both is what a currency and one of its networks have in common.
+// both checks the members that a currency and one of its networks have in common.
 function both(what, v, form) {
   const found = members(what, v, {
     id: 'string', precision: 'step', active: 'boolean', deposit: 'boolean', withdraw: 'boolean', fee: 'amount?', limits: 'object', info: 'any', ...form,
@@ -135,7 +135,7 @@ export function checkTicker(t, symbol, what = `ticker ${symbol}`) {
 
 // checkFees checks fee and fees: each fee has its currency, one of the symbol's, and its cost. A
 // trade has its single fee in both members; the trade of another is shown by ccxt with a fee of
-// undefined members. The fee of an order may be that of its last fill.
+// undefined members. The fee of an order may count its last fill alone.
 function checkFees(what, v, mine, order = false) {
   if (!mine && v.fee && v.fees.length === 0 && 'cost' in v.fee && 'currency' in v.fee && v.fee.cost === undefined && v.fee.currency === undefined) return [];
   const fees = v.fee === undefined ? v.fees : [v.fee, ...v.fees];
