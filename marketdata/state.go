@@ -14,7 +14,7 @@ import (
 
 // The versions of the encoding below.
 const (
-	// hashFormat has candles without the sums of what takers have bought. It is the format of older programs' snapshots,
+	// hashFormat has candles without the sums of what takers have bought. It is the format of older snapshots,
 	// which the decoder reads, of all state hashes, which stay equal to theirs, and of the control state.
 	hashFormat = 1
 	// stateFormat is the version in snapshots. The decoder refuses a newer one.
