@@ -61,7 +61,7 @@ func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 	if err := s.reader.Read(got); err != nil {
 		s.t.Fatal(err)
 	}
-	if (parts > 1 || s.now%256 == 0) && s.whole.HashPair(0) != s.core.HashPair(0) {
+	if (parts > 1 || s.now%256 == 0) && s.whole.HashPair(0, nil) != s.core.HashPair(0, nil) {
 		s.t.Fatalf("%+v in %d parts leaves another state", cmd, parts)
 	}
 	return want
@@ -259,9 +259,9 @@ func TestSliceEnds(t *testing.T) {
 				if s.core.Void(&cmd) {
 					void++
 				}
-				before := s.core.HashPair(0)
+				before := s.core.HashPair(0, nil)
 				made := len(s.core.Apply(&cmd, nil))
-				if void > 0 && (made > 0 || s.core.HashPair(0) != before) {
+				if void > 0 && (made > 0 || s.core.HashPair(0, nil) != before) {
 					t.Fatalf("a void command makes %d events", made)
 				}
 				events += made
