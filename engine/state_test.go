@@ -49,7 +49,7 @@ func TestCase36SnapshotThenTail(t *testing.T) {
 				cmd := f.Next()
 				got := m.do(cmd)
 				f.Last = m.core.LastOrderID(0)
-				cmd.TimeNs = m.now
+				cmd.TimeNs, cmd.First = m.now, cmd.Rules >= engine.PartRules
 				if again := other.Apply(&cmd, nil); !enginetest.EqualEvents(got, again) {
 					t.Fatalf("seed %d, command %d %+v: the restored core differs\n%+v\n%+v", seed, i, cmd, got, again)
 				}
