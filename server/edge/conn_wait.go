@@ -118,8 +118,8 @@ func plainTimeout(err error) error {
 	return err
 }
 
-// discard reads and drops lingerBytes at most, until the client's end or the read deadline. It holds a buffer only while
-// it has bytes: a flood of slow requests ends in as many lingering connections.
+// discard reads and drops lingerBytes at most, until the client's end or the read deadline. It holds a buffer only
+// while it has bytes: a flood of slow requests ends in as many lingering connections.
 func (c *CountedConn) discard() {
 	if c.wait.raw == nil {
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
