@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,8 +53,10 @@ func (d *Detection) look(path, pair string) error {
 	d.add("compression", "%s", in.source.packing)
 	d.add("encoding", "%s", in.source.encoding)
 	head, _ := in.r.Peek(64) // a shorter file has less
+	head = bytes.Clone(head)
 	var first [][]byte
-	if head = bytes.TrimLeft(head, " \t\r\n"); !bytes.HasPrefix(head, []byte{'['}) && foreign(head) == "" {
+	head, _ = trim(head)
+	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole && foreign(head) == "" {
 		for len(first) < detectShown {
 			line, err := in.next()
 			if errors.Is(err, io.EOF) {
@@ -80,7 +83,7 @@ func (d *Detection) look(path, pair string) error {
 	case "lobster":
 		err = d.lobsterRows(path, head)
 	case "kraken":
-		d.add("rows", "one JSON document, not sampled")
+		err = d.krakenAnswers(path)
 	default:
 		err = d.streamRows(path)
 	}
@@ -127,8 +130,8 @@ func formatOf(line []byte) (name, why string) {
 		return "binance", "the first line has a time, a blank and a JSON object"
 	case line[0] == '[':
 		return "trades", "the text begins with [, a JSON array"
-	case line[0] == '{' && memberAt(line, "result") > 0 && memberAt(line, "error") > 0:
-		return "kraken", `a JSON object with "error" and "result"`
+	case isKraken(line):
+		return "kraken", `a JSON object that begins with "error" or "result"`
 	case line[0] == '{' && memberAt(line, "stream") > 0:
 		return "", `a JSON object with "stream" and no local time before it`
 	case line[0] == '{':
@@ -264,6 +267,47 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	}
 	d.add("rows", "%d sampled", n)
 	return notEOF(err)
+}
+
+// isKraken reports whether a text begins as an answer of Kraken, on one line or on several.
+func isKraken(head []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(head))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return false
+	}
+	name, err := dec.Token()
+	return err == nil && (name == "error" || name == "result")
+}
+
+// krakenAnswers reads the whole document, which has no rows to sample, and says what it answers.
+func (d *Detection) krakenAnswers(path string) error {
+	name, doc, err := readDocument(path)
+	if err != nil {
+		return err
+	}
+	files, err := parseKraken(name, doc)
+	if err != nil {
+		return err
+	}
+	trades, candles, tickers, rules, books := 0, 0, 0, 0, 0
+	for _, f := range files {
+		trades += len(f.trades)
+		candles += len(f.candles)
+		switch {
+		case f.ticker != nil:
+			tickers++
+		case f.pair != nil:
+			rules++
+		case len(f.trades)+len(f.candles) == 0:
+			books++
+		}
+	}
+	if len(files) == 1 {
+		d.add("pair", "%s: the member %q of the result", krakenCode(files[0].symbol), files[0].symbol)
+	}
+	d.add("rows", "the whole document: %d trades, %d candles, %d tickers, %d pairs' rules, %d books or empty answers",
+		trades, candles, tickers, rules, books)
+	return nil
 }
 
 // streamRows reads lines of a recorded stream.

@@ -87,7 +87,10 @@ pair BTC_USDT: the file's name
 			"binance", "pair BTC_USDT: the symbol \"BTCUSDT\"\nrows 1 sampled\n",
 		},
 		{
-			"a Kraken answer", "a.json", `{"error":[],"result":{}}`, "", "kraken", "one JSON document, not sampled\n",
+			"a Kraken answer over several lines", "a.json",
+			"{\n  \"error\": [],\n  \"result\": {\n    \"XXBTZUSD\": [\n      [\"1.5\", \"2\", 1700000000.5, \"b\", " +
+				"\"l\", \"\", 1]\n    ],\n    \"last\": \"1\"\n  }\n}\n",
+			"", "kraken", "begins with \"error\"\npair XBT_USD\nthe whole document: 1 trades, 0 candles\n",
 		},
 		{
 			"LOBSTER messages", "AAPL_2012-06-21_message.csv", "34200.1,1,16113575,18,5853300,1\n", "", "lobster",
@@ -119,6 +122,8 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 		{"Parquet", "PAR1\x15\x04", "", "a:1:1: the first bytes are those of Parquet; convert the file to CSV"},
 		{"empty", "", "", "a:1:1: the file is empty"},
 		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "", "no local time before it"},
+		{"another answer over several lines", "{\n  \"ok\": true\n}\n", "", "a:1:2: JSON"},
+		{"a Kraken answer without rows", "{\n  \"error\": [],\n  \"result\": {}\n}\n", "kraken", "result holds no pair"},
 		{"prose", "Dear reader,\nno market is here.\n", "", "a:1:1: no price"},
 		{"an order book", "timestamp,is_snapshot,side,price,amount\n1,true,bid,1,1\n", "trades", `a:1:11: "is_sn`},
 		{"two symbols", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "trades", "a:3:1: symbol"},
