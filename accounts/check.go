@@ -58,9 +58,9 @@ func (s *State) check() error {
 	return nil
 }
 
-// AboveBound names the balances above 10^20, "" without any. Only the accepted loss of commands leads there: the market
-// has paid into room that lost withdrawals had made. Nothing else breaks: such an account has no room until its balance
-// has fallen.
+// AboveBound names the balances above 10^20, "" without any. Only the loss of withdrawals, accepted or after a failed
+// sync, leads there: the market has paid into the room that they had made. Nothing else breaks: such an account has no
+// room until its balance has fallen.
 func (v *View) AboveBound() string {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()

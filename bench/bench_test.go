@@ -133,8 +133,8 @@ func TestLogWriterRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Pos != l.count || r.Core.HashPair(0) != l.core.HashPair(0) {
-		t.Errorf("record %d of %d, equal: %v", r.Pos, l.count, r.Core.HashPair(0) == l.core.HashPair(0))
+	if r.Pos != l.count || r.Core.HashPair(0, nil) != l.core.HashPair(0, nil) {
+		t.Errorf("record %d of %d, equal: %v", r.Pos, l.count, r.Core.HashPair(0, nil) == l.core.HashPair(0, nil))
 	}
 }
 

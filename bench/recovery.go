@@ -130,7 +130,7 @@ func replayLog(r *Run, name string, target float64) error {
 		took := time.Since(start)
 		cpu.Round(float64(proc.SelfCPU()-before)/float64(commands), base)
 		rate.Round(float64(commands) / took.Seconds())
-		if got, want := rep.Core.HashPair(0), l.core.HashPair(0); rep.Pos != commands || got != want {
+		if got, want := rep.Core.HashPair(0, nil), l.core.HashPair(0, nil); rep.Pos != commands || got != want {
 			return fmt.Errorf("%s: the recovered book at %d is not the one at %d", name, rep.Pos, commands)
 		}
 	}

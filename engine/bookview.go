@@ -1,6 +1,10 @@
 package engine
 
-import "tickhive/internal/fixed"
+import (
+	"iter"
+
+	"tickhive/internal/fixed"
+)
 
 // OrderState is a copy of an open order. Amounts in lots, prices in ticks.
 type OrderState struct {
@@ -74,23 +78,25 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	return v, true
 }
 
-// AppendBook appends the orders of one side, best level first, in queue order within a level. depth limits the
-// levels; 0 means all.
-func (c *Core) AppendBook(dst []BookOrder, p PairID, side Side, depth int) []BookOrder {
-	b := c.book(p)
-	if b == nil {
-		return dst
-	}
-	b.walk(side, depth, func(lv *level) {
-		for s := lv.head; s != 0; {
-			o := b.orders.at(s)
-			dst = append(dst, BookOrder{
-				MakeOrderID(p, o.n), b.orders.account(o), lv.price, o.shown, b.orders.hidden(s, o),
-			})
-			s = o.next
+// Resting yields the orders of one side, best level first, in queue order within a level. depth limits the
+// levels; 0 means all. The book must not change meanwhile.
+func (c *Core) Resting(p PairID, side Side, depth int) iter.Seq[BookOrder] {
+	return func(yield func(BookOrder) bool) {
+		b := c.book(p)
+		if b == nil {
+			return
 		}
-	})
-	return dst
+		b.walk(side, depth, func(lv *level) bool {
+			for s := lv.head; s != 0; {
+				o := b.orders.at(s)
+				v := BookOrder{MakeOrderID(p, o.n), b.orders.account(o), lv.price, o.shown, b.orders.hidden(s, o)}
+				if s = o.next; !yield(v) {
+					return false
+				}
+			}
+			return true
+		})
+	}
 }
 
 // AppendDepth appends the levels of one side, best first; depth 0: all.
@@ -99,42 +105,43 @@ func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []D
 	if b == nil {
 		return dst
 	}
-	b.walk(side, depth, func(lv *level) {
+	b.walk(side, depth, func(lv *level) bool {
 		dst = append(dst, DepthLevel{lv.price, lv.shown, lv.hidden, int(lv.count)})
+		return true
 	})
 	return dst
 }
 
-// AppendStops appends the waiting stops of a pair: buys before sells; within a side, by the stop price that the
-// market reaches first, then by acceptance.
-func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
-	b := c.book(p)
-	if b == nil {
-		return dst
-	}
-	for side := range b.stops.sides {
-		b.stops.sides[side].Down(func(ls int32) bool {
-			lv := b.orders.levels.At(ls)
-			for s := lv.head; s != 0; {
-				o := b.orders.at(s)
-				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), lv.price})
-				s = o.next
+// Stops yields the waiting stops of a pair: buys before sells; within a side, by the stop price that the
+// market reaches first, then by acceptance. The book must not change meanwhile.
+func (c *Core) Stops(p PairID) iter.Seq[StopState] {
+	return func(yield func(StopState) bool) {
+		b := c.book(p)
+		for side := 0; b != nil && side < len(b.stops.sides); side++ {
+			more := true
+			b.stops.sides[side].Down(func(ls int32) bool {
+				lv := b.orders.levels.At(ls)
+				for s := lv.head; s != 0 && more; {
+					o := b.orders.at(s)
+					s, more = o.next, yield(StopState{MakeOrderID(p, o.n), Side(side), lv.price})
+				}
+				return more
+			})
+			if !more {
+				return
 			}
-			return true
-		})
+		}
 	}
-	return dst
 }
 
-// walk visits the levels of a side, best first.
-func (b *book) walk(side Side, depth int, visit func(*level)) {
+// walk visits the levels of a side, best first, until visit returns false.
+func (b *book) walk(side Side, depth int, visit func(*level) bool) {
 	n := 0
 	b.sides[side].down(func(ls int32) bool {
 		if depth > 0 && n >= depth {
 			return false
 		}
 		n++
-		visit(b.orders.levels.At(ls))
-		return true
+		return visit(b.orders.levels.At(ls))
 	})
 }

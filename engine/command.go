@@ -36,7 +36,8 @@ const CancelAllPart = 64
 //	2  an Instrument may have MaxQuote, BandUp and BandDown
 //	3  the work of a command is bounded: it goes on in Continue commands (parts.go); a CancelAll
 //	   cancels all orders that it selects
-const RulesVersion = 3
+//	4  a part is shorter; trades and cancels count for more than one event in it
+const RulesVersion = 4
 
 // Flags of a Command.
 const (

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"tickhive/engine"
@@ -72,11 +73,11 @@ func TestUnknownPair(t *testing.T) {
 	if id, price := c.LastTrade(0); id != 0 || price != 0 {
 		t.Error("a pair that is not there traded")
 	}
-	if len(c.AppendBook(nil, 0, engine.Buy, 0))+len(c.AppendDepth(nil, 9, engine.Buy, 0))+len(c.AppendStops(nil,
-		0))+len(c.EncodePair(nil, 0)) != 0 {
+	if len(slices.Collect(c.Resting(0, engine.Buy, 0)))+len(c.AppendDepth(nil, 9, engine.Buy, 0))+
+		len(slices.Collect(c.Stops(0)))+len(c.EncodePair(nil, 0)) != 0 {
 		t.Error("a pair that is not there has a book")
 	}
-	if _, ok := c.Order(engine.MakeOrderID(5, 1)); ok || c.HashPair(0) != [32]byte{} {
+	if _, ok := c.Order(engine.MakeOrderID(5, 1)); ok || c.HashPair(0, nil) != [32]byte{} {
 		t.Error("a pair that is not there has orders")
 	}
 }

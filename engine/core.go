@@ -49,7 +49,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	}
 	b.tape.startCommand(cmd, dst)
 	if cmd.Rules >= PartRules {
-		b.tape.bound(c.opts.PartEvents)
+		b.tape.bound(c.opts.partEvents(cmd.Rules))
 	}
 	switch cmd.Kind {
 	case Place:
@@ -64,7 +64,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}
 	work := b.tape.work(from)
-	if cmd.Rules >= PartRules && c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {
+	if cmd.Rules >= PartRules && c.slice.add(work, c.opts.partEvents(cmd.Rules)) || b.unfinished != nil {
 		c.slice.over = true
 	}
 	return b.tape.endCommand()

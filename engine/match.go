@@ -79,6 +79,7 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	b.trade++
 	b.last = price
 	e := b.tape.emit(EventTrade)
+	b.tape.weigh(tradeWeight)
 	e.Side = t.side
 	e.Flags = t.flags
 	e.Account = t.account

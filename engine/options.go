@@ -45,7 +45,7 @@ const (
 	DefaultPairs            = 10_000
 	DefaultAssets           = 10_000
 	DefaultAccounts         = 16 << 20
-	DefaultPartEvents       = 1000
+	DefaultPartEvents       = 600
 )
 
 // limitSlots is the largest limit for which slot numbers fit into int32.

@@ -51,7 +51,7 @@ func (m *market) line(out *strings.Builder, line string) {
 	case "orders":
 		m.printOrders(out)
 	case "stops":
-		for _, s := range m.core.AppendStops(nil, 0) {
+		for s := range m.core.Stops(0) {
 			fmt.Fprintf(out, "  %d %s stop %s\n", s.ID, s.Side, px(s.Price))
 		}
 	default:
@@ -205,7 +205,7 @@ func (m *market) printBook(out *strings.Builder) {
 
 func (m *market) printOrders(out *strings.Builder) {
 	for _, side := range []engine.Side{engine.Buy, engine.Sell} {
-		for _, o := range m.core.AppendBook(nil, 0, side, 0) {
+		for o := range m.core.Resting(0, side, 0) {
 			fmt.Fprintf(out, "  %s %s: order %d shows %d hides %d\n", side, px(o.Price), o.ID, o.Shown, o.Hidden)
 		}
 	}

@@ -105,7 +105,7 @@ func eachField(t *testing.T, what string, p any, hash func() [32]byte, derived .
 // The hash of a state changes with each field of it.
 func TestStateHashSeesEveryField(t *testing.T) {
 	c, b := fieldsCore(t)
-	hash := func() [32]byte { return c.HashPair(0) }
+	hash := func() [32]byte { return c.HashPair(0, nil) }
 	links := []string{"prev", "next", "level", "owner", "ownPrev", "ownNext", "side"}
 	bid := b.orders.levels.At(b.sides[Buy].best).head
 	ask := b.orders.levels.At(b.sides[Sell].best).head
@@ -178,6 +178,6 @@ func TestStateHashSeesClientIDsOutsideTheWindow(t *testing.T) {
 	if len(outside) != 1 {
 		t.Fatalf("%d client ids are outside, not 1", len(outside))
 	}
-	eachField(t, "client id outside", b.clients.At(outside[0]), func() [32]byte { return c.HashPair(0) },
+	eachField(t, "client id outside", b.clients.At(outside[0]), func() [32]byte { return c.HashPair(0, nil) },
 		"Owner", "next", "older", "newer", "order")
 }

@@ -28,14 +28,15 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 	return s.Bytes()
 }
 
-// HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair.
-func (c *Core) HashPair(p PairID) (sum [32]byte) {
+// HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair. It calls
+// pause, unless it is nil, after every 64 KiB; the pair must not change before HashPair has returned.
+func (c *Core) HashPair(p PairID, pause func()) (sum [32]byte) {
 	b := c.book(p)
 	if b == nil {
 		return sum
 	}
 	h := sha256.New()
-	s := pairState{walker{wire.Stream(h)}, b, b.partState()}
+	s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
 	s.write()
 	_ = s.End() // a hash accepts every write
 	h.Sum(sum[:0])
@@ -136,7 +137,7 @@ func (s pairState) side(side Side) {
 	l := &b.sides[side]
 	levels := s.Len(l.count())
 	if !s.Reading() {
-		b.walk(side, 0, func(lv *level) {
+		b.walk(side, 0, func(lv *level) bool {
 			s.I63(&lv.price)
 			s.Len(int(lv.count))
 			for i := lv.head; i != 0; {
@@ -146,6 +147,7 @@ func (s pairState) side(side Side) {
 				s.order(o, b.orders.cold.At(i), &account)
 				i = o.next
 			}
+			return true
 		})
 		return
 	}

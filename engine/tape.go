@@ -15,7 +15,7 @@ type tape struct {
 	seq   Seq
 
 	stop   int // length of out from which on the command pauses
-	visits int // in the part under way, see visit
+	visits int // in the part under way, see visit and weigh
 }
 
 // startCommand directs the following events to dst.
@@ -34,6 +34,14 @@ func (t *tape) spent() bool { return len(t.out) >= t.stop }
 func (t *tape) visit() {
 	if t.visits++; t.visits%visitsPerEvent == 0 {
 		t.stop--
+	}
+}
+
+// weigh makes the newest event count for so many.
+func (t *tape) weigh(events int) {
+	if t.rules >= weightRules {
+		t.stop -= events - 1
+		t.visits += visitsPerEvent * (events - 1)
 	}
 }
 
@@ -92,6 +100,7 @@ func (t *tape) refuse(cmd *Command, r Reason) *Event {
 // canceled emits the end of an order that has open lots.
 func (t *tape) canceled(o *order, account AccountID, price, open int64, cause CancelCause) *Event {
 	e := t.emit(EventCanceled)
+	t.weigh(cancelWeight)
 	e.Order = MakeOrderID(t.pair, o.n)
 	e.Account = account
 	e.Side = o.side

@@ -14,9 +14,8 @@ import (
 
 // The versions of the encoding below.
 const (
-	// hashFormat has candles without the sums of what takers have bought. State hashes are made of it, so that they
-	// stay the hashes that programs without these sums have printed. The decoder reads it: snapshots of these programs
-	// hold it. The control state has no other format.
+	// hashFormat has candles without the sums of what takers have bought. It is the format of older snapshots,
+	// which the decoder reads, of all state hashes, which stay equal to theirs, and of the control state.
 	hashFormat = 1
 	// stateFormat is the version in snapshots. The decoder refuses a newer one.
 	stateFormat = 2
@@ -102,25 +101,26 @@ func (w walker) asset(a *engine.Asset) {
 	}
 }
 
-// AppendPairState appends the state of a pair except the order history. The owner calls it
-// between commands. It panics on an unknown pair.
+// AppendPairState appends the state of a pair except the order history. It panics on an unknown pair.
 func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
-	return f.appendPair(dst, pair, stateFormat)
+	return f.codePair(wire.Writer(dst), pair, stateFormat).Bytes()
 }
 
-func (f *Feed) appendPair(dst []byte, pair engine.PairID, format uint64) []byte {
+func (f *Feed) codePair(c *wire.Coder, pair engine.PairID, format uint64) *wire.Coder {
 	p := f.pairs[pair]
 	p.noteTouch()
 	p.merge(&f.opts)
-	w := walker{Coder: wire.Writer(dst)}
-	p.walk(w, &f.opts, f.gen, format)
-	return w.Bytes()
+	p.walk(walker{Coder: c}, &f.opts, f.gen, format)
+	return c
 }
 
 // HashPair returns the SHA-256 of a pair's state without the sums of what takers have bought: these depend on whether
-// a snapshot that lacked them was read.
-func (f *Feed) HashPair(pair engine.PairID) [32]byte {
-	return sha256.Sum256(f.appendPair(nil, pair, hashFormat))
+// a snapshot that lacked them was read. pause is the same as in engine.Core.HashPair.
+func (f *Feed) HashPair(pair engine.PairID, pause func()) (sum [32]byte) {
+	h := sha256.New()
+	_ = f.codePair(wire.Stream(wire.Pausing(h, pause)), pair, hashFormat).End() // a hash accepts every write
+	h.Sum(sum[:0])
+	return sum
 }
 
 // DecodePairState adds a pair from the bytes of AppendPairState. The feed must not have the pair yet. Trades

@@ -15,7 +15,7 @@ func (b *bench) hash(t testing.TB) [32]byte {
 	h := sha256.New()
 	err := b.loop.Query(func() {
 		for _, id := range b.ids {
-			e, f := b.Core.HashPair(id), b.Feed.HashPair(id)
+			e, f := b.Core.HashPair(id, nil), b.Feed.HashPair(id, nil)
 			h.Write(e[:])
 			h.Write(f[:])
 		}

@@ -69,7 +69,11 @@ func (in *instance) fill(base string, places int) (held []net.Conn) {
 	const more = 20
 	var all []net.Conn
 	for range places + more {
-		all = append(all, in.dial(base))
+		c := in.dial(base)
+		if _, err := c.Write([]byte("G")); err != nil { // until then the kernel holds it
+			in.t.Fatal(err)
+		}
+		all = append(all, c)
 	}
 	for i, c := range all {
 		wait := 10 * time.Second

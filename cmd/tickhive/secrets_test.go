@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 
 	"tickhive/accounts/auth"
 	"tickhive/client"
+	"tickhive/internal/datadir"
 )
 
 // The terminal shows the demo's private key once, and no address that would carry it into the
@@ -194,4 +196,107 @@ func TestSealedSecretsAskForTheirKey(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a new key was made for a sealed directory: %v", err)
 	}
+}
+
+// tickhive reseal changes the key of a stopped exchange: the API keys go on, the former key opens nothing any more, and
+// no file holds what it sealed. A running exchange and wrong keys are refused before anything changes.
+func TestResealChangesTheKeyOfTheSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	file := func(name string) string { return filepath.Join(dir, name) }
+	begin := func(key string) *instance {
+		return startEmpty(t, "--data-dir", data, "--set", "auth.secret_key_file="+key)
+	}
+	stop := func(in *instance) {
+		in.signal(syscall.SIGTERM)
+		in.endsClean(data)
+	}
+	plain := startEmpty(t, "--data-dir", data)
+	clients := []client.Client{withKey(plain, "plain")}
+	stop(plain)
+	in := begin(file("first"))
+	clients = append(clients, withKey(in, "sealed"))
+	refused := func(code int, want string, args ...string) {
+		t.Helper()
+		before := files(t, data)
+		got, out, errs := subcommand(append([]string{"reseal", data}, args...)...)
+		if got != code || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("reseal %v: exit code %d, %q and %q; want %d and %q", args, got, out, errs, code, want)
+		}
+		if diff := cmp.Diff(before, files(t, data)); diff != "" && in == nil {
+			t.Errorf("reseal %v was refused and changed the directory: %s", args, diff)
+		}
+	}
+	refused(1, "the directory is in use, stop its program first", "--old", file("first"), "--new", file("second"))
+	in.signal(syscall.SIGKILL)
+	in.wait()
+	in = nil
+	refused(1, "start the exchange once with the old key and stop it", "--old", file("first"), "--new", file("second"))
+	stop(begin(file("first")))
+	digits := strings.Repeat("0badc0de", 8)
+	if err := os.WriteFile(file("another"), []byte(digits+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file("short"), []byte(digits[1:]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(2, "--old: the secrets in "+data+" are sealed with the key", "--new", file("second"))
+	refused(2, "name the file that has that key, and there is none at", "--old", file("missing"), "--new",
+		file("second"))
+	refused(2, "--old: "+file("another")+" has the key", "--old", file("another"), "--new", file("second"))
+	refused(2, "are sealed already: name another file", "--old", file("first"), "--new", file("first"))
+	refused(2, "--new: "+data+"/inside is in the data directory", "--old", file("first"), "--new", data+"/inside")
+	refused(2, "--new: "+file("short")+": seal: a key has 64 hexadecimal digits", "--old", file("first"), "--new",
+		file("short"))
+	if _, err := os.Stat(file("second")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused change made the new key: %v", err)
+	}
+
+	meta := func() datadir.Meta {
+		t.Helper()
+		m, err := datadir.ReadMeta(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	was := meta().SealedWith
+	oldID, err := hex.DecodeString(was)
+	if err != nil || len(filesWith(t, data, string(oldID))) == 0 {
+		t.Fatalf("nothing is sealed with the former key %q: %v", was, err)
+	}
+	set := filepath.Join(data, "accounts", "00000000000000000001.snap.damaged")
+	if err := os.WriteFile(set, oldID, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := subcommand("reseal", data, "--old", file("first"), "--new", file("second"))
+	for _, want := range []string{
+		"is sealed with the key " + meta().SealedWith + " and verified\n",
+		"start it with auth.secret_key_file = " + file("second") + "\n",
+		"backups and copies that were made before need the key " + was + "\n",
+		set + " is not sealed with the new key",
+	} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("reseal: exit code %d, %q and %q; want %q", code, out, errs, want)
+		}
+	}
+	if found := filesWith(t, data, string(oldID)); len(found) != 1 || found[0] != set {
+		t.Errorf("the former key has sealed what is in %v", found)
+	}
+	for _, c := range clients {
+		if found := filesWith(t, data, c.PrivateKey); len(found) > 0 {
+			t.Errorf("the private key of %s is in %v", c.PublicKey, found)
+		}
+	}
+	if code, out, errs := subcommand("journal", "verify", "--quiet", data); code != 0 {
+		t.Errorf("journal verify: exit code %d, %s %s", code, out, errs)
+	}
+	startRefused(t, append(startOf(data, "--clock", "virtual", "--pairs", "none", "--sim", "off"), "--set",
+		"auth.secret_key_file="+file("first")), "name the file that has that key")
+	in = begin(file("second"))
+	for _, c := range append(clients, withKey(in, "later")) {
+		signsAt(in, c)
+	}
+	stop(in)
 }

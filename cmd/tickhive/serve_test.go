@@ -319,7 +319,7 @@ func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
 	in := startEmpty(t)
 	for _, base := range []string{in.public, in.root} {
 		for _, begun := range []string{
-			"", "GET /api/healthcheck HTTP/1.1\r\nHo",
+			"", "G", "GET /api/healthcheck HTTP/1.1\r\nHo",
 			"POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
 		} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))

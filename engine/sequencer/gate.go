@@ -29,6 +29,14 @@ func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
 	return ErrUnavailable
 }
 
+// QueryParts is Loop.QueryParts. A closed gate returns ErrUnavailable.
+func (g *Gate) QueryParts(p engine.PairID, read func(pause func())) error {
+	if l := g.loop.Load(); l != nil {
+		return l.QueryParts(p, read)
+	}
+	return ErrUnavailable
+}
+
 // Query is Loop.Query. A closed gate returns ErrUnavailable.
 func (g *Gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {

@@ -22,7 +22,7 @@ import (
 //
 //	Step:
 //	    runDue       sources that are due act; sinks publish what time alone changes   time.go
-//	    Query        at most one waiting Query runs
+//	    Query        at most one waiting Query runs, and a part of one that has paused
 //	    fillGroup    the waiting batches become one group                              group.go
 //	    sequenceGroup:                                                                 sequence.go
 //	      stamp      each command gets its time; a batch whose times go back is refused
@@ -204,7 +204,7 @@ func (l *Loop) Run() {
 }
 
 // Step takes one group of the waiting batches through the cycle, after the due sources and at
-// most one Query. It never waits for another goroutine or for time to pass; it writes to the
+// most one Query and a part of another. It never waits for another goroutine or for time to pass; it writes to the
 // journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
 // sources act until the time of the batch, and at most pendingCommands may wait for the disk.
 //
@@ -219,6 +219,7 @@ func (l *Loop) Step() step.Progress {
 		worked = l.runDue()
 		worked = l.queries.runOne() || worked
 	}
+	worked = l.queries.resume() || worked
 	worked = l.runGroup() || worked
 	if len(l.queries.waiting) > 0 {
 		l.queries.serveWaiting()
@@ -270,8 +271,8 @@ func (l *Loop) finish() bool {
 	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
 		return false
 	}
-	for _, q := range l.queries.waiting {
-		q.run()
+	for _, q := range l.queries.waiting { // of pairs whose commands the failed journal has left unfinished
+		q.whole()
 	}
 	l.finished = true
 	close(l.stopped)

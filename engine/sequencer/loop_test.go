@@ -85,8 +85,8 @@ func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 	const seed = 11
 	rec := &recorder{}
 	clk := clock.NewManual(enginetest.DayNs)
-	l := startLoop(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{rec}})
-	direct := engine.NewCore(engine.Options{})
+	l := startLoop(t, sequencer.LoopOptions{Core: engine.NewCore(unbounded), Clock: clk, Sinks: []sequencer.Sink{rec}})
+	direct := engine.NewCore(unbounded)
 	cmd := addPairCommand()
 	cmd.TimeNs, cmd.Rules = enginetest.DayNs, engine.RulesVersion
 	want := direct.Apply(&cmd, nil)

@@ -1,7 +1,11 @@
 package sequencer_test
 
 import (
+	"errors"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +27,8 @@ type slicing struct {
 	shown    [sliceTestPairs][]engine.Seq
 	commands int
 	between  int // slices in which one pair was busy and another one moved
+	reading  atomic.Bool
+	around   atomic.Int64 // parts of a read before which another pair moved
 }
 
 func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *slicing {
@@ -83,19 +89,45 @@ func (s *slicing) run(batches int) {
 			s.t.Fatalf("%d batches have no outcome", len(s.offered))
 		}
 		before := s.seqs()
-		switch k := s.r.IntN(len(steppers) + 3); {
+		switch k := s.r.IntN(len(steppers) + 4); {
 		case k < len(steppers):
 			steppers[k].Step()
 		case k == len(steppers):
 			s.clk.ns.Add(s.r.Int64N(int64(20 * time.Millisecond)))
 		case k == len(steppers)+1:
 			s.collect()
+		case k == len(steppers)+2:
+			if asked < batches && s.core.Pairs() == sliceTestPairs && s.reading.CompareAndSwap(false, true) {
+				s.read(engine.PairID(s.r.IntN(sliceTestPairs)))
+			}
 		case asked < batches:
 			s.offer(s.next(1 + s.r.IntN(12)*s.r.IntN(40)))
 			asked++
 		}
 		s.watch(before)
 	}
+}
+
+// read reads a pair in parts: the pair has no unfinished command and does not move, other pairs do.
+func (s *slicing) read(p engine.PairID) {
+	go func() {
+		defer s.reading.Store(false)
+		err := s.loop.QueryParts(p, func(pause func()) {
+			first := s.core.HashPair(p, pause)
+			for range 4 {
+				before := s.seqs()
+				if pause(); before != s.seqs() {
+					s.around.Add(1)
+				}
+				if s.core.Unfinished(p) || s.core.HashPair(p, pause) != first {
+					s.t.Errorf("pair %d has moved while it was read", p)
+				}
+			}
+		})
+		if err != nil && !errors.Is(err, sequencer.ErrStopping) {
+			s.t.Error(err)
+		}
+	}()
 }
 
 func (s *slicing) seqs() (all [sliceTestPairs]engine.Seq) {
@@ -168,11 +200,16 @@ func (w *whole) apply(t *testing.T, record []byte) {
 // readers see only whole commands; a pair moves while another one is busy. A journal that is cut
 // after any record, between parts too, is finished to the same state.
 func TestPartsThroughTheLoop(t *testing.T) {
+	around := int64(0)
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
 		for seed := range uint64(2) {
 			s := newSlicing(t, policy, seed)
 			s.run(12)
 			s.end()
+			for s.reading.Load() {
+				runtime.Gosched()
+			}
+			around += s.around.Load()
 			live := replica.Hash(s.core, s.feed)
 			records := s.rawRecords()
 			want := newWhole(s.opts)
@@ -199,17 +236,21 @@ func TestPartsThroughTheLoop(t *testing.T) {
 			}
 			cut := s.cuts(records, hashes, live.Hash)
 			t.Logf("policy %d, seed %d: %d records, %d continue, %d void; %d cuts between parts; "+
-				"%d slices of other pairs", policy, seed, len(records), want.cont, want.void, cut, s.between)
+				"%d slices of other pairs, %d around a read", policy, seed, len(records), want.cont, want.void, cut,
+				s.between, s.around.Load())
 			if want.cont < 20 || want.void < 5 || cut == 0 || s.between == 0 {
 				t.Error("the run shows nothing")
 			}
 		}
 	}
+	if around == 0 {
+		t.Error("no other pair moved while a pair was read")
+	}
 }
 
 func pairHashes(c *engine.Core) (all [sliceTestPairs][32]byte) {
 	for p := range all {
-		all[p] = c.HashPair(engine.PairID(p))
+		all[p] = c.HashPair(engine.PairID(p), nil)
 	}
 	return all
 }
@@ -274,4 +315,53 @@ func TestQueryPairWaitsForTheCommand(t *testing.T) {
 		t.Fatalf("the query ran within the command: %v", order)
 	}
 	s.end()
+}
+
+// A read in parts keeps the commands of its pair waiting, also while the loop stops, and nothing else: commands and
+// reads of other pairs go on between two parts, and each waiting command is answered after the read.
+func TestQueryPartsKeepsOnePairWaiting(t *testing.T) {
+	s := newSlicing(t, sequencer.SyncOff, 1)
+	for !s.loop.Step().Worked {
+	}
+	const parts = 9
+	part := 0
+	var read sync.WaitGroup
+	read.Go(func() {
+		if err := s.loop.QueryParts(0, func(pause func()) {
+			for part = range parts {
+				pause()
+			}
+			part = parts
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	for part == 0 {
+		s.loop.Step()
+	}
+	own, other := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Sell, 100, 1)}}, &sequencer.Batch{}
+	other.Commands = []engine.Command{limitOrder(engine.Sell, 100, 1)}
+	other.Commands[0].Pair = 1
+	for _, b := range []*sequencer.Batch{own, other} {
+		if err := s.loop.Offer(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for part < parts-3 {
+		s.loop.Step()
+	}
+	if ended, _ := own.Outcome(); ended {
+		t.Error("a command got into a pair that is read")
+	}
+	if ended, _ := other.Outcome(); !ended {
+		t.Error("a command of another pair waits")
+	}
+	s.loop.BeginStop()
+	for !s.loop.Step().Stopped {
+		s.loop.Committer().Step()
+	}
+	if ended, err := own.Outcome(); err != nil || !ended || part != parts || s.core.OpenOrders(0) != 1 {
+		t.Errorf("the command ended %v with error %v after %d parts", ended, err, part)
+	}
+	read.Wait()
 }

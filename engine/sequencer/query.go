@@ -1,29 +1,48 @@
 package sequencer
 
 import (
+	"iter"
 	"slices"
 
 	"tickhive/engine"
 	"tickhive/internal/step"
 )
 
+// query is a read of the loop's state: fn at once, or read in parts.
 type query struct {
 	fn   func()
+	read func(pause func())
 	done chan struct{}
 	pair engine.PairID // ControlPair: any
+	// part runs read up to its next pause and reports whether there was one.
+	part func() bool
 }
 
-func (q *query) run() {
-	q.fn()
+// whole runs a query without pauses.
+func (q *query) whole() {
+	if q.read != nil {
+		q.read(func() {})
+	} else {
+		q.fn()
+	}
 	close(q.done)
 }
 
-// queries holds the queries that arrive and those that wait until their pair is no longer busy. The loop's goroutine
-// owns it, but for arriving.
+// begin makes read a coroutine, which pause suspends.
+func (q *query) begin() {
+	next, _ := iter.Pull(func(yield func(struct{}) bool) {
+		q.read(func() { yield(struct{}{}) })
+	})
+	q.part = func() bool { _, paused := next(); return paused }
+}
+
+// queries holds the queries that arrive, those that wait until their pair is no longer busy, and those that have
+// paused. The loop's goroutine owns it, but for arriving.
 type queries struct {
 	loop     *Loop
 	arriving chan *query
 	waiting  []*query
+	paused   []*query // the first one goes on next
 }
 
 // Query runs fn on the loop's goroutine between two commands and waits for it. fn may read
@@ -34,18 +53,31 @@ func (l *Loop) Query(fn func()) error { return l.QueryPair(engine.ControlPair, f
 // QueryPair does the same as Query, but runs fn when the pair has no unfinished command: fn sees what
 // whole commands have left.
 func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
+	return l.queries.ask(&query{fn: fn, done: make(chan struct{}), pair: p})
+}
+
+// QueryParts does the same as QueryPair for a read of any length. read must call pause after at most 1,000 orders, or
+// 64 KiB: the loop then serves other pairs and goes on with read in a later step. The pair p takes no command before
+// read has returned, so that read sees one state of its book. On a virtual clock, which must not move meanwhile, pause
+// returns at once.
+func (l *Loop) QueryParts(p engine.PairID, read func(pause func())) error {
+	return l.queries.ask(&query{read: read, done: make(chan struct{}), pair: p})
+}
+
+// ask hands a query to the loop and waits for its end.
+func (w *queries) ask(q *query) error {
+	l := w.loop
 	if l.driver != nil { // the driver calls no other step meanwhile
 		if l.finished {
 			return ErrStopping
 		}
-		if q := (&query{fn, make(chan struct{}), p}); !l.queries.serve(q) {
+		if !w.serve(q) {
 			step.Wait(l.driver, q.done)
 		}
 		return nil
 	}
-	q := &query{fn, make(chan struct{}), p}
 	select {
-	case l.queries.arriving <- q:
+	case w.arriving <- q:
 		<-q.done
 		return nil
 	case <-l.stopped:
@@ -54,7 +86,8 @@ func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
 }
 
 // busy reports whether a pair has an unfinished command, applied or folded.
-func (l *Loop) busy(p engine.PairID) bool {
+func (w *queries) busy(p engine.PairID) bool {
+	l := w.loop
 	return l.work.busy(p) || slices.Contains(l.folds.withheld, p) && !l.records.failed()
 }
 
@@ -68,13 +101,40 @@ func (w *queries) runOne() bool {
 	}
 }
 
-// serve runs a query, or makes it wait for its pair, and reports whether it has run.
-func (w *queries) serve(q *query) bool {
-	if w.loop.busy(q.pair) {
+// serve runs a query up to its first pause, or makes it wait for its pair, and reports whether it has ended.
+func (w *queries) serve(q *query) (ended bool) {
+	if w.busy(q.pair) {
 		w.waiting = append(w.waiting, q)
 		return false
 	}
-	q.run()
+	if q.read == nil || w.loop.times.manual != nil {
+		q.whole()
+		return true
+	}
+	if q.begin(); q.part() {
+		w.paused = append(w.paused, q)
+		w.loop.work.reading = append(w.loop.work.reading, q.pair)
+		return false
+	}
+	close(q.done)
+	return true
+}
+
+// resume runs the next part of a paused query and reports whether there was one.
+func (w *queries) resume() bool {
+	if len(w.paused) == 0 {
+		return false
+	}
+	q := w.paused[0]
+	w.paused = slices.Delete(w.paused, 0, 1)
+	if q.part() {
+		w.paused = append(w.paused, q)
+		return true
+	}
+	reading := &w.loop.work.reading
+	i := slices.Index(*reading, q.pair)
+	*reading = slices.Delete(*reading, i, i+1)
+	close(q.done)
 	return true
 }
 

@@ -97,9 +97,8 @@ func (s *sources) act(src Source, due int64) {
 	l.sequence([]*Batch{b})
 }
 
-// wait reports whether the sources must wait: a pair is busy, or their last batch has not
-// ended.
+// wait reports whether the sources must wait: a pair is busy, or their last batch has not ended.
 func (s *sources) wait() bool {
 	b := s.last
-	return len(s.loop.work.unfinished) > 0 || b != nil && b.err == nil && b.begun < len(b.Commands)
+	return s.loop.work.anyBusy() || b != nil && b.err == nil && b.begun < len(b.Commands)
 }

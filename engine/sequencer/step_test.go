@@ -45,9 +45,12 @@ type market struct {
 	loop *sequencer.Loop
 }
 
+// unbounded is for tests that need each command in one part, and no slice that ends early.
+var unbounded = engine.Options{PartEvents: 1 << 20}
+
 func newMarket(t *testing.T, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source) *market {
 	t.Helper()
-	return newMarketOf(t, engine.Options{}, policy, clk, sources...)
+	return newMarketOf(t, unbounded, policy, clk, sources...)
 }
 
 func newMarketOf(
@@ -121,7 +124,8 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
 	s.market = newMarket(t, policy, s.clk, s.source)
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true, SnapshotBytes: 30_000, Clock: s.clk,
+		Market: replica.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
+		SnapshotBytes: 30_000, Clock: s.clk,
 		Taken: func() { s.taken++ }, Failed: func(err error) { t.Error(err) },
 	})
 	return s

@@ -30,6 +30,7 @@ type unfinishedCommand struct {
 // work holds the unfinished commands and the batches that wait. The loop's goroutine owns it.
 type work struct {
 	unfinished []unfinishedCommand // the first one goes on next
+	reading    []engine.PairID     // pairs that a paused query reads
 	waiting    []*Batch            // the next to run comes first
 	refused    bool                // the journal has refused the newest part
 	// limit is the number of commands that the next slice may have. It follows the number that the
@@ -49,8 +50,11 @@ func (w *work) adapt(applied int, over bool) {
 // pending reports whether anything is begun and not ended.
 func (w *work) pending() bool { return len(w.unfinished) > 0 || len(w.waiting) > 0 }
 
-// busy reports whether a pair has an unfinished command.
+// busy reports whether a pair takes no command: it has an unfinished one, or a query reads it.
 func (w *work) busy(p engine.PairID) bool {
+	if slices.Contains(w.reading, p) {
+		return true
+	}
 	for i := range w.unfinished {
 		if w.unfinished[i].pair == p {
 			return true
@@ -58,6 +62,9 @@ func (w *work) busy(p engine.PairID) bool {
 	}
 	return false
 }
+
+// anyBusy reports whether any pair is busy.
+func (w *work) anyBusy() bool { return len(w.unfinished)+len(w.reading) > 0 }
 
 // deferBatch makes a batch wait. It returns ErrBusy when too many wait.
 func (w *work) deferBatch(b *Batch) error {
@@ -89,11 +96,11 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 	return group
 }
 
-// slice chooses the next commands of a batch: at most limit, and none of a pair with an
-// unfinished command. It reports whether there are any.
+// slice chooses the next commands of a batch: at most limit, and none of a pair that is busy.
+// It reports whether there are any.
 func (w *work) slice(b *Batch) bool {
 	b.to = min(len(b.Commands), b.begun+w.limit)
-	if len(w.unfinished) > 0 {
+	if w.anyBusy() {
 		for i := b.begun; i < b.to; i++ {
 			if w.busy(b.Commands[i].Pair) {
 				b.to = i
@@ -158,7 +165,7 @@ func (l *Loop) abandon(err error) {
 	for _, b := range l.work.waiting {
 		add(b)
 	}
-	l.work = work{limit: BatchCommands}
+	l.work = work{limit: BatchCommands, reading: l.work.reading}
 	l.committer.waiting, l.committer.commands, l.committer.events = nil, 0, 0
 	l.refuse(refused, fmt.Errorf("%w: %s", ErrUnavailable, err.Error())) // not wrapped: they are not recorded
 	l.refuse(unknown, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))

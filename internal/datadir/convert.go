@@ -33,6 +33,15 @@ func (m *Meta) converted(path string) error {
 		"format %d and keeps the old files in %s", path, oldFormat, format, filepath.Join(path, beforeDir))
 }
 
+// settled refuses a directory that a start has to convert, or to which a change of the key is under way.
+func (m *Meta) settled(path string) error {
+	if m.Resealing {
+		return fmt.Errorf("data directory: the change of the key of %s was cut short: start it once with "+
+			"`tickhive serve`, which completes it", path)
+	}
+	return m.converted(path)
+}
+
 // conversion copies the files of the old format.
 type conversion struct{ *Dir }
 

@@ -109,6 +109,9 @@ func Open(o Options) (*Dir, error) {
 	}
 	err := d.load()
 	if err == nil {
+		err = resealing{d}.end()
+	}
+	if err == nil {
 		err = d.begin(o)
 	}
 	if err == nil {
@@ -120,9 +123,12 @@ func Open(o Options) (*Dir, error) {
 	return d, nil
 }
 
-// OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing.
-func OpenIdle(path string) (*Dir, error) {
-	d := &Dir{path: path, fsys: vfs.OS{}}
+// OpenIdle opens and locks an existing directory that no process serves, for a repair. It changes nothing but to end
+// a change of the key that was cut short.
+func OpenIdle(path string) (*Dir, error) { return openIdle(vfs.OS{}, path) }
+
+func openIdle(fsys vfs.FS, path string) (*Dir, error) {
+	d := &Dir{path: path, fsys: fsys}
 	if _, found, err := readFile(d.fsys, d.Sub("meta.json")); err != nil || !found {
 		return nil, errors.Join(fmt.Errorf("%s is not a data directory: it has no meta.json", path), err)
 	}
@@ -132,6 +138,9 @@ func OpenIdle(path string) (*Dir, error) {
 	err := d.load()
 	if err == nil {
 		err = d.meta.converted(d.path)
+	}
+	if err == nil {
+		err = resealing{d}.end()
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.lock.Close())
@@ -241,6 +250,9 @@ func (d *Dir) Sub(name string) string { return filepath.Join(d.path, name) }
 
 // Notes returns a line for each setting that the directory makes ineffective.
 func (d *Dir) Notes() []string { return d.notes }
+
+// Stopped reports whether no process runs and the last one ended in order, with its initial data complete.
+func Stopped(d *Dir) bool { return d.meta.Clean && !d.meta.Filling }
 
 // Empty reports whether the directory held no market when it was opened.
 func (d *Dir) Empty() bool { return d.empty }

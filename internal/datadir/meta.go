@@ -55,8 +55,10 @@ type Meta struct {
 	// Converting is the step of a conversion from the old format that is under way.
 	Converting string `json:"converting,omitempty"`
 	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
-	SealedWith string     `json:"sealedWith,omitempty"`
-	Incidents  []Incident `json:"incidents"` // newest first
+	SealedWith string `json:"sealedWith,omitempty"`
+	// Resealing means that new files of the accounts, sealed with SealedWith, have to replace the old ones (reseal.go).
+	Resealing bool       `json:"resealing,omitempty"`
+	Incidents []Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits of the last process. The stored state depends on
 	// them, so an offline verification needs them.
 	Engine engine.Options     `json:"engine"`
@@ -83,7 +85,7 @@ func ReadMeta(path string) (Meta, error) {
 	case d.fresh:
 		err = fmt.Errorf("data directory: %s: %w", d.Sub("meta.json"), fs.ErrNotExist)
 	default:
-		err = d.meta.converted(path)
+		err = d.meta.settled(path)
 	}
 	return d.meta, err
 }

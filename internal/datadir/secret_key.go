@@ -22,31 +22,13 @@ func SecretKey(d *Dir, path string) (*seal.Key, error) {
 		}
 		return new(seal.Key), nil
 	}
-	if err := outside(d.path, path); err != nil {
-		return nil, err
-	}
-	text, found, err := readFile(d.fsys, path)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		if sealed != "" {
-			return nil, usage("auth.secret_key_file: there is no %s, and the secrets in %s are sealed with the "+
-				"key %s: put the file with this key back", path, d.path, sealed)
-		}
-		made, err := makeSecret(d.fsys, d.random, path)
-		if err != nil {
-			return nil, err
-		}
-		text = []byte(made)
-	} else if err := private(path); err != nil {
-		return nil, usage("auth.secret_key_file: %w", err)
-	}
-	key, err := seal.ParseKey(string(text))
+	key, err := readKey(d, "auth.secret_key_file", path, sealed == "")
 	switch {
 	case err != nil:
-		return nil, usage("auth.secret_key_file: %s: %w: put the right file back, or name one that does not exist "+
-			"so that a new key is made", path, err)
+		return nil, err
+	case key.Empty():
+		return nil, usage("auth.secret_key_file: there is no %s, and the secrets in %s are sealed with the "+
+			"key %s: put the file with this key back", path, d.path, sealed)
 	case sealed == "":
 		return key, d.change(func(m *Meta) { m.SealedWith = key.ID() })
 	case sealed != key.ID():
@@ -56,8 +38,67 @@ func SecretKey(d *Dir, path string) (*seal.Key, error) {
 	return key, nil
 }
 
+// readKey returns the key in a file that a setting names. Without a file it makes one, 0600, or, if it must not,
+// returns a key that seals nothing.
+func readKey(d *Dir, setting, path string, mayMake bool) (*seal.Key, error) {
+	if err := outside(d.path, setting, path); err != nil {
+		return nil, err
+	}
+	text, found, err := readFile(d.fsys, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found && !mayMake:
+		return new(seal.Key), nil
+	case !found:
+		made, err := makeSecret(d.fsys, d.random, path)
+		if err != nil {
+			return nil, err
+		}
+		text = []byte(made)
+	default:
+		if err := private(path); err != nil {
+			return nil, usage("%s: %w", setting, err)
+		}
+	}
+	key, err := seal.ParseKey(string(text))
+	if err != nil {
+		return nil, usage("%s: %s: %w: put the right file back, or name one that does not exist so that a new "+
+			"key is made", setting, path, err)
+	}
+	return key, nil
+}
+
+// ResealKeys returns the key that seals the secrets of an idle directory, from the file old, and the one that is to
+// seal them, from the file replacement, which it makes, 0600, if there is none. Plain secrets need no old file.
+func ResealKeys(d *Dir, old, replacement string) (from, to *seal.Key, err error) {
+	sealed := d.meta.SealedWith
+	from = new(seal.Key)
+	if old != "" {
+		if from, err = readKey(d, "--old", old, false); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case sealed == "" && old != "":
+		return nil, nil, usage("--old: the secrets in %s are plain: leave it out", d.path)
+	case sealed != "" && from.Empty():
+		return nil, nil, usage("--old: the secrets in %s are sealed with the key %s: name the file that has that key, "+
+			"and there is none at %q", d.path, sealed, old)
+	case sealed != from.ID():
+		return nil, nil, usage("--old: %s has the key %s, and the secrets in %s are sealed with the key %s: name the "+
+			"file that has that key", old, from.ID(), d.path, sealed)
+	}
+	to, err = readKey(d, "--new", replacement, true)
+	if err == nil && to.ID() == sealed {
+		err = usage("--new: %s has the key %s, with which the secrets in %s are sealed already: name another file",
+			replacement, sealed, d.path)
+	}
+	return from, to, err
+}
+
 // outside refuses a path in a directory: a copy of the directory would contain the key.
-func outside(directory, path string) error {
+func outside(directory, setting, path string) error {
 	file, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -67,8 +108,8 @@ func outside(directory, path string) error {
 		return err
 	}
 	if in, err := filepath.Rel(dir, file); err == nil && in != ".." && !strings.HasPrefix(in, "../") {
-		return usage("auth.secret_key_file: %s is in the data directory, so a copy of the directory would have "+
-			"the key: name a file elsewhere", path)
+		return usage("%s: %s is in the data directory, so a copy of the directory would have the key: name a file "+
+			"elsewhere", setting, path)
 	}
 	return nil
 }

@@ -21,9 +21,11 @@ type Exchange interface {
 	// Submit submits a batch and waits for its outcome.
 	Submit(b *sequencer.Batch) error
 	// Query runs fn between two commands, or parts of one, on the goroutine that owns core and
-	// history. QueryPair runs it when the pair has no unfinished command.
+	// history. QueryPair runs it when the pair has no unfinished command. QueryParts serves other pairs
+	// at each pause.
 	Query(fn func()) error
 	QueryPair(p engine.PairID, fn func()) error
+	QueryParts(p engine.PairID, read func(pause func())) error
 }
 
 // Options configures an Entry. All members are required.

@@ -42,6 +42,8 @@ func (r *rig) Query(fn func()) error { return r.loop.Query(fn) }
 
 func (r *rig) QueryPair(p engine.PairID, fn func()) error { return r.loop.QueryPair(p, fn) }
 
+func (r *rig) QueryParts(p engine.PairID, read func(func())) error { return r.loop.QueryParts(p, read) }
+
 // newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %.
 func newRig(t testing.TB) *rig {
 	t.Helper()

@@ -322,16 +322,15 @@ func (f *front) accepts() []edge.AcceptStat {
 }
 
 // stateHash returns the hash of the current state. With a journal a follower computes it, so
-// that the loop does not stop; otherwise the loop computes it between two commands.
-func (f *front) stateHash(b *base) (h replica.StateHash, err error) {
+// that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
+func (f *front) stateHash(b *base) (replica.StateHash, error) {
 	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
 		return x.snapshots.keeper.Hash()
 	}
 	if y := f.stage.Load().follows; y != nil {
 		return y.StateHash(), nil
 	}
-	err = f.gate.Query(func() { h = replica.Hash(b.core, b.feed) })
-	return h, err
+	return replica.HashOf(&f.gate, b.core, b.feed)
 }
 
 // user returns the level and the ledger address of an account.

@@ -17,7 +17,7 @@ func listenAt(address string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, UnixPrefix); ok {
 		return listenUnix(path)
 	}
-	return net.Listen("tcp", address)
+	return listenTCP(address)
 }
 
 // unixListener is a listener on a unix socket that has the mode 0600 and is removed with it.

@@ -244,6 +244,8 @@ func (r *restored) attachAccounts() error {
 			r.incident("overdrawn", "%v; the account withdrew or sold what lost commands had brought it; "+
 				"deposit the difference", err)
 		}
+	}
+	if r.o.AcceptDataLoss || !r.data.WasClean() { // a failed sync may have lost a withdrawal too
 		if above := a.state.View().AboveBound(); above != "" {
 			r.incident("above_bound", "a balance is above 10^20: %s; commands that made room for it are lost; "+
 				"withdraw the difference", above)

@@ -72,7 +72,7 @@ func TestACopyIsAClosedLog(t *testing.T) {
 			if f.Err != nil || f.Torn > 0 {
 				t.Errorf("%d records: %+v", records, f)
 			}
-			if path.Ext(f.File) == snapshotExt {
+			if path.Ext(f.File) == SnapshotExt {
 				snapshots++
 			}
 		}

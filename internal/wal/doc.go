@@ -1,8 +1,8 @@
 // Package wal is a write-ahead log with snapshots.
 //
 // It holds Log (segments of checksummed records, drawn in FORMAT.md), Reader (recovery,
-// verification, dumps), Check (every file of a log), Copy (a log's files while it goes on) and
-// snapshot files.
+// verification, dumps), Check (every file of a log), Copy (a log's files while it goes on), Rewrite (a closed
+// log once more, with other contents) and snapshot files.
 // The loop of engine/sequencer uses Log directly; the stores of accounts, launchpad and
 // hive use it through internal/durable.
 //
@@ -22,7 +22,7 @@
 //     that other stores retain.
 //
 // Reading order: errors, options, format, ids, slot, log, sync, rotate, segments, open, loss, reader, chain, judge,
-// snapshot, snapshot_load, check, copy, stats.
+// snapshot, snapshot_load, check, copy, rewrite, stats.
 //
 // It does not know the content of a record, does not compress, and does not retry.
 package wal

@@ -21,9 +21,11 @@ const SnapshotVersion = 2
 // fallback.
 const SnapshotsKept = 2
 
+// SnapshotExt is the extension of a snapshot.
+const SnapshotExt = ".snap"
+
 const (
 	snapshotMagic = "TICKSNP\n"
-	snapshotExt   = ".snap"
 	// chunkBytes is verified at a time, before anyone decodes it.
 	chunkBytes  = 256 << 10
 	chunkHead   = 8
@@ -219,7 +221,7 @@ func (w *chunkWriter) end() error {
 }
 
 // SnapshotName returns the file name of the snapshot of record seq.
-func SnapshotName(seq uint64) string { return fmt.Sprintf("%020d%s", seq, snapshotExt) }
+func SnapshotName(seq uint64) string { return fmt.Sprintf("%020d%s", seq, SnapshotExt) }
 
 // snapshotSeqs lists the snapshots in dir, newest first.
 func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
@@ -229,7 +231,7 @@ func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
 	}
 	var seqs []uint64
 	for _, name := range names {
-		seq, err := strconv.ParseUint(strings.TrimSuffix(name, snapshotExt), 10, 64)
+		seq, err := strconv.ParseUint(strings.TrimSuffix(name, SnapshotExt), 10, 64)
 		if err == nil && SnapshotName(seq) == name {
 			seqs = append(seqs, seq)
 		}

@@ -13,5 +13,5 @@
 //
 // It does not know versions or checksums: internal/wal has both.
 //
-// Reading order: coder.go, turns.go.
+// Reading order: coder.go, turns.go, pausing.go.
 package wire

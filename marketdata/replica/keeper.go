@@ -2,6 +2,7 @@ package replica
 
 import (
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
+	"tickhive/internal/wire"
 )
 
 // Limits that decide when a snapshot is due.
@@ -275,7 +277,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 		return false, err
 	}
 	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: m.to, Chain: m.chain}, func(w io.Writer) error {
-		return m.market.Write(yieldingWriter{w}, m.extras)
+		return m.market.Write(wire.Pausing(w, runtime.Gosched), m.extras)
 	})
 	if err != nil {
 		return false, err

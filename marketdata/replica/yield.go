@@ -21,11 +21,3 @@ func (r yieldingReader) Read(p []byte) (int, error) {
 	runtime.Gosched()
 	return r.Reader.Read(p)
 }
-
-type yieldingWriter struct{ io.Writer }
-
-// Write writes to the underlying writer after yielding the processor.
-func (w yieldingWriter) Write(p []byte) (int, error) {
-	runtime.Gosched()
-	return w.Writer.Write(p)
-}

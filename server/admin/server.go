@@ -216,9 +216,10 @@ func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("interna
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
 
-// queryPair runs fn on the goroutine that may read core and history, when the pair has no unfinished command.
-func (s *Server) queryPair(p engine.PairID, fn func()) *refuse.Refusal {
-	if err := s.opt.Exchange.QueryPair(p, fn); err != nil {
+// queryParts runs read on the goroutine that may read core and history, when the pair has no unfinished command. It
+// serves other pairs at each pause.
+func (s *Server) queryParts(p engine.PairID, read func(pause func())) *refuse.Refusal {
+	if err := s.opt.Exchange.QueryParts(p, read); err != nil {
 		return entry.NotApplied(err)
 	}
 	return nil
