@@ -17,6 +17,8 @@ type Genesis struct {
 	Seed     uint64 `json:"seed"`     // of the ledger
 	LedgerNs int64  `json:"ledgerNs"` // genesis of the ledger
 	Settings string `json:"settings"`
+	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	SealedWith string `json:"sealedWith,omitempty"`
 }
 
 // StreamRules is the version of the rules of the records in a stream.

@@ -113,6 +113,9 @@ func (m *mirror) begin(ctx context.Context, log jet.Log) error {
 		Epoch: m.x.data.Epoch(), Version: cmdline.Version, Seed: m.x.agents.ledger.View().Seed(),
 		LedgerNs: m.x.agents.ledger.View().GenesisNs(), Settings: m.x.o.Stream.Settings,
 	}
+	if k := m.x.secrets; k != nil && !k.Empty() {
+		g.SealedWith = k.ID()
+	}
 	if err := m.agree(&at, &begun, &g); err != nil {
 		return err
 	}
@@ -172,9 +175,12 @@ func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
 		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
 	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
 		return errors.New("it began with another ledger")
+	case begun.SealedWith != own.SealedWith:
+		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
+			"a new stream")
 	case begun.Settings != own.Settings:
 		return errors.New("it began with other settings of engine, market, orders, launchpad, hive, referral, assets " +
-			"or pairs, and its replicas execute the records by them: set those again")
+			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a new stream")
 	}
 	for i, l := range m.logs {
 		if at.Pos[i] > l.LastSeq() {
