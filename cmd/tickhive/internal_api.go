@@ -16,7 +16,7 @@ import (
 
 // internalFlags names the internal listener of a running exchange.
 type internalFlags struct {
-	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the internal listener, or unix:PATH (${default})."`
+	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address or URL of the internal listener, or unix:PATH (${default})."`
 	InternalTokenFile string `placeholder:"FILE" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
 }
 
@@ -31,7 +31,8 @@ const maxInternalAnswer = 16 << 20
 
 // api returns the internal API that the command line names.
 func (c *internalFlags) api(p *program) (*internalAPI, error) {
-	a := &internalAPI{base: "http://" + c.Internal + "/internal/v1"}
+	address := strings.TrimSuffix(strings.TrimPrefix(c.Internal, "http://"), "/") // serve --ephemeral prints URLs
+	a := &internalAPI{base: "http://" + address + "/internal/v1"}
 	if path, ok := strings.CutPrefix(c.Internal, exchange.UnixPrefix); ok {
 		a.base = "http://localhost/internal/v1"
 		a.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -24,7 +24,10 @@ func (ac accruals) routes() []*edge.Route {
 	list := edge.Field{
 		Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
 	}
-	period := []edge.Field{{Name: "from", Required: true}, {Name: "to", Required: true}, currency, edge.ParamDecimals}
+	period := []edge.Field{
+		{Name: "from", Kind: edge.KindDateTime, Required: true}, {Name: "to", Kind: edge.KindDateTime, Required: true},
+		currency, edge.ParamDecimals,
+	}
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
@@ -39,7 +42,7 @@ func (ac accruals) routes() []*edge.Route {
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: ac.filters},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: ac.groups,
-			Params: append(edge.ParamsBetween(edge.KindText, "sinceDate", "endDate"), edge.Field{
+			Params: append(edge.ParamsBetween(edge.KindDateTime, "sinceDate", "endDate"), edge.Field{
 				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accrual.MaxLevels}, Default: 1,
 			}, edge.ParamDecimals),
 		},

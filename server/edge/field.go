@@ -14,11 +14,12 @@ const (
 	KindWord     // one of Field.Words
 	KindPairCode // BASE_QUOTE
 	KindUUID
-	KindOrderID // an order id: digits in a string, or an integer
-	KindDate    // an ISO 8601 date or date-time
-	KindObject  // an object of Field.Fields; any members when there are none
-	KindArray   // elements of Field.Element
-	KindAny     // a value of any type
+	KindOrderID  // an order id: digits in a string, or an integer
+	KindDate     // an ISO 8601 date or date-time in UTC (Ctx.Date)
+	KindDateTime // the same with any offset (Ctx.DateTime)
+	KindObject   // an object of Field.Fields; any members when there are none
+	KindArray    // elements of Field.Element
+	KindAny      // a value of any type
 )
 
 // Field describes one parameter of a route or one member of a request body. The OpenAPI documents

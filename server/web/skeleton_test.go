@@ -271,6 +271,8 @@ func (s *skeleton) value(f *edge.Field) object {
 		return ref("schemas", "PairCode")
 	case edge.KindDate:
 		return ref("schemas", "IsoDate")
+	case edge.KindDateTime:
+		return ref("schemas", "IsoDateTime")
 	case edge.KindAny:
 		return o
 	case edge.KindObject:
