@@ -180,7 +180,8 @@ func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
 			"a new stream")
 	case begun.Settings != own.Settings:
 		return errors.New("it began with other settings of engine, market, orders, launchpad, hive, referral, assets " +
-			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a new stream")
+			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which " +
+			"begins a new stream")
 	}
 	for i, l := range m.logs {
 		if at.Pos[i] > l.LastSeq() {
