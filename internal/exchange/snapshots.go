@@ -39,7 +39,7 @@ func (x *Running) keepSnapshots() {
 			x.log.Error("snapshot failed", "error", err)
 			x.incident("snapshot", "a snapshot of the market failed: %v", err)
 		},
-		Damaged: func(reason string) { x.incident("damage", "damaged snapshot set aside: %s", reason) },
+		Damaged: func(reason string) { x.incident("damage", "snapshot passed over: %s", reason) },
 	})
 	x.snapshots = s
 	s.run("snapshots", s)

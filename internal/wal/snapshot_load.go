@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ type Loaded struct {
 	Meta    SnapshotMeta   // the records that it contains
 	Kept    []SnapshotMeta // it and the next older one with a valid header, newest first
 	Damaged []string       // newer ones that could not be used, with the reason; ErrUnwanted is none
-	bad     []string       // their paths
+	bad     []string       // the paths of those whose content is to blame
 }
 
 // ErrUnwanted is the error of a load function that does not take a snapshot although it is intact.
@@ -67,7 +68,9 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, e
 		case errors.Is(err, ErrUnwanted):
 		case err != nil && !found.OK:
 			found.Damaged = append(found.Damaged, err.Error())
-			found.bad = append(found.bad, name)
+			if unread := (*fs.PathError)(nil); !errors.As(err, &unread) { // a file that cannot be read now may be sound
+				found.bad = append(found.bad, name)
+			}
 		}
 	}
 	return found, nil
@@ -149,8 +152,8 @@ func (l *opening) missSnapshot(seqs []uint64) error {
 	return nil
 }
 
-// SetAside renames the snapshots that could not be used, so that they do not count as
-// one of the two to fall back to. Call it when the recovery has succeeded.
+// SetAside renames the snapshots whose content could not be used, so that they do not count as
+// one of the two to fall back to. One that could not be read stays. Call it when the recovery has succeeded.
 func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
 	for _, name := range f.bad {
 		if err := fsys.Rename(name, name+damagedExt); err != nil {

@@ -126,6 +126,24 @@ func TestSetAsideSnapshotIsNotTakenForOneOfTheTwo(t *testing.T) {
 	}
 }
 
+// A snapshot that cannot be read for once is passed over and stays: its content may be the only sound one left.
+func TestASnapshotThatCannotBeReadStays(t *testing.T) {
+	fsys := vfs.NewMem()
+	for seq := range uint64(2) {
+		must(t, writeBody(fsys, seq+1, 10))
+	}
+	fsys.Inject(vfs.Injection{Class: vfs.ReadError, Path: path.Join(testDir, SnapshotName(2)), Count: 1})
+	found, err := loadBody(fsys, 10)
+	must(t, err)
+	if found.Meta.Seq != 1 || len(found.Damaged) != 1 {
+		t.Fatalf("the unreadable snapshot was not passed over: %+v", found)
+	}
+	must(t, found.SetAside(fsys, testDir))
+	if found, err = loadBody(fsys, 10); err != nil || found.Meta.Seq != 2 || len(found.Damaged) != 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+}
+
 func TestSnapshotOfAnotherVersionIsRefused(t *testing.T) {
 	fsys := vfs.NewMem()
 	must(t, writeBody(fsys, 1, 10))

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -227,7 +226,7 @@ func (c *CountedConn) Close() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
 			_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
-			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+			c.discard()
 		}
 	}
 	return c.Conn.Close()

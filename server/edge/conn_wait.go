@@ -60,7 +60,8 @@ func (c *CountedConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if len(p) != 1 {
-			return c.Conn.Read(p)
+			n, err := c.Conn.Read(p)
+			return n, plainTimeout(err)
 		}
 		if err := w.fill(); err != nil {
 			return 0, err
@@ -77,6 +78,9 @@ func (c *CountedConn) Read(p []byte) (int, error) {
 // fill waits until bytes arrive, and only then takes a buffer for them.
 func (w *waiter) fill() error {
 	if err := w.raw.Read(w.try); err != nil {
+		if late := plainTimeout(err); errors.Is(late, errReadTimeout) {
+			return late
+		}
 		return fmt.Errorf("server: wait for a request: %w", err)
 	}
 	if w.err != nil {
@@ -86,6 +90,58 @@ func (w *waiter) fill() error {
 		return io.EOF
 	}
 	return nil
+}
+
+// errReadTimeout is the error of a read that its deadline has ended.
+var errReadTimeout error = readTimeout{}
+
+type readTimeout struct{}
+
+// Error implements error.
+func (readTimeout) Error() string { return "server: read: " + os.ErrDeadlineExceeded.Error() }
+
+// Timeout implements net.Error.
+func (readTimeout) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (readTimeout) Temporary() bool { return true }
+
+// Unwrap returns the error of package net for a deadline.
+func (readTimeout) Unwrap() error { return os.ErrDeadlineExceeded }
+
+// plainTimeout replaces the error of a deadline by one with a constant text: fasthttp formats every error, and package
+// net writes both addresses for it.
+func plainTimeout(err error) error {
+	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		return errReadTimeout
+	}
+	return err
+}
+
+// discard reads and drops lingerBytes at most, until the client's end or the read deadline. It holds a buffer only
+// while it has bytes: a flood of slow requests ends in as many lingering connections.
+func (c *CountedConn) discard() {
+	if c.wait.raw == nil {
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+		return
+	}
+	left := lingerBytes
+	_ = c.wait.raw.Read(func(fd uintptr) bool {
+		b, _ := waitBuffers.Get().(*[waitBuffer]byte)
+		defer waitBuffers.Put(b)
+		for left > 0 {
+			n, err := syscall.Read(int(fd), b[:])
+			switch {
+			case errors.Is(err, syscall.EINTR):
+			case errors.Is(err, syscall.EAGAIN):
+				return false
+			case n <= 0:
+				return true
+			}
+			left -= max(n, 0)
+		}
+		return true
+	})
 }
 
 // readArrived reads what has arrived. It returns false when nothing has.
