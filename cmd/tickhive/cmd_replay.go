@@ -1,24 +1,28 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange"
 	"tickhive/sim/replay"
+	"tickhive/sim/replay/format"
 )
 
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format   string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
+	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
+	Detect   bool     `help:"Say which format the files have, and why; start nothing."`
 	Pair     string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
 	Digits   string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
 	Speed    string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
@@ -36,6 +40,12 @@ type replayCmd struct {
 // Run feeds the files once the server is ready, and prints the results of the comparisons on standard output.
 // Without a configured data directory it writes nothing to disk.
 func (c *replayCmd) Run(p *program) error {
+	if c.Detect {
+		return c.detect(p.out)
+	}
+	if c.Format == "" {
+		return usage("replay: --format is missing; --detect says which one the files have")
+	}
 	least, err := replay.ParsePercent(c.CheckMin)
 	if err != nil {
 		return usage("%w", err)
@@ -59,6 +69,31 @@ func (c *replayCmd) Run(p *program) error {
 		cfg.Data.Dir = ""
 	}
 	return c.drive(p, cfg, r, g, takeSignals(p))
+}
+
+// detect prints what the first rows of each file look like. The exit code is 4 when a file cannot be replayed.
+func (c *replayCmd) detect(w io.Writer) error {
+	formats := map[string]bool{}
+	bad := false
+	for _, file := range c.Files {
+		d := format.Detect(file, c.Pair)
+		formats[d.Format] = true
+		fmt.Fprintf(w, "%s: %s\n", filepath.Base(file), cmp.Or(d.Format, "unknown"))
+		for _, f := range d.Facts {
+			fmt.Fprintf(w, "  %-12s %s\n", f.Name, f.Value)
+		}
+		if d.Problem != nil {
+			bad = true
+			fmt.Fprintf(w, "  %-12s %v\n", "problem", d.Problem)
+		}
+	}
+	if len(formats) > 1 {
+		fmt.Fprintln(w, "the files have several formats; one replay takes one")
+	}
+	if bad {
+		return exitError(exitThreshold)
+	}
+	return nil
 }
 
 // drive starts the exchange, feeds the files and stops the exchange.

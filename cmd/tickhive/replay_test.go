@@ -255,3 +255,30 @@ func TestACheckOfAReplayCanFail(t *testing.T) {
 		}
 	}
 }
+
+func TestReplayDetectsFormatsAndStartsNothing(t *testing.T) {
+	file := recorded(t)
+	code, out, _ := subcommand("replay", "--detect", file)
+	for _, want := range []string{
+		"recorded.csv: trades\n", `time = column "time"`, "  rows         3 trades sampled, 2026-01-01T00:00:",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if code != 0 || strings.Contains(out, "ready") || strings.Contains(out, "problem") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	other := filepath.Join(t.TempDir(), "other.bin")
+	if err := os.WriteFile(other, []byte("PAR1\x15\x04"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = subcommand("replay", "--detect", file, other)
+	if code != exitThreshold || !strings.Contains(out, "other.bin: unknown\n") ||
+		!strings.Contains(out, "are those of Parquet") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if code, _, errs := subcommand("replay", file); code != 2 || !strings.Contains(errs, "--format is missing") {
+		t.Errorf("without a format: exit code %d: %s", code, errs)
+	}
+}

@@ -36,14 +36,14 @@ func (l *lines) turn(path string, head int) error {
 	var first [4]byte
 	n, _ := f.ReadAt(first[:], 0) // a shorter file has less
 	if isPacked(first[:n]) {
-		text, packed, err := unpack(l.file, f)
+		u, err := unpack(l.file, f)
 		if err != nil {
 			return err
 		}
-		if packed != nil {
-			defer packed.Close()
+		if u.closer != nil {
+			defer u.closer.Close()
 		}
-		doc, err := io.ReadAll(io.LimitReader(text, MaxDocument+1))
+		doc, err := io.ReadAll(io.LimitReader(u.text, MaxDocument+1))
 		if err != nil {
 			return l.fail(remedyRead, "%v", err)
 		}

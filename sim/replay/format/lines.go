@@ -39,7 +39,7 @@ func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 type lines struct {
 	file   string
 	r      *bufio.Reader
-	packed io.Closer // unpacks, nil: nothing to end
+	source unpacked
 	closer io.Closer
 	n      int // number of the line last read, from 1
 	buf    []byte
@@ -65,11 +65,11 @@ func openLines(path string) (*lines, error) {
 }
 
 func newLines(name string, in io.Reader) (*lines, error) {
-	r, packed, err := unpack(name, in)
+	u, err := unpack(name, in)
 	if err != nil {
 		return nil, err
 	}
-	return &lines{file: name, r: r, packed: packed}, nil
+	return &lines{file: name, r: u.text, source: u}, nil
 }
 
 // next returns the next line without its end, or io.EOF after the last one. The line is valid until the next
@@ -148,7 +148,7 @@ func (l *lines) close() {
 	if l.back != nil {
 		back = l.back.closer
 	}
-	for _, c := range [...]io.Closer{l.packed, l.closer, back} {
+	for _, c := range [...]io.Closer{l.source.closer, l.closer, back} {
 		if c != nil {
 			_ = c.Close() // opened for reading only: no data can be lost
 		}

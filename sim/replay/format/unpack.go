@@ -30,38 +30,54 @@ const maxWindow = 128 << 20
 
 const remedyUnpack = "unpack the file, or fetch it again"
 
-// unpack returns the text of a plain, gzip, zstd or zip file, as UTF-8. The first bytes, not the
-// name, decide. A zip must hold one file. closer ends it, before in.
-func unpack(name string, in io.Reader) (text *bufio.Reader, closer io.Closer, err error) {
+// unpacked is the text of a file, as UTF-8.
+type unpacked struct {
+	text     *bufio.Reader
+	closer   io.Closer // ends it, before the file; nil: nothing to end
+	packing  string    // for Detect: gzip, zstd, zip or none, and by what it is known
+	encoding string    // for Detect
+}
+
+// unpack returns the text of a plain, gzip, zstd or zip file. The first bytes, not the name, decide. A zip must hold
+// one file.
+func unpack(name string, in io.Reader) (u unpacked, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	head, _ := r.Peek(4) // a shorter file has less
+	u = unpacked{packing: "none: the first bytes are those of no packed file"}
 	var packed io.Reader
+	what := ""
 	switch {
 	case bytes.HasPrefix(head, magicGzip):
+		what = "gzip"
 		packed, err = gzip.NewReader(r)
 	case bytes.HasPrefix(head, magicZstd):
+		what = "zstd"
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err == nil {
-			packed, closer = z, z.IOReadCloser()
+			packed, u.closer = z, z.IOReadCloser()
 		}
 	case bytes.HasPrefix(head, magicZip):
+		what = "zip"
 		packed, err = unzip(in)
 	}
 	if err != nil {
-		return nil, nil, Position{name, 1, 1}.refuse(remedyUnpack, "%v", err)
+		return unpacked{}, Position{name, 1, 1}.refuse(remedyUnpack, "%v", err)
 	}
 	if packed != nil {
+		u.packing = fmt.Sprintf("%s: the first bytes are % x", what, head)
 		r = bufio.NewReaderSize(packed, 64<<10)
 		head, _ = r.Peek(4)
 	}
-	for _, mark := range marks {
+	u.text, u.encoding = r, "UTF-8: no byte order mark"
+	for i, mark := range marks {
 		if bytes.HasPrefix(head, mark) {
-			r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder())), 64<<10)
+			u.encoding = fmt.Sprintf("%s: the byte order mark % x", [...]string{"UTF-8", "UTF-16", "UTF-16"}[i], mark)
+			u.text = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder())), 64<<10)
 			break
 		}
 	}
-	return r, closer, nil
+	return u, nil
 }
 
 // unzip returns the content of the one file in a zip. The file must be a file of the disk.

@@ -1,0 +1,312 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+const (
+	// detectRows bounds the rows of a file that Detect reads.
+	detectRows = 1000
+	// detectShown bounds the first lines that Detect shows, and detectWide the bytes of each.
+	detectShown, detectWide = 3, 100
+)
+
+// Fact is one thing that Detect saw in a file, with the text that decided it.
+type Fact struct{ Name, Value string }
+
+// Detection says what a file looks like.
+type Detection struct {
+	File    string
+	Format  string // a name in Names(); "": unknown
+	Facts   []Fact
+	Problem error // what keeps the sampled rows from being replayed; nil: nothing
+}
+
+func (d *Detection) add(name, format string, args ...any) {
+	d.Facts = append(d.Facts, Fact{name, fmt.Sprintf(format, args...)})
+}
+
+// Detect looks at the first rows of a file, says which format they have, and why. pair selects the rows of one symbol;
+// "" takes the only one.
+func Detect(path, pair string) *Detection {
+	d := &Detection{File: path}
+	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
+		d.Format = "" // nothing could be read
+	}
+	return d
+}
+
+// look finds the format by the first lines and reads rows in it.
+func (d *Detection) look(path, pair string) error {
+	in, err := openLines(path)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	d.add("compression", "%s", in.source.packing)
+	d.add("encoding", "%s", in.source.encoding)
+	head, _ := in.r.Peek(64) // a shorter file has less
+	var first [][]byte
+	if head = bytes.TrimLeft(head, " \t\r\n"); !bytes.HasPrefix(head, []byte{'['}) && foreign(head) == "" {
+		for len(first) < detectShown {
+			line, err := in.next()
+			if errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return err
+			}
+			first = append(first, bytes.Clone(line))
+		}
+	}
+	if len(first) > 0 {
+		head = first[0]
+	}
+	why := ""
+	d.Format, why = formatOf(head)
+	if d.Format == "" {
+		d.add("looked at", "%q", clipTo(head, detectWide))
+		return Position{in.file, max(in.n-len(first)+1, 1), 1}.refuse(remedyLayout, "%s", why)
+	}
+	d.add("format", "%s: %s", d.Format, why)
+	switch d.Format {
+	case "trades":
+		err = d.tradeRows(path, pair)
+	case "lobster":
+		err = d.lobsterRows(path, head)
+	case "kraken":
+		d.add("rows", "one JSON document, not sampled")
+	default:
+		err = d.streamRows(path)
+	}
+	for i, line := range first {
+		d.add(fmt.Sprintf("line %d", i+1), "%s", clipTo(line, detectWide))
+	}
+	return err
+}
+
+// foreign returns the name of a binary format that no reader takes, by its first bytes; "" when it is none.
+func foreign(head []byte) string {
+	for _, f := range []struct{ magic, name string }{
+		{"PAR1", "Parquet"},
+		{"ARROW1", "Arrow (feather)"},
+		{"FEA1", "feather"},
+		{"DBN", "Databento DBN"},
+		{"BZh", "bzip2"},
+		{"\xfd7zXZ", "xz"},
+		{"7z\xbc\xaf", "7z"},
+	} {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// formatOf returns the format of a text by its first line, "" when no reader takes it, and the reason.
+func formatOf(line []byte) (name, why string) {
+	if f := foreign(line); f != "" {
+		return "", "the first bytes are those of " + f + "; convert the file to CSV"
+	}
+	if len(line) == 0 {
+		return "", "the file is empty"
+	}
+	number, rest, _ := bytes.Cut(line, []byte{' '})
+	word, _, _ := bytes.Cut(rest, []byte{' '})
+	_, numberErr := ParseDecimal(number)
+	_, known := bitstampKinds[string(word)]
+	switch {
+	case numberErr == nil && known:
+		return "bitstamp", fmt.Sprintf("the first line has a time, a blank and the kind %q", word)
+	case numberErr == nil && bytes.HasPrefix(rest, []byte{'{'}):
+		return "binance", "the first line has a time, a blank and a JSON object"
+	case line[0] == '[':
+		return "trades", "the text begins with [, a JSON array"
+	case line[0] == '{' && memberAt(line, "result") > 0 && memberAt(line, "error") > 0:
+		return "kraken", `a JSON object with "error" and "result"`
+	case line[0] == '{' && memberAt(line, "stream") > 0:
+		return "", `a JSON object with "stream" and no local time before it`
+	case line[0] == '{':
+		return "trades", "the first line is a JSON object"
+	}
+	if parseLobsterMessage(line, &Record{}) == nil {
+		return "lobster", "a message file: six columns, type 1 to 7 in the second and 1 or -1 in the last"
+	}
+	if _, _, err := readTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
+		return "lobster", "an orderbook file: four whole numbers for each level"
+	}
+	return "trades", "rows of columns"
+}
+
+// firstCell returns the first cell of a row.
+func firstCell(line []byte) []byte {
+	var cells [1]cell
+	columns(line, separatorOf(line), cells[:])
+	return unquote(cells[0].text)
+}
+
+// tradeRows reads rows of trades or bars and says what their columns are.
+func (d *Detection) tradeRows(path, pair string) error {
+	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: dayNs}}}
+	defer t.Close()
+	file := &t.files[0]
+	var rec Record
+	var rows *tradeRows
+	err := t.Open(NewSurvey())
+	for err == nil && file.rows < detectRows {
+		err = t.Next(&rec)
+		if t.rows != nil {
+			rows = t.rows
+		}
+	}
+	if file.rows == 0 && err != nil && (rows == nil || len(rows.fields.used()) == 0) {
+		d.Format = ""
+		d.Facts[len(d.Facts)-1] = Fact{"looked at", "the first line: it names no column, and no value of it is a time"}
+		return notEOF(err)
+	}
+	if rows != nil {
+		d.layout(rows)
+		d.pair(filepath.Base(path), rows)
+	}
+	if file.rows > 0 {
+		order := "oldest first: the second time is not before the first"
+		if file.newest {
+			order = "newest first: the second time is before the first; read from the end"
+		}
+		d.add("order", "%s", order)
+		what := "trades"
+		if file.bars {
+			what = "bars"
+		}
+		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, NsText(file.first), NsText(file.last))
+	}
+	return notEOF(err)
+}
+
+// layout says how the rows are written and which value each column has.
+func (d *Detection) layout(r *tradeRows) {
+	named, parts := false, []string{}
+	for c := range r.fields.first {
+		for _, v := range []*field{&r.fields.first[c], &r.fields.second[c]} {
+			if !v.set {
+				continue
+			}
+			named = named || v.name != ""
+			label := fmt.Sprintf("column %d", v.index+1)
+			if v.name != "" {
+				label = fmt.Sprintf("column %q", v.name)
+			}
+			parts = append(parts, columnNames[c][0]+" = "+label)
+		}
+	}
+	switch {
+	case r.json && r.in.array:
+		d.add("layout", "a JSON array of objects")
+	case r.json:
+		d.add("layout", "one JSON object a line")
+	case r.list:
+		d.add("layout", "a JSON array of arrays: %d values each", r.width)
+	case named:
+		d.add("layout", "separator %q; the first line names %d columns", r.separator, r.width)
+	default:
+		d.add("layout", "separator %q; no header: the first cell is a time or a number, and %d columns are known by "+
+			"their values", r.separator, r.width)
+	}
+	d.add("columns", "%s", strings.Join(parts, ", "))
+	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != timeNone {
+		d.add("time", "%s: %q", r.units[v.rank], clipTo(v.text, detectWide))
+	}
+}
+
+// pair says which pair the rows have.
+func (d *Detection) pair(name string, r *tradeRows) {
+	switch code := pairInName(name); {
+	case code != "":
+		d.add("pair", "%s: the file's name", code)
+	case splitSymbol(r.symbol) != "":
+		d.add("pair", "%s: the symbol %q", splitSymbol(r.symbol), r.symbol)
+	default:
+		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
+	}
+}
+
+// lobsterRows reads rows of a message file or of an orderbook file.
+func (d *Detection) lobsterRows(path string, head []byte) error {
+	parse := parseLobsterRow
+	if parseLobsterMessage(head, &Record{}) == nil {
+		parse = parseLobsterMessage
+	}
+	in, err := openLines(path)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	n, rec := 0, Record{}
+	for ; err == nil && n < detectRows; n++ {
+		var line []byte
+		if line, err = in.next(); err != nil {
+			break
+		}
+		rec.reset()
+		if err = in.refuse(parse(line, &rec)); err != nil {
+			break
+		}
+	}
+	day, _ := dayOf(in.file)
+	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
+	if m := tickerInName.FindStringSubmatch(in.file); m != nil {
+		d.add("pair", "%s: the file's name", pairOf(m[1], "USD"))
+	}
+	d.add("rows", "%d sampled", n)
+	return notEOF(err)
+}
+
+// streamRows reads lines of a recorded stream.
+func (d *Detection) streamRows(path string) error {
+	r, err := New(d.Format, []string{path})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s, rec, n := NewSurvey(), Record{}, 0
+	err = r.Open(s)
+	for ; err == nil && n < detectRows; n++ {
+		if err = r.Next(&rec); err != nil {
+			break
+		}
+	}
+	if b, ok := r.(*binance); ok {
+		d.add("pair", "%s: the symbol %q", splitSymbol(b.symbol), b.symbol)
+	} else {
+		d.add("pair", "%s", s.Pair)
+	}
+	d.add("rows", "%d sampled", n)
+	return notEOF(err)
+}
+
+// notEOF returns err, nil for io.EOF.
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// clipTo returns the first n bytes of a text without control characters, which would act on a terminal.
+func clipTo(s []byte, n int) string {
+	end := ""
+	if len(s) > n {
+		s, end = s[:n], "..."
+	}
+	return strings.Map(func(c rune) rune {
+		if c != '\t' && !unicode.IsPrint(c) {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, string(s)) + end
+}
