@@ -15,8 +15,8 @@ const maxText = MaxMetadata
 // appendRecord appends the encoding of rec for the log.
 func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// decodeRecord decodes the result of appendRecord. Any other bytes are an error.
-func decodeRecord(b []byte) (rec Record, err error) {
+// DecodeRecord decodes the result of appendRecord. Any other bytes are an error.
+func DecodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("launchpad: record: %w", err)
 	}

@@ -40,7 +40,7 @@ func TestEveryCutOfARecordIsRefused(t *testing.T) {
 	for _, rec := range samples() {
 		raw := appendRecord(nil, &rec)
 		for n := range raw {
-			if _, err := decodeRecord(raw[:n]); err == nil {
+			if _, err := DecodeRecord(raw[:n]); err == nil {
 				t.Errorf("kind %d: %d of %d bytes decode", rec.Kind, n, len(raw))
 			}
 		}
@@ -52,12 +52,12 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Add(appendRecord(nil, &rec))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rec, err := decodeRecord(b)
+		rec, err := DecodeRecord(b)
 		if err != nil {
 			return
 		}
 		raw := appendRecord(nil, &rec)
-		again, err := decodeRecord(raw)
+		again, err := DecodeRecord(raw)
 		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}

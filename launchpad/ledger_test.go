@@ -56,7 +56,7 @@ func (r *rig) due() {
 
 func (r *rig) apply(rec Record) Result {
 	raw := appendRecord(nil, &rec)
-	back, err := decodeRecord(raw)
+	back, err := DecodeRecord(raw)
 	if err != nil || !reflect.DeepEqual(rec, back) {
 		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
 	}

@@ -33,7 +33,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		Config: o.Config, First: []Command{Begin{}},
 		New:            func() machine { return newState(o.Options) },
 		AppendRecord:   appendRecord,
-		DecodeRecord:   decodeRecord,
+		DecodeRecord:   DecodeRecord,
 		DecodeSnapshot: func(b []byte) (machine, error) { return decodeSnapshot(b, o.Options) },
 	})
 	if err != nil {

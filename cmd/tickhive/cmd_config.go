@@ -51,9 +51,17 @@ const hidden = "(hidden)"
 
 // print writes the configuration as a TOML file. Decoding it gives the same values, except for secrets.
 func (c *Config) print(w io.Writer) error {
+	return c.printSome(w, func(string) bool { return true })
+}
+
+// printSome prints the sections that wanted reports, and the tables.
+func (c *Config) printSome(w io.Writer, wanted func(section string) bool) error {
 	section := ""
 	for _, k := range c.keys() {
 		s, name, _ := strings.Cut(k.name, ".")
+		if !wanted(s) {
+			continue
+		}
 		if s != section {
 			section = s
 			fmt.Fprintf(w, "\n[%s]\n", s)

@@ -72,7 +72,19 @@ type Config struct {
 		SnapshotBytes int64    `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"bytes of log after which a snapshot is taken"`
 		SnapshotEvery Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: snapshot_bytes alone decides"`
 		ScrubEvery    Duration `toml:"scrub_every" default:"24h" help:"time between two slow checks of every segment and snapshot; 0: none"`
+		Stream        string   `toml:"stream" help:"stream that takes the records for replicas: embedded, or nats://HOST:PORT,...; empty: none; implies keep = all"`
+		Ack           string   `toml:"ack" default:"local" oneof:"local, quorum" help:"what a change waits for before its answer: local, or quorum: the stream, too"`
 	} `toml:"journal"`
+	Stream struct {
+		Listen      string `toml:"listen" default:"127.0.0.1:4222" help:"loopback address of the embedded NATS server; port 0 picks a free port"`
+		CA          string `toml:"ca" help:"PEM certificates by which the NATS servers are verified"`
+		Credentials string `toml:"credentials" help:"file with an nkey seed or NATS credentials (.creds)"`
+	} `toml:"stream"`
+	Replica struct {
+		From   string   `toml:"from" help:"servers of the stream that a replica follows: nats://HOST:PORT,..."`
+		Epoch  string   `toml:"epoch" help:"epoch of the stream; needed when the servers have several"`
+		MaxLag Duration `toml:"max_lag" default:"5s" help:"a replica that is further behind refuses reads"`
+	} `toml:"replica"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`
 	} `toml:"data"`

@@ -219,6 +219,7 @@ func (c *Config) validateListeners() error {
 			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}
 	}
+	errs = append(errs, c.validateStream())
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		errs = append(errs, errors.New("tls.cert and tls.key need each other; set both or neither"))
 	}

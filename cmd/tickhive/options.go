@@ -46,6 +46,13 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	}
 	var errs [8]error
 	o.Journal, errs[0] = c.journalOptions()
+	if c.Journal.Stream != "" {
+		o.Journal.KeepAll = true // a new stream begins with the first record
+		o.Stream = exchange.StreamOptions{Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum}
+		if o.Stream.Settings, err = c.streamSettings(); err != nil {
+			return o, err
+		}
+	}
 	o.Clock, errs[1] = c.clockOptions()
 	o.Sim, errs[2] = c.simulation()
 	o.Referral, errs[3] = c.referral()

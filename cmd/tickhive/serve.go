@@ -18,6 +18,8 @@ import (
 type serveCmd struct {
 	serveFlags
 	AcceptDataLoss bool   `help:"Start although records that the logs once had are missing; a new epoch begins."`
+	Journal        string `placeholder:"STREAM" help:"Send all records to a stream, which replicas follow: embedded, or nats://HOST:PORT,... (journal.stream)."`
+	Ack            string `placeholder:"local|quorum" help:"What a change waits for before its answer: local, or quorum: the stream, too (journal.ack)."`
 	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
 	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
 }
@@ -28,6 +30,11 @@ const shutdownTime = 20 * time.Second
 // Run serves until SIGTERM or an interrupt (signals.go).
 func (s *serveCmd) Run(p *program) error {
 	signals := takeSignals(p)
+	for key, value := range map[string]string{"journal.stream": s.Journal, "journal.ack": s.Ack} {
+		if value != "" {
+			s.Set = append(s.Set, key+"="+value)
+		}
+	}
 	cfg, err := s.config(p)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 	Backfill  time.Duration // length of the simulated history; 0: none
 	// ConfiguredPairs reports that the start adds the configured pairs and assets.
 	ConfiguredPairs bool
+	// Epoch is the epoch of a directory without a path; empty: a new one.
+	Epoch string
 	// Synced reports that clients are shown only durable events.
 	Synced bool
 	// SyncEvery is the longest time between the write of a used nonce and its sync; 0: the system decides. With
@@ -91,6 +94,9 @@ func Open(o Options) (*Dir, error) {
 	}
 	if !d.Stored() {
 		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
+		if d.meta.Epoch = o.Epoch; o.Epoch != "" {
+			return d, nil
+		}
 		var err error
 		d.meta.Epoch, err = newEpoch(d.random)
 		return d, err
@@ -259,6 +265,13 @@ func (d *Dir) Epoch() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.meta.Epoch
+}
+
+// History returns what identifies the exchange, also in a copy and in a replica.
+func History(d *Dir) wal.ID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.meta.History
 }
 
 // Seed returns the seed that applies.

@@ -38,7 +38,7 @@ func Open[C, R, T any](opts Options[C, R, T]) (*Store[C, R, T], error) {
 		r.Apply(rec)
 	}
 	s, err := r.Begin()
-	if err != nil || s.info.LastSeq > 0 {
+	if err != nil || s.info.LastSeq > 0 || opts.Follows {
 		return s, err
 	}
 	for _, cmd := range opts.First {

@@ -116,7 +116,7 @@ func (s *Store[C, R, T]) snapshotIfDue() {
 // dueIn returns the time until the next change that time alone causes.
 func (s *Store[C, R, T]) dueIn() time.Duration {
 	next := s.state.NextNs()
-	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
+	if next == 0 || s.opts.Follows || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
 		return time.Hour
 	}
 	wait := time.Duration(max(next-s.opts.Clock.NowNs(), 0))
@@ -209,7 +209,7 @@ func (s *Store[C, R, T]) handle(req *request[C, T]) {
 func (s *Store[C, R, T]) due(nowNs int64) error {
 	for {
 		next := s.state.NextNs()
-		if next == 0 || next > nowNs {
+		if next == 0 || next > nowNs || s.opts.Follows {
 			return nil
 		}
 		cmds := s.state.Due(next)

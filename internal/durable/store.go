@@ -63,6 +63,9 @@ type Config struct {
 	Clock clock.Clock
 	// SnapshotBytes is the number of log bytes after which a snapshot is taken; 0: DefaultSnapshotBytes.
 	SnapshotBytes int64
+	// Follows makes a store whose records come from another one: the owner applies them with Fold. Nothing is due,
+	// there is no first record, and Do is refused with ErrUnavailable. It excludes FS.
+	Follows bool
 	// KeepAll retains segments that snapshots cover (journal.keep = all).
 	KeepAll bool
 	// Queue limits the waiting calls; 0: DefaultQueue. Further calls get ErrBusy.
@@ -169,6 +172,9 @@ type request[C, T any] struct {
 // only when the records on which it depends are durable.
 func (s *Store[C, R, T]) Do(cmd C) (T, error) {
 	req := &request[C, T]{kind: doRequest, cmd: cmd, done: make(chan struct{})}
+	if s.opts.Follows {
+		return req.res, fmt.Errorf("%w: the records of this store come from another one", wal.ErrUnavailable)
+	}
 	if err := s.send(req, false); err != nil {
 		return req.res, err
 	}

@@ -337,3 +337,25 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 	}
 	must(t, again.Close())
 }
+
+// A store that follows another one applies what Fold brings, refuses commands, and does nothing by itself: what is due
+// comes as a record, too.
+func TestStoreThatFollowsDoesNothingByItself(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	opts := toyOpts(nil)
+	opts.FS, opts.Follows, opts.First = nil, true, []toyCommand{{key: "first", add: 1}}
+	s := mustStore(t, opts)
+	must(t, s.Fold(func(state *toyState) { state.Apply(&toyRecord{toyCommand{key: "a", add: 7}, 1}) }))
+	if v := s.View(); v.amounts["a"] != 7 || v.records != 1 {
+		t.Errorf("the view: %+v", v)
+	}
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrUnavailable) {
+		t.Errorf("a command: %v", err)
+	}
+	must(t, s.Fold(func(state *toyState) { state.Apply(&toyRecord{toyCommand{alarm: 5}, 2}) }))
+	must(t, s.Tick(1<<60))
+	if v := s.View(); v.amounts["a"] != 7 || v.records != 2 || v.rung != 0 {
+		t.Errorf("after a tick: %+v", v)
+	}
+	must(t, s.Close())
+}

@@ -63,7 +63,7 @@ func (r *restored) openAgents() (*agentSide, error) {
 	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
 	common := durable.Config{
 		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
-		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
+		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes, Follows: r.o.Follow != nil,
 	}
 	log := wal.Options{NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
@@ -88,6 +88,9 @@ func (r *restored) openAgents() (*agentSide, error) {
 	r.reportSnapshots(a.ledger.Recovered().Damaged)
 	v := a.ledger.View()
 	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
+	if f := r.o.Follow; f != nil {
+		hs.Options.Seed, hs.Options.GenesisNs = f.Genesis.Seed, f.Genesis.LedgerNs
+	}
 	if a.hive, err = hive.OpenStore(hs); err != nil {
 		return nil, errors.Join(err, a.ledger.Close())
 	}

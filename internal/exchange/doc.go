@@ -10,6 +10,7 @@
 //	Opened      directory locked, handlers built, listeners open; the market is empty
 //	Recovered   every log read to its end: market, accounts, launchpad, hive; no loop runs
 //	Running     the loop runs; configured pairs and demo data are there
+//	Following   in place of Running: no loop runs, the records come from a stream (Follow)
 //
 // From Open to Admit every route but the early ones answers 503. Launch runs Recover and Start on a
 // new goroutine, which a signal can cancel.
@@ -40,8 +41,8 @@
 //	launch.Stop(ctx)                 // in any phase
 //
 // Reading order: options, hooks, open, front, listen, status, connections, recover, logs, journal, accounts,
-// agents, start, backfill, configure, demo, demo_agents, funded_key, background, snapshots, backup, watch,
-// scrub, guard, stop, launch, bulk, figures.
+// agents, start, genesis, mirror, mirror_send, follow, backfill, configure, demo, demo_agents, funded_key,
+// background, snapshots, backup, watch, scrub, guard, stop, launch, bulk, figures.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
 package exchange

@@ -64,6 +64,7 @@ type stage struct {
 	journal  *journal     // nil: nothing is stored, or the journal is not open yet
 	accounts *accountSide // nil: not recovered yet
 	running  *Running     // nil: no loop serves clients yet
+	follows  *Following   // nil: no replica
 }
 
 // Default limits of connections, used unless descriptors are short.
@@ -105,7 +106,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	f.hub = stream.NewHub(stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.account.Private(), MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
+		Private: f.account.Private(), Replica: b.o.Follow != nil, MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
 		Faults: f.faults,
 		Status: func(dst []byte) []byte {
 			whole, _ := f.market.StatusView()
@@ -141,7 +142,7 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
-		Clock: b.clock, Log: b.log, Faults: f.faults,
+		Clock: b.clock, Log: b.log, Faults: f.faults, LagNs: f.lag(b), MaxLagNs: b.o.maxLagNs(), Settle: f.settler(b),
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
@@ -190,6 +191,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
+	o.Settle = f.settler(b)
 	if b.o.Journal.Sync == sequencer.SyncAlways {
 		o.MakeDurable = func() error { return f.stage.Load().journal.makeDurable() }
 	}
@@ -324,6 +326,9 @@ func (f *front) accepts() []edge.AcceptStat {
 func (f *front) stateHash(b *base) (replica.StateHash, error) {
 	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
 		return x.snapshots.keeper.Hash()
+	}
+	if y := f.stage.Load().follows; y != nil {
+		return y.StateHash(), nil
 	}
 	return replica.HashOf(&f.gate, b.core, b.feed)
 }

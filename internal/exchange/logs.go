@@ -8,6 +8,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/hive"
 	"tickhive/internal/datadir"
+	"tickhive/internal/stream"
 	"tickhive/internal/wal"
 	"tickhive/internal/wal/wal1"
 	"tickhive/launchpad"
@@ -18,6 +19,9 @@ import (
 func (r *restored) logOptions(name string, o wal.Options) (wal.Options, error) {
 	o, err := r.data.LogOptions(name, o)
 	o.AcceptLoss = r.o.AcceptDataLoss
+	if r.o.Stream.Open != nil {
+		o.MaxRecord = stream.MaxRecord
+	}
 	o.Failed = func() { r.noteLostSync(name) }
 	o.Lost = func(l wal.Loss) error { return r.acceptLoss(name, l) }
 	o.MissingSnapshot = func(seq uint64) {

@@ -101,6 +101,7 @@ func (b *base) openData() error {
 	b.data, err = datadir.Open(datadir.Options{
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
 		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
+		Epoch:           b.o.epoch(),
 		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways, SyncEvery: every,
 		FS: b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
 		Driver: b.o.Machine.Driver, Clock: b.o.Machine.Clock,

@@ -49,6 +49,8 @@ type Options struct {
 	AcceptDataLoss bool
 
 	Journal JournalOptions
+	Stream  StreamOptions
+	Follow  *FollowOptions // nil: the exchange executes what clients ask for
 	Clock   ClockOptions
 
 	Engine engine.Options     // limits of the core

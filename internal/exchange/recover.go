@@ -123,6 +123,7 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
 		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
 		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log, Seal: r.secrets,
+		Follows: r.o.Follow != nil,
 	}}
 	if r.journal != nil {
 		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
@@ -252,6 +253,9 @@ func (r *restored) attachAccounts() error {
 	}
 	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
 		return err
+	}
+	if r.o.Follow != nil {
+		return nil // the rates are in the writer's records
 	}
 	if err := a.setRates(r.o.Referral); err != nil {
 		return err

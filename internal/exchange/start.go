@@ -18,6 +18,7 @@ type Running struct {
 	watch     *watch
 	scrub     *scrub // nil: off
 	guard     *guard
+	mirror    *mirror // nil: the records go nowhere else
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -39,6 +40,12 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	}
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.populate(); err != nil {
+		x.front.hub.Shutdown()
+		x.halt()
+		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
+		return nil, err
+	}
+	if err := x.keepMirror(ctx); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
 		x.front.enter(stage{journal: x.journal, accounts: x.accounts})

@@ -27,6 +27,11 @@ func (f *front) status() public.StatusInfo {
 	}
 	if x := f.stage.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
+		info.Replication = x.mirror.status()
+		info.Degraded = info.Degraded || x.mirror.failure() != nil
+	}
+	if y := f.stage.Load().follows; y != nil {
+		info.Replication = y.status()
 	}
 	return info
 }

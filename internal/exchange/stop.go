@@ -31,6 +31,7 @@ func (x *Running) Stop(ctx context.Context) {
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)
+	x.mirror.drain(ctx)
 	x.halt()
 	x.end(x.lastSnapshot)
 }
@@ -47,7 +48,9 @@ func (x *Running) lastSnapshot() error {
 }
 
 // Stop closes listeners, stores and directory. ctx limits the wait for requests.
-func (r *Recovered) Stop(ctx context.Context) {
+func (r *Recovered) Stop(ctx context.Context) { r.stop(ctx) }
+
+func (r *restored) stop(ctx context.Context) {
 	r.front.shutdown(ctx)
 	r.end(nil)
 }

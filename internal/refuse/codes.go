@@ -15,6 +15,8 @@ const (
 	Unavailable       Code = "UNAVAILABLE"
 	Internal          Code = "INTERNAL"
 	OutcomeUnknown    Code = "OUTCOME_UNKNOWN"
+	NotWriter         Code = "NOT_WRITER"
+	Stale             Code = "STALE"
 	MethodNotAllowed  Code = "METHOD_NOT_ALLOWED"
 	RequestTimeout    Code = "REQUEST_TIMEOUT"
 	PayloadTooLarge   Code = "PAYLOAD_TOO_LARGE"

@@ -1,7 +1,7 @@
 // Package stream decides what a replicated log of commands means. Several nodes write to one totally ordered log, of
 // which at most one is the writer at a time, and all of them read it. The package holds the format of the messages
 // (FORMAT.md), the rule of validity (rule.go) and the state machine of a writer (writer.go).
-// internal/stream/jet carries the messages over NATS JetStream. No program uses the packages yet.
+// internal/stream/jet carries the messages over NATS JetStream, internal/exchange writes and executes the records.
 //
 // Everything here is pure: no clock, no goroutine, no I/O. A caller owns a Reader or a Writer and calls it from one
 // goroutine at a time.

@@ -14,6 +14,7 @@ var mayImport = map[string][]string{
 	"internal/datadir":    {"engine", "marketdata", "accounts"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
+		"internal/stream",
 	},
 	"internal/stream": {},
 
@@ -62,7 +63,7 @@ var mayImport = map[string][]string{
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench", "internal/exchange", "internal/datadir",
+		"bench", "internal/exchange", "internal/datadir", "internal/stream",
 	},
 }
 

@@ -22,7 +22,7 @@ var (
 	ErrBusy = errors.New("wal: queue full")
 	// ErrClosed: the log or store was closed. Nothing happened.
 	ErrClosed = errors.New("wal: closed")
-	// ErrTooLarge: a record is empty or larger than MaxRecord. Nothing happened.
+	// ErrTooLarge: a record is empty or larger than Options.MaxRecord. Nothing happened.
 	ErrTooLarge = errors.New("wal: record is empty or too large")
 	// ErrEndUnknown: Close could not note where the log ends. It may end behind the place that was noted before.
 	ErrEndUnknown = errors.New("wal: not closed in order")

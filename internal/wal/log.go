@@ -99,7 +99,7 @@ func (l *Log) Begin() {
 	l.ahead = l.chain
 }
 
-// Add encodes one record of 1 to MaxRecord bytes into the batch: encode must append it to dst and return dst.
+// Add encodes one record of 1 to Options.MaxRecord bytes into the batch: encode must append it to dst and return dst.
 // Only the owner may call it.
 func (l *Log) Add(encode func(dst []byte) []byte) {
 	at := len(l.buf)
@@ -107,7 +107,7 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 	l.buf = append(l.buf, head[:]...)
 	l.buf = encode(l.buf)
 	n := len(l.buf) - at - frameHead
-	if n < 1 || n > MaxRecord {
+	if n < 1 || n > l.opts.MaxRecord {
 		l.tooBig = true
 		return
 	}
@@ -128,7 +128,7 @@ func (l *Log) Write() (last uint64, err error) {
 		return l.lastSeq, err
 	}
 	if l.tooBig {
-		return l.lastSeq, fmt.Errorf("%w (at most %d bytes)", ErrTooLarge, MaxRecord)
+		return l.lastSeq, fmt.Errorf("%w (at most %d bytes)", ErrTooLarge, l.opts.MaxRecord)
 	}
 	if l.count == 0 {
 		return l.lastSeq, nil

@@ -283,3 +283,53 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Fatalf("directory is %v", info.Mode())
 	}
 }
+
+// A Reader that has reached its end goes on with what was written since, over the end of its segment, and never beyond
+// the record that it was extended to. A log takes no record above its own limit, and goes on.
+func TestReaderGoesOn(t *testing.T) {
+	fsys := vfs.NewMem()
+	l, err := Open(fsys, "log", Options{SegmentBytes: minSegmentBytes, MaxRecord: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Reader(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := uint64(0)
+	for last := uint64(0); last < 60; {
+		n := 1 + last%4
+		for range n {
+			last++
+			if _, err := l.Append([][]byte{fmt.Appendf(nil, "record %d", last)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, to := range []uint64{last - 1, last, last + 5} {
+			if err := r.Extend(l, to); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				rec, err := r.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if read++; err != nil || rec.Seq != read || string(rec.Payload) != fmt.Sprintf("record %d", read) {
+					t.Fatalf("after %d: record %d %q, %v", read-1, rec.Seq, rec.Payload, err)
+				}
+			}
+			if want := min(to, last); read != want {
+				t.Fatalf("read up to %d, extended to %d of %d", read, to, last)
+			}
+		}
+	}
+	if n := len(l.Segments()); n < 3 {
+		t.Errorf("%d segments", n)
+	}
+	if last, err := l.Append([][]byte{make([]byte, 101)}); !errors.Is(err, ErrTooLarge) || last != read {
+		t.Errorf("a record of 101 bytes: at %d, %v", last, err)
+	}
+	if last, err := l.Append([][]byte{make([]byte, 100)}); err != nil || last != read+1 {
+		t.Errorf("a record of 100 bytes: at %d, %v", last, err)
+	}
+}

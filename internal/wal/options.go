@@ -31,6 +31,8 @@ type Options struct {
 	// RecordVersion is the version of the payloads' encoding; opening a segment of another version fails. 0
 	// means 1.
 	RecordVersion uint32
+	// MaxRecord is the largest payload that the log takes. 0: the constant MaxRecord.
+	MaxRecord int
 	// Writer is the name and version of the program (at most 20 bytes). A VersionError of a later program shows
 	// it. "" means "TickHive".
 	Writer string
@@ -72,6 +74,9 @@ func (o *Options) Validate() error {
 		o.PreallocBytes = DefaultPreallocBytes
 	}
 	o.PreallocBytes = max(o.PreallocBytes, 0)
+	if o.MaxRecord <= 0 || o.MaxRecord > MaxRecord {
+		o.MaxRecord = MaxRecord
+	}
 	if o.RecordVersion == 0 {
 		o.RecordVersion = 1
 	}

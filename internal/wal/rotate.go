@@ -3,7 +3,9 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path"
+	"slices"
 )
 
 // SegmentInfo describes one file of an open log.
@@ -205,6 +207,30 @@ func (l *Log) BytesSince(seq uint64) (n int64) {
 func (l *Log) Reader(from uint64) (*Reader, error) {
 	segs, last := list(l)
 	return newReader(l.fsys, segs, from, last, last)
+}
+
+// Extend lets a Reader of the open log l, which has returned io.EOF, go on up to the record to, at most the last one
+// written.
+//
+// Errors: ErrTruncated when the Reader's place was deleted.
+func (r *Reader) Extend(l *Log, to uint64) error {
+	if r.err != nil && !errors.Is(r.err, io.EOF) {
+		return r.err
+	}
+	segs, last := list(l)
+	at := slices.IndexFunc(segs, func(s segment) bool { return s.num == r.segs[r.i].num })
+	if at < 0 {
+		return fmt.Errorf("%w: the segment of record %d", ErrTruncated, r.want)
+	}
+	size, err := r.f.Size()
+	if err != nil {
+		return fmt.Errorf("wal: %s: size: %w", segs[at].path, err)
+	}
+	// What the buffer has behind the old end was read before it was written.
+	r.segs, r.i, r.size, r.buf, r.bufOff, r.err = segs, at, size, nil, r.off, nil
+	r.limit = min(to, last)
+	r.must = r.limit
+	return nil
 }
 
 // list returns the segments and the last record written. Records behind it may be in them. Any goroutine.

@@ -55,6 +55,8 @@ type Options struct {
 	// MakeDurable returns when every command that the core has applied is durable. The server calls it before it
 	// sends an answer that it read from the core itself. Nil: these answers do not wait.
 	MakeDurable func() error
+	// Settle is the one of edge.Options.
+	Settle func() *refuse.Refusal
 	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
@@ -150,7 +152,7 @@ func New(o Options) (*Server, error) {
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
 		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
-		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs, Settle: o.Settle,
 		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections}),
 	})
 	if err != nil {

@@ -196,6 +196,11 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	if !e.Ready.Load() && !route.Early {
 		return refuse.Later(1, Recovering)
 	}
+	if e.lagNs != nil {
+		if err := e.refuseOnReplica(c); err != nil {
+			return err
+		}
+	}
 	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil ||
 		route.Auth == AuthRequired {
 		if err := e.checkAccess(c); err != nil {
@@ -213,7 +218,16 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	if rules := e.faults.Requests(); rules != nil {
 		return e.handleFaulty(c, rules)
 	}
-	return route.Handle(c)
+	return e.carryOut(c)
+}
+
+// carryOut calls the handler, and waits until what it has changed is safe.
+func (e *Listener) carryOut(c *Ctx) *refuse.Refusal {
+	err := c.route.Handle(c)
+	if err != nil || e.Settle == nil || c.route.Method == fasthttp.MethodGet {
+		return err
+	}
+	return e.Settle()
 }
 
 // noRoute answers OPTIONS and refuses methods that the path does not have.

@@ -40,7 +40,10 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *gzipMaker                   // nil: no route sends cached documents
+	gzip        *gzipMaker   // nil: no route sends cached documents
+	lagNs       func() int64 // nil: not a replica
+	maxLagNs    int64
+	Settle      func() *refuse.Refusal       // see Options
 	faults      *fault.Switch                // nil: no fault rules concern this listener
 	refuse      refuseFunc                   // nil: the error object of this service
 	missing     func(c *Ctx) *refuse.Refusal // the page for browsers at a path without a route; nil: none

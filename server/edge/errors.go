@@ -42,6 +42,8 @@ var statuses = map[refuse.Code]int{
 	refuse.SpawnerFailed:     fasthttp.StatusInternalServerError,
 	refuse.Unavailable:       fasthttp.StatusServiceUnavailable,
 	refuse.OutcomeUnknown:    fasthttp.StatusGatewayTimeout,
+	refuse.NotWriter:         fasthttp.StatusMisdirectedRequest,
+	refuse.Stale:             fasthttp.StatusServiceUnavailable,
 }
 
 // init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks

@@ -18,6 +18,7 @@ var (
 	hdrEncoding      = []byte("Content-Encoding")
 	HdrNextStart     = []byte("X-Next-Start")
 	hdrFault         = []byte("X-Fault")
+	hdrLagMs         = []byte("X-Lag-Ms")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")
 	hdrSeq           = []byte("X-Seq")

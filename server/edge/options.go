@@ -64,6 +64,14 @@ type Options struct {
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
+	// LagNs returns how far the views are behind the writer, whose records this exchange executes. A replica refuses
+	// what changes something and what is signed, and with more than MaxLagNs public reads too. nil: not a replica.
+	LagNs    func() int64
+	MaxLagNs int64
+	// Settle waits until what a request has changed is safe elsewhere too. It runs behind each request of another
+	// method than GET that was not refused; nil: nothing waits.
+	Settle func() *refuse.Refusal
+
 	// Faults holds the rules of faults on demand; nil: there are none.
 	Faults *fault.Switch
 

@@ -50,7 +50,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
-		Name: "public", faults: o.Faults,
+		Name: "public", faults: o.Faults, lagNs: o.LagNs, maxLagNs: o.MaxLagNs, Settle: o.Settle,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: newPieceTable(exempt), secure: o.Certificate != nil,

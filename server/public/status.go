@@ -23,7 +23,17 @@ type StatusInfo struct {
 	// OldestUnpublishedNs is the machine time of the oldest event that no view shows yet; 0: none.
 	OldestUnpublishedNs int64
 	Incidents           []edge.Incident // newest first
+	Replication         *Replication    // nil: the records go nowhere else, and come from nowhere else
 	Faults              []FaultInfo     // fault rules in force; the status names them when there are any
+}
+
+// Replication describes the place of an exchange beside others (docs/contract/market-data.md#time-summary-status).
+type Replication struct {
+	Role     string // writer or replica
+	Term     uint64
+	Position uint64 // of the last command that the stream has confirmed, or that the replica has executed
+	LagMs    int64
+	Failed   bool // the writer sends nothing more to the stream
 }
 
 // FaultInfo is the status row of a fault rule.
@@ -110,7 +120,20 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 		b = encode.AppendString(append(b, `,"message":`...), in.Message)
 		b = append(b, '}')
 	}
-	return append(appendFaults(append(b, ']'), info.Faults), '}')
+	b = appendReplication(append(b, ']'), info.Replication)
+	return append(appendFaults(b, info.Faults), '}')
+}
+
+// appendReplication appends the member replication, or nothing without one.
+func appendReplication(b []byte, r *Replication) []byte {
+	if r == nil {
+		return b
+	}
+	b = encode.AppendString(append(b, `,"replication":{"role":`...), r.Role)
+	b = strconv.AppendUint(append(b, `,"term":`...), r.Term, 10)
+	b = strconv.AppendUint(append(b, `,"position":`...), r.Position, 10)
+	b = strconv.AppendInt(append(b, `,"lagMs":`...), r.LagMs, 10)
+	return append(strconv.AppendBool(append(b, `,"failed":`...), r.Failed), '}')
 }
 
 // appendFaults appends the member faults, or nothing when no rule is in force.

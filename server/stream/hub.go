@@ -35,6 +35,8 @@ type Options struct {
 	Status func(dst []byte) []byte
 	// StatusRow renders the status row of one pair.
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
+	// Replica refuses credentials with NOT_WRITER.
+	Replica bool
 	// Private is the source of the channels that need credentials; nil disables them.
 	Private private.Feed
 	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how

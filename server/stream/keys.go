@@ -142,6 +142,10 @@ func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
 // authenticate binds a key to the connection. Private subscriptions belong to the key that
 // signed for them: a different key ends them, the same key keeps them.
 func (o operation) authenticate() {
+	if o.hub.opts.Replica {
+		o.refuse("", refuse.NotWriter, "This is a replica: it has public streams only. Authenticate at the writer.")
+		return
+	}
 	if o.hub.opts.Private == nil {
 		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
 		return

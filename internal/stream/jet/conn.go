@@ -75,18 +75,28 @@ func Connect(r Remote) (*Conn, error) {
 	return &Conn{nc, js}, nil
 }
 
-// secure returns the options for TLS and credentials, and refuses servers elsewhere without them.
-func secure(r Remote) (o []nats.Option, err error) {
+// Check returns an error for servers that Connect would refuse. It connects to nothing and reads no file.
+//
+// Errors: ErrSettings.
+func Check(r Remote) error {
 	remote := false
 	for _, text := range r.URLs {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil {
-			return nil, fmt.Errorf("%w: a server is nats://HOST:PORT, without a password", ErrSettings)
+			return fmt.Errorf("%w: a server is nats://HOST:PORT, without a password", ErrSettings)
 		}
 		remote = remote || !loopback(u.Hostname())
 	}
 	if remote && (r.CA == "" || r.Seed == "") {
-		return nil, fmt.Errorf("%w: servers that are not on this machine need a CA and a seed file", ErrSettings)
+		return fmt.Errorf("%w: servers that are not on this machine need a CA and a seed file", ErrSettings)
+	}
+	return nil
+}
+
+// secure returns the options for TLS and credentials, and refuses what Check does.
+func secure(r Remote) (o []nats.Option, err error) {
+	if err := Check(r); err != nil {
+		return nil, err
 	}
 	if r.CA != "" {
 		o = append(o, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12}), nats.RootCAs(r.CA))
@@ -106,6 +116,9 @@ func secure(r Remote) (o []nats.Option, err error) {
 // Close ends the connection and all logs of it.
 func (c *Conn) Close() { c.nc.Close() }
 
+// streamPrefix begins the name of every stream of this program.
+const streamPrefix = "TICKHIVE_"
+
 // settings returns the settings of the stream of an epoch.
 func settings(epoch string, replicas int) (jetstream.StreamConfig, error) {
 	for _, c := range epoch {
@@ -118,7 +131,7 @@ func settings(epoch string, replicas int) (jetstream.StreamConfig, error) {
 		return jetstream.StreamConfig{}, fmt.Errorf("%w: epoch %q, %d replicas", ErrSettings, epoch, replicas)
 	}
 	return jetstream.StreamConfig{
-		Name: "TICKHIVE_" + epoch, Subjects: []string{"tickhive." + epoch + ".log"}, Storage: jetstream.FileStorage,
+		Name: streamPrefix + epoch, Subjects: []string{"tickhive." + epoch + ".log"}, Storage: jetstream.FileStorage,
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Replicas: replicas, DenyDelete: true,
 		MaxMsgSize: stream.MaxMessage + 1<<10, MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, MaxMsgsPerSubject: -1,
 	}, nil

@@ -1,5 +1,4 @@
-// Package jet carries the messages of internal/stream over NATS JetStream. It is the only package that imports NATS. No
-// program uses it yet.
+// Package jet carries the messages of internal/stream over NATS JetStream. It is the only package that imports NATS.
 //
 // A Log is the ordered log that internal/stream needs: Conn.Log opens a JetStream stream on an external server or on
 // the embedded Server, and Mem is a log in memory for tests. One conformance test runs over both. Appender drives a

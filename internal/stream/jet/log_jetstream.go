@@ -25,11 +25,28 @@ type jetLog struct {
 	close   sync.Once
 }
 
-// Log opens the stream of an epoch and makes it if there is none.
+// Epochs returns the epochs of the streams on the server.
+func (c *Conn) Epochs(ctx context.Context) (epochs []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	names := c.js.StreamNames(ctx)
+	for name := range names.Name() {
+		if epoch, ok := strings.CutPrefix(name, streamPrefix); ok {
+			epochs = append(epochs, epoch)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return epochs, nil
+}
+
+// Log opens the stream of an epoch and makes it if there is none. With replicas 0 it makes none.
 //
-// Errors: ErrSettings when there is one with settings by which messages could be lost.
+// Errors: ErrSettings when there is one with settings by which messages could be lost, ErrLost when there is none and
+// replicas is 0.
 func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error) {
-	want, err := settings(epoch, replicas)
+	want, err := settings(epoch, max(replicas, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +54,9 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 	defer cancel()
 	s, err := c.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if replicas == 0 {
+			return nil, fmt.Errorf("%w: the stream %s", ErrLost, want.Name)
+		}
 		s, err = c.js.CreateStream(ctx, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another node, at this moment
 			s, err = c.js.Stream(ctx, want.Name)

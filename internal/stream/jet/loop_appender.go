@@ -56,6 +56,20 @@ func (a *Appender) Add(log stream.Log, records ...[]byte) (pos uint64, err error
 	return pos, err
 }
 
+// SetDigest sets the digest that the next messages carry.
+func (a *Appender) SetDigest(pos, digest uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.w.SetDigest(pos, digest)
+}
+
+// Open returns the number of messages that are not confirmed.
+func (a *Appender) Open() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.w.Open()
+}
+
 // Status returns the status of the writer and its state of the log: the confirmed positions.
 func (a *Appender) Status() (stream.Status, stream.State) {
 	a.mu.Lock()

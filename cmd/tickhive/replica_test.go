@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tickhive/client"
+	"tickhive/internal/exchange"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+)
+
+// streamAddress returns a loopback address that is free at the moment.
+func streamAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().String()
+}
+
+// startReplica starts a replica of the stream at an address, and waits until it serves.
+func startReplica(t *testing.T, at string, args ...string) *instance {
+	t.Helper()
+	in := launch(t, nil, append([]string{
+		"replica", "--from", "nats://" + at, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet",
+		"--set", "rate.allow=127.0.0.1", "--set", "replica.max_lag=1h",
+	}, args...)...)
+	in.takeAddresses(in.waitLine("ready "))
+	return in
+}
+
+// position returns role and position in /api/status.
+func position(t *testing.T, in *instance) (role, pos string) {
+	t.Helper()
+	m, _ := object(t, in.do("GET", in.public+"/api/status", "").body)["replication"].(map[string]any)
+	return fmt.Sprint(m["role"]), fmt.Sprint(m["position"])
+}
+
+// replicaPaths are public reads of every resource.
+var replicaPaths = []string{
+	"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions",
+	"/api/orderbook?currencyPairCode=AA_USDT", "/api/orderbook?currencyPairCode=BB_USDT&aliases=false",
+	"/api/deals?currencyPairCode=AA_USDT", "/api/deals?currencyPairCode=BB_USDT&pageSize=7",
+	"/api/tickers?currencyPairCode=AA_USDT", "/api/summary",
+	"/api/marketdata/getaggregator/pairs", "/api/marketdata/getaggregator/tickers",
+	"/api/marketdata/getaggregator/asset", "/api/marketdata/getaggregator/orderbook?ticker_id=AA_USDT",
+	"/api/marketdata/getaggregator/historical_trades?ticker_id=AA_USDT", "/listing/coingecko/tickers",
+	"/listing/coinmarketcap/orderbook/BB_USDT",
+	"/udf/history?symbol=AA_USDT&resolution=1D&from=0&to=4000000000",
+	"/api/launchpad/tokens", "/api/agents/overview", "/api/agents/workers", "/api/agents/proposals",
+	"/api/agents/action-logs",
+}
+
+// stateOf returns what tells two answers of a path apart, without the body.
+func stateOf(a answer) string {
+	return fmt.Sprint(a.status, a.header.Get("X-Seq"), a.header.Get("ETag"))
+}
+
+// sameAnswers compares the public answers of an exchange and of its replica, when both have ended.
+func sameAnswers(t *testing.T, writer, replica *instance) {
+	t.Helper()
+	for _, path := range replicaPaths {
+		w, r := writer.do("GET", writer.public+path, ""), replica.do("GET", replica.public+path, "")
+		if w.status != 200 || w.body != r.body || stateOf(w) != stateOf(r) {
+			t.Errorf("%s: writer %s %.600s\nreplica %s %.600s", path, stateOf(w), w.body, stateOf(r), r.body)
+		}
+		if r.header.Get("X-Lag-Ms") == "" || w.header.Get("X-Lag-Ms") != "" {
+			t.Errorf("%s: X-Lag-Ms of the replica %q, of the writer %q", path, r.header.Get("X-Lag-Ms"),
+				w.header.Get("X-Lag-Ms"))
+		}
+	}
+}
+
+// sameAtOneSeq looks at both until they have answered a path at the same seq, and compares these answers.
+func sameAtOneSeq(t *testing.T, writer, replica *instance, path string) {
+	t.Helper()
+	ws, rs := map[string]answer{}, map[string]answer{}
+	waitFor(t, func() bool {
+		w, r := writer.do("GET", writer.public+path, ""), replica.do("GET", replica.public+path, "")
+		ws[w.header.Get("X-Seq")], rs[r.header.Get("X-Seq")] = w, r
+		for seq, w := range ws {
+			if r, ok := rs[seq]; ok {
+				if seq == "" || w.status != 200 || w.body != r.body || stateOf(w) != stateOf(r) {
+					t.Errorf("%s at seq %s: writer %s %.600s\nreplica %s %.600s", path, seq, stateOf(w), w.body,
+						stateOf(r), r.body)
+				}
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// A replica answers every public read with the writer's bytes at the same seq, under load, after kills of the replica
+// and of the writer. At the end the state hashes are equal.
+func TestReplicaShowsWhatTheWriterShows(t *testing.T) {
+	t.Parallel()
+	at, dir := streamAddress(t), t.TempDir()
+	args := []string{
+		"--data-dir", dir, "--pairs", "none", "--sim", "off", "--quiet", "--log-level", "warn",
+		"--journal", "embedded", "--ack", "quorum",
+		"--set", "stream.listen=" + at, "--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=60000",
+		"--set", "rate.allow=127.0.0.1",
+	}
+	a := newAcked()
+	writer := start(t, args...)
+	a.begin(writer)
+	replica := startReplica(t, at)
+	var book *client.Follower
+	for round := range 3 {
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { a.load(writer, uint64(round), stop); close(done) }()
+		waitFor(t, func() bool { return a.inFlight.Load() >= 50 })
+		sameAtOneSeq(t, writer, replica, "/api/orderbook?currencyPairCode=AA_USDT")
+		sameAtOneSeq(t, writer, replica, "/api/deals?currencyPairCode=BB_USDT")
+		switch round {
+		case 0:
+			replica.signal(syscall.SIGKILL)
+			replica.wait()
+			replica = startReplica(t, at)
+			book = replica.follower("AA_USDT") // sees the writer end and begin again
+		case 1:
+			writer.signal(syscall.SIGKILL)
+			writer.wait()
+		}
+		close(stop)
+		<-done
+		if round == 1 {
+			writer = start(t, args...)
+		}
+	}
+	waitFor(t, func() bool {
+		wr, wp := position(t, writer)
+		rr, rp := position(t, replica)
+		if wr != "writer" || rr != "replica" {
+			t.Fatalf("roles %s and %s", wr, rr)
+		}
+		return wp == rp && wp != "0"
+	})
+	sameAnswers(t, writer, replica)
+	sameAsREST(t, writer, book, "AA_USDT")
+	wh, rh := writer.call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
+	if wh["hash"] == nil || fmt.Sprint(wh) != fmt.Sprint(rh) {
+		t.Errorf("state hashes %v and %v", wh, rh)
+	}
+	if w, r := shownEpoch(t, writer), shownEpoch(t, replica); w != r || w == "" {
+		t.Errorf("epochs %q and %q", w, r)
+	}
+	a.verifyStores(t, writer)
+	refusesToWrite(t, replica)
+	replica.signal(syscall.SIGTERM)
+	if code := replica.wait(); code != 0 {
+		t.Errorf("replica: exit code %d", code)
+	}
+	writer.signal(syscall.SIGTERM)
+	writer.endsClean(dir)
+}
+
+func shownEpoch(t *testing.T, in *instance) string {
+	t.Helper()
+	epoch, _ := object(t, in.do("GET", in.public+"/api/status", "").body)["epoch"].(string)
+	return epoch
+}
+
+// refusesToWrite checks that a replica refuses what is signed and what changes something, and executes none of it.
+func refusesToWrite(t *testing.T, replica *instance) {
+	t.Helper()
+	for _, r := range []struct{ method, path, key string }{
+		{"GET", "/api/user/orders", ""}, {"POST", "/api/orders", ""}, {"POST", "/api/launchpad/spawn", ""},
+		{"GET", "/api/orderbook?currencyPairCode=AA_USDT", strings.Repeat("ab", 32)},
+	} {
+		var header []string
+		if r.key != "" {
+			header = []string{"API-PublicKey", r.key}
+		}
+		got := replica.do(r.method, replica.public+r.path, "{}", header...)
+		if got.status != http.StatusMisdirectedRequest || !strings.Contains(got.body, `"code":"NOT_WRITER"`) {
+			t.Errorf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+		}
+	}
+	replica.refuse(503, "UNAVAILABLE", "", "POST", "/users", `{"nativeBalance":1}`)
+	replica.refuse(503, "UNAVAILABLE", "", "POST", "/orders",
+		`{"currencyPairCode":"AA_USDT","side":"buy","type":"limit","price":1,"amount":1}`)
+}
+
+// A replica that has heard nothing from the writer for longer than max_lag refuses reads, and serves again when the
+// writer is back. What shows its state goes on.
+func TestReplicaRefusesStaleReads(t *testing.T) {
+	t.Parallel()
+	at, dir := streamAddress(t), t.TempDir()
+	args := []string{
+		"--data-dir", dir, "--sim", "off", "--quiet", "--journal", "embedded", "--set", "stream.listen=" + at,
+	}
+	writer := start(t, args...)
+	replica := startReplica(t, at, "--set", "replica.max_lag=3s")
+	get := func(path string) answer { return replica.do("GET", replica.public+path, "") }
+	waitFor(t, func() bool { return get("/api/orderbook?currencyPairCode=BTC_USDT").status == 200 })
+	writer.signal(syscall.SIGTERM)
+	writer.endsClean(dir)
+	waitFor(t, func() bool {
+		a := get("/api/orderbook?currencyPairCode=BTC_USDT")
+		return a.status == 503 && strings.Contains(a.body, `"code":"STALE"`) && a.header.Get("Retry-After") == "1"
+	})
+	if a := get("/api/status"); a.status != 200 || !strings.Contains(a.body, `{"role":"replica","term":1,`) {
+		t.Errorf("status: %d %s", a.status, a.body)
+	}
+	writer = start(t, args...)
+	waitFor(t, func() bool { return get("/api/orderbook?currencyPairCode=BTC_USDT").status == 200 })
+	if a := get("/api/status"); !strings.Contains(a.body, `"role":"replica","term":2,`) {
+		t.Errorf("status after the restart: %s", a.body)
+	}
+}
+
+// A replica stops with exit code 3 at a digest that differs and at a message that does not verify. The writer, which
+// another process has replaced, says so.
+func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
+	t.Parallel()
+	at := streamAddress(t)
+	writer := start(t, "--data-dir", t.TempDir(), "--sim", "off", "--quiet", "--journal", "embedded",
+		"--set", "stream.listen="+at)
+	replica := startReplica(t, at)
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	log, err := conn.Log(ctx, shownEpoch(t, writer), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	impostor(ctx, t, log)
+	code := replica.wait()
+	if code != 3 || !strings.Contains(replica.stderr.String(), "the state differs from the writer's") {
+		t.Errorf("a wrong digest: exit code %d: %s", code, replica.stderr.String())
+	}
+	waitFor(t, func() bool {
+		body := writer.do("GET", writer.public+"/api/status", "").body
+		return strings.Contains(body, `"failed":true`) && strings.Contains(body, `"kind":"stream"`)
+	})
+	last, err := log.Last(ctx)
+	if err == nil {
+		err = log.Publish(99, last, []byte("no message of this format"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := launch(t, nil, "replica", "--from", "nats://"+at, "--listen", "127.0.0.1:0", "--internal-listen",
+		"127.0.0.1:0", "--quiet")
+	if code := second.wait(); code != 3 {
+		t.Errorf("a damaged stream: exit code %d: %s", code, second.stderr.String())
+	}
+}
+
+// impostor becomes the writer of a stream, and sends a beat with a wrong digest.
+func impostor(ctx context.Context, t *testing.T, log jet.Log) {
+	t.Helper()
+	for node := uint64(1000); ; node++ {
+		state, _, err := exchange.ReadStream(ctx, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := stream.Campaign(&stream.Candidate{
+			At: state, Node: node, Rules: exchange.StreamRules,
+			Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
+		}, state.SentNs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := jet.NewAppender(log, w, jet.Timing{
+			NowNs: func() int64 { return state.SentNs }, BeatAfter: 10 * time.Millisecond, AckTimeout: time.Second,
+		})
+		a.SetDigest(state.Pos.Of(stream.Engine), 4711)
+		run, stop := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- a.Run(run) }()
+		status := stream.Campaigning
+		waitFor(t, func() bool {
+			var now stream.State
+			status, now = a.Status()
+			return status == stream.Fenced || status == stream.Leading && now.Seq > state.Seq+1
+		})
+		stop()
+		<-done
+		if status == stream.Leading {
+			return
+		}
+	}
+}
+
+// Settings of a stream that cannot work are refused before anything starts.
+func TestStreamSettings(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"serve --journal embedded --clock virtual":             "virtual clock",
+		"serve --journal embedded --data-dir= --set data.dir=": "data.dir",
+		"serve --ack quorum":                                   "journal.ack",
+		"serve --journal nats://10.1.2.3:4222":                 "CA and a seed file",
+		"serve --journal embedded --set stream.listen=4222":    "stream.listen",
+		"replica":                           "--from",
+		"replica --from http://127.0.0.1:1": "nats://HOST:PORT",
+		"replica --from nats://127.0.0.1:1 --set replica.max_lag=yesterday": "replica.max_lag",
+	} {
+		in := launch(t, nil, strings.Fields(args)...)
+		if code := in.wait(); code != 2 || !strings.Contains(in.stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %s", args, code, in.stderr.String())
+		}
+	}
+}

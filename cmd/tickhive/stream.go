@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tickhive/internal/exchange"
+	"tickhive/internal/stream/jet"
+)
+
+// The values of journal.stream and journal.ack.
+const (
+	streamEmbedded = "embedded"
+	ackQuorum      = "quorum"
+)
+
+// streamReplicas is the number of copies of a new stream on servers elsewhere: one until a cluster has more nodes.
+const streamReplicas = 1
+
+// meaning names the sections on which the meaning of the records depends.
+var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "referral"}
+
+// streamSettings returns the settings that a writer and its replicas have in common, as a configuration file.
+func (c *Config) streamSettings() (string, error) {
+	var b strings.Builder
+	if err := c.printSome(&b, func(s string) bool { return slices.Contains(meaning, s) }); err != nil {
+		return "", err
+	}
+	keys, tables, _ := strings.Cut(b.String(), "\n[[")
+	var text strings.Builder
+	for line := range strings.Lines(keys) {
+		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), " # ") // the help is not a setting
+		text.WriteString(line + "\n")
+	}
+	return text.String() + "[[" + tables, nil
+}
+
+// validateStream checks the settings of the stream.
+func (c *Config) validateStream() error {
+	if c.Journal.Stream == "" && c.Replica.From == "" {
+		if c.Journal.Ack == ackQuorum {
+			return errors.New("journal.ack: quorum needs a stream: set journal.stream")
+		}
+		return nil
+	}
+	var errs []error
+	if c.Journal.Stream != "" && c.Data.Dir == "" {
+		errs = append(errs, errors.New("journal.stream: a stream takes the records of a data directory: set data.dir"))
+	}
+	if c.Journal.Stream != "" && c.Clock.Mode == clockVirtual {
+		errs = append(errs, errors.New("journal.stream: the time of a virtual clock is not in the stream: "+
+			"set clock.mode to real"))
+	}
+	for _, key := range []struct{ name, value string }{
+		{"journal.stream", c.Journal.Stream}, {"replica.from", c.Replica.From},
+	} {
+		if key.value == "" || key.value == streamEmbedded && key.name == "journal.stream" {
+			continue
+		}
+		if err := jet.Check(c.remote(key.value)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key.name, err))
+		}
+	}
+	if c.Journal.Stream != "" && c.Stream.CA != "" && c.Auth.SecretKey == "" {
+		errs = append(errs, errors.New("auth.secret_key_file: the keys of users would leave this machine unsealed: "+
+			"set it here and at the replicas"))
+	}
+	if c.Journal.Stream == streamEmbedded {
+		if _, _, err := net.SplitHostPort(c.Stream.Listen); err != nil {
+			errs = append(errs, fmt.Errorf("stream.listen: %q must have the form HOST:PORT, for example 127.0.0.1:4222",
+				c.Stream.Listen))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remote returns the servers of a text nats://A,B,C.
+func (c *Config) remote(text string) jet.Remote {
+	r := jet.Remote{CA: c.Stream.CA, Seed: c.Stream.Credentials}
+	for part := range strings.SplitSeq(text, ",") {
+		if !strings.Contains(part, "://") {
+			part = "nats://" + part
+		}
+		r.URLs = append(r.URLs, part)
+	}
+	return r
+}
+
+// openStream opens the stream of an epoch for the writer.
+func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, done func(), err error) {
+	var server *jet.Server
+	to, replicas := jet.Remote{}, 1
+	if c.Journal.Stream == streamEmbedded {
+		if server, err = jet.StartServer(filepath.Join(c.Data.Dir, "stream"), c.Stream.Listen); err != nil {
+			return nil, nil, err
+		}
+		to.Embedded = server
+	} else {
+		to, replicas = c.remote(c.Journal.Stream), streamReplicas
+	}
+	conn, err := jet.Connect(to)
+	if err == nil {
+		if log, err = conn.Log(ctx, epoch, replicas); err != nil {
+			conn.Close()
+		}
+	}
+	if err != nil {
+		if server != nil {
+			server.Stop()
+		}
+		return nil, nil, err
+	}
+	return log, func() {
+		log.Close()
+		conn.Close()
+		if server != nil {
+			server.Stop()
+		}
+	}, nil
+}
+
+// followStream opens the stream that a replica follows, and reads its first message.
+func (c *Config) followStream(ctx context.Context) (f exchange.FollowOptions, done func(), err error) {
+	conn, err := jet.Connect(c.remote(c.Replica.From))
+	if err != nil {
+		return f, nil, err
+	}
+	epoch := c.Replica.Epoch
+	if epoch == "" {
+		epochs, err := conn.Epochs(ctx)
+		if err == nil && len(epochs) != 1 {
+			err = fmt.Errorf("the servers have %d streams of TickHive (epochs %s): start the writer first, or "+
+				"choose one with --set replica.epoch=EPOCH", len(epochs), strings.Join(epochs, ", "))
+		}
+		if err != nil {
+			conn.Close()
+			return f, nil, err
+		}
+		epoch = epochs[0]
+	}
+	log, err := conn.Log(ctx, epoch, 0)
+	if err == nil {
+		f.Genesis, err = exchange.ReadGenesis(ctx, log)
+	}
+	if err != nil {
+		conn.Close()
+		return f, nil, err
+	}
+	f.Log = log
+	return f, func() {
+		log.Close()
+		conn.Close()
+	}, nil
+}

@@ -1,0 +1,281 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/hive"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+	"tickhive/marketdata/replica"
+	"tickhive/server/public"
+)
+
+// FollowOptions makes an exchange a replica: it executes the records of a stream and stores nothing.
+type FollowOptions struct {
+	Log     jet.Log
+	Genesis Genesis       // of the stream
+	MaxLag  time.Duration // beyond which it refuses reads
+}
+
+// errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
+var errSkips = errors.New("the writer's journal skips a record, which a replica has executed already")
+
+func (o *Options) epoch() string {
+	if o.Follow == nil {
+		return ""
+	}
+	return o.Follow.Genesis.Epoch
+}
+
+// Following is a replica that executes the records of a stream. One goroutine executes; any goroutine may call
+// the methods.
+type Following struct {
+	*restored
+	reader *stream.Reader
+	sinks  []sequencer.Sink
+	shown  int64 // the newest published time
+
+	mu     sync.Mutex // held while a message is executed
+	market *replica.Replica
+
+	sentNs   atomic.Int64 // of the last message that counts
+	term     atomic.Uint64
+	position atomic.Uint64
+	ended    chan error // receives the reason why it stopped
+	cancel   context.CancelCauseFunc
+}
+
+// Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
+// stops r.
+func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
+	y := &Following{
+		restored: r.restored, reader: stream.NewReader(stream.State{}, StreamRules), ended: make(chan error, 1),
+		sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
+	}
+	o := replica.Options{
+		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
+		Sinks: []func([]engine.Event, uint64){r.accounts.state.FoldEvents, r.front.hub.Fold},
+	}
+	y.market = replica.New(o)
+	last, err := r.o.Follow.Log.Last(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	go r.front.hub.Run()
+	r.front.enter(stage{accounts: r.accounts, follows: y})
+	bar := r.o.Progress("recovery")
+	level := make(chan struct{})
+	work, cancel := context.WithCancelCause(context.Background())
+	y.cancel = cancel
+	go func() {
+		y.ended <- r.o.Follow.Log.Follow(work, 1, func(seq uint64, data []byte) error {
+			err := y.take(seq, data)
+			switch {
+			case seq < last:
+				bar.Set(int64(seq), int64(last))
+				r.front.progress.Store(int64(seq) * 1_000_000 / int64(last))
+			case seq == last && err == nil:
+				bar.Done()
+				r.front.progress.Store(-1)
+				close(level)
+			}
+			return err
+		})
+	}()
+	select {
+	case <-level:
+		return y, nil
+	case err = <-y.ended:
+		err = explainFollow(err)
+	case <-ctx.Done():
+		cancel(ctx.Err())
+		err = <-y.ended
+	}
+	r.front.hub.Shutdown()
+	r.front.enter(stage{accounts: r.accounts})
+	return nil, err
+}
+
+// Wait returns when stop receives (nil), or with the reason why the replica cannot go on.
+func (y *Following) Wait(stop <-chan struct{}) error {
+	select {
+	case err := <-y.front.failed:
+		return err
+	case err := <-y.ended:
+		y.ended <- err // for Stop
+		return explainFollow(err)
+	case <-stop:
+		return nil
+	}
+}
+
+// explainFollow makes an error of the records one of damaged data.
+func explainFollow(err error) error {
+	if errors.Is(err, jet.ErrTrimmed) || errors.Is(err, jet.ErrLost) {
+		return fmt.Errorf("the stream cannot be read any more: %w", err)
+	}
+	return cmdline.DamageError{Err: fmt.Errorf("the replica stops, because what it would show may differ from the "+
+		"writer: %w", err)}
+}
+
+// take reads a message and executes its records, if it counts.
+func (y *Following) take(seq uint64, data []byte) error {
+	m, valid, err := y.reader.Next(seq, data)
+	if err != nil || !valid {
+		return err
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if err := y.compare(&m); err != nil {
+		return err
+	}
+	executed := false
+	for at, record := range m.All() {
+		if err := y.execute(at, record); err != nil {
+			return fmt.Errorf("message %d, record %d of log %d: %w", seq, at.Pos, at.Log, err)
+		}
+		executed = true
+	}
+	if err := y.compare(&m); err != nil {
+		return err
+	}
+	y.publish(m.SentNs, executed)
+	y.term.Store(y.reader.State().Term)
+	y.position.Store(y.market.Pos)
+	y.sentNs.Store(m.SentNs)
+	return nil
+}
+
+// compare compares the market with the writer's digest, where the message carries the one of this position.
+func (y *Following) compare(m *stream.Message) error {
+	if m.DigestPos == 0 || m.DigestPos != y.market.Pos {
+		return nil
+	}
+	if own := replica.Digest(y.core); own != m.Digest {
+		return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer has %016x",
+			y.market.Pos, own, m.Digest)
+	}
+	return nil
+}
+
+// execute executes a record.
+func (y *Following) execute(at stream.Place, record []byte) error {
+	switch at.Log {
+	case stream.Engine:
+		if engine.IsSkip(record) {
+			return errSkips
+		}
+		return y.market.Apply(wal.Record{Seq: at.Pos, Payload: record, File: "the stream"})
+	case stream.Accounts:
+		rec, err := y.decodeAccounts(record)
+		if err != nil {
+			return err
+		}
+		return y.accounts.store.Fold(func() { y.accounts.state.Apply(&rec) })
+	case stream.Launchpad:
+		rec, err := launchpad.DecodeRecord(record)
+		if err != nil {
+			return err
+		}
+		var res launchpad.Result
+		err = y.agents.ledger.Fold(func(s *launchpad.State) { res = s.Apply(&rec) })
+		if err != nil || res.Fact == nil {
+			return err
+		}
+		return y.agents.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) })
+	case stream.Hive:
+		rec, err := hive.DecodeRecord(record)
+		if err != nil {
+			return err
+		}
+		return y.agents.hive.Fold(func(s *hive.State) { s.Apply(&rec) })
+	}
+	return fmt.Errorf("BUG: log %d", at.Log)
+}
+
+// publish shows what was executed. The writer stamps no later command before sentNs, so a candle that has ended by
+// then is final. A pair with an unfinished command is not shown, and no time passes meanwhile.
+func (y *Following) publish(sentNs int64, executed bool) {
+	unfinished := y.core.AppendUnfinished(nil)
+	now := max(sentNs, y.market.LastNs, y.shown)
+	if len(unfinished) > 0 {
+		now = max(y.shown, min(now, y.market.LastNs))
+	}
+	next := int64(1<<63 - 1)
+	for _, s := range y.sinks {
+		if w, ok := s.(sequencer.Withholder); ok {
+			w.Withhold(unfinished)
+		}
+		next = min(next, s.NextNs())
+	}
+	if !executed && next > now {
+		return
+	}
+	y.shown = now
+	for _, s := range y.sinks {
+		s.Publish(now)
+	}
+}
+
+// Admit makes the replica serve clients.
+func (y *Following) Admit() {
+	y.front.admit()
+	y.log.Info("ready", "public", address(y.front.publicLn), "internal", address(y.front.internalLn),
+		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
+}
+
+// StateHash returns the hash of the market after the last message.
+func (y *Following) StateHash() replica.StateHash {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.market.Hash()
+}
+
+func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 0) }
+
+// status describes the replica for /api/status.
+func (y *Following) status() *public.Replication {
+	return &public.Replication{
+		Role: "replica", Term: y.term.Load(), Position: y.position.Load(),
+		LagMs: y.lagNs() / int64(time.Millisecond),
+	}
+}
+
+// Stop ends the replica.
+func (y *Following) Stop(ctx context.Context) {
+	y.front.hub.Shutdown()
+	y.cancel(errStopping)
+	<-y.ended
+	y.restored.stop(ctx)
+}
+
+// lag returns the function that tells how far a replica is behind, nil for a writer.
+func (f *front) lag(b *base) func() int64 {
+	if b.o.Follow == nil {
+		return nil
+	}
+	return func() int64 {
+		if y := f.stage.Load().follows; y != nil {
+			return y.lagNs()
+		}
+		return 0
+	}
+}
+
+func (o *Options) maxLagNs() int64 {
+	if o.Follow == nil {
+		return 0
+	}
+	return int64(o.Follow.MaxLag)
+}

@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+)
+
+// Genesis holds what the first message of a stream tells its readers.
+type Genesis struct {
+	Epoch    string `json:"epoch"`
+	Version  string `json:"version"`  // of the program that began the stream
+	Seed     uint64 `json:"seed"`     // of the ledger
+	LedgerNs int64  `json:"ledgerNs"` // genesis of the ledger
+	Settings string `json:"settings"`
+	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
+	SealedWith string `json:"sealedWith,omitempty"`
+}
+
+// StreamRules is the version of the rules of the records in a stream.
+const StreamRules = 1
+
+// ReadStream reads a stream to its present end.
+func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, err error) {
+	r := stream.NewReader(stream.State{}, StreamRules)
+	last, err := log.Last(ctx)
+	if err != nil || last == 0 {
+		return at, g, err
+	}
+	err = log.Follow(ctx, 1, func(seq uint64, data []byte) error {
+		m, valid, err := r.Next(seq, data)
+		if err == nil && valid && m.Kind == stream.Base {
+			err = json.Unmarshal(m.Info, &g)
+		}
+		if err == nil && seq >= last {
+			err = io.EOF
+		}
+		return err
+	})
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return r.State(), g, err
+}
+
+// ReadGenesis reads the first message of a stream.
+func ReadGenesis(ctx context.Context, log jet.Log) (g Genesis, err error) {
+	data, err := log.Read(ctx, 1)
+	if err != nil {
+		return g, err
+	}
+	m, valid, err := stream.NewReader(stream.State{}, StreamRules).Next(1, data)
+	switch {
+	case err != nil:
+		return g, err
+	case !valid || m.Kind != stream.Base:
+		return g, errors.New("the first message of the stream is not a genesis")
+	}
+	return g, json.Unmarshal(m.Info, &g)
+}

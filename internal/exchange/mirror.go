@@ -1,0 +1,367 @@
+package exchange
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/datadir"
+	"tickhive/internal/refuse"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
+	"tickhive/server/public"
+)
+
+// StreamOptions configures the stream that takes the records of all logs. It needs a data directory and a real clock.
+type StreamOptions struct {
+	// Open opens the stream of an epoch; nil: there is none. done ends its use.
+	Open func(ctx context.Context, epoch string) (log jet.Log, done func(), err error)
+	// Quorum makes a change wait for the stream before it is answered.
+	Quorum bool
+	// Settings is a text of all settings on which the meaning of the records depends. A stream has one.
+	Settings string
+}
+
+// Times of a mirror.
+const (
+	mirrorEvery  = 5 * time.Millisecond   // between two looks at the logs
+	mirrorIdle   = 50 * time.Millisecond  // between two readings of the time while nothing happens
+	digestEvery  = time.Second            // between two digests
+	beatAfter    = 200 * time.Millisecond // without a message
+	ackTimeout   = 2 * time.Second
+	leadWithin   = 30 * time.Second // from the term record to its confirmation
+	settleWithin = 10 * time.Second // how long a request waits for the stream
+)
+
+// mirror sends the records of the four logs to the stream, in an order in which a reader can execute them, once they
+// are durable here. A goroutine runs it; any goroutine may call its methods. A nil mirror sends nothing.
+type mirror struct {
+	x        *Running
+	done     func()
+	appender *jet.Appender
+	logs     [stream.Logs]*wal.Log
+	readers  [stream.Logs]*wal.Reader
+	sent     stream.Positions // handed to the appender
+	next     *accounts.Record // read and not sent yet
+	nextRaw  []byte
+	// The accounts' records up to aheadTo may name positions beyond the journal's end at the start, aheadPos.
+	aheadTo, aheadPos uint64
+
+	sealedNs   atomic.Int64 // no command that is not handed over yet has an earlier time
+	lookedNs   int64        // when the loop was asked last
+	digestNs   int64
+	digest     uint64
+	digestPos  uint64 // 0: none waits
+	durableAll bool   // journal.sync = off: what is written counts as durable
+
+	kick   chan struct{}
+	cancel context.CancelCauseFunc
+	ended  sync.WaitGroup
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when the stream has confirmed something, or the mirror has failed
+	at      stream.State
+	err     error
+}
+
+// errStopping ends a mirror in order.
+var errStopping = errors.New("exchange: the mirror stops")
+
+// keepMirror opens the stream, becomes its writer and begins to send what it lacks.
+func (x *Running) keepMirror(ctx context.Context) error {
+	if x.o.Stream.Open == nil {
+		return nil
+	}
+	log, done, err := x.o.Stream.Open(ctx, x.data.Epoch())
+	if err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
+	m := &mirror{
+		x: x, done: done, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		durableAll: x.o.Journal.Sync == sequencer.SyncOff,
+		aheadTo:    x.accounts.store.Recovered().LastSeq, aheadPos: x.pos,
+	}
+	for i, l := range x.logs() {
+		m.logs[i] = l.log
+	}
+	if err := m.begin(ctx, log); err != nil {
+		m.close()
+		done()
+		return fmt.Errorf("stream: %w", err)
+	}
+	x.mirror = m
+	return nil
+}
+
+// begin reads the stream to its end, campaigns behind it, and starts the goroutines.
+func (m *mirror) begin(ctx context.Context, log jet.Log) error {
+	at, begun, err := ReadStream(ctx, log)
+	if err != nil {
+		return err
+	}
+	g := Genesis{
+		Epoch: m.x.data.Epoch(), Version: cmdline.Version, Seed: m.x.agents.ledger.View().Seed(),
+		LedgerNs: m.x.agents.ledger.View().GenesisNs(), Settings: m.x.o.Stream.Settings,
+	}
+	if k := m.x.secrets; k != nil && !k.Empty() {
+		g.SealedWith = k.ID()
+	}
+	if err := m.agree(&at, &begun, &g); err != nil {
+		return err
+	}
+	m.sent, m.at = at.Pos, at
+	for i, l := range m.logs {
+		if m.readers[i], err = l.Reader(at.Pos[i] + 1); err != nil {
+			return fmt.Errorf("it lacks records that the journal does not have any more; "+
+				"a journal that feeds a stream keeps every record: %w", err)
+		}
+	}
+	info, err := json.Marshal(g)
+	if err != nil {
+		return fmt.Errorf("genesis: %w", err)
+	}
+	var node [8]byte
+	if _, err := rand.Read(node[:]); err != nil {
+		return fmt.Errorf("node number: %w", err)
+	}
+	m.sealedNs.Store(at.SentNs)
+	w, err := stream.Campaign(&stream.Candidate{
+		At: at, Node: binary.LittleEndian.Uint64(node[:]) | 1, Rules: StreamRules, Info: []byte(cmdline.Version),
+		Found:  stream.Founding{History: datadir.History(m.x.data), Info: info},
+		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
+	}, m.sealedNs.Load())
+	if err != nil {
+		return err
+	}
+	m.appender = jet.NewAppender(log, w, jet.Timing{
+		NowNs: m.sealedNs.Load, BeatAfter: beatAfter, AckTimeout: ackTimeout,
+	})
+	work, cancel := context.WithCancelCause(context.Background())
+	m.cancel = cancel
+	m.ended.Add(2)
+	go func() {
+		defer m.ended.Done()
+		m.fail(m.appender.Run(work))
+	}()
+	if err := m.lead(ctx); err != nil {
+		cancel(errStopping)
+		m.ended.Done()
+		m.ended.Wait()
+		return err
+	}
+	go func() {
+		defer m.ended.Done()
+		m.run(work)
+	}()
+	return nil
+}
+
+// agree checks that the stream is one of this exchange's history.
+func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
+	switch {
+	case at.History == [16]byte{}:
+		return nil
+	case at.History != datadir.History(m.x.data):
+		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
+	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
+		return errors.New("it began with another ledger")
+	case begun.SealedWith != own.SealedWith:
+		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
+			"a new stream")
+	case begun.Settings != own.Settings:
+		return errors.New("it began with other settings of engine, market, orders, launchpad, hive, referral, assets " +
+			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which " +
+			"begins a new stream")
+	}
+	for i, l := range m.logs {
+		if at.Pos[i] > l.LastSeq() {
+			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d: the directory was "+
+				"restored from a copy, or lost records", at.Pos[i], m.x.logs()[i].name, l.LastSeq())
+		}
+	}
+	return nil
+}
+
+// lead waits until the term record counts.
+func (m *mirror) lead(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leadWithin)
+	defer cancel()
+	for {
+		switch status, _ := m.appender.Status(); status {
+		case stream.Leading:
+			return nil
+		case stream.Fenced:
+			return jet.ErrFenced
+		case stream.Campaigning:
+		}
+		if err := m.failure(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no confirmation within %s: %w", leadWithin, ctx.Err())
+		case <-m.appender.Wake():
+		case <-time.After(beatAfter):
+		}
+	}
+}
+
+// run sends what is new until work ends or something fails.
+func (m *mirror) run(work context.Context) {
+	tick := time.NewTicker(mirrorEvery)
+	defer tick.Stop()
+	for {
+		err := m.send(work)
+		if err != nil {
+			m.fail(err)
+			return
+		}
+		select {
+		case <-work.Done():
+			return
+		case <-m.appender.Wake():
+			m.note()
+		case <-m.kick:
+		case <-tick.C:
+		}
+	}
+}
+
+// note tells the waiting requests what the stream has confirmed.
+func (m *mirror) note() {
+	_, at := m.appender.Status()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at != m.at {
+		m.at = at
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+}
+
+// fail keeps the first error, which ends the mirror.
+func (m *mirror) fail(err error) {
+	m.mu.Lock()
+	first := m.err == nil
+	if first {
+		m.err = err
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+	m.mu.Unlock()
+	if first && !errors.Is(err, errStopping) {
+		m.x.incident("stream", "the stream receives nothing more until a restart: %v", err)
+	}
+}
+
+// failure returns the reason why the mirror has ended, nil while it works.
+func (m *mirror) failure() error {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// settle waits until the stream has confirmed every record that the logs have now.
+func (m *mirror) settle(within time.Duration) error {
+	var want stream.Positions
+	for i, l := range m.logs {
+		want[i] = l.LastSeq()
+	}
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for {
+		m.mu.Lock()
+		at, err, changed := m.at.Pos, m.err, m.changed
+		m.mu.Unlock()
+		reached := true
+		for i := range want {
+			reached = reached && at[i] >= want[i]
+		}
+		switch {
+		case reached:
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return fmt.Errorf("the stream has confirmed %d, and the logs have %d", at, want)
+		}
+	}
+}
+
+// status describes the mirror for /api/status.
+func (m *mirror) status() *public.Replication {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &public.Replication{
+		Role: "writer", Term: m.at.Term, Position: m.at.Pos.Of(stream.Engine),
+		LagMs: max(m.x.clock.NowNs()-m.at.SentNs, 0) / int64(time.Millisecond), Failed: m.err != nil,
+	}
+}
+
+// drain sends what is left, within a second, and ends the mirror. The loop still runs.
+func (m *mirror) drain(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	if ctx.Err() == nil {
+		if err := errors.Join(m.x.journal.makeDurable(), m.settle(time.Second)); err != nil {
+			m.x.log.Warn("the stream does not have the last records; the next start sends them", "error", err)
+		}
+	}
+	m.cancel(errStopping)
+	m.ended.Wait()
+	m.close()
+	m.done()
+}
+
+// close closes the readers.
+func (m *mirror) close() {
+	for _, r := range m.readers {
+		if r != nil {
+			_ = r.Close() // was only read
+		}
+	}
+}
+
+// settler returns the function that lets changes wait for the stream, nil if they do not.
+func (f *front) settler(b *base) func() *refuse.Refusal {
+	if b.o.Stream.Open == nil || !b.o.Stream.Quorum {
+		return nil
+	}
+	return func() *refuse.Refusal {
+		x := f.stage.Load().running
+		if x == nil || x.mirror == nil {
+			return nil
+		}
+		if err := x.mirror.settle(settleWithin); err != nil {
+			f.log.Warn("a change is not confirmed by the stream", "error", err)
+			return refuse.New(refuse.OutcomeUnknown, "", "The change is recorded on this machine, and the stream did "+
+				"not confirm it within %s. It counts unless this machine is lost. "+
+				"Repeat an order with the same clientOrderId.", settleWithin)
+		}
+		return nil
+	}
+}
