@@ -123,7 +123,7 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 		{"empty", "", "", "a:1:1: the file is empty"},
 		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "", "no local time before it"},
 		{"another answer over several lines", "{\n  \"ok\": true\n}\n", "", "a:1:2: JSON"},
-		{"a Kraken answer without rows", "{\n  \"error\": [],\n  \"result\": {}\n}\n", "kraken", "result holds no pair"},
+		{"an empty Kraken answer", "{\n  \"error\": [],\n  \"result\": {}\n}\n", "kraken", "result holds no pair"},
 		{"prose", "Dear reader,\nno market is here.\n", "", "a:1:1: no price"},
 		{"an order book", "timestamp,is_snapshot,side,price,amount\n1,true,bid,1,1\n", "trades", `a:1:11: "is_sn`},
 		{"two symbols", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "trades", "a:3:1: symbol"},
