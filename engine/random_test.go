@@ -145,7 +145,7 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	if counts.accepted*10 < counts.commands*6 || counts.trading*100 < counts.accepted*15 {
 		t.Error("the mix does not try the core hard enough")
 	}
-	if counts.limits < 40*least {
+	if counts.limits < n/100 {
 		t.Errorf("%d orders ended at their earn limit", counts.limits)
 	}
 	if counts.reasons[engine.AboveMaxQuoteAmount] < 4*least {
