@@ -95,6 +95,12 @@ func (s *Store[C, R, T]) readSnapshot() (*wal.Reader, error) {
 		}
 	}
 	r, err := s.log.Reader(s.info.SnapshotSeq + 1)
+	if errors.Is(err, wal.ErrTruncated) {
+		err = &wal.CorruptError{
+			File: s.opts.Dir, Seq: s.info.SnapshotSeq + 1, Cause: err,
+			Reason: fmt.Sprintf("no usable snapshot reaches the oldest retained record (%v)", err),
+		}
+	}
 	if err != nil && len(s.info.Damaged) > 0 {
 		err = fmt.Errorf("%w; snapshots not usable: %v", err, s.info.Damaged)
 	}

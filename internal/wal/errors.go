@@ -39,6 +39,7 @@ type CorruptError struct {
 	To      uint64 // the log is known to have reached at least this record, 0 when unknown
 	Foreign bool   // the file belongs to another log
 	Reason  string // what was found
+	Cause   error  // ErrTruncated, or nil
 }
 
 // Error returns a text with file, offset, sequence and reason.
@@ -49,6 +50,9 @@ func (e *CorruptError) Error() string {
 	}
 	return text
 }
+
+// Unwrap returns Cause.
+func (e *CorruptError) Unwrap() error { return e.Cause }
 
 // VersionError refuses a file of another format; no reader guesses at its content.
 type VersionError struct {

@@ -68,7 +68,8 @@ func newReader(fsys vfs.FS, segs []segment, from, limit, must uint64) (*Reader, 
 		return r, nil
 	}
 	if segs[0].reason == "" && from > 0 && from < segs[0].first {
-		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d", ErrTruncated, from, segs[0].first)
+		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d, in %s", ErrTruncated, from, segs[0].first,
+			path.Base(segs[0].path))
 	}
 	for r.i+1 < len(segs) && segs[r.i+1].reason == "" && segs[r.i+1].first <= from {
 		r.i++
