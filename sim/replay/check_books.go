@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"tickhive/marketdata"
@@ -54,17 +56,66 @@ func (c *checker) logAfter(r *format.Record, e *orderEntry) error {
 	}
 	if r.Kind == format.Book && c.fed > 1 {
 		c.books.All++
-		c.books1s.waiting = append(c.books1s.waiting, bookState{e.now, hashLevels(r.Levels)})
+		w := recordedBook{bookState: bookState{e.now, hashLevels(r.Levels)}, at: r.At}
+		for side, levels := range r.Levels {
+			copy(w.touch[side:side+1], levels)
+		}
+		c.books1s.waiting = append(c.books1s.waiting, w)
 	}
-	c.books.Good += c.books1s.take(bookState{e.now, hashLevels([2][]marketdata.Level{c.bids, c.asks})})
+	good, late := c.books1s.take(bookState{e.now, hashLevels([2][]marketdata.Level{c.bids, c.asks})})
+	c.books.Good += good
+	c.missBooks(late)
 	return nil
+}
+
+// missBooks reports recorded books that no published book equals.
+func (c *checker) missBooks(books []recordedBook) {
+	for i := range books {
+		w := &books[i]
+		theirs := ""
+		for side, name := range [2]string{"bid", "ask"} {
+			if l := w.touch[side]; l.Amount == 0 {
+				theirs += ", no " + name
+			} else {
+				theirs += fmt.Sprintf(", %s 1: %s at %s", name, c.amount(l.Amount), c.price(l.Price))
+			}
+		}
+		c.miss(c.books.Kind, w.at, "no such book within 1 s", "a book with"+theirs[1:])
+	}
+}
+
+// endLog reports the comparisons of a log that wait for a counterpart at its end.
+func (c *checker) endLog() {
+	c.missBooks(c.books1s.waiting)
+	type trade struct {
+		level format.Level
+		at    format.Position
+	}
+	var missed []trade
+	for level, places := range c.logged {
+		for _, at := range places {
+			missed = append(missed, trade{level, at})
+		}
+	}
+	slices.SortFunc(missed, func(a, b trade) int { return cmp.Compare(a.at.Line, b.at.Line) })
+	for _, t := range missed[:min(len(missed), maxMisses)] {
+		c.miss(c.trades.Kind, t.at, "no such trade", c.amount(t.level.Amount)+" at "+c.price(t.level.Price))
+	}
 }
 
 // match counts the trades that occur both in the log (sign 1) and in the published trades (sign -1). It pairs
 // each trade at most once.
 func (c *checker) match(t format.Level, sign int) {
-	if c.tally[t]*sign < 0 {
+	switch paired := c.tally[t]*sign < 0; {
+	case paired && sign < 0:
+		if c.logged[t] = c.logged[t][1:]; len(c.logged[t]) == 0 {
+			delete(c.logged, t)
+		}
 		c.trades.Good++
+	case paired:
+		c.trades.Good++
+	case sign > 0:
+		c.logged[t] = append(c.logged[t], c.at)
 	}
 	if c.tally[t] += sign; c.tally[t] == 0 {
 		delete(c.tally, t)
@@ -77,24 +128,38 @@ type bookState struct {
 	hash uint64
 }
 
+// recordedBook is a book of the log that waits for an equal published one.
+type recordedBook struct {
+	bookState
+	touch touch
+	at    format.Position
+}
+
 // lateBooks compares each recorded book with the published books up to logLate before and after it.
-type lateBooks struct{ states, waiting []bookState }
+type lateBooks struct {
+	states  []bookState
+	waiting []recordedBook
+}
 
 // take adds the newest published book and returns the number of waiting recorded books that now agree with a
-// published one. It drops recorded books that are more than logLate old.
-func (l *lateBooks) take(now bookState) (good int) {
+// published one. It drops recorded books that are more than logLate old and returns those that agree with none.
+func (l *lateBooks) take(now bookState) (good int, late []recordedBook) {
 	for len(l.states) > 1 && l.states[1].ns < now.ns-2*logLate {
 		l.states = l.states[1:]
 	}
 	l.states = append(l.states, now)
-	l.waiting = slices.DeleteFunc(l.waiting, func(w bookState) bool {
-		agrees := l.agrees(w)
-		if agrees {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w recordedBook) bool {
+		switch {
+		case l.agrees(w.bookState):
 			good++
+		case w.ns < now.ns-logLate:
+			late = append(late, w)
+		default:
+			return false
 		}
-		return agrees || w.ns < now.ns-logLate
+		return true
 	})
-	return good
+	return good, late
 }
 
 // agrees reports whether a published book within logLate of w equals it. Each published book is valid until the

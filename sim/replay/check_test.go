@@ -32,15 +32,17 @@ func TestABookAgreesUpToASecondLateOrEarly(t *testing.T) {
 		{"never", []bookState{{0, 1}, {100 * ms, 1}, {5000 * ms, 1}}, bookState{100 * ms, 2}, 0},
 	} {
 		var l lateBooks
-		good := 0
+		good, missed := 0, 0
 		for _, s := range c.states {
 			if s.ns == c.want.ns {
-				l.waiting = append(l.waiting, c.want)
+				l.waiting = append(l.waiting, recordedBook{bookState: c.want})
 			}
-			good += l.take(s)
+			n, late := l.take(s)
+			good += n
+			missed += len(late)
 		}
-		if good != c.good {
-			t.Errorf("%s: %d agree, want %d", c.name, good, c.good)
+		if good != c.good || good+missed+len(l.waiting) != 1 {
+			t.Errorf("%s: %d agree, want %d; %d were missed, %d wait", c.name, good, c.good, missed, len(l.waiting))
 		}
 	}
 }

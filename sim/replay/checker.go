@@ -58,7 +58,8 @@ type checker struct {
 	bids, asks []marketdata.Level
 
 	books1s  lateBooks
-	tally    map[format.Level]int // for each price and amount: recorded trades minus public trades
+	tally    map[format.Level]int               // for each price and amount: recorded trades minus public trades
+	logged   map[format.Level][]format.Position // places of the recorded trades of tally, oldest first
 	misses   []Miss
 	at       format.Position    // place of the record being fed
 	places   []format.Position  // places of expected
@@ -72,7 +73,8 @@ type checker struct {
 func newChecker(s *format.Survey, pub Public, from int64) *checker {
 	c := &checker{
 		s: s, pub: pub, whole: from <= s.FirstNs, tally: map[format.Level]int{},
-		books: Check{Kind: "book rows"}, trades: Check{Kind: "trades"}, executions: Check{Kind: "executions"},
+		logged: map[format.Level][]format.Position{},
+		books:  Check{Kind: "book rows"}, trades: Check{Kind: "trades"}, executions: Check{Kind: "executions"},
 		named: Check{Kind: "named orders"}, given: Check{Kind: "sides given by the file", Given: true},
 		touch: Check{Kind: "best bid and ask"}, values: Check{Kind: "ticker values"},
 	}
@@ -140,6 +142,7 @@ func (c *checker) results() []Check {
 		}
 		return []Check{c.books, c.executions, c.named, c.given}
 	case format.Log:
+		c.endLog()
 		c.trades.Note = fmt.Sprintf("%d made", c.ours)
 		return []Check{c.books, c.trades, c.given}
 	case format.Levels:

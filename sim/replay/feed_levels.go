@@ -17,6 +17,7 @@ type levelFeed struct {
 	live   bool   // the orders of the model are in the engine's book
 	gaps   int    // missing updates since the last complete book
 	lost   int    // missing updates in all
+	stale  int    // levels that newer ones of the other side crossed behind a gap
 	early  []earlyUpdate
 	model  [2]map[int64]int64 // recorded amounts in lots, by side and price
 	prices [2][]int64         // prices that the record changed, by side
@@ -33,7 +34,8 @@ func newLevelFeed(f *feeder) *levelFeed {
 }
 
 func (l *levelFeed) notes() []string {
-	return noted(nil, l.lost, "%d gaps in the update ids: the book is unsure from there to the next snapshot")
+	notes := noted(nil, l.lost, "%d gaps in the update ids: the book is unsure from there to the next snapshot")
+	return noted(notes, l.stale, "%d levels that a gap left behind: removed when newer ones crossed them")
 }
 
 // skip applies a record before the start to the model, without entering orders.
@@ -114,7 +116,24 @@ func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
 				delete(l.model[side], level.Price)
 			} else {
 				l.model[side][level.Price] = level.Amount
+				l.uncross(engine.Side(side), level.Price)
 			}
+		}
+	}
+}
+
+// uncross removes the levels that a new one crosses. Behind a gap they are left from before it: the exchange removed
+// them in a missing update, and orders in both would trade with each other.
+func (l *levelFeed) uncross(side engine.Side, price int64) {
+	if l.gaps == 0 {
+		return
+	}
+	other := side.Opposite()
+	for p := range l.model[other] {
+		if p == price || format.Worse(side, p, price) {
+			delete(l.model[other], p)
+			l.prices[other] = append(l.prices[other], p)
+			l.stale++
 		}
 	}
 }

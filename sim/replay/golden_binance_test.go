@@ -82,6 +82,32 @@ check best bid and ask 0 of 0
 check trades 0 of 0
 1 gaps in the update ids: the book is unsure from there to the next snapshot
 `},
+		{name: "a gap leaves levels behind that newer ones cross", format: "binance", text: `
+-- x --
+1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"],["102","1"],["104","1"]]}
+1723161254100000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":8,"u":9,"b":[["102","2"]],"a":[["103","1"]]}}
+1723161254200000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":10,"u":10,"b":[],"a":[["98","1"]]}}
+1723161254300000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":11,"u":11,"b":[["97","1"]],"a":[]}}
+-- then --
+pair BTC_USDT 0,0 from 2024-08-08T23:54:14.000Z
+23:54:14.000 maker buy 1 @ 99 gtc = #1
+23:54:14.000 maker sell 1 @ 101 gtc = #2
+23:54:14.000 maker sell 1 @ 102 gtc = #3
+23:54:14.000 maker sell 1 @ 104 gtc = #4
+23:54:14.100 cancel #2
+23:54:14.100 cancel #3
+23:54:14.100 maker buy 2 @ 102 gtc = #5
+23:54:14.100 maker sell 1 @ 103 gtc = #6
+23:54:14.200 cancel #1
+23:54:14.200 cancel #5
+23:54:14.200 maker sell 1 @ 98 gtc = #7
+23:54:14.300 maker buy 1 @ 97 gtc = #8
+book 1 @ 97 | 1 @ 98 1 @ 103 1 @ 104
+check best bid and ask 0 of 0
+check trades 0 of 0
+1 gaps in the update ids: the book is unsure from there to the next snapshot
+4 levels that a gap left behind: removed when newer ones crossed them
+`},
 		{name: "a second snapshot of a whole stream tells nothing", format: "binance", text: `
 -- x --
 1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"]]}
@@ -177,6 +203,30 @@ pair ETH_BTC 5,1 from 2024-08-08T23:54:14.000Z
 book |
 check best bid and ask 0 of 0
 check trades 2 of 2
+`},
+		{name: "single streams, with the times of the exchange", format: "binance", text: `
+-- x --
+{"e":"depthUpdate","E":1723161254000,"s":"BTCUSDT","U":4,"u":6,"b":[["99","2"]],"a":[]}
+{"lastUpdateId":5,"bids":[["99","1"],["98","1"]],"asks":[["101","1"]]}
+{"e":"trade","E":1723161254100123,"s":"BTCUSDT","t":1,"p":"101","q":"1","T":1723161254099000,"m":false}
+{"e":"depthUpdate","E":1723161254101,"s":"BTCUSDT","U":7,"u":7,"b":[],"a":[["101","0"],["102","3"]]}
+{"u":7,"s":"BTCUSDT","b":"99","B":"2","a":"102","A":"3"}
+{"e":"kline","E":1723161254200,"s":"BTCUSDT"}
+-- then --
+pair BTC_USDT 0,0 from 2024-08-08T23:54:14.000Z
+23:54:14.000 maker buy 1 @ 98 gtc = #1
+23:54:14.000 maker buy 2 @ 99 gtc = #2
+23:54:14.000 maker sell 1 @ 101 gtc = #3
+23:54:14.100 cancel #3
+23:54:14.100 maker sell 1 @ 101 gtc = #4
+23:54:14.100 taker buy 1 @ 101 ioc = #5, trade 1 @ 101 with #4
+23:54:14.100 maker sell 1 @ 101 gtc = #6
+23:54:14.101 cancel #6
+23:54:14.101 maker sell 3 @ 102 gtc = #7
+book 2 @ 99 1 @ 98 | 3 @ 102
+check best bid and ask 1 of 1
+check trades 1 of 1
+1 messages of streams that are not used
 `},
 		{name: "streams that are not used", format: "binance", text: `
 -- x --

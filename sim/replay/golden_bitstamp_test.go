@@ -209,6 +209,7 @@ book 2 @ 99 1 @ 98 | 2 @ 102
 check book rows 2 of 3
 check trades 0 of 0
 check sizes given by the file 4 of 10
+miss book rows btcusd.log:4: ours no such book within 1 s; theirs a book with bid 1: 2.0 at 99.0, ask 1: 2.0 at 102.0
 trades: 0 made
 `},
 		{name: "a size that was there before comes first in its level", format: "bitstamp", text: `
@@ -281,6 +282,7 @@ book 1 @ 99 1 @ 96 |
 check book rows 3 of 4
 check trades 0 of 0
 check sizes given by the file 3 of 8
+miss book rows btcusd.log:8: ours no such book within 1 s; theirs a book with bid 1: 1.0 at 99.0, no ask
 trades: 0 made
 `},
 		{name: "trades are rounded to the digits of the orders", format: "bitstamp", text: `
@@ -297,6 +299,7 @@ book | 0.25 @ 235.02
 check book rows 0 of 0
 check trades 1 of 2
 check sizes given by the file 0 of 0
+miss trades btcusd.log:4: ours no such trade; theirs 1.25 at 235.04
 trades: 1 made
 `},
 		{name: "a start within the log", format: "bitstamp", from: "2015-05-01T00:00:00.250Z", text: `

@@ -65,3 +65,22 @@ func TestAMissOfABookNamesItsLevel(t *testing.T) {
 		t.Errorf("%d misses, want %d", n, maxMisses)
 	}
 }
+
+// A log names the line of a trade that has no counterpart, and not of the trades and books that have one.
+func TestAMissOfALogNamesItsLine(t *testing.T) {
+	t.Parallel()
+	log := `1430438400000 order_book {"bids":[["99","1"]],"asks":[["101","1"]]}
+1430438400100 order_created {"price":"101.00","amount":"0.50","id":7,"order_type":0,"datetime":"1430438400"}
+1430438400200 trade {"price":101,"amount":0.5,"id":1}
+1430438400300 trade {"price":101.5,"amount":0.25,"id":2}
+1430438400400 order_created {"price":"98","amount":"1","id":8,"order_type":0,"datetime":"1430438400"}
+1430438400500 order_book {"bids":[["99","1"],["98","3"]],"asks":[["101","0.5"]]}
+1430438403000 order_created {"price":"97.05","amount":"1.05","id":9,"order_type":0,"datetime":"1430438403"}
+`
+	report, _ := run(t, Options{Format: "bitstamp", Check: true, Files: []string{file(t, "log", log)}})
+	want := "check book rows 1 of 1\ncheck trades 1 of 2\ncheck sizes given by the file 1 of 3\n" +
+		"miss trades log:4: ours no such trade; theirs 0.25 at 101.50"
+	if got := strings.Join(report.Lines(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

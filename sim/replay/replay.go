@@ -106,7 +106,7 @@ func New(o Options) (*Replay, error) {
 	}
 	format.Select(r.reader, o.Pair)
 	if r.survey, err = format.Learn(r.reader); err != nil {
-		return nil, err
+		return nil, format.Problems(o.Format, o.Files, o.Pair, err) //nolint:wrapcheck // it names its places
 	}
 	if r.survey.Records == 0 {
 		return nil, fmt.Errorf("replay: %s: no records", o.Files[0])

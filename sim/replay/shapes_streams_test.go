@@ -47,6 +47,13 @@ func TestStreamsWithoutABookAreRefused(t *testing.T) {
 				"\n"},
 			"aggregate trades alone", "@trade",
 		},
+		{"a first line without a time", "binance", []string{"a\n" +
+			`§{"lastUpdateId":2,"bids":[["1","1"]],"asks":[]}` + "\n"}, "the first line has no time", "want lines of"},
+		{
+			"an answer that is no message", "binance",
+			[]string{"a\n" + `1723161254000000000 §{"code":-1121}` + "\n"},
+			"neither a stream message", "want lines of",
+		},
 		{"best bid and ask alone", "binance", []string{"a\n" + mark + touchLine}, "nothing to replay", "@trade"},
 		{"a price of zero", "binance", []string{"a\n" +
 			`1723161254000000002 §{"lastUpdateId":2,"bids":[["0","1"]],"asks":[]}` + "\n"}, "above zero", "correct"},
@@ -68,6 +75,27 @@ func TestStreamsWithoutABookAreRefused(t *testing.T) {
 		},
 	})
 	mustAccept(t, []acceptance{
+		{
+			"single streams with a local time", "binance",
+			[]string{"a\n" + strings.Replace(snapshotLine, "2 {", "0 {", 1) + `1723161254000000001 ` +
+				`{"e":"trade","E":1700000000000,"s":"BTCUSDT","p":"100.5","q":"0.25","m":false,"M":true}` + "\n" +
+				`1723161254000000002 {"u":2,"s":"BTCUSDT","b":"99","B":"1","a":"101","A":"1"}` + "\n"},
+			streamBuy,
+		},
+		{
+			"single streams without a local time", "binance",
+			[]string{"a\n" + `{"e":"depthUpdate","E":1723161253000,"s":"BTCUSDT","U":1,"u":3,"b":[["98","1"]],"a":[]}` +
+				"\n" + strings.Replace(snapshotLine, "1723161254000000002 ", "", 1) +
+				`{"e":"kline","E":1723161253000,"s":"ETHUSDT","k":{}}` + "\n" +
+				`{"e":"trade","E":1723161254000,"s":"BTCUSDT","p":"100.5","q":"0.25","m":false,"M":true}` + "\n"},
+			streamBuy,
+		},
+		{
+			"combined streams without a local time", "binance",
+			[]string{"a\n" + `{"stream":"btcusdt@trade","data":{"E":1723161254000,"s":"BTCUSDT","p":"100.5",` +
+				`"q":"0.25","m":false}}` + "\n" + strings.Replace(snapshotLine, "1723161254000000002 ", "", 1)},
+			streamBuy,
+		},
 		{
 			"snapshot before", "binance",
 			[]string{"a\n" + strings.Replace(snapshotLine, "2 {", "0 {", 1) + tradeLine},

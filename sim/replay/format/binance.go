@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,23 @@ func binanceStream(name string) binanceMessage {
 	return binanceOther
 }
 
-// binance reads a raw stream: a local time and a message on each line.
+// binanceEvent returns the kind of message of a single stream by its event type. Only the best prices have none.
+func binanceEvent(name string) binanceMessage {
+	switch name {
+	case "trade":
+		return binanceTrade
+	case "aggTrade":
+		return binanceAggregate
+	case "depthUpdate":
+		return binanceDepth
+	case "":
+		return binanceTouch
+	}
+	return binanceOther
+}
+
+// binance reads the messages of combined or single streams, one on each line, with a local time in front or with the
+// exchange's.
 type binance struct {
 	stream
 	symbol  string
@@ -156,8 +173,11 @@ func (f *binanceFirst) check(symbol string) error {
 	return nil
 }
 
-// binanceLine is a combined stream message or a depth snapshot of REST.
+// binanceLine is a message of a combined or of a single stream, or a depth snapshot of REST.
 type binanceLine struct {
+	Event      string          `json:"e"`
+	EventTime  json.RawMessage `json:"E"` // milliseconds or microseconds, a number
+	Symbol     string          `json:"s"`
 	Stream     string          `json:"stream"`
 	Data       json.RawMessage `json:"data"`
 	LastUpdate *uint64         `json:"lastUpdateId"`
@@ -182,10 +202,14 @@ type binanceData struct {
 }
 
 // remedyBinance is the remedy for a line that does not belong to a recorded stream.
-const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":...,"data":...} or a depth snapshot`
+const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":...,"data":...}, {"e":...} or a depth ` +
+	`snapshot; without the time, messages that have E`
 
-// parse reads a line `ns {json}`: a message of a combined stream, or a depth snapshot of the REST API.
+// parse reads a line `ns {json}` or `{json}`: a message of a stream, or a depth snapshot of the REST API.
 func (b *binance) parse(line []byte, r *Record) (err error) {
+	if line[0] == '{' {
+		return b.parseDocument(line, r)
+	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
 		return flawAt(0, remedyBinance, "a line without a blank")
@@ -201,6 +225,11 @@ func (b *binance) parseDocument(doc []byte, r *Record) error {
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return locateJSON(err, remedyBinance)
 	}
+	if r.NS == 0 {
+		if err := b.exchangeTime(&m, r); err != nil {
+			return err
+		}
+	}
 	if m.LastUpdate != nil {
 		b.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
 		if len(m.Bids)+len(m.Asks) == 0 {
@@ -208,17 +237,49 @@ func (b *binance) parseDocument(doc []byte, r *Record) error {
 		}
 		return b.s.book(r, m.Bids, m.Asks)
 	}
-	if m.Data == nil {
+	if m.Data == nil && m.Event == "" && m.Symbol == "" {
 		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
 	}
-	if err := b.parseData(m.Stream, m.Data, r); err != nil {
+	if m.Data == nil {
+		return b.parseData(binanceEvent(m.Event), doc, r)
+	}
+	if err := b.parseData(binanceStream(m.Stream), m.Data, r); err != nil {
 		return locate(max(bytes.Index(doc, m.Data), 0), err)
 	}
 	return nil
 }
 
-func (b *binance) parseData(stream string, data []byte, r *Record) error {
-	b.message = binanceStream(stream)
+// exchangeTime takes the time of a line that has no local one from its message. One without a time, the answer of REST
+// or best prices, has the time of the line before.
+func (b *binance) exchangeTime(m *binanceLine, r *Record) error {
+	var data struct {
+		EventTime json.RawMessage `json:"E"`
+		Event     json.RawMessage `json:"e"` // without it, e would be decoded into EventTime
+	}
+	if m.Data != nil {
+		if err := json.Unmarshal(m.Data, &data); err != nil {
+			return locateJSON(err, remedyBinance)
+		}
+	}
+	text := cmp.Or(string(m.EventTime), string(data.EventTime))
+	if text == "" {
+		if r.NS = b.order.last; r.NS == 0 {
+			return flawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
+		}
+		return nil
+	}
+	at, err := ParseDecimal([]byte(text))
+	if err == nil {
+		r.NS, _, err = unixNs(at)
+	}
+	if err != nil {
+		return flawAt(0, remedyBinance, "the time E: %v", err)
+	}
+	return nil
+}
+
+func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
+	b.message = kind
 	if b.message > binanceTouch {
 		return nil
 	}

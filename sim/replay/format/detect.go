@@ -133,7 +133,9 @@ func formatOf(line []byte) (name, why string) {
 	case isKraken(line):
 		return "kraken", `a JSON object that begins with "error" or "result"`
 	case line[0] == '{' && memberAt(line, "stream") > 0:
-		return "", `a JSON object with "stream" and no local time before it`
+		return "binance", `a JSON object with "stream"`
+	case bytes.HasPrefix(line, []byte(`{"e":"`)):
+		return "binance", `a JSON object that begins with "e", the type of an event`
 	case line[0] == '{':
 		return "trades", "the first line is a JSON object"
 	}

@@ -87,6 +87,10 @@ pair BTC_USDT: the file's name
 			"binance", "pair BTC_USDT: the symbol \"BTCUSDT\"\nrows 1 sampled\n",
 		},
 		{
+			"a single stream of Binance", "a.txt", `{"e":"trade","E":1700000000000,"s":"BTCUSDT","p":"1.5","q":"2",` +
+				`"m":true}` + "\n", "", "binance", "pair BTC_USDT: the symbol \"BTCUSDT\"\nrows 1 sampled\n",
+		},
+		{
 			"a Kraken answer over several lines", "a.json",
 			"{\n  \"error\": [],\n  \"result\": {\n    \"XXBTZUSD\": [\n      [\"1.5\", \"2\", 1700000000.5, \"b\", " +
 				"\"l\", \"\", 1]\n    ],\n    \"last\": \"1\"\n  }\n}\n",
@@ -121,7 +125,8 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 	for _, c := range []struct{ title, content, format, want string }{
 		{"Parquet", "PAR1\x15\x04", "", "a:1:1: the first bytes are those of Parquet; convert the file to CSV"},
 		{"empty", "", "", "a:1:1: the file is empty"},
-		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "", "no local time before it"},
+		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "binance", "the first line has no time"},
+		{"a stream with a wrong time", `{"e":"trade","E":-5}`, "binance", "the time E: "},
 		{"another answer over several lines", "{\n  \"ok\": true\n}\n", "", "a:1:2: JSON"},
 		{"an empty Kraken answer", "{\n  \"error\": [],\n  \"result\": {}\n}\n", "kraken", "result holds no pair"},
 		{"prose", "Dear reader,\nno market is here.\n", "", "a:1:1: no price"},

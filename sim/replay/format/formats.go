@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"slices"
 )
 
@@ -48,4 +49,24 @@ func Learn(r Reader) (*Survey, error) {
 			return nil, err
 		}
 	}
+}
+
+// Problems returns what keeps files from being replayed: err, which Learn returned for all of them, and the first
+// problem of each other file, in the order of the files. Only files of the trades format can be read by themselves.
+func Problems(name string, files []string, pair string, err error) error {
+	if name != "trades" || len(files) < 2 {
+		return err
+	}
+	all := []error{err}
+	for _, f := range files {
+		r, e := New(name, []string{f})
+		if e != nil {
+			return err
+		}
+		Select(r, pair)
+		if _, e = Learn(r); e != nil && !errors.Is(e, os.ErrNotExist) && e.Error() != err.Error() {
+			all = append(all, e)
+		}
+	}
+	return errors.Join(all...)
 }

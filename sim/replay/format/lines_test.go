@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +49,61 @@ func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
 	}
 	if !errors.As(err, &bad) {
 		t.Errorf("torn gzip: %v, want a LineError", err)
+	}
+}
+
+// A few kilobytes that unpack to gigabytes are refused; a text that is as long and packs badly is not.
+func TestAPackedTextIsBoundedByItsSize(t *testing.T) {
+	t.Parallel()
+	zeros := strings.Repeat("1\n", 512)
+	read := func(size int64, long int) error {
+		in := &boundedText{strings.NewReader(strings.Repeat(zeros, long)), max(maxText, maxRatio*size)}
+		_, err := io.Copy(io.Discard, in)
+		return err
+	}
+	if err := read(1000, maxText/1024+1); err == nil || !strings.Contains(err.Error(), "200 times its packed size") {
+		t.Errorf("%v", err)
+	}
+	if err := read(1000, maxText/1024); err != nil {
+		t.Errorf("at the bound: %v", err)
+	}
+	if err := read(maxText/maxRatio+10, maxText/1024+1); err != nil {
+		t.Errorf("a text that packs badly: %v", err)
+	}
+	bomb := packed(strings.Repeat(zeros, maxText/1024+1))
+	l, err := newLines("bomb", strings.NewReader(bomb))
+	for err == nil {
+		_, err = l.next()
+	}
+	var bad *LineError
+	if !errors.As(err, &bad) || bad.Line < maxText/4 || !strings.Contains(bad.Reason, "times its packed size") {
+		t.Errorf("%d bytes: %v", len(bomb), err)
+	}
+}
+
+// Every file of a replay names its first problem, not only the first file.
+func TestAllFilesNameTheirProblems(t *testing.T) {
+	t.Parallel()
+	dir, files := t.TempDir(), []string(nil)
+	for name, text := range map[string]string{
+		"a": "1700000000,1,1\n", "b": "1700000001,1,x\n", "c": "1700000002,1,1\n", "d": "1700000003,-1,1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(dir, name))
+	}
+	slices.Sort(files)
+	r, err := New("trades", files)
+	if err == nil {
+		_, err = Learn(r)
+	}
+	got := strings.Split(Problems("trades", files, "", err).Error(), "\n")
+	if len(got) != 2 || !strings.HasPrefix(got[0], "b:1:14: ") || !strings.HasPrefix(got[1], "d:1:12: ") {
+		t.Errorf("%q", got)
+	}
+	if got := Problems("lobster", files[:2], "", err); !errors.Is(got, err) || got.Error() != err.Error() {
+		t.Errorf("two files of one recording: %v", got)
 	}
 }
 

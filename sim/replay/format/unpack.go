@@ -28,6 +28,13 @@ var (
 // maxWindow bounds the memory that unpacking a zstd file takes, in bytes.
 const maxWindow = 128 << 20
 
+const (
+	// maxText bounds the text of a packed file that is more than maxRatio times the file, in bytes: a short file must
+	// not make a replay read without end.
+	maxText  = 64 << 20
+	maxRatio = 200
+)
+
 const remedyUnpack = "unpack the file, or fetch it again"
 
 // unpacked is the text of a file, as UTF-8.
@@ -66,7 +73,7 @@ func unpack(name string, in io.Reader) (u unpacked, err error) {
 	}
 	if packed != nil {
 		u.packing = fmt.Sprintf("%s: the first bytes are % x", what, head)
-		r = bufio.NewReaderSize(packed, 64<<10)
+		r = bufio.NewReaderSize(&boundedText{packed, max(maxText, maxRatio*sizeOf(in))}, 64<<10)
 		head, _ = r.Peek(4)
 	}
 	u.text, u.encoding = r, "UTF-8: no byte order mark"
@@ -78,6 +85,34 @@ func unpack(name string, in io.Reader) (u unpacked, err error) {
 		}
 	}
 	return u, nil
+}
+
+// boundedText reads at most left bytes.
+type boundedText struct {
+	in   io.Reader
+	left int64
+}
+
+// Read implements io.Reader. It returns an error instead of io.EOF when the text is longer.
+func (b *boundedText) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("the text is longer than %d bytes and %d times its packed size", maxText, maxRatio)
+	}
+	return n, err //nolint:wrapcheck // the caller adds the file
+}
+
+// sizeOf returns the number of bytes of a file, 0 when it is unknown.
+func sizeOf(in io.Reader) int64 {
+	switch f := in.(type) {
+	case *os.File:
+		if info, err := f.Stat(); err == nil {
+			return info.Size()
+		}
+	case interface{ Size() int64 }:
+		return f.Size()
+	}
+	return 0
 }
 
 // unzip returns the content of the one file in a zip. The file must be a file of the disk.
