@@ -21,20 +21,22 @@ func (b *bench) submit(t *testing.T, c engine.Command) (events []engine.Event) {
 
 func TestTakersMeetAClientsOrder(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, 3, testPairs()[:1])
+	b := newBench(t, 3, testPairs()[:4]) // the last one is no major pair
 	b.advance(t, time.Minute)
-	bid, _ := b.Feed.Board().Load().View(0).Bids.Best()
-	ask, _ := b.Feed.Board().Load().View(0).Asks.Best()
-	if ask.Price-bid.Price < 2 {
-		t.Fatalf("no room in a spread of %d ticks", ask.Price-bid.Price)
+	var clients []engine.OrderID
+	for _, id := range b.ids {
+		bid, _ := b.Feed.Board().Load().View(id).Bids.Best()
+		ask, _ := b.Feed.Board().Load().View(id).Asks.Best()
+		clients = append(clients, b.submit(t, engine.Command{
+			Kind: engine.Place, Pair: id, Side: engine.Buy, Type: engine.Limit, Price: min(bid.Price+1, ask.Price-1),
+			Amount: 1_000_000,
+		})[0].Order)
 	}
-	client := b.submit(t, engine.Command{
-		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Limit, Price: bid.Price + 1,
-		Amount: 1_000_000,
-	})[0].Order
-	b.advance(t, 2*time.Minute)
-	if o, open := b.Core.Order(client); open && o.Open == o.Total {
-		t.Error("a minute at the best bid, and no agent sold to the client")
+	b.advance(t, 3*time.Minute)
+	for i, client := range clients {
+		if o, open := b.Core.Order(client); open && o.Open == o.Total {
+			t.Errorf("pair %d: two minutes at the best bid, and no agent sold to the client", i)
+		}
 	}
 }
 

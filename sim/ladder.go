@@ -2,8 +2,11 @@ package sim
 
 import "tickhive/engine"
 
-// ladderRoom is the capacity of a ladder in quotes; a power of two. The makers place far fewer.
-const ladderRoom = 256
+// Capacities of a ladder in quotes; powers of two. The makers place far fewer than ladderMost.
+const (
+	ladderFirst = 256
+	ladderMost  = 4096
+)
 
 // quote is a resting order of the market makers.
 type quote struct {
@@ -13,14 +16,14 @@ type quote struct {
 }
 
 // ladder holds the makers' quotes on one side of a pair, from the worst (0) to the best (n-1). It is a ring,
-// because quotes are added and removed at both ends.
+// because quotes are added and removed at both ends. The ring grows up to ladderMost.
 type ladder struct {
-	ring [ladderRoom]quote
+	ring []quote
 	head int
 	n    int
 }
 
-func (l *ladder) at(i int) *quote { return &l.ring[(l.head+i)&(ladderRoom-1)] }
+func (l *ladder) at(i int) *quote { return &l.ring[(l.head+i)&(len(l.ring)-1)] }
 
 // best returns the quote nearest to the other side, nil when there is none.
 func (l *ladder) best() *quote {
@@ -30,12 +33,16 @@ func (l *ladder) best() *quote {
 	return l.at(l.n - 1)
 }
 
-// find returns the index of an order, -1 when it is not on the ladder. It searches from the best quote, because
-// most lookups are for quotes near it.
-func (l *ladder) find(id engine.OrderID) int {
+// find returns the index of an order, -1 when it is not on the ladder. No price of the order is worse than price. It
+// searches from the best quote, because most lookups are for quotes near it.
+func (l *ladder) find(side engine.Side, id engine.OrderID, price int64) int {
 	for i := l.n - 1; i >= 0; i-- {
-		if l.at(i).id == id {
+		q := l.at(i)
+		if q.id == id {
 			return i
+		}
+		if better(side, price, q.price) {
+			break
 		}
 	}
 	return -1
@@ -43,13 +50,13 @@ func (l *ladder) find(id engine.OrderID) int {
 
 // insert inserts a quote by its price. It returns false when the ladder is full.
 func (l *ladder) insert(side engine.Side, q quote) bool {
-	if l.n == ladderRoom {
+	if l.n == len(l.ring) && !l.grow() {
 		return false
 	}
 	i := l.n
 	if i > 0 && !better(side, q.price, l.at(i-1).price) && !better(side, q.price, l.at(0).price) {
 		i = 0 // worse than all others: the second most frequent case after a new best quote
-		l.head = (l.head - 1) & (ladderRoom - 1)
+		l.head = (l.head - 1) & (len(l.ring) - 1)
 		l.n++
 		*l.at(0) = q
 		return true
@@ -65,9 +72,22 @@ func (l *ladder) insert(side engine.Side, q quote) bool {
 	return true
 }
 
+// grow doubles the ring. It returns false when the ring has its largest size.
+func (l *ladder) grow() bool {
+	if len(l.ring) == ladderMost {
+		return false
+	}
+	ring := make([]quote, max(ladderFirst, 2*len(l.ring)))
+	for i := range l.n {
+		ring[i] = *l.at(i)
+	}
+	l.ring, l.head = ring, 0
+	return true
+}
+
 func (l *ladder) remove(i int) {
 	if i == 0 {
-		l.head = (l.head + 1) & (ladderRoom - 1)
+		l.head = (l.head + 1) & (len(l.ring) - 1)
 		l.n--
 		return
 	}

@@ -77,6 +77,13 @@ func TestADayLooksLikeAMarket(t *testing.T) {
 			t.Logf("seed %d %-9s traded %.1f %% spread %.2f bp kurtosis %.1f |r| %.3f r %.3f sd %.1f bp volume %.0f",
 				seed, f.Code, 100*f.TradedShare(), f.SpreadBp, f.Kurtosis, f.AbsAutocorr, f.Autocorr, f.Volatility,
 				f.Volume)
+			most, least := 20.0, 1.0
+			if testPairs()[i].Weight >= majorWeight { // 1 tick to 1 bp
+				most, least = 1, 0
+			}
+			if f.SpreadBp < least || f.SpreadBp > most {
+				t.Errorf("seed %d: %s: a spread of %.2f bp, want %.0f to %.0f", seed, f.Code, f.SpreadBp, least, most)
+			}
 			if fault := f.Fault(); fault != "" {
 				t.Errorf("seed %d: %s: %s", seed, f.Code, fault)
 			}

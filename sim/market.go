@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +25,9 @@ const (
 	fullWeight = 100
 	// maxWeight and maxPairs limit the members of Options.
 	maxWeight = 1000
-	maxPairs  = 10_000
+	// The bounds of Options.Intensity.
+	minIntensity, usualIntensity, maxIntensity = 10, 100, 1000
+	maxPairs                                   = 10_000
 )
 
 // Options configures a Market. Core must be the core of the loop that runs the market, which reads pairs and
@@ -34,6 +37,12 @@ type Options struct {
 	Seed    uint64
 	StartNs int64 // time at which the market opens, Unix ns of the loop's clock
 	Pairs   []Pair
+	// FullNs is the time, Unix ns, before which the major pairs have lean books: a history is then quick to simulate,
+	// and the books that people see are deep.
+	FullNs int64
+	// Intensity is the activity in per cent of the usual one, 10 to 1000; 0: 100.
+	Intensity int64
+	Scenario  Scenario
 }
 
 // Validate reports the first invalid member.
@@ -43,6 +52,12 @@ func (o *Options) Validate() error {
 	}
 	if len(o.Pairs) > maxPairs {
 		return fmt.Errorf("sim: %d pairs exceed the limit of %d", len(o.Pairs), maxPairs)
+	}
+	if o.Intensity != 0 && (o.Intensity < minIntensity || o.Intensity > maxIntensity) {
+		return fmt.Errorf("sim: intensity: %d must be from %d to %d per cent", o.Intensity, minIntensity, maxIntensity)
+	}
+	if !o.Scenario.valid() {
+		return fmt.Errorf("sim: scenario: %q is unknown", o.Scenario)
 	}
 	seen := map[string]bool{}
 	for _, p := range o.Pairs {
@@ -72,10 +87,13 @@ const (
 type Market struct {
 	core  *engine.Core
 	world world
-	pairs []*agents
-	byID  []*agents // by PairID; nil: a pair without agents
-	next  *agents   // the agents whose step is next
-	depth []engine.DepthLevel
+	full  int64 // Options.FullNs
+
+	intensity int64 // per cent
+	pairs     []*agents
+	byID      []*agents // by PairID; nil: a pair without agents
+	next      *agents   // the agents whose step is next
+	depth     []engine.DepthLevel
 }
 
 // New returns a market that opens at o.StartNs. It panics on options that Validate refuses,
@@ -84,8 +102,8 @@ func New(o Options) *Market {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	m := &Market{core: o.Core}
-	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world")}
+	m := &Market{core: o.Core, full: o.FullNs, intensity: cmp.Or(o.Intensity, usualIntensity)}
+	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world"), scenario: o.Scenario}
 	for _, p := range o.Pairs {
 		base, quoted, _ := strings.Cut(p.Code, "_")
 		for _, symbol := range []string{base, quoted} {
@@ -136,7 +154,13 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 		m.choose()
 		return dst
 	}
-	a.dueNs += a.pause()
+	if m.world.scenario.halted(a.dueNs) {
+		a.dueNs += stepRetry
+		dst = a.withdraw(dst)
+		m.choose()
+		return dst
+	}
+	a.dueNs += m.pause(a)
 	dst = m.step(a, dst)
 	m.choose()
 	return dst
@@ -163,9 +187,13 @@ func (m *Market) setUp(a *agents) {
 
 // pause returns the time until the pair's next step. The mean falls with the square of the weight: the many
 // quiet pairs step rarely, so a simulated day takes only a second, and the busiest pairs step all the time.
-func (a *agents) pause() int64 {
+func (m *Market) pause(a *agents) int64 {
 	busy := int64(min(a.Weight, fullWeight))
 	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
+	mean = mean * usualIntensity / m.intensity
+	if m.world.scenario.night(a.dueNs) {
+		mean *= nightSlow
+	}
 	return mean/2 + a.rng.below(mean+1)
 }
 
@@ -187,7 +215,7 @@ func (m *Market) Skip(nowNs int64) {
 		if a.last == 0 {
 			continue
 		}
-		a.offset = 0
+		a.offset, a.impact = 0, 0
 		a.offset = a.last<<8 - a.fair(&m.world)
 	}
 	m.choose()

@@ -104,8 +104,12 @@ func TestNoAgentIsRefusedAndOrdersStayBounded(t *testing.T) {
 	b := newBench(t, 11, testPairs())
 	for h := 1; h <= 6; h++ {
 		b.advance(t, time.Duration(h)*time.Hour)
-		for _, id := range b.ids {
-			if n := b.Core.OpenOrders(id); n > 2*levelsMax+8 {
+		for i, id := range b.ids {
+			most := 2*levelsMax + 8
+			if testPairs()[i].Weight >= majorWeight {
+				most = 2*majorLevelsMax + 40
+			}
+			if n := b.Core.OpenOrders(id); n > most {
 				t.Errorf("pair %d has %d open orders after %d hours", id, n, h)
 			}
 		}

@@ -41,6 +41,8 @@ type agents struct {
 	slow    int64 // slow average of the fair price in 2^-8 ticks; momentum traders compare it with the fair price
 	offset  int64 // 2^-8 ticks added to the fair price after Skip; it decays to 0
 	last    int64 // price in ticks of the pair's last trade by any client
+	impact  int64 // 2^-8 ticks by which recent takers of a major pair moved the price; it decays to 0
+	meta    int64 // parts left of the large order of a major pair; below 0: of a sell
 	seq     engine.Seq
 
 	grid    int64 // ticks between two quotes
@@ -109,7 +111,8 @@ func (a *agents) gridPrice(i int64) int64 {
 
 // fair returns the fair price, in 2^-8 ticks.
 func (a *agents) fair(w *world) int64 {
-	return max(1<<8, scaleExp2(a.Reference<<8, w.assets[a.base].level-w.assets[a.quote].level)+a.offset)
+	level := w.assets[a.base].level - w.assets[a.quote].level + w.shift(a)
+	return max(1<<8, scaleExp2(a.Reference<<8, level)+a.offset+a.impact)
 }
 
 // mood returns the pair's volatility divided by the volatility of calm times, in units of 2^-8, from 64 to

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math"
+
 	"tickhive/engine"
 )
 
@@ -54,14 +56,14 @@ func (a *agents) see(ev *engine.Event) {
 	case engine.EventTrade:
 		a.trade(ev)
 	case engine.EventCanceled:
-		a.setOpen(ev.Side, ev.Order, 0)
+		a.setOpen(ev.Side, ev.Order, anyPrice[ev.Side], 0)
 	case engine.EventReduced:
-		a.setOpen(engine.Buy, ev.Order, ev.OpenAmount)
-		a.setOpen(engine.Sell, ev.Order, ev.OpenAmount)
+		a.setOpen(engine.Buy, ev.Order, anyPrice[engine.Buy], ev.OpenAmount)
+		a.setOpen(engine.Sell, ev.Order, anyPrice[engine.Sell], ev.OpenAmount)
 	case engine.EventReplaced:
 		// Agents do not replace orders, so another authorized client did. The ladder identifies quotes by price;
 		// it drops this one and leaves the order in the book.
-		a.setOpen(ev.Side, ev.Order, 0)
+		a.setOpen(ev.Side, ev.Order, anyPrice[ev.Side], 0)
 	default: // levels, refusals and changes of the pair do not affect quotes
 	}
 }
@@ -69,11 +71,11 @@ func (a *agents) see(ev *engine.Event) {
 // trade updates the makers' stock and quotes after a trade.
 func (a *agents) trade(ev *engine.Event) {
 	a.last = ev.Price
-	if a.setOpen(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
+	if a.setOpen(ev.Side.Opposite(), ev.Maker, ev.Price, ev.MakerOpen) {
 		a.stock += signed(ev.Side.Opposite(), ev.Amount)
 	}
 	// A quote that matched on arrival was the taker of the trade.
-	if a.setOpen(ev.Side, ev.Order, ev.OpenAmount) {
+	if a.setOpen(ev.Side, ev.Order, ev.Price, ev.OpenAmount) {
 		a.stock += signed(ev.Side, ev.Amount)
 	}
 }
@@ -85,11 +87,14 @@ func signed(side engine.Side, lots int64) int64 {
 	return lots
 }
 
+// anyPrice holds, by side, a price that no order of the side is worse than.
+var anyPrice = [2]int64{engine.Buy: 0, engine.Sell: math.MaxInt64}
+
 // setOpen sets the open amount of a quote; 0 removes the quote from the ladder. It returns false when the order
 // is not a quote.
-func (a *agents) setOpen(side engine.Side, id engine.OrderID, open int64) bool {
+func (a *agents) setOpen(side engine.Side, id engine.OrderID, price, open int64) bool {
 	l := &a.ladders[side]
-	i := l.find(id)
+	i := l.find(side, id, price)
 	if i < 0 {
 		return false
 	}

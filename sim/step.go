@@ -12,7 +12,17 @@ const FlagAgent uint8 = 1 << 7
 func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = max(1<<7, a.half(t.fair, t.mood))
+	night := m.world.scenario.night(m.world.ns)
+	if night {
+		t.half *= nightWide
+	}
 	t.bid, t.ask = m.touch(a.id, engine.Buy), m.touch(a.id, engine.Sell)
+	if a.Weight >= majorWeight {
+		t.lean = m.world.ns < m.full || night
+		t.major()
+		a.settle(t.fair)
+		return t.dst
+	}
 	t.cleared[engine.Buy] = t.arbitrage(engine.Buy)
 	t.cleared[engine.Sell] = t.arbitrage(engine.Sell)
 	t.quotes()
@@ -23,10 +33,16 @@ func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
-	a.slow += (t.fair - a.slow) / 32
-	a.offset -= a.offset / 4096
-	a.stock -= a.stock / 128 // the makers reduce their stock outside of this market
+	a.settle(t.fair)
 	return t.dst
+}
+
+// settle lets the averages decay at the end of a step.
+func (a *agents) settle(fair int64) {
+	a.slow += (fair - a.slow) / 32
+	a.offset -= a.offset / 4096
+	a.impact -= a.impact / impactMemory
+	a.stock -= a.stock / 128 // the makers reduce their stock outside of this market
 }
 
 // half returns half of the makers' spread in 2^-8 ticks. It grows with the volatility (mood).
@@ -42,6 +58,7 @@ type step struct {
 	fair int64 // 2^-8 ticks
 	half int64 // 2^-8 ticks
 	mood int64 // 2^-8
+	lean bool  // the book of a major pair is lean
 	// bid and ask hold the touch at the beginning of the step: ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
 	// cleared counts, for the takers of each side, the makers' best quotes that these takers will fill in this

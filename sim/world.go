@@ -43,6 +43,8 @@ type world struct {
 	shared int64 // shared part of log2 of the volatility
 	rng    rng
 	assets []asset // sorted by symbol
+
+	scenario Scenario
 }
 
 // advance changes the values second by second until nowNs.

@@ -39,17 +39,17 @@ const autocorrLags = 10
 func Compute(s *Series) Figures {
 	f := Figures{
 		Code: s.Code, Minutes: len(s.Closes), Traded: s.Traded, Samples: len(s.Spreads), Volume: s.Volume,
-		SpreadBp: median(s.Spreads), Last: s.Last,
+		SpreadBp: Median(s.Spreads), Last: s.Last,
 	}
 	r := returns(s.Closes)
 	abs := make([]float64, len(r))
 	for i, v := range r {
 		abs[i] = math.Abs(v)
 	}
-	f.Kurtosis = kurtosis(r)
+	f.Kurtosis = Kurtosis(r)
 	f.Volatility = 1e4 * math.Sqrt(moment(r, 2))
-	f.Autocorr = meanAutocorr(r)
-	f.AbsAutocorr = meanAutocorr(abs)
+	f.Autocorr = MeanAutocorr(r)
+	f.AbsAutocorr = MeanAutocorr(abs)
 	return f
 }
 
@@ -66,8 +66,8 @@ func (f *Figures) Fault() string {
 	switch {
 	case f.TradedShare() < 0.95:
 		return "trades in less than 95 % of the minutes"
-	case f.SpreadBp < 1 || f.SpreadBp > 20:
-		return "median spread outside 1 to 20 bp"
+	case !(f.SpreadBp > 0 && f.SpreadBp <= 20):
+		return "median spread not above 0 and at most 20 bp"
 	case !(f.Kurtosis > 5):
 		return "kurtosis not above 5"
 	case !(f.AbsAutocorr > 0.1):
@@ -103,13 +103,14 @@ func moment(v []float64, k int) float64 {
 	return sum / float64(len(v))
 }
 
-func kurtosis(v []float64) float64 {
+// Kurtosis returns the fourth moment divided by the square of the second; a normal distribution has 3.
+func Kurtosis(v []float64) float64 {
 	m2 := moment(v, 2)
 	return moment(v, 4) / (m2 * m2)
 }
 
-// meanAutocorr returns the mean autocorrelation at lags 1 to autocorrLags.
-func meanAutocorr(v []float64) float64 {
+// MeanAutocorr returns the mean autocorrelation at lags 1 to autocorrLags.
+func MeanAutocorr(v []float64) float64 {
 	m, sum := mean(v), 0.0
 	for lag := 1; lag <= autocorrLags; lag++ {
 		c := 0.0
@@ -121,7 +122,8 @@ func meanAutocorr(v []float64) float64 {
 	return sum / autocorrLags
 }
 
-func median(v []float64) float64 {
+// Median returns the middle value, NaN without values.
+func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}

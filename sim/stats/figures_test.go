@@ -12,12 +12,12 @@ import (
 )
 
 func TestKurtosisOfTwoValuesIsOneAndOfARareJumpIsLarge(t *testing.T) {
-	if k := kurtosis([]float64{1, -1, 1, -1}); math.Abs(k-1) > 1e-12 {
+	if k := Kurtosis([]float64{1, -1, 1, -1}); math.Abs(k-1) > 1e-12 {
 		t.Errorf("kurtosis of a coin is %v, want 1", k)
 	}
 	jump := make([]float64, 100)
 	jump[50] = 1
-	if k := kurtosis(jump); k < 90 {
+	if k := Kurtosis(jump); k < 90 {
 		t.Errorf("kurtosis of one jump among 100 is %v, want about 97", k)
 	}
 }
@@ -27,13 +27,13 @@ func TestAutocorrelationSeesAPeriod(t *testing.T) {
 	for i := range 10_000 {
 		v = append(v, math.Sin(2*math.Pi*float64(i)/100))
 	}
-	if a := meanAutocorr(v); a < 0.9 {
+	if a := MeanAutocorr(v); a < 0.9 {
 		t.Errorf("slow sine: %v, want above 0.9", a)
 	}
 	for i := range v {
 		v[i] = float64(1 - i%2*2)
 	}
-	if a := meanAutocorr(v); math.Abs(a) > 0.01 {
+	if a := MeanAutocorr(v); math.Abs(a) > 0.01 {
 		t.Errorf("alternating: the mean over ten lags is %v, want 0", a)
 	}
 }

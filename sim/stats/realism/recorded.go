@@ -1,0 +1,191 @@
+package realism
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/sim/replay/format"
+)
+
+// recording names the files of one recording and the format in which they are read.
+type recording struct {
+	format string
+	files  []string
+}
+
+// group detects the formats and puts together the files that make one recording: a LOBSTER message file and its
+// book, and all answers of Kraken. Every other file is a recording of its own.
+func group(files []string) ([]recording, error) {
+	var out []recording
+	for _, file := range files {
+		name := format.Detect(file, "").Format
+		if name == "" {
+			return nil, fmt.Errorf("realism: %s: the format is unknown; tickhive replay --detect says why", file)
+		}
+		at := slices.IndexFunc(out, func(r recording) bool {
+			return r.format == name && (name == "kraken" || name == "lobster" && len(r.files) == 1)
+		})
+		if at < 0 {
+			out = append(out, recording{format: name})
+			at = len(out) - 1
+		}
+		out[at].files = append(out[at].files, file)
+	}
+	return out, nil
+}
+
+// Record reads recordings and returns the samples of each.
+func Record(files []string) ([]Samples, error) {
+	recordings, err := group(files)
+	if err != nil {
+		return nil, err
+	}
+	var all []Samples
+	for _, r := range recordings {
+		s, err := r.read()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (r *recording) read() (Samples, error) {
+	in, err := format.New(r.format, r.files)
+	if err != nil {
+		return nil, fmt.Errorf("realism: %w", err)
+	}
+	survey, err := format.Learn(in)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a LineError names its file and line
+	}
+	if _, _, err := survey.Choose(0, 0, false); err != nil {
+		return nil, err //nolint:wrapcheck // it names the digits
+	}
+	window := windowLong
+	if survey.LastNs-survey.FirstNs < int64(time.Hour) {
+		window = windowShort
+	}
+	p := player{tape: newTape(window), shape: survey.Shape}
+	defer in.Close()
+	if err := in.Open(survey); err != nil {
+		return nil, err //nolint:wrapcheck // a LineError names its file and line
+	}
+	var rec format.Record
+	for {
+		switch err := in.Next(&rec); {
+		case errors.Is(err, io.EOF):
+			return p.tape.finish(), nil
+		case err != nil:
+			return nil, err //nolint:wrapcheck // a LineError names its file and line
+		}
+		p.play(&rec)
+	}
+}
+
+// player enters the records of one recording on a tape.
+type player struct {
+	*tape
+	shape  format.Shape
+	bookAt uint64 // number of the newest update in the book; 0: no book yet
+}
+
+func (p *player) play(r *format.Record) {
+	if r.Kind < format.Candle {
+		p.advance(r.NS)
+	}
+	switch r.Kind {
+	case format.Place:
+		p.place(r.Amount)
+	case format.Cancel:
+		if r.Amount > 0 || p.shape == format.Messages {
+			p.cancel()
+		}
+	case format.Execute:
+		p.trade(r.NS, r.Side.Opposite(), r.Price, r.Amount)
+	case format.Trade, format.Report:
+		p.public(r)
+	case format.Book:
+		p.setBook(r)
+		p.bookAt = max(r.Last, 1)
+	case format.Update:
+		p.update(r)
+	case format.Touch:
+		if len(r.Levels[0]) > 0 && len(r.Levels[1]) > 0 {
+			p.bid, p.ask = r.Levels[0][0].Price, r.Levels[1][0].Price
+		}
+	case format.Bar:
+		p.fine = p.fine || r.NS%(60*secondNs) != 0
+		p.price(r.Bar.Close)
+	case format.Other, format.Change, format.Reduce, format.Candle, format.Today:
+	}
+	if p.shape == format.Messages && r.Depth > 0 {
+		p.setBook(r)
+	}
+}
+
+// public records a public trade. Without a side it is the side of the nearer quote.
+func (p *player) public(r *format.Record) {
+	taker := r.Side
+	if !r.Sided {
+		if p.bid == 0 || p.ask == 0 {
+			p.price(r.Price)
+			return
+		}
+		taker = engine.Buy
+		if 2*r.Price < p.bid+p.ask {
+			taker = engine.Sell
+		}
+	}
+	p.trade(r.NS, taker, r.Price, r.Amount)
+}
+
+// setBook replaces the book.
+func (p *player) setBook(r *format.Record) {
+	for side := range p.levels {
+		p.levels[side] = append(p.levels[side][:0], r.Levels[side]...)
+	}
+	p.complete = p.shape == format.Levels
+	p.setTouch()
+}
+
+// update changes levels of the book. It leaves out updates that are older than the book.
+func (p *player) update(r *format.Record) {
+	if p.bookAt == 0 || r.Last <= p.bookAt {
+		return
+	}
+	for side := range r.Levels {
+		for _, l := range r.Levels[side] {
+			p.levels[side] = setLevel(p.levels[side], engine.Side(side), l)
+		}
+	}
+	p.setTouch()
+}
+
+// setLevel sets or removes one level of a side.
+func setLevel(levels []format.Level, side engine.Side, l format.Level) []format.Level {
+	i, found := slices.BinarySearchFunc(levels, l.Price, func(at format.Level, price int64) int {
+		switch {
+		case at.Price == price:
+			return 0
+		case format.Worse(side, at.Price, price):
+			return 1
+		}
+		return -1
+	})
+	switch {
+	case l.Amount == 0 && found:
+		return slices.Delete(levels, i, i+1)
+	case l.Amount == 0:
+		return levels
+	case found:
+		levels[i] = l
+		return levels
+	}
+	return slices.Insert(levels, i, l)
+}
