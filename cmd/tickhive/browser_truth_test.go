@@ -85,6 +85,10 @@ func TestBrowserALineThatIsLostFor150Seconds(t *testing.T) {
 	b.open("/?interval=minute&pair=" + pair)
 	b.live()
 	for _, state := range []lineState{lineCut, lineFrozen} {
+		waitFor(t, func() bool { // so late in a minute, no trade may follow in it
+			s := time.Now().Second()
+			return s >= 5 && s < 35
+		})
 		before, n := in.candles(pair, "minute")
 		l.set(state)
 		<-time.After(150 * time.Second)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"tickhive/internal/exchange"
@@ -16,40 +15,25 @@ type replicaCmd struct {
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
+	Events         bool     `help:"Append trades, changes of books and orders to a stream for other programs, which keeps 1 GiB (replica.events)."`
 	Quiet          bool     `help:"Suppress progress output."`
 }
 
 // Run serves until SIGTERM or an interrupt, or until a record cannot be executed.
 func (r *replicaCmd) Run(p *program) error {
 	signals := takeSignals(p)
-	f := serveFlags{
-		ConfigFile: r.ConfigFile, Set: r.Set, Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet,
-	}
-	if r.From != "" {
-		f.Set = append(f.Set, "replica.from="+r.From)
-	}
-	f.Set = append(f.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.enabled=false", "sim.backfill=0",
-		"clock.mode=real", "binance.listen=")
-	cfg, err := f.config(p)
-	if err != nil {
-		return err
-	}
-	if cfg.Replica.From == "" {
-		return usageError{Err: errors.New("a replica needs --from nats://HOST:PORT")}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	follow, done, err := cfg.followStream(ctx)
-	if err != nil {
-		return fmt.Errorf("--from (replica.from): %w", err)
+	s := serveFlags{Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet}
+	if r.Events {
+		s.Set = []string{"replica.events=1073741824"}
 	}
-	defer done()
-	if err := cfg.read("the stream's first message", []byte(follow.Genesis.Settings)); err != nil {
+	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set}
+	cfg, follow, done, err := f.follower(ctx, p, s)
+	if err != nil {
 		return err
 	}
-	if err := cfg.validate(); err != nil {
-		return fmt.Errorf("the settings of the stream: %w", err)
-	}
+	defer done()
 	o, err := cfg.exchangeOptions(p, r.Quiet)
 	if err != nil {
 		return err

@@ -84,7 +84,13 @@ type Config struct {
 		From   string   `toml:"from" help:"servers of the stream that a replica follows: nats://HOST:PORT,..."`
 		Epoch  string   `toml:"epoch" help:"epoch of the stream; needed when the servers have several"`
 		MaxLag Duration `toml:"max_lag" default:"5s" help:"a replica that is further behind refuses reads"`
+		Events int64    `toml:"events" default:"0" range:"0 1099511627776" help:"bytes of the newest events that a stream for other programs keeps; 0: no such stream"`
 	} `toml:"replica"`
+	Cluster struct {
+		Advertise string `toml:"advertise" help:"HOST:PORT of the public listener for other nodes; empty: the listener's address, unless it is 0.0.0.0 or [::]"`
+		KeyFile   string `toml:"key_file" help:"file with the key of all nodes, by which a replica forwards to the writer; relative to the data directory; the writer creates it if absent"`
+		CA        string `toml:"ca" help:"PEM certificates by which a replica verifies the writer's, beside the machine's"`
+	} `toml:"cluster"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`
 	} `toml:"data"`
@@ -93,9 +99,11 @@ type Config struct {
 		Start string `toml:"start" help:"RFC 3339 time at which a virtual clock starts; empty: now"`
 	} `toml:"clock"`
 	Sim struct {
-		Enabled  bool     `toml:"enabled" default:"true" help:"run the simulated market"`
-		Seed     int64    `toml:"seed" default:"1" help:"seed of the simulated market"`
-		Backfill Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
+		Enabled   bool     `toml:"enabled" default:"true" help:"run the simulated market"`
+		Seed      int64    `toml:"seed" default:"1" help:"seed of the simulated market"`
+		Backfill  Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
+		Intensity int64    `toml:"intensity" default:"100" help:"activity of the simulated market in per cent, 10 to 1000"`
+		Scenario  string   `toml:"scenario" default:"none" oneof:"none, flash-crash, trend, halt, thin-night" help:"pattern that the simulated market follows, by the time of day"`
 	} `toml:"sim"`
 	Launchpad struct {
 		Fee       Decimal  `toml:"fee" default:"100" help:"spawn fee in the native currency"`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"tickhive/engine"
@@ -35,7 +36,16 @@ func (c *Config) simulated() bool { return c.Sim.Enabled && c.Market.Pairs != pa
 
 // simOptions returns the options of the simulated market that uses core and opens at startNs.
 func (c *Config) simOptions(core *engine.Core, startNs int64) (sim.Options, error) {
-	o := sim.Options{Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs}
+	o := sim.Options{
+		Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs,
+		Intensity: c.Sim.Intensity, Scenario: sim.Scenario(c.Sim.Scenario),
+	}
+	if c.Sim.Intensity == 0 { // 0 means the default in sim.Options
+		return o, errors.New("sim.intensity: 0 must be from 10 to 1000 per cent")
+	}
+	if o.Scenario == "none" {
+		o.Scenario = sim.Ordinary
+	}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if !p.Reference.given() {

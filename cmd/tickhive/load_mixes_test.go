@@ -44,6 +44,9 @@ func startLoaded(t *testing.T) *faulty {
 	f := startFaulty(t, "--set", "rate.allow=127.0.0.1")
 	f.limit("AA_BB", "sell", "150", "1")
 	f.limit("AA_BB", "buy", "150", "1")
+	// Nearer than the orders of the mix rest, so that no market order meets an order of the same key.
+	f.limit("AA_BB", "sell", "151", "1000")
+	f.limit("AA_BB", "buy", "149", "1000")
 	f.call(200, "POST", "/users/"+f.alice.id+"/deposits", `{"currencyCode":"AA","amount":"100000"}`)
 	return f
 }

@@ -16,6 +16,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/launchpad"
 	"tickhive/server/edge"
+	"tickhive/server/forward"
 )
 
 // exchangeOptions converts a validated configuration to the options of the exchange.
@@ -39,6 +40,12 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	if c.TLS.Cert != "" {
 		if o.Public.Certificate, err = edge.NewCertificate(c.TLS.Cert, c.TLS.Key, time.Now); err != nil {
 			return exchange.Options{}, usageError{Err: err}
+		}
+	}
+	o.Cluster = exchange.ClusterOptions{Advertise: c.Cluster.Advertise, KeyFile: c.Cluster.KeyFile}
+	if c.Cluster.CA != "" {
+		if o.Cluster.Roots, err = forward.Roots(c.Cluster.CA); err != nil {
+			return exchange.Options{}, usageError{Err: fmt.Errorf("cluster.ca: %w", err)}
 		}
 	}
 	if isTerminal(p.out) {
@@ -113,7 +120,7 @@ func (c *Config) simulation() (exchange.SimOptions, error) {
 		return o, nil
 	}
 	so, err := c.simOptions(new(engine.Core), 0) // the pairs depend neither on the core nor on the start
-	o.Pairs = so.Pairs
+	o.Pairs, o.Intensity, o.Scenario = so.Pairs, so.Intensity, so.Scenario
 	return o, err
 }
 

@@ -175,7 +175,9 @@ func shownEpoch(t *testing.T, in *instance) string {
 func refusesToWrite(t *testing.T, replica *instance) {
 	t.Helper()
 	for _, r := range []struct{ method, path, key string }{
-		{"GET", "/api/user/orders", ""}, {"POST", "/api/orders", ""}, {"POST", "/api/launchpad/spawn", ""},
+		{"GET", "/api/user/orders", ""},
+		{"POST", "/api/orders", ""},
+		{"POST", "/api/launchpad/spawn", ""},
 		{"GET", "/api/orderbook?currencyPairCode=AA_USDT", strings.Repeat("ab", 32)},
 	} {
 		var header []string
@@ -213,7 +215,7 @@ func TestReplicaRefusesStaleReads(t *testing.T) {
 	if a := get("/api/status"); a.status != 200 || !strings.Contains(a.body, `{"role":"replica","term":1,`) {
 		t.Errorf("status: %d %s", a.status, a.body)
 	}
-	writer = start(t, args...)
+	start(t, args...)
 	waitFor(t, func() bool { return get("/api/orderbook?currencyPairCode=BTC_USDT").status == 200 })
 	if a := get("/api/status"); !strings.Contains(a.body, `"role":"replica","term":2,`) {
 		t.Errorf("status after the restart: %s", a.body)
@@ -307,6 +309,9 @@ func TestStreamSettings(t *testing.T) {
 		"serve --ack quorum":                                   "journal.ack",
 		"serve --journal nats://10.1.2.3:4222":                 "CA and a seed file",
 		"serve --journal embedded --set stream.listen=4222":    "stream.listen",
+		"serve --set cluster.key_file=x":                       "set journal.stream",
+		"serve --journal embedded --advertise h4":              "cluster.advertise",
+		"serve --journal embedded --set cluster.ca=missing":    "cluster.ca",
 		"replica":                           "--from",
 		"replica --from http://127.0.0.1:1": "nats://HOST:PORT",
 		"replica --from nats://127.0.0.1:1 --set replica.max_lag=yesterday": "replica.max_lag",

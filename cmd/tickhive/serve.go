@@ -20,6 +20,7 @@ type serveCmd struct {
 	AcceptDataLoss bool   `help:"Start although records that the logs once had are missing; a new epoch begins."`
 	Journal        string `placeholder:"STREAM" help:"Send all records to a stream, which replicas follow: embedded, or nats://HOST:PORT,... (journal.stream)."`
 	Ack            string `placeholder:"local|quorum" help:"What a change waits for before its answer: local, or quorum: the stream, too (journal.ack)."`
+	Advertise      string `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
 	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
 }
@@ -30,7 +31,9 @@ const shutdownTime = 20 * time.Second
 // Run serves until SIGTERM or an interrupt (signals.go).
 func (s *serveCmd) Run(p *program) error {
 	signals := takeSignals(p)
-	for key, value := range map[string]string{"journal.stream": s.Journal, "journal.ack": s.Ack} {
+	for key, value := range map[string]string{
+		"journal.stream": s.Journal, "journal.ack": s.Ack, "cluster.advertise": s.Advertise,
+	} {
 		if value != "" {
 			s.Set = append(s.Set, key+"="+value)
 		}

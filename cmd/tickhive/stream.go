@@ -46,9 +46,19 @@ func (c *Config) validateStream() error {
 		if c.Journal.Ack == ackQuorum {
 			return errors.New("journal.ack: quorum needs a stream: set journal.stream")
 		}
+		if c.Cluster.Advertise != "" || c.Cluster.KeyFile != "" || c.Cluster.CA != "" {
+			return errors.New("cluster: an exchange without a stream is no node of a cluster: set journal.stream, " +
+				"or leave out cluster.advertise, cluster.key_file and cluster.ca")
+		}
 		return nil
 	}
 	var errs []error
+	if at := c.Cluster.Advertise; at != "" {
+		if host, port, err := net.SplitHostPort(at); err != nil || host == "" || port == "" || port == "0" {
+			errs = append(errs, fmt.Errorf("cluster.advertise: %q must have the form HOST:PORT, for example h4:8080",
+				at))
+		}
+	}
 	if c.Journal.Stream != "" && c.Data.Dir == "" {
 		errs = append(errs, errors.New("journal.stream: a stream takes the records of a data directory: set data.dir"))
 	}
@@ -146,6 +156,9 @@ func (c *Config) followStream(ctx context.Context) (f exchange.FollowOptions, do
 	log, err := conn.Log(ctx, epoch, 0)
 	if err == nil {
 		f.Genesis, err = exchange.ReadGenesis(ctx, log)
+	}
+	if err == nil && c.Replica.Events > 0 {
+		f.Events, err = conn.Events(ctx, epoch, c.Replica.Events)
 	}
 	if err != nil {
 		conn.Close()

@@ -18,14 +18,17 @@ const (
 )
 
 // Token returns the token in a file; a relative path starts at the directory. It makes the file,
-// 0600, when there is none. A file that every user of the machine may read or write is refused.
-func (d *Dir) Token(path string) (string, error) {
+// 0600, when there is none and it may. A file that every user of the machine may read or write is refused.
+func (d *Dir) Token(path string, mayMake bool) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.path, path)
 	}
 	text, found, err := readFile(d.fsys, path)
 	if err != nil {
 		return "", err
+	}
+	if !found && !mayMake {
+		return "", usage("%s: there is no such file: copy the writer's", path)
 	}
 	if !found {
 		return makeSecret(d.fsys, d.random, path)

@@ -12,7 +12,7 @@ type Answer struct {
 	Found      bool          // Record holds the order
 	Reason     engine.Reason // why the command was refused
 	Order      engine.OrderID
-	Seq        engine.Seq // seq of the refusal
+	Seq        engine.Seq // seq of the last event of the command
 	TimeNs     int64
 	Place      *Place             // the order of a PlaceOrder
 	Instrument *engine.Instrument // nil: unknown pair

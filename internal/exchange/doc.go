@@ -27,7 +27,7 @@
 //  3. Stop of a phase ends from the outside in: the guard (a stop is no disconnect of its clients), sockets,
 //     listeners, snapshots, loop, launchpad and hive, accounts, journal, directory.
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
-//  5. Only front.go and hooks.go know the packages below server.
+//  5. Only front.go, cluster.go and hooks.go know the packages below server.
 //
 // With Machine.Driver nothing has a goroutine: the driver steps the components and carries on what waits for
 // them, and the caller calls the phases and the handlers (internal/vopr).
@@ -41,7 +41,7 @@
 //	launch.Stop(ctx)                 // in any phase
 //
 // Reading order: options, hooks, open, front, listen, status, connections, recover, logs, journal, accounts,
-// agents, start, genesis, mirror, mirror_send, follow, backfill, configure, demo, demo_agents, funded_key,
+// agents, start, genesis, mirror, mirror_send, follow, cluster, backfill, configure, demo, demo_agents, funded_key,
 // background, snapshots, backup, watch, scrub, guard, stop, launch, bulk, figures.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.

@@ -13,6 +13,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/events"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
@@ -26,6 +27,7 @@ type FollowOptions struct {
 	Log     jet.Log
 	Genesis Genesis       // of the stream
 	MaxLag  time.Duration // beyond which it refuses reads
+	Events  *jet.Events   // takes the events of what is executed; nil: none
 }
 
 // errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
@@ -49,10 +51,13 @@ type Following struct {
 	mu     sync.Mutex // held while a message is executed
 	market *replica.Replica
 
+	news     news
 	sentNs   atomic.Int64 // of the last message that counts
 	term     atomic.Uint64
 	position atomic.Uint64
-	ended    chan error // receives the reason why it stopped
+	void     atomic.Uint64    // messages that do not count
+	export   *events.Exporter // nil: none
+	ended    chan error       // receives the reason why it stopped
 	cancel   context.CancelCauseFunc
 }
 
@@ -67,20 +72,29 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
 		Sinks: []func([]engine.Event, uint64){r.accounts.state.FoldEvents, r.front.hub.Fold},
 	}
-	y.market = replica.New(o)
 	last, err := r.o.Follow.Log.Last(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("stream: %w", err)
 	}
+	if err := y.exportTo(ctx, &o, last); err != nil {
+		return nil, err
+	}
+	y.market = replica.New(o)
 	go r.front.hub.Run()
 	r.front.enter(stage{accounts: r.accounts, follows: y})
 	bar := r.o.Progress("recovery")
 	level := make(chan struct{})
 	work, cancel := context.WithCancelCause(context.Background())
 	y.cancel = cancel
+	if y.export != nil {
+		go y.export.Run(work)
+	}
 	go func() {
 		y.ended <- r.o.Follow.Log.Follow(work, 1, func(seq uint64, data []byte) error {
 			err := y.take(seq, data)
+			if err == nil && y.export != nil {
+				err = y.export.Take(work, seq)
+			}
 			switch {
 			case seq < last:
 				bar.Set(int64(seq), int64(last))
@@ -122,6 +136,9 @@ func (y *Following) Wait(stop <-chan struct{}) error {
 
 // explainFollow makes an error of the records one of damaged data.
 func explainFollow(err error) error {
+	if errors.Is(err, events.ErrLost) {
+		return err
+	}
 	if errors.Is(err, jet.ErrTrimmed) || errors.Is(err, jet.ErrLost) {
 		return fmt.Errorf("the stream cannot be read any more: %w", err)
 	}
@@ -129,10 +146,35 @@ func explainFollow(err error) error {
 		"writer: %w", err)}
 }
 
+// exportTo makes the replica export events, if it is to.
+func (y *Following) exportTo(ctx context.Context, o *replica.Options, now uint64) (err error) {
+	f := y.o.Follow
+	if f.Events == nil {
+		return nil
+	}
+	y.export, err = events.NewExporter(ctx, f.Events, f.Genesis.Epoch, now, accountID, func(err error) {
+		if err == nil {
+			y.log.Info("the stream of events takes events again")
+			return
+		}
+		y.incident("stream", "the stream of events takes no events; they wait, and so does this replica: %v", err)
+	})
+	if err != nil {
+		return err
+	}
+	o.Sinks = append(o.Sinks, y.export.Fold)
+	return nil
+}
+
+func accountID(n engine.AccountID) string { return accounts.UserID(uint32(n)).String() }
+
 // take reads a message and executes its records, if it counts.
 func (y *Following) take(seq uint64, data []byte) error {
 	m, valid, err := y.reader.Next(seq, data)
 	if err != nil || !valid {
+		if err == nil {
+			y.void.Add(1)
+		}
 		return err
 	}
 	y.mu.Lock()
@@ -150,10 +192,14 @@ func (y *Following) take(seq uint64, data []byte) error {
 	if err := y.compare(&m); err != nil {
 		return err
 	}
+	if m.Kind == stream.Term {
+		y.front.forward.Lead(writerOf(&m))
+	}
 	y.publish(m.SentNs, executed)
 	y.term.Store(y.reader.State().Term)
 	y.position.Store(y.market.Pos)
 	y.sentNs.Store(m.SentNs)
+	y.news.tell()
 	return nil
 }
 
@@ -248,7 +294,7 @@ func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 
 func (y *Following) status() *public.Replication {
 	return &public.Replication{
 		Role: "replica", Term: y.term.Load(), Position: y.position.Load(),
-		LagMs: y.lagNs() / int64(time.Millisecond),
+		LagMs: y.lagNs() / int64(time.Millisecond), Writer: y.front.forward.Writer().Address,
 	}
 }
 
@@ -257,25 +303,9 @@ func (y *Following) Stop(ctx context.Context) {
 	y.front.hub.Shutdown()
 	y.cancel(errStopping)
 	<-y.ended
+	if y.export != nil {
+		y.export.Wait()
+	}
 	y.restored.stop(ctx)
-}
-
-// lag returns the function that tells how far a replica is behind, nil for a writer.
-func (f *front) lag(b *base) func() int64 {
-	if b.o.Follow == nil {
-		return nil
-	}
-	return func() int64 {
-		if y := f.stage.Load().follows; y != nil {
-			return y.lagNs()
-		}
-		return 0
-	}
-}
-
-func (o *Options) maxLagNs() int64 {
-	if o.Follow == nil {
-		return 0
-	}
-	return int64(o.Follow.MaxLag)
+	y.front.forward.Close()
 }

@@ -24,6 +24,7 @@ import (
 	"tickhive/server/binance"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/forward"
 	"tickhive/server/public"
 	"tickhive/server/stream"
 	"tickhive/server/web"
@@ -42,6 +43,7 @@ type front struct {
 	publicServer   *edge.Server
 	internalServer *admin.Server
 	hub            *stream.Hub
+	forward        *forward.Forwarder // nil: not a replica
 	faults         *fault.Switch
 	account        *account.Service
 	agents         *agents.Service
@@ -77,7 +79,7 @@ const (
 func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{
 		log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 4), faults: &fault.Switch{},
-		now: b.clock.NowNs,
+		now: b.clock.NowNs, forward: b.forwarder(),
 	}
 	if _, err := f.faults.Add(b.o.Faults, b.clock.NowNs()); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
@@ -106,7 +108,8 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	f.hub = stream.NewHub(stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.account.Private(), Replica: b.o.Follow != nil, MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
+		Private: f.account.Private(), NotWriter: f.notWriter(), Published: f.published(b),
+		MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
 		Faults: f.faults,
 		Status: func(dst []byte) []byte {
 			whole, _ := f.market.StatusView()
@@ -142,7 +145,8 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
-		Clock: b.clock, Log: b.log, Faults: f.faults, LagNs: f.lag(b), MaxLagNs: b.o.maxLagNs(), Settle: f.settler(b),
+		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults, Settle: f.settler(b),
+		Replica: f.replica(b), Peers: b.clusterKey,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
@@ -185,7 +189,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 				}
 			},
 			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
-			Logs:    f.logStats,
+			Logs: f.logStats, Replication: f.replicationStat,
 			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
 			Guarded: func() map[string]uint64 { return f.account.Guard().Counts() },
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
@@ -210,14 +214,6 @@ func commissions(list []Commission) (out []public.AssetCommission) {
 		})
 	}
 	return out
-}
-
-// machineNs returns the clock of machine time for the servers; nil: each server uses its default.
-func (b *base) machineNs() func() int64 {
-	if b.o.Machine.Driver == nil {
-		return nil
-	}
-	return b.o.Machine.Clock.NowNs
 }
 
 // sockets holds the listeners of an exchange: public, internal, aggregator, Binance. An optional one is nil when its

@@ -103,8 +103,10 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 		r.reader, err = open()
 	}
 	if errors.Is(err, wal.ErrTruncated) {
-		return nil, fmt.Errorf("no usable snapshot reaches the oldest retained record; restore the directory from a "+
-			"copy: %w", err)
+		return nil, &wal.CorruptError{
+			File: j.dir.Dir, Seq: pos + 1, Cause: err,
+			Reason: fmt.Sprintf("no usable snapshot reaches the oldest retained record (%v)", err),
+		}
 	}
 	for _, left := range slices.Sorted(maps.Keys(j.skips)) {
 		if left > pos {
@@ -276,8 +278,9 @@ func explainDamage(err error, accepted bool) error {
 	if damaged == nil {
 		return err
 	}
+	short := errors.Is(err, wal.ErrTruncated) // at its beginning: no loss of the end makes up for it
 	remedy := acceptRemedy + ". `tickhive journal verify DIR` reads every file"
-	if damaged.Foreign || accepted {
+	if short || damaged.Foreign || accepted {
 		remedy = foreignRemedy
 	}
 	return cmdline.DamageError{Err: fmt.Errorf("%w\nThe directory is not as the program left it, and no power cut "+

@@ -60,9 +60,11 @@ func TestTheKernelHoldsConnectionsThatSendNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []struct{ level, name, want int }{
-		{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, keepAliveIdle},
+		{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1},
+		{syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, keepAliveIdle},
 		{syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, keepAliveInterval},
-		{syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT, keepAliveCount}, {syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1},
+		{syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT, keepAliveCount},
+		{syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1},
 	} {
 		if err := raw.Control(func(fd uintptr) {
 			if got, err := syscall.GetsockoptInt(int(fd), o.level, o.name); err != nil || got != o.want {

@@ -99,7 +99,7 @@ func (x *Running) keepMirror(ctx context.Context) error {
 		done()
 		return fmt.Errorf("stream: %w", err)
 	}
-	x.mirror = m
+	x.mirror.Store(m)
 	return nil
 }
 
@@ -130,13 +130,17 @@ func (m *mirror) begin(ctx context.Context, log jet.Log) error {
 	if err != nil {
 		return fmt.Errorf("genesis: %w", err)
 	}
+	term, err := m.x.termRecord()
+	if err != nil {
+		return fmt.Errorf("term record: %w", err)
+	}
 	var node [8]byte
 	if _, err := rand.Read(node[:]); err != nil {
 		return fmt.Errorf("node number: %w", err)
 	}
 	m.sealedNs.Store(at.SentNs)
 	w, err := stream.Campaign(&stream.Candidate{
-		At: at, Node: binary.LittleEndian.Uint64(node[:]) | 1, Rules: StreamRules, Info: []byte(cmdline.Version),
+		At: at, Node: binary.LittleEndian.Uint64(node[:]) | 1, Rules: StreamRules, Info: term,
 		Found:  stream.Founding{History: datadir.History(m.x.data), Info: info},
 		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
 	}, m.sealedNs.Load())
@@ -353,10 +357,10 @@ func (f *front) settler(b *base) func() *refuse.Refusal {
 	}
 	return func() *refuse.Refusal {
 		x := f.stage.Load().running
-		if x == nil || x.mirror == nil {
+		if x == nil || x.mirror.Load() == nil {
 			return nil
 		}
-		if err := x.mirror.settle(settleWithin); err != nil {
+		if err := x.mirror.Load().settle(settleWithin); err != nil {
 			f.log.Warn("a change is not confirmed by the stream", "error", err)
 			return refuse.New(refuse.OutcomeUnknown, "", "The change is recorded on this machine, and the stream did "+
 				"not confirm it within %s. It counts unless this machine is lost. "+

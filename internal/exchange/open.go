@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/seal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
+	"tickhive/server/forward"
 	"tickhive/sim"
 )
 
@@ -30,7 +31,8 @@ type base struct {
 	feed *marketdata.Feed
 	sim  *sim.Market // nil: no simulated market
 
-	secrets *seal.Key // seals the secrets of the accounts
+	secrets    *seal.Key    // seals the secrets of the accounts
+	clusterKey *forward.Key // nil: none
 
 	front *front
 
@@ -68,9 +70,12 @@ func open(o Options, s sockets) (*Opened, error) {
 		return nil, err
 	}
 	if path := b.o.Internal.TokenFile; path != "" {
-		if b.o.Internal.Token, err = b.data.Token(path); err != nil {
+		if b.o.Internal.Token, err = b.data.Token(path, true); err != nil {
 			return nil, errors.Join(fmt.Errorf("internal.token_file: %w", err), b.data.Close(b.data.WasClean()))
 		}
+	}
+	if err = b.openCluster(); err != nil {
+		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
 	if b.secrets, err = datadir.SecretKey(b.data, b.o.SecretKeyFile); err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
@@ -126,6 +131,17 @@ func (b *base) openData() error {
 	return nil
 }
 
+// machineNs returns the clock of machine time for the servers; nil: each server uses its default.
+func (b *base) machineNs() func() int64 {
+	if b.o.Machine.Driver == nil {
+		return nil
+	}
+	return b.o.Machine.Clock.NowNs
+}
+
+// fullBefore is the time before the end of a backfill from which the books of major pairs are deep.
+const fullBefore = 5 * time.Minute
+
 // makeSim builds the simulated market, which opens at the start of the backfill.
 func (b *base) makeSim() {
 	if !b.o.Sim.Enabled {
@@ -135,7 +151,11 @@ func (b *base) makeSim() {
 	if !b.clock.Virtual() {
 		startNs -= int64(b.data.Backfill()) // openData set a virtual clock back by this span
 	}
-	b.sim = sim.New(sim.Options{Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs})
+	b.sim = sim.New(sim.Options{
+		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs,
+		FullNs:    startNs + int64(max(0, b.data.Backfill()-fullBefore)),
+		Intensity: b.o.Sim.Intensity, Scenario: b.o.Sim.Scenario,
+	})
 }
 
 // sources returns the sources of orders that a loop runs.

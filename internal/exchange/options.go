@@ -51,6 +51,7 @@ type Options struct {
 	Journal JournalOptions
 	Stream  StreamOptions
 	Follow  *FollowOptions // nil: the exchange executes what clients ask for
+	Cluster ClusterOptions
 	Clock   ClockOptions
 
 	Engine engine.Options     // limits of the core
@@ -166,6 +167,8 @@ type SimOptions struct {
 	Seed      uint64
 	SeedGiven bool          // the seed was configured: a directory with another seed is refused
 	Backfill  time.Duration // simulated time before the start; fills an empty directory only
+	Intensity int64         // activity in per cent; 0: 100
+	Scenario  sim.Scenario
 }
 
 // Commission is one record of a currency: of deposits, or of withdrawals.
@@ -201,7 +204,9 @@ func (o *Options) Validate() error {
 		ask("sim", errors.New("a driver has no simulated market"))
 	}
 	if o.Sim.Enabled {
-		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs}
+		so := sim.Options{
+			Core: new(engine.Core), Pairs: o.Sim.Pairs, Intensity: o.Sim.Intensity, Scenario: o.Sim.Scenario,
+		}
 		ask("sim", so.Validate())
 	} else if o.Sim.Backfill != 0 {
 		ask("sim", errors.New("a backfill needs the simulated market, which is disabled"))

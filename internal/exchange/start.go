@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"sync/atomic"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -18,7 +19,7 @@ type Running struct {
 	watch     *watch
 	scrub     *scrub // nil: off
 	guard     *guard
-	mirror    *mirror // nil: the records go nowhere else
+	mirror    atomic.Pointer[mirror] // handlers read it; nil: the records go nowhere else
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured

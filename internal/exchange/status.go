@@ -27,8 +27,8 @@ func (f *front) status() public.StatusInfo {
 	}
 	if x := f.stage.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
-		info.Replication = x.mirror.status()
-		info.Degraded = info.Degraded || x.mirror.failure() != nil
+		info.Replication = x.mirror.Load().status()
+		info.Degraded = info.Degraded || x.mirror.Load().failure() != nil
 	}
 	if y := f.stage.Load().follows; y != nil {
 		info.Replication = y.status()

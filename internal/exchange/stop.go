@@ -31,7 +31,7 @@ func (x *Running) Stop(ctx context.Context) {
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)
-	x.mirror.drain(ctx)
+	x.mirror.Load().drain(ctx)
 	x.halt()
 	x.end(x.lastSnapshot)
 }

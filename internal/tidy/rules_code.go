@@ -17,7 +17,7 @@ var exactFolders = []string{
 // (sim/stats) and Prometheus metrics, because nothing depends on them.
 func Floats(f *File) []string {
 	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats", "server/servertest") ||
-		f.Path == "server/admin/metrics.go" {
+		strings.HasPrefix(f.Path, "server/admin/metrics") {
 		return nil
 	}
 	var out []string

@@ -12,9 +12,10 @@ var mayImport = map[string][]string{
 	"internal/entry":      {"accounts", "engine", "marketdata"},
 	"internal/markettest": {"engine", "marketdata"},
 	"internal/datadir":    {"engine", "marketdata", "accounts"},
+	"internal/events":     {"engine", "internal/stream"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
-		"internal/stream",
+		"internal/events", "internal/stream",
 	},
 	"internal/stream": {},
 
@@ -36,7 +37,8 @@ var mayImport = map[string][]string{
 	"server/encode":    {"engine", "marketdata"},
 	"server/private":   {"engine"},
 	"server/body":      {"server/edge", "server/encode", "engine", "internal/entry"},
-	"server/edge":      {"server/encode", "engine", "marketdata", "internal/entry"},
+	"server/edge":      {"server/encode", "server/forward", "engine", "marketdata", "internal/entry"},
+	"server/forward":   {},
 	"server/health":    {"server/edge"},
 	"server/public": {
 		"server/edge", "server/health", "server/encode", "engine", "marketdata", "aggregator",
@@ -76,8 +78,8 @@ var pure = map[string][]string{
 	"internal/stream": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
-// onlyIn lists modules that one folder alone may import, tests included, so that they can be exchanged.
-var onlyIn = map[string]string{"github.com/nats-io/": "internal/stream/jet"}
+// onlyIn lists modules that few folders may import, tests included, so that they can be exchanged.
+var onlyIn = map[string][]string{"github.com/nats-io/": {"internal/stream/jet", "client/examples/events"}}
 
 // folderOf returns the folder of mayImport to which a package belongs, empty for none.
 func folderOf(dir string) (folder string) {
@@ -101,8 +103,8 @@ func Imports(f *File) []string {
 	for _, s := range f.AST.Imports {
 		p, ours := strings.CutPrefix(strings.Trim(s.Path.Value, `"`), module)
 		for prefix, in := range onlyIn {
-			if strings.HasPrefix(p, prefix) && !under(f.Dir, in) {
-				out = append(out, f.at(s.Pos())+": only "+in+" imports "+p)
+			if strings.HasPrefix(p, prefix) && !under(f.Dir, in...) {
+				out = append(out, f.at(s.Pos())+": only "+strings.Join(in, " and ")+" may import "+p)
 			}
 		}
 		switch {

@@ -25,7 +25,8 @@ func (ac accruals) routes() []*edge.Route {
 		Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{Kind: profit.Kind, Words: profit.Words},
 	}
 	period := []edge.Field{
-		{Name: "from", Kind: edge.KindDateTime, Required: true}, {Name: "to", Kind: edge.KindDateTime, Required: true},
+		{Name: "from", Kind: edge.KindDateTime, Required: true},
+		{Name: "to", Kind: edge.KindDateTime, Required: true},
 		currency, edge.ParamDecimals,
 	}
 	return []*edge.Route{

@@ -86,6 +86,7 @@ func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	if err := req.SubmitOne(); err != nil {
 		return err
 	}
+	c.SetSeq(uint64(req.Answers[0].Seq))
 	c.Private(append(strconv.AppendUint([]byte{'"'}, uint64(req.Answers[0].Order), 10), '"'))
 	return nil
 }
@@ -164,6 +165,7 @@ func (s *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
 	if err := req.SubmitOne(); err != nil {
 		return err
 	}
+	c.SetSeq(uint64(req.Answers[0].Seq))
 	return sendOrder(c, &req.Answers[0])
 }
 

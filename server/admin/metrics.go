@@ -44,6 +44,8 @@ type MetricsSource struct {
 	FacadeAuth func() map[string]uint64
 	// Guarded returns how often all orders of an account were canceled without a request, by the cause.
 	Guarded func() map[string]uint64
+	// Replication returns the figures of a node of a cluster, nil for any other exchange.
+	Replication func() *ReplicationStat
 	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
 }
@@ -164,7 +166,7 @@ var (
 
 // Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
+	for _, d := range append([]*prometheus.Desc{
 		descRequests, descLatency, descConnections, descEvicted, descAccepts,
 		descAuthFailures, descPanics, descCommands, descRejects,
 		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
@@ -173,7 +175,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 		descLogDisk, descLogSync, descReplay, descSnapshots, descSnapshotFailed, descSnapshotBytes, descSnapshotTime,
 		descSockets, descSubscriptions, descMessages, descStreamBytes, descMessageDrops, descResyncs, descSlowCloses,
 		descLimited,
-	} {
+	}, replicationDescs...) {
 		ch <- d
 	}
 }
@@ -188,6 +190,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, descDamaged, float64(damaged))
 	m.collectLogs(ch)
 	m.collectStreams(ch)
+	m.collectReplication(ch)
 	for cause, n := range m.src.Guarded() {
 		counter(ch, descGuarded, n, cause)
 	}

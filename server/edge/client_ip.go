@@ -91,6 +91,9 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // ClientAddr returns the client's address that the rate limits use.
 func (c *Ctx) ClientAddr() netip.Addr {
+	if c.client.IsValid() {
+		return c.client
+	}
 	if c.edge.clients == nil {
 		return addrOf(c.RemoteAddr())
 	}

@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"net/netip"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
@@ -21,10 +23,11 @@ type Ctx struct {
 	// Principal is nil for a call without credentials.
 	Principal *Principal
 
-	edge  *Listener
-	route *Route
-	id    []byte // request id, in idBuf
-	idBuf [maxRequestID]byte
+	edge   *Listener
+	client netip.Addr // that a node of the cluster has named; zero: the client has sent the request itself
+	route  *Route
+	id     []byte // request id, in idBuf
+	idBuf  [maxRequestID]byte
 
 	public bool // every origin may read the answer
 
@@ -83,7 +86,7 @@ const maxPooledScratch = 256 << 10
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
 	c.params, c.DecimalsText, c.public = c.params[:0], false, false
-	c.faultStatus, c.skewNs = 0, 0
+	c.faultStatus, c.skewNs, c.client = 0, 0, netip.Addr{}
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
 	}

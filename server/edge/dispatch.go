@@ -196,8 +196,11 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	if !e.Ready.Load() && !route.Early {
 		return refuse.Later(1, Recovering)
 	}
-	if e.lagNs != nil {
-		if err := e.refuseOnReplica(c); err != nil {
+	if err := e.takeClient(c); err != nil {
+		return err
+	}
+	if e.replica != nil {
+		if done, err := e.answerOnReplica(c); done {
 			return err
 		}
 	}
@@ -212,6 +215,11 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	c.parseQuery()
 	if route.Method == fasthttp.MethodGet {
 		if err := c.readDecimals(); err != nil {
+			return err
+		}
+	}
+	if c.route.pair != "" {
+		if done, err := e.reach(c); done {
 			return err
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/forward"
 )
 
 // ListenerOptions holds the settings that differ between the listeners.
@@ -40,9 +42,10 @@ type ListenerOptions struct {
 	Log         *slog.Logger
 	Clock       clock.Clock
 	MachineNs   func() int64
-	gzip        *gzipMaker   // nil: no route sends cached documents
-	lagNs       func() int64 // nil: not a replica
-	maxLagNs    int64
+	gzip        *gzipMaker                   // nil: no route sends cached documents
+	replica     *forward.Replica             // nil: not a replica
+	board       *marketdata.Board            // see Options
+	peers       *forward.Key                 // see Options
 	Settle      func() *refuse.Refusal       // see Options
 	faults      *fault.Switch                // nil: no fault rules concern this listener
 	refuse      refuseFunc                   // nil: the error object of this service

@@ -55,8 +55,8 @@ var (
 	valHSTS      = []byte("max-age=31536000") // a year
 	ValTrue      = []byte("true")
 	valDay       = []byte("86400")
-	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, API-PublicKey, API-Timestamp, API-Nonce, " +
-		"API-Signature, API-RecvWindow")
+	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, X-Min-Seq, API-PublicKey, API-Timestamp, " +
+		"API-Nonce, API-Signature, API-RecvWindow")
 )
 
 // credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have

@@ -10,6 +10,8 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/forward"
 )
 
 // Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read
@@ -64,10 +66,11 @@ type Options struct {
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
-	// LagNs returns how far the views are behind the writer, whose records this exchange executes. A replica refuses
-	// what changes something and what is signed, and with more than MaxLagNs public reads too. nil: not a replica.
-	LagNs    func() int64
-	MaxLagNs int64
+	Replica *forward.Replica // nil: the exchange executes what clients ask for
+	// Board has the seqs of the pairs, for requests with X-Min-Seq; nil: they are answered at any seq.
+	Board *marketdata.Board
+	// Peers is the key of the nodes that may name the client of a request; nil: none may.
+	Peers *forward.Key
 	// Settle waits until what a request has changed is safe elsewhere too. It runs behind each request of another
 	// method than GET that was not refused; nil: nothing waits.
 	Settle func() *refuse.Refusal

@@ -86,7 +86,7 @@ func (l *limiter) allowsKey(key []byte) bool { return len(key) > 0 && l.keys[str
 
 // check counts or refuses the request of c, and sets the rate-limit headers.
 func (l *limiter) check(c *Ctx) *refuse.Refusal {
-	ip := l.clients.of(c.RequestCtx)
+	ip := c.ClientAddr()
 	now := c.edge.MachineNs()
 	if contains(l.nets, ip) {
 		l.unlimited(c)
@@ -178,6 +178,6 @@ func shardOf(a netip.Addr) int {
 
 // exempts reports whether the allow-list names the caller's address or verified key.
 func (l *limiter) exempts(c *Ctx) bool {
-	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) ||
+	return l != nil && (contains(l.nets, c.ClientAddr()) ||
 		c.Principal != nil && l.allowsKey([]byte(c.Principal.PublicKey)))
 }

@@ -6,7 +6,7 @@ func (l *limiter) show(c *Ctx, p *pathEntry) {
 	if l == nil || !l.limits(p) {
 		return
 	}
-	ip := l.clients.of(c.RequestCtx)
+	ip := c.ClientAddr()
 	now := c.edge.MachineNs()
 	left, resetNs := l.perMinute, now
 	if !contains(l.nets, ip) {

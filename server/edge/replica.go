@@ -7,25 +7,49 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/refuse"
+	"tickhive/server/forward"
 )
 
-// refuseOnReplica returns the refusal of a request that a replica does not serve. Early routes answer in any case.
-func (e *Listener) refuseOnReplica(c *Ctx) *refuse.Refusal {
+// answerOnReplica forwards a request that only the writer can answer, and refuses a read of views that are too old.
+// done reports that the request has its answer. Early routes answer in any case.
+func (e *Listener) answerOnReplica(c *Ctx) (done bool, err *refuse.Refusal) {
 	signed := c.route.Auth == AuthRequired || c.route.Auth == AuthOptional &&
 		c.Request.Header.PeekCanonical(ReqPublicKey) != nil
 	if signed || c.route.Method != fasthttp.MethodGet {
-		return refuse.New(refuse.NotWriter, "", "This is a replica: it serves public reads only and executed nothing. "+
-			"Send signed requests and changes to the writer.")
+		return true, e.forward(c)
 	}
 	if c.route.Early {
-		return nil
+		return false, nil
 	}
-	lag := max(e.lagNs(), 0)
+	lag := max(e.replica.LagNs(), 0)
 	ms := lag / int64(time.Millisecond)
 	c.Response.Header.SetCanonical(hdrLagMs, strconv.AppendInt(c.number[:0], ms, 10))
-	if lag > e.maxLagNs {
-		return refuse.New(refuse.Stale, "", "This replica is %d ms behind the writer, and at most %d are allowed. "+
-			"Ask the writer or another replica.", ms, e.maxLagNs/int64(time.Millisecond)).After(1)
+	if lag > e.replica.MaxLagNs {
+		return true, refuse.New(refuse.Stale, "", "This replica is %d ms behind the writer, and at most %d are "+
+			"allowed. Ask the writer or another replica.", ms, e.replica.MaxLagNs/int64(time.Millisecond)).After(1)
 	}
+	return false, nil
+}
+
+// forward makes the writer's answer the answer of c.
+func (e *Listener) forward(c *Ctx) *refuse.Refusal {
+	err := e.replica.Forward.Do(c.RequestCtx, c.ClientAddr(), c.id)
+	if err != nil && c.public {
+		c.Response.Header.SetCanonical(hdrCORSOrigin, valStar)
+	}
+	return err
+}
+
+// takeClient takes the client's address from the header of a replica.
+func (e *Listener) takeClient(c *Ctx) *refuse.Refusal {
+	if e.peers == nil || len(c.Request.Header.PeekAll(forward.ClientHeader)) == 0 {
+		return nil
+	}
+	addr, ok := e.peers.Client(&c.Request, e.MachineNs())
+	if !ok {
+		return refuse.New(refuse.Forbidden, forward.ClientHeader, "Only a node of this cluster may name the client "+
+			"of a request: its key (cluster.key_file) or its clock differs.")
+	}
+	c.client = addr.Unmap()
 	return nil
 }

@@ -75,7 +75,7 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 func (c *Ctx) SendHead(hash, seq uint64, mayPack bool) (packed, ok bool) {
 	h := &c.Response.Header
 	if c.Principal != nil {
-		c.setSeq(seq)
+		c.SetSeq(seq)
 		h.SetCanonical(HdrCacheControl, ValNoStore)
 		h.SetContentTypeBytes(ValJSON)
 		return false, true
@@ -102,10 +102,11 @@ func (c *Ctx) PublicHeaders(tag []byte, seq uint64) {
 	h.SetCanonical(HdrETag, tag)
 	h.SetCanonical(HdrCacheControl, c.route.maxAge)
 	h.SetCanonical(hdrVary, valVary)
-	c.setSeq(seq)
+	c.SetSeq(seq)
 }
 
-func (c *Ctx) setSeq(seq uint64) {
+// SetSeq sets X-Seq.
+func (c *Ctx) SetSeq(seq uint64) {
 	if seq != NoSeq {
 		c.Response.Header.SetCanonical(hdrSeq, strconv.AppendUint(c.number[:0], seq, 10))
 	}

@@ -93,6 +93,9 @@ type Route struct {
 	Members []Field
 	Schema  string
 
+	pair       string // the parameter that names the only pair of the answer; empty: none
+	pairInPath bool
+
 	stats  *routeStats
 	maxAge []byte // value of Cache-Control for a shared document
 }

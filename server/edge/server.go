@@ -50,7 +50,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
-		Name: "public", faults: o.Faults, lagNs: o.LagNs, maxLagNs: o.MaxLagNs, Settle: o.Settle,
+		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers, Settle: o.Settle,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
@@ -88,6 +88,9 @@ func (s *Server) table() []*Route {
 	var all []*Route
 	for _, resource := range s.opt.Resources {
 		all = append(all, resource(s)...)
+	}
+	for _, r := range all {
+		r.AddMinSeq()
 	}
 	return all
 }

@@ -34,6 +34,8 @@ type Replication struct {
 	Position uint64 // of the last command that the stream has confirmed, or that the replica has executed
 	LagMs    int64
 	Failed   bool // the writer sends nothing more to the stream
+	// Writer is the address that the writer has told a replica; empty: none, or this is the writer.
+	Writer string
 }
 
 // FaultInfo is the status row of a fault rule.
@@ -133,7 +135,11 @@ func appendReplication(b []byte, r *Replication) []byte {
 	b = strconv.AppendUint(append(b, `,"term":`...), r.Term, 10)
 	b = strconv.AppendUint(append(b, `,"position":`...), r.Position, 10)
 	b = strconv.AppendInt(append(b, `,"lagMs":`...), r.LagMs, 10)
-	return append(strconv.AppendBool(append(b, `,"failed":`...), r.Failed), '}')
+	b = strconv.AppendBool(append(b, `,"failed":`...), r.Failed)
+	if r.Writer != "" {
+		b = encode.AppendString(append(b, `,"writer":`...), r.Writer)
+	}
+	return append(b, '}')
 }
 
 // appendFaults appends the member faults, or nothing when no rule is in force.

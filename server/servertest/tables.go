@@ -21,9 +21,13 @@ func Tables(t testing.TB) map[web.Part][]*edge.Route {
 	market := public.New(public.Options{
 		Board: marketdata.NewFeed(marketdata.Options{}).Board(), Clock: clock.NewManual(StartNs),
 	})
+	routes := market.Routes(nil)
+	for _, r := range routes {
+		r.AddMinSeq()
+	}
 	x := NewExchange(t, func(o *exchange.Options) { o.LogLevel = new(slog.LevelVar) })
 	return map[web.Part][]*edge.Route{
-		web.PartMarket:    market.Routes(nil),
+		web.PartMarket:    routes,
 		web.PartAccounts:  users.Routes(nil),
 		web.PartLaunchpad: launchpad.Routes(nil),
 		web.PartInternal:  x.Running.Internal().Routes(),

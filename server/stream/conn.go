@@ -162,6 +162,9 @@ func (c *conn) operate(h *Hub, message []byte) bool {
 	if bad != nil {
 		return c.answer(errorFrame(req, "", refuse.InvalidParam, bad.Message))
 	}
+	if h.opts.Published != nil {
+		hold(h, &req)
+	}
 	h.request(c, req)
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/fault"
+	"tickhive/internal/refuse"
 	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
@@ -35,8 +36,10 @@ type Options struct {
 	Status func(dst []byte) []byte
 	// StatusRow renders the status row of one pair.
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
-	// Replica refuses credentials with NOT_WRITER.
-	Replica bool
+	// NotWriter returns the refusal of credentials by a replica; nil: not a replica.
+	NotWriter func() *refuse.Refusal
+	// Published returns a channel that is closed when the views of a replica change; nil: not a replica.
+	Published func() <-chan struct{}
 	// Private is the source of the channels that need credentials; nil disables them.
 	Private private.Feed
 	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how

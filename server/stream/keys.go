@@ -142,8 +142,9 @@ func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
 // authenticate binds a key to the connection. Private subscriptions belong to the key that
 // signed for them: a different key ends them, the same key keeps them.
 func (o operation) authenticate() {
-	if o.hub.opts.Replica {
-		o.refuse("", refuse.NotWriter, "This is a replica: it has public streams only. Authenticate at the writer.")
+	if o.hub.opts.NotWriter != nil {
+		err := o.hub.opts.NotWriter()
+		o.refuse("", err.Code, err.Message)
 		return
 	}
 	if o.hub.opts.Private == nil {

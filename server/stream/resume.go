@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"tickhive/engine"
 	"tickhive/marketdata"
@@ -112,6 +113,35 @@ func (h *Hub) advanceToResume(sub *subscription) {
 	if sub.hasFromSeq && sub.fromSeq > sub.stream.seq {
 		h.advance(sub.stream, h.board.load())
 		h.deliver()
+	}
+}
+
+// holdWithin bounds the time for which a replica holds a subscription.
+const holdWithin = 2 * time.Second
+
+// hold waits until the books of a replica have reached the seq that a client resumes from: the client may have it
+// from a replica that is ahead. The reader of the connection calls it, so the client's later messages wait too.
+func hold(h *Hub, req *request) {
+	if req.op != "subscribe" || req.fromSeq == nil || req.epoch != "" && req.epoch != h.opts.Epoch {
+		return
+	}
+	late := time.NewTimer(holdWithin)
+	defer late.Stop()
+	for _, pair := range req.pairs {
+		for {
+			published := h.opts.Published()
+			v := h.opts.Board.Load().Lookup(pair)
+			if v == nil || uint64(v.BookSeq) >= *req.fromSeq {
+				break
+			}
+			select {
+			case <-published:
+				continue
+			case <-late.C:
+			case <-h.stop:
+			}
+			return
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *Conn) Epochs(ctx context.Context) (epochs []string, err error) {
 	defer cancel()
 	names := c.js.StreamNames(ctx)
 	for name := range names.Name() {
-		if epoch, ok := strings.CutPrefix(name, streamPrefix); ok {
+		if epoch, ok := strings.CutPrefix(name, streamPrefix); ok && !strings.HasSuffix(name, eventsSuffix) {
 			epochs = append(epochs, epoch)
 		}
 	}
@@ -98,6 +98,11 @@ func (l *jetLog) answered(m *nats.Msg) {
 	if err != nil {
 		return // not of this program
 	}
+	offer(l.answers, readAnswer(m.Data, l.name, number))
+}
+
+// readAnswer reads the server's answer to a publication into a stream.
+func readAnswer(data []byte, stream string, number uint64) Answer {
 	var got struct {
 		Stream    string
 		Seq       uint64
@@ -107,18 +112,20 @@ func (l *jetLog) answered(m *nats.Msg) {
 			Description string
 		}
 	}
-	switch err := json.Unmarshal(m.Data, &got); {
+	a := Answer{Number: number}
+	switch err := json.Unmarshal(data, &got); {
 	case err != nil: // no server of the stream is there
-		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: no answer of the stream", ErrUnavailable)})
+		a.Err = fmt.Errorf("%w: no answer of the stream", ErrUnavailable)
 	case got.Error != nil && got.Error.ErrCode == int(jetstream.JSErrCodeStreamWrongLastSequence):
-		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: %s", ErrRefused, got.Error.Description)})
+		a.Err = fmt.Errorf("%w: %s", ErrRefused, got.Error.Description)
 	case got.Error != nil:
-		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: %s", ErrUnavailable, got.Error.Description)})
-	case got.Stream != l.name || got.Seq == 0 || got.Duplicate:
-		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: answer %q", ErrUnavailable, m.Data)})
+		a.Err = fmt.Errorf("%w: %s", ErrUnavailable, got.Error.Description)
+	case got.Stream != stream || got.Seq == 0 || got.Duplicate:
+		a.Err = fmt.Errorf("%w: answer %q", ErrUnavailable, data)
 	default:
-		offer(l.answers, Answer{Number: number, Seq: got.Seq})
+		a.Seq = got.Seq
 	}
+	return a
 }
 
 func (l *jetLog) Answers() <-chan Answer { return l.answers }

@@ -1,0 +1,22 @@
+// Prints the events of one market from a stream of a replica (docs/contract/events.md), from the oldest one on.
+//
+//   npm install @nats-io/transport-node @nats-io/jetstream
+//   node events.mjs nats://127.0.0.1:4222 EPOCH BTC_USDT 10
+import { connect } from "@nats-io/transport-node";
+import { jetstream } from "@nats-io/jetstream";
+
+const [server, epoch, pair, count] = process.argv.slice(2);
+const nc = await connect({ servers: server });
+const consumer = await jetstream(nc).consumers.get(`TICKHIVE_${epoch}_EVENTS`, {
+  filter_subjects: [`tickhive.${epoch}.ev.${pair}.*`],
+});
+const seen = new Set(); // an event can come twice: its id tells
+for await (const m of await consumer.consume()) {
+  const id = m.headers.get("Nats-Msg-Id");
+  if (seen.has(id)) continue;
+  seen.add(id);
+  const event = m.json();
+  console.log(id, event.type, event.seq, event.price ?? "", event.amount ?? "");
+  if (seen.size === Number(count)) break;
+}
+await nc.close();

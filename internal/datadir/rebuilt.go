@@ -1,0 +1,46 @@
+package datadir
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+)
+
+// Rebuilt describes a directory whose logs were written from another copy of their records.
+type Rebuilt struct {
+	wal.Identity
+	CreatedNs  int64  // process clock, the time at which the exchange began
+	Seed       uint64 // of the simulated market and the ledger
+	SealedWith string // id of the key that seals the secrets; empty: they are plain
+	Logs       map[string]wal.Position
+	Engine     engine.Options
+	Market     marketdata.Options
+}
+
+// WriteMeta writes meta.json, the last file of the directory, with an incident. It is the content after a clean stop,
+// but without an epoch, so the next start begins another one. There are no nonces: a start refuses every timestamp that
+// may have been used.
+func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
+	m := Meta{
+		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
+		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
+		Clean:  true, Sealed: true, SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
+	}
+	for name, at := range r.Logs {
+		m.note(name, at)
+	}
+	text, err := m.Restored(now, message)
+	if err == nil {
+		err = replaceFile(vfs.OS{}, path, filepath.Join(path, "meta.json"), text)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package events
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-json"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// head has the members that every message begins with.
+type head struct {
+	Type   string     `json:"type"`
+	Epoch  string     `json:"epoch"`
+	Pair   string     `json:"currencyPairCode"`
+	Seq    engine.Seq `json:"seq"`
+	TimeNs int64      `json:"timeNs"`
+}
+
+// tradeBody is the message of a trade.
+type tradeBody struct {
+	head
+	TradeID        engine.TradeID  `json:"tradeId"`
+	Price          json.RawMessage `json:"price"`
+	Amount         json.RawMessage `json:"amount"`
+	TakerSide      string          `json:"takerSide"`
+	TakerOrder     engine.OrderID  `json:"takerOrderId"`
+	TakerAccount   string          `json:"takerAccountId"`
+	TakerRemaining json.RawMessage `json:"takerRemainingAmount"` // null for a market buy by quote amount
+	TakerStatus    string          `json:"takerStatus"`
+	MakerOrder     engine.OrderID  `json:"makerOrderId"`
+	MakerAccount   string          `json:"makerAccountId"`
+	MakerRemaining json.RawMessage `json:"makerRemainingAmount"`
+}
+
+// orderBody is the message of any other event of an order. Members that the event does not have are null.
+type orderBody struct {
+	head
+	Event     string          `json:"event"`
+	Order     *engine.OrderID `json:"orderId"`
+	Account   string          `json:"accountId"`
+	Client    *string         `json:"clientOrderId"`
+	Side      string          `json:"side"`
+	OrderType *string         `json:"orderType"`
+	Force     *string         `json:"timeInForce"`
+	Price     json.RawMessage `json:"price"`
+	StopPrice json.RawMessage `json:"stopPrice"`
+	Amount    json.RawMessage `json:"amount"`
+	Remaining json.RawMessage `json:"remainingAmount"`
+	Quote     json.RawMessage `json:"quoteAmount"` // of a market buy that has no amount
+	Status    *string         `json:"status"`
+	Reason    *string         `json:"reason"`
+}
+
+// bookBody is the message of the levels that changed. Seq belongs to the last change.
+type bookBody struct {
+	head
+	FirstSeq engine.Seq           `json:"firstSeq"`
+	Bids     [][2]json.RawMessage `json:"bids"`
+	Asks     [][2]json.RawMessage `json:"asks"`
+}
+
+var null = json.RawMessage("null")
+
+func (w *Writer) head(kind string, p engine.PairID, seq engine.Seq, timeNs int64) head {
+	return head{Type: kind, Epoch: w.epoch, Pair: w.pairs[p].Code, Seq: seq, TimeNs: timeNs}
+}
+
+func (w *Writer) tradeBody(e *engine.Event) *tradeBody {
+	in := w.pairs[e.Pair]
+	b := &tradeBody{
+		head:    w.head("trade", e.Pair, e.Seq, e.TimeNs),
+		TradeID: e.Trade, Price: decimal(e.Price, in.DigitsPrice), Amount: decimal(e.Amount, in.DigitsAmount),
+		TakerSide: e.Side.String(), TakerOrder: e.Order, TakerAccount: w.account(e.Account),
+		TakerRemaining: decimal(e.OpenAmount, in.DigitsAmount), TakerStatus: e.Status.String(),
+		MakerOrder: e.Maker, MakerAccount: w.account(e.MakerAccount),
+		MakerRemaining: decimal(e.MakerOpen, in.DigitsAmount),
+	}
+	if e.Flags&engine.FlagQuote != 0 {
+		b.TakerRemaining = null
+	}
+	return b
+}
+
+// orderEvents names the events of an order.
+var orderEvents = map[engine.EventKind]string{
+	engine.EventAccepted: "accepted", engine.EventRejected: "rejected", engine.EventCanceled: "canceled",
+	engine.EventReplaced: "replaced", engine.EventTriggered: "triggered", engine.EventRefilled: "refilled",
+	engine.EventReduced: "reduced",
+}
+
+// causes names the reasons of cancels.
+var causes = [...]string{
+	engine.CauseRequest: "request", engine.CauseRemainder: "remainder", engine.CauseSelfTrade: "self_trade",
+	engine.CauseReplace: "replace", engine.CauseUnfillable: "unfillable", engine.CauseLimit: "limit",
+}
+
+func (w *Writer) orderBody(e *engine.Event) *orderBody {
+	in := w.pairs[e.Pair]
+	b := &orderBody{
+		head: w.head("order", e.Pair, e.Seq, e.TimeNs), Event: orderEvents[e.Kind], Account: w.account(e.Account),
+		Side: e.Side.String(), Price: null, StopPrice: null, Amount: null, Remaining: null,
+		Quote: null,
+	}
+	if e.Order != 0 {
+		b.Order = &e.Order
+	}
+	if e.Client != nil {
+		b.Client = &e.Client.Text
+	}
+	if e.Price != 0 {
+		b.Price = decimal(e.Price, in.DigitsPrice)
+	}
+	if e.Kind == engine.EventAccepted || e.Kind == engine.EventTriggered {
+		b.OrderType = text(e.Type)
+		if e.MakerOpen != 0 {
+			b.StopPrice = decimal(e.MakerOpen, in.DigitsPrice)
+		}
+	}
+	if e.Kind == engine.EventAccepted {
+		b.Force = text(e.TIF)
+	}
+	if e.Amount != 0 && e.Kind != engine.EventRejected {
+		b.Amount = decimal(e.Amount, in.DigitsAmount)
+	}
+	switch e.Kind {
+	case engine.EventAccepted:
+		b.Status = text(e.Status)
+		if e.Flags&engine.FlagQuote != 0 {
+			b.Quote = fixed.AppendU128(nil, e.Quote, in.DigitsTotal())
+		} else {
+			b.Remaining = decimal(e.OpenAmount, in.DigitsAmount)
+		}
+	case engine.EventCanceled:
+		b.Status, b.Reason = text(e.Status), &causes[e.Cause]
+	case engine.EventRejected:
+		if e.Reason != engine.NotRejected {
+			b.Status, b.Reason = text(e.Status), text(e.Reason)
+		}
+	default:
+		b.Remaining = decimal(e.OpenAmount, in.DigitsAmount)
+	}
+	return b
+}
+
+func (w *Writer) bookBody(p engine.PairID, b *book) []byte {
+	in := w.pairs[p]
+	return encode(&bookBody{
+		head: w.head("book", p, b.last, b.timeNs), FirstSeq: b.first,
+		Bids: levels(b.bids, in), Asks: levels(b.asks, in),
+	})
+}
+
+// levels returns the last state of each changed level, in the order of the last changes.
+func levels(changes []level, in *engine.Instrument) [][2]json.RawMessage {
+	last := make(map[int64]int, len(changes))
+	for i, l := range changes {
+		last[l.price] = i
+	}
+	out := make([][2]json.RawMessage, 0, len(last))
+	for i, l := range changes {
+		if last[l.price] == i {
+			out = append(out, [2]json.RawMessage{decimal(l.price, in.DigitsPrice), decimal(l.amount, in.DigitsAmount)})
+		}
+	}
+	return out
+}
+
+func decimal(v int64, digits int) json.RawMessage { return fixed.AppendI64(nil, v, digits) }
+
+func text(v fmt.Stringer) *string {
+	s := v.String()
+	return &s
+}
+
+// encode returns the JSON of a body, which has no value that JSON cannot hold.
+func encode(body any) []byte {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: events: %v", err))
+	}
+	return b
+}

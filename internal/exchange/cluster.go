@@ -1,0 +1,172 @@
+package exchange
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/refuse"
+	"tickhive/internal/stream"
+	"tickhive/server/admin"
+	"tickhive/server/forward"
+)
+
+// ClusterOptions configures how the nodes of a cluster reach each other.
+type ClusterOptions struct {
+	// Advertise is HOST:PORT, under which other nodes reach the public listener; empty: the listener's address,
+	// unless that is 0.0.0.0 or [::].
+	Advertise string
+	// KeyFile has the key that all nodes share, relative to the data directory; a writer makes it if absent. Empty:
+	// a replica forwards nothing.
+	KeyFile string
+	Roots   *x509.CertPool // by which the certificate of the writer is verified; nil: those of the machine
+}
+
+// termInfo holds what a term record tells about its writer.
+type termInfo struct {
+	Version string `json:"version"`
+	Address string `json:"address,omitempty"`
+	TLS     bool   `json:"tls,omitempty"`
+	KeyID   string `json:"keyId,omitempty"` // of the cluster's key
+}
+
+// openCluster reads the key of the cluster. A replica makes none, because no other node would have it.
+func (b *base) openCluster() error {
+	path := b.o.Cluster.KeyFile
+	if path == "" {
+		return nil
+	}
+	text, err := b.data.Token(path, b.o.Follow == nil)
+	if err == nil {
+		b.clusterKey, err = forward.NewKey(text)
+	}
+	if err != nil {
+		return fmt.Errorf("cluster.key_file: %w", err)
+	}
+	return nil
+}
+
+// termRecord returns the information in a term record of this exchange.
+func (b *base) termRecord() ([]byte, error) {
+	return json.Marshal(termInfo{
+		Version: cmdline.Version, Address: advertised(b.o.Cluster.Advertise, b.PublicAddr()),
+		TLS: b.o.Public.Certificate != nil, KeyID: b.clusterKey.ID(),
+	})
+}
+
+// advertised returns the address under which other nodes reach a listener, empty if it is not known.
+func advertised(configured, listens string) string {
+	if configured != "" {
+		return configured
+	}
+	host, _, err := net.SplitHostPort(listens)
+	if ip, ipErr := netip.ParseAddr(host); err != nil || ipErr != nil || ip.IsUnspecified() {
+		return ""
+	}
+	return listens
+}
+
+// writerOf returns the writer that a term record describes. Earlier programs wrote their version only.
+func writerOf(m *stream.Message) forward.Writer {
+	info := termInfo{}
+	if err := json.Unmarshal(m.Info, &info); err != nil {
+		return forward.Writer{Term: m.Term}
+	}
+	return forward.Writer{Term: m.Term, Address: info.Address, TLS: info.TLS, KeyID: info.KeyID}
+}
+
+// forwarder returns what sends the requests of a replica to the writer, nil for a writer.
+func (b *base) forwarder() *forward.Forwarder {
+	if b.o.Follow == nil {
+		return nil
+	}
+	return forward.New(forward.Options{Key: b.clusterKey, Roots: b.o.Cluster.Roots, NowNs: clock.MachineNs})
+}
+
+// notWriter returns the function that refuses what only the writer executes, nil for a writer.
+func (f *front) notWriter() func() *refuse.Refusal {
+	if f.forward == nil {
+		return nil
+	}
+	return f.forward.NotWriter
+}
+
+// news tells waiting requests that the views of a replica have changed. Any goroutine may use it.
+type news struct {
+	mu   sync.Mutex
+	next chan struct{} // nil: no request waits
+}
+
+// wait returns a channel that the next tell closes.
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next == nil {
+		n.next = make(chan struct{})
+	}
+	return n.next
+}
+
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next != nil {
+		close(n.next)
+		n.next = nil
+	}
+}
+
+// published returns the function whose channel is closed when the views of a replica change, nil for a writer.
+func (f *front) published(b *base) func() <-chan struct{} {
+	if b.o.Follow == nil {
+		return nil
+	}
+	return func() <-chan struct{} {
+		if y := f.stage.Load().follows; y != nil {
+			return y.news.wait()
+		}
+		return nil
+	}
+}
+
+// replica describes a replica for the public listener, nil for a writer.
+func (f *front) replica(b *base) *forward.Replica {
+	if f.forward == nil {
+		return nil
+	}
+	return &forward.Replica{
+		LagNs: func() int64 {
+			if y := f.stage.Load().follows; y != nil {
+				return y.lagNs()
+			}
+			return 0
+		},
+		Published: f.published(b),
+		MaxLagNs:  int64(b.o.Follow.MaxLag), Forward: f.forward,
+	}
+}
+
+// replicationStat returns the figures of this node for a scrape, nil if it is no node.
+func (f *front) replicationStat() *admin.ReplicationStat {
+	s := f.stage.Load()
+	if y := s.follows; y != nil {
+		r := y.status()
+		answered, unreached, unknown := f.forward.Counts()
+		return &admin.ReplicationStat{
+			Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Void: y.void.Load(),
+			Forwarded: map[string]uint64{"answered": answered, "unreached": unreached, "unanswered": unknown},
+		}
+	}
+	if s.running == nil {
+		return nil
+	}
+	if r := s.running.mirror.Load().status(); r != nil {
+		return &admin.ReplicationStat{Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs}
+	}
+	return nil
+}

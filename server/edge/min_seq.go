@@ -1,0 +1,107 @@
+package edge
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+)
+
+// reachWithin bounds the wait of a replica for a seq.
+const reachWithin = 250 * time.Millisecond
+
+// paramMinSeq is a parameter of every public route of one pair: the seq that the answer must reflect.
+var paramMinSeq = Field{Name: "minSeq", Kind: KindInt64, Range: []int64{0}}
+
+var hdrMinSeq = []byte("X-Min-Seq")
+
+// AddMinSeq gives a route the parameter minSeq, if it is a public read of one pair. New calls it.
+func (r *Route) AddMinSeq() {
+	for i := range r.Params {
+		if f := &r.Params[i]; f.Kind == KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
+			r.pair, r.pairInPath = f.Name, strings.Contains(r.Path, "{"+f.Name+"}")
+			r.Params = append(r.Params, paramMinSeq)
+			return
+		}
+	}
+}
+
+// minSeq returns the seq that the header X-Min-Seq or the parameter minSeq names.
+func (c *Ctx) minSeq() (seq uint64, given bool, err *refuse.Refusal) {
+	v, given, err := c.Int(paramMinSeq.Name, 0, 0, math.MaxInt64)
+	lines := c.Request.Header.PeekAll(string(hdrMinSeq))
+	if err != nil || len(lines) == 0 {
+		return uint64(v), given, err
+	}
+	u, ok := parseInteger(lines[0])
+	if len(lines) > 1 || !ok || u < 0 || given && u != v {
+		return 0, false, refuse.Param(string(hdrMinSeq), "The header %s must be given once, as an integer from 0 to "+
+			"%d, and equal to the parameter minSeq.", hdrMinSeq, int64(math.MaxInt64))
+	}
+	return uint64(u), true, nil
+}
+
+// reach makes sure that the answer of c reflects the seq that the client asks for: a replica waits for it, and then
+// forwards the request. done reports that the request has its answer.
+func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
+	want, given, err := c.minSeq()
+	if err != nil || !given || e.board == nil {
+		return err != nil, err
+	}
+	code := c.PathParam(c.route.pair)
+	if !c.route.pairInPath {
+		raw, err := c.Raw(c.route.pair)
+		if err != nil {
+			return true, err
+		}
+		code = BytesKey(raw)
+	}
+	if !ValidPairCode([]byte(code)) {
+		return false, nil // the handler refuses it
+	}
+	at, known := e.seqOf(code)
+	switch {
+	case at >= want:
+		return false, nil
+	case e.replica == nil && !known:
+		return false, nil
+	case e.replica != nil:
+		if e.waitFor(code, want) {
+			return false, nil
+		}
+		if err := e.forward(c); err == nil || err.Code != refuse.NotWriter {
+			return true, err
+		}
+	}
+	return true, refuse.New(refuse.Stale, "", "The pair %s is at seq %d here, and the request asks for %d.", code, at,
+		want).After(1)
+}
+
+func (e *Listener) seqOf(code string) (seq uint64, known bool) {
+	if v := e.board.Load().Lookup(code); v != nil {
+		return uint64(v.Seq), true
+	}
+	return 0, false
+}
+
+// waitFor waits until the views of a replica have reached a seq. It returns false when they do not in time.
+func (e *Listener) waitFor(code string, want uint64) bool {
+	late := time.NewTimer(reachWithin)
+	defer late.Stop()
+	for {
+		published := e.replica.Published()
+		if at, _ := e.seqOf(code); at >= want {
+			return true
+		}
+		select {
+		case <-published:
+		case <-late.C:
+			return false
+		case <-e.closing:
+			return false
+		}
+	}
+}
