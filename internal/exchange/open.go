@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"time"
 
@@ -151,9 +152,13 @@ func (b *base) makeSim() {
 	if !b.clock.Virtual() {
 		startNs -= int64(b.data.Backfill()) // openData set a virtual clock back by this span
 	}
+	fullNs := startNs + int64(max(0, b.data.Backfill()-fullBefore))
+	if b.clock.Virtual() {
+		fullNs = math.MaxInt64 // deep books double the time that a fast-forward takes (ADR 83)
+	}
 	b.sim = sim.New(sim.Options{
 		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs,
-		FullNs:    startNs + int64(max(0, b.data.Backfill()-fullBefore)),
+		FullNs:    fullNs,
 		Intensity: b.o.Sim.Intensity, Scenario: b.o.Sim.Scenario,
 	})
 }
