@@ -113,6 +113,8 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 		{"[[pairs]]\ncode = \"AA_BB\"\nmaker_fee = \"1.5\"\n", "rate"},
 		{"[clock]\nstart = \"yesterday\"\n", "clock.start"},
 		{"[auth]\nlegacy = true\n", "set auth.public_url"},
+		{"[sim]\nenabled = false\nscenario = \"trend\"\n", "sim.scenario, sim.intensity: the simulated market is off"},
+		{"[sim]\nintensity = 200\n[market]\npairs = \"none\"\n", "the simulated market is off"},
 	} {
 		_, err := loadConfig(writeConfig(t, c.text), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -23,9 +23,8 @@ import (
 // read as nanoseconds.
 const minSnapshotEvery = time.Second
 
-// defaultFaultSeed is the default of faults.seed. A seed without a scenario has no effect, so only a printed
-// configuration has this one.
-const defaultFaultSeed = 1
+// The defaults of faults.seed and sim.intensity, the only values of a printed configuration where they have no effect.
+const defaultFaultSeed, defaultIntensity = 1, 100
 
 // validate returns an error for every invalid value, with its key.
 func (c *Config) validate() error {
@@ -153,6 +152,10 @@ func (c *Config) validateEffect() error {
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
+	}
+	if !c.simulated() && (c.Sim.Scenario != "none" || c.Sim.Intensity != defaultIntensity) {
+		errs = append(errs, errors.New("sim.scenario, sim.intensity: the simulated market is off; "+
+			"remove them, or remove --sim off and --pairs none"))
 	}
 	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == pairsNone {
 		errs = append(errs,

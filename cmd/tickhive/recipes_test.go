@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,35 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 				t.Errorf("%s: exit code %d: %s", text, code, said)
 			}
 		}
+	}
+}
+
+// The recipe of the scenarios shows a crash: the price falls by about 10 % in the minute after half past.
+func TestTheRecipeOfACrashWorks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(sourceTree + "/docs/contract/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`    tickhive serve --data-dir crash (.*) &\n` +
+		`    curl \S+ \S+ \S+ 127.0.0.1:8081(\S+) -d '(\S+)'\n` +
+		`    curl '127.0.0.1:8080(\S+)'\n`).FindStringSubmatch(string(text))
+	if m == nil {
+		t.Fatal("the recipe is not understood")
+	}
+	in := start(t, strings.Fields(m[1])...)
+	if a := in.do("POST", in.root+m[2], m[3]); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	var candles []struct{ Open, Min float64 }
+	if err := json.Unmarshal([]byte(in.do("GET", in.public+m[4], "").body), &candles); err != nil {
+		t.Fatal(err)
+	}
+	if len(candles) != 3 {
+		t.Fatalf("%d candles, want those of 12:28, 12:29 and 12:30", len(candles))
+	}
+	if calm, crash := candles[0].Min/candles[0].Open, candles[2].Min/candles[2].Open; calm < 0.97 || crash > 0.93 {
+		t.Errorf("the price fell to %.3f before and to %.3f in the crash", calm, crash)
 	}
 }
 
