@@ -266,7 +266,7 @@ type answer struct {
 
 var httpClient = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
-	Timeout:   time.Minute,
+	Timeout:   3 * time.Minute, // a virtual day takes 7 s on a quiet core, and all tests share a few
 }
 
 // do sends a request; header is pairs of names and values.
