@@ -16,6 +16,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"auth","publicKey":"a","timestamp":1,"nonce":"b","signature":"c","id":-9}`))
 	f.Add([]byte(`{"id":1e400,"op":"list","op":"list"}`))
 	f.Add([]byte(`{"op":"ping","id":"` + "\xff" + `"}`))
+	f.Add([]byte(`{"op":"0000000000","id":"0\b00000","channel":"000000000"}`)) // answer: 123 bytes, {
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		req, bad := parseRequest(sent)
 		message := "taken"
@@ -31,7 +32,7 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%q is beyond the limits: %d pairs", sent, len(req.pairs))
 		}
 		answer := errorFrame(req, "", refuse.InvalidParam, message)
-		if at := bytes.IndexByte(answer, '{'); at < 0 || !json.Valid(answer[at:]) {
+		if at := bytes.Index(answer, []byte(`{"`)); at < 0 || !json.Valid(answer[at:]) {
 			t.Fatalf("%q is answered by %q", sent, answer)
 		}
 	})
