@@ -207,7 +207,7 @@ const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":.
 
 // parse reads a line `ns {json}` or `{json}`: a message of a stream, or a depth snapshot of the REST API.
 func (b *binance) parse(line []byte, r *Record) (err error) {
-	if line[0] == '{' {
+	if bytes.HasPrefix(line, []byte{'{'}) {
 		return b.parseDocument(line, r)
 	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})

@@ -54,6 +54,7 @@ func FuzzBinance(f *testing.F) {
 	f.Add([]byte(`{"e":"trade","E":1723161254000,"s":"BTCUSDT","p":"1","q":"2","m":false}`))
 	f.Add([]byte(`{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}`))
 	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
+	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
 		err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r)
