@@ -8,7 +8,7 @@ BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode mutate drift soak vopr fuzz sbom release govulncheck clients bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode mutate drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,14 @@ clients: ## third-party clients (ccxt and others, pinned in client/thirdparty) a
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v
+
+# A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
+CLUSTER ?= -cluster.runs=60 -cluster.time=8m
+cluster: ## fault runs of a writer, replicas and a stream, at most ten minutes
+	$(GO) test -pgo=off -count=1 -timeout 2h ./cmd/tickhive -run TestClusterLosesNothing -v $(CLUSTER)
+
+cluster-soak: ## an hour of fault runs with random seeds
+	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'
 
 drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, bundles, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive ./server/binance -run 'Golden'

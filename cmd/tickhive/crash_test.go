@@ -214,10 +214,10 @@ func (a *acked) other(in *instance, client *http.Client, r *rand.Rand) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if (err != nil || resp.StatusCode >= 500) && (kind == 1 || kind == 2) {
+		a.unknown[currency] += amount
+	}
 	if err != nil {
-		if kind == 1 || kind == 2 {
-			a.unknown[currency] += amount
-		}
 		return false
 	}
 	if resp.StatusCode != http.StatusOK {

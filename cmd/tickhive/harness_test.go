@@ -34,6 +34,9 @@ var testSwitches = []string{
 }
 
 func TestMain(m *testing.M) {
+	if dir, listen, ok := strings.Cut(os.Getenv(asStream), " "); ok {
+		os.Exit(serveStream(dir, listen))
+	}
 	if os.Getenv(asProgram) != "" {
 		for _, name := range testSwitches {
 			_ = os.Unsetenv(name)

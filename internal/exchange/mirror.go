@@ -361,7 +361,7 @@ func (f *front) settler(b *base) func() *refuse.Refusal {
 			return nil
 		}
 		if err := x.mirror.Load().settle(settleWithin); err != nil {
-			f.log.Warn("a change is not confirmed by the stream", "error", err)
+			f.log.Debug("a change is not confirmed by the stream", "error", err) // status and metrics tell the operator
 			return refuse.New(refuse.OutcomeUnknown, "", "The change is recorded on this machine, and the stream did "+
 				"not confirm it within %s. It counts unless this machine is lost. "+
 				"Repeat an order with the same clientOrderId.", settleWithin)

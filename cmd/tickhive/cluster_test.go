@@ -1,0 +1,374 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"tickhive/internal/stream/jet"
+)
+
+var (
+	clusterRuns = flag.Int("cluster.runs", 2, "number of fault runs of a cluster")
+	clusterSeed = flag.Uint64("cluster.seed", 0, "seed of the first run; 0: a random one")
+	clusterTime = flag.Duration("cluster.time", 0, "time after which no fault run begins; 0: no limit")
+)
+
+// asStream makes the test binary run the server of a stream: its directory and its address, with a blank between them.
+const asStream = "TEST_AS_STREAM"
+
+// serveStream runs a server until the process is killed.
+func serveStream(dir, listen string) int {
+	if _, err := jet.StartServer(dir, listen); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("stream ready")
+	select {}
+}
+
+// The nodes of a failing cluster, as indexes of its arrays. The stream's server is no node.
+const (
+	theWriter = iota
+	firstReplica
+	secondReplica
+	clusterNodes
+)
+
+// failing is a cluster whose processes and connections fail: a writer that waits for the stream, two replicas, and the
+// stream's server in a process of its own, behind a line for each node.
+type failing struct {
+	t    *testing.T
+	r    *rand.Rand
+	seed uint64
+	args [clusterNodes][]string
+
+	streamDir, at string
+	server        *instance
+	lines         [clusterNodes]*line
+	nodes         [clusterNodes]atomic.Pointer[instance]
+
+	acked   *acked
+	clients []*clusterClient
+	reads   atomic.Int64
+	stop    chan struct{}
+	work    sync.WaitGroup
+}
+
+func startFailing(t *testing.T, seed uint64) *failing {
+	t.Helper()
+	c := &failing{
+		t: t, r: rand.New(rand.NewPCG(seed, 0)), seed: seed, streamDir: t.TempDir(), at: streamAddress(t),
+		acked: newAcked(), stop: make(chan struct{}),
+	}
+	c.startServer()
+	key := filepath.Join(t.TempDir(), "cluster.key")
+	common := []string{
+		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", "--set", "log.level=warn",
+		"--set", "rate.allow=127.0.0.1", "--set", "cluster.key_file=" + key,
+	}
+	for n := range c.nodes {
+		c.lines[n] = newLine(t, "http://"+c.at)
+		from := "nats://" + c.lines[n].ln.Addr().String()
+		if n == theWriter {
+			c.args[n] = append([]string{
+				"serve", "--journal", from, "--ack", "quorum", "--data-dir", t.TempDir(), "--pairs", "none",
+				"--sim", "off",
+				"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=60000",
+				"--set", "engine.account_orders=100000",
+			}, common...)
+		} else {
+			c.args[n] = append([]string{"replica", "--from", from, "--set", "replica.max_lag=1h"}, common...)
+		}
+		c.startNode(n)
+		if n == theWriter {
+			c.acked.begin(c.nodes[n].Load())
+		}
+	}
+	for i := range 4 {
+		c.clients = append(c.clients, &clusterClient{
+			voter: c.nodes[theWriter].Load().trader(), id: i, orders: map[string]string{},
+		})
+		c.acked.deposited["USDT"] += 10_000
+	}
+	return c
+}
+
+func (c *failing) startServer() {
+	c.t.Helper()
+	c.server = launch(c.t, []string{asStream + "=" + c.streamDir + " " + c.at})
+	c.server.waitLine("stream ready")
+}
+
+func (c *failing) startNode(n int) {
+	c.t.Helper()
+	in := launch(c.t, nil, c.args[n]...)
+	in.takeAddresses(in.waitLine("ready "))
+	c.nodes[n].Store(in)
+}
+
+// clusterFault is something that happens to a cluster until it ends.
+type clusterFault struct {
+	name       string
+	begin, end func(c *failing, n int)
+}
+
+func (c *failing) kill(in *instance) {
+	c.t.Helper()
+	in.signal(syscall.SIGKILL)
+	in.wait()
+}
+
+// clusterFaults are the faults of a node and its line, those of the stream's server are the last ones.
+var clusterFaults = []clusterFault{
+	{"kill a node", func(c *failing, n int) { c.kill(c.nodes[n].Load()) }, func(c *failing, n int) { c.startNode(n) }},
+	{
+		"freeze a node", func(c *failing, n int) { c.nodes[n].Load().signal(syscall.SIGSTOP) },
+		func(c *failing, n int) { c.nodes[n].Load().signal(syscall.SIGCONT) },
+	},
+	{
+		"cut a line", func(c *failing, n int) { c.lines[n].set(lineCut) },
+		func(c *failing, n int) { c.lines[n].set(lineUp) },
+	},
+	{
+		"hold a line and deliver late", func(c *failing, n int) { c.lines[n].set(lineFrozen) },
+		func(c *failing, n int) { c.lines[n].set(lineUp) },
+	},
+	{
+		"kill the stream's server", func(c *failing, _ int) { c.kill(c.server) },
+		func(c *failing, _ int) { c.startServer() },
+	},
+	{
+		"freeze the stream's server", func(c *failing, _ int) { c.server.signal(syscall.SIGSTOP) },
+		func(c *failing, _ int) { c.server.signal(syscall.SIGCONT) },
+	},
+}
+
+// pause waits for a random time, during which the load goes on.
+func (c *failing) pause(most time.Duration) {
+	<-time.After(time.Duration(c.r.Int64N(int64(most))))
+}
+
+// fail brings about one fault, or one and another of the stream's server, and ends them: the server's first, because a
+// writer does not become ready without the stream.
+func (c *failing) fail() (names string) {
+	at, n := c.r.IntN(len(clusterFaults)), c.r.IntN(clusterNodes)
+	faults := []clusterFault{clusterFaults[at]}
+	if at < 4 && c.r.IntN(3) == 0 {
+		faults = append(faults, clusterFaults[4+c.r.IntN(2)])
+	}
+	for _, f := range faults {
+		f.begin(c, n)
+		names += fmt.Sprintf("%s (%d); ", f.name, n)
+	}
+	c.pause(1500 * time.Millisecond)
+	for _, f := range slices.Backward(faults) {
+		f.end(c, n)
+	}
+	return names
+}
+
+// load sends what the list of acknowledged answers counts, to the writer while there is one.
+func (c *failing) load() {
+	for round := c.seed; !c.stopped(20 * time.Millisecond); round++ {
+		c.acked.load(c.nodes[theWriter].Load(), round, c.stop)
+	}
+}
+
+// stopped waits, at most for d, for the end of the load.
+func (c *failing) stopped(d time.Duration) bool {
+	select {
+	case <-c.stop:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// clusterClient is a user who places orders through any node and repeats each with its clientOrderId until it is
+// answered.
+type clusterClient struct {
+	*voter
+	id     int
+	orders map[string]string // clientOrderId -> order, empty: not answered
+}
+
+// trade places orders far from the market, which rest.
+func (u *clusterClient) trade(c *failing) {
+	hc := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
+	defer hc.CloseIdleConnections()
+	r := rand.New(rand.NewPCG(c.seed, uint64(100+u.id)))
+	for i := 0; i < 200 && !c.stopped(20*time.Millisecond); i++ {
+		id := fmt.Sprintf("c%d-%d", u.id, i)
+		u.orders[id] = ""
+		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"AA_USDT","price":1,"amount":1,"clientOrderId":%q}`, id)
+		for u.orders[id] == "" && !c.stopped(0) {
+			in := c.nodes[r.IntN(clusterNodes)].Load()
+			header := u.signed(fmt.Sprint(time.Now().UnixMilli()), "POST", "/api/orders", body)
+			header = append(header, "API-RecvWindow", "60000")
+			status, text := send(hc, in.public+"/api/orders", "POST", body, header...)
+			switch {
+			case status == http.StatusOK:
+				_, order, _ := strings.Cut(text, "\n")
+				u.orders[id] = strings.Trim(order, `"`)
+			case status == 0 || status >= 500 || status == http.StatusMisdirectedRequest:
+				c.stopped(20 * time.Millisecond) // unknown, or no writer: again
+			default:
+				c.t.Errorf("order %s: %d %s", id, status, text)
+				return
+			}
+		}
+	}
+}
+
+// send returns the seq of a sound answer in the first line of text, and status 0 when there is no answer.
+func send(hc *http.Client, url, method, body string, header ...string) (status int, text string) {
+	req, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.StatusCode, resp.Header.Get("X-Seq") + "\n" + string(raw)
+	}
+	return resp.StatusCode, "\n" + string(raw)
+}
+
+// session reads a book from one node after the other, each time with the seq that it has seen last, and checks that no
+// answer is older.
+func (c *failing) session(id uint64) {
+	hc := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
+	defer hc.CloseIdleConnections()
+	r := rand.New(rand.NewPCG(c.seed, id))
+	seen := uint64(0)
+	for !c.stopped(2 * time.Millisecond) {
+		in := c.nodes[r.IntN(clusterNodes)].Load()
+		status, text := send(hc, in.public+"/api/orderbook?currencyPairCode=AA_USDT", "GET", "", "X-Min-Seq",
+			strconv.FormatUint(seen, 10))
+		if status != http.StatusOK {
+			continue
+		}
+		seq, err := strconv.ParseUint(text[:strings.IndexByte(text, '\n')], 10, 64)
+		if err != nil || seq < seen {
+			c.t.Errorf("a session has seen seq %d, and then %q", seen, text[:min(len(text), 200)])
+			return
+		}
+		seen = seq
+		c.reads.Add(1)
+	}
+}
+
+// check compares the nodes with each other and with the acknowledged answers, after the load.
+func (c *failing) check() {
+	t, writer := c.t, c.nodes[theWriter].Load()
+	t.Helper()
+	want := writer.call(200, "GET", "/state-hash", "")
+	for n := firstReplica; n < clusterNodes; n++ {
+		replica := c.nodes[n].Load()
+		waitFor(t, func() bool {
+			_, w := position(t, writer)
+			_, r := position(t, replica)
+			return w == r
+		})
+		got := replica.call(200, "GET", "/state-hash", "")
+		if fmt.Sprint(got) != fmt.Sprint(want) || want["hash"] == nil {
+			t.Errorf("the state hash of replica %d is %v, the writer's %v", n, got, want)
+		}
+	}
+	for id, o := range c.acked.orders {
+		a := writer.do("GET", fmt.Sprintf("%s/orders/%d", writer.internal, id), "")
+		if a.status != 200 || c.acked.canceled[id] && !strings.Contains(a.body, "Canceled") {
+			t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, a.status, a.body)
+		}
+	}
+	c.acked.verifyStores(t, writer)
+	for _, u := range c.clients {
+		found := 0
+		for id, order := range u.orders {
+			target := "/api/orders/by-client-id/AA_USDT/" + id
+			a := writer.do("GET", writer.public+target, "", u.signed(fmt.Sprint(time.Now().UnixMilli()), "GET", target,
+				"")...)
+			if order != "" && (a.status != 200 || !strings.Contains(a.body, order)) {
+				t.Errorf("order %s of %s was answered, and is %d %s", order, id, a.status, a.body)
+			}
+			if a.status == 200 {
+				found++
+			}
+		}
+		if n := writer.opened(u.voter); n != found {
+			t.Errorf("%d orders are in the book, %d clientOrderIds have one: something was executed twice", n, found)
+		}
+	}
+}
+
+// run loads the cluster during three faults, and checks it.
+func (c *failing) run() {
+	c.work.Go(c.load)
+	for _, u := range c.clients {
+		c.work.Go(func() { u.trade(c) })
+	}
+	for i := range uint64(3) {
+		c.work.Go(func() { c.session(1000 + i) })
+	}
+	var faults string
+	for range 3 {
+		c.pause(time.Second)
+		faults += c.fail()
+	}
+	c.pause(time.Second)
+	close(c.stop)
+	c.work.Wait()
+	c.check()
+	signed := 0
+	for _, u := range c.clients {
+		signed += len(u.orders)
+	}
+	c.t.Logf("%s%d orders, %d signed ones, %d users, %d tokens, %d log entries, %d reads", faults, len(c.acked.orders),
+		signed, len(c.acked.users), len(c.acked.tokens), c.acked.entries, c.reads.Load())
+	for _, n := range []int{theWriter, firstReplica, secondReplica} {
+		c.kill(c.nodes[n].Load())
+	}
+	c.kill(c.server)
+}
+
+// Whatever fails, nothing that a cluster has acknowledged is lost or executed twice, all nodes have one state, the
+// money adds up, and no session reads an older state after a newer one.
+func TestClusterLosesNothing(t *testing.T) {
+	t.Parallel()
+	seed := *clusterSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	begun := time.Now()
+	for i := range uint64(*clusterRuns) {
+		if *clusterTime > 0 && time.Since(begun) > *clusterTime {
+			t.Logf("%d runs", i)
+			break
+		}
+		t.Run(fmt.Sprintf("seed=%d", seed+i), func(t *testing.T) { startFailing(t, seed+i).run() })
+	}
+}
