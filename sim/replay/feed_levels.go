@@ -17,10 +17,11 @@ type levelFeed struct {
 	live   bool   // the orders of the model are in the engine's book
 	gaps   int    // missing updates since the last complete book
 	lost   int    // missing updates in all
-	stale  int    // levels that newer ones of the other side crossed behind a gap
+	stale  int    // levels that newer ones of the other side crossed
 	early  []earlyUpdate
 	model  [2]map[int64]int64 // recorded amounts in lots, by side and price
 	prices [2][]int64         // prices that the record changed, by side
+	touch  [2]int64           // the best recorded price by side; 0: not known
 }
 
 // earlyUpdate is an update that arrived before the first complete book.
@@ -35,7 +36,7 @@ func newLevelFeed(f *feeder) *levelFeed {
 
 func (l *levelFeed) notes() []string {
 	notes := noted(nil, l.lost, "%d gaps in the update ids: the book is unsure from there to the next snapshot")
-	return noted(notes, l.stale, "%d levels that a gap left behind: removed when newer ones crossed them")
+	return noted(notes, l.stale, "%d levels that newer ones of the other side crossed: removed")
 }
 
 // skip applies a record before the start to the model, without entering orders.
@@ -50,7 +51,7 @@ func (l *levelFeed) skip(r *format.Record) bool {
 func (l *levelFeed) feed(r *format.Record) error {
 	switch r.Kind {
 	case format.Trade:
-		return l.print(r.Side, r.Price, r.Amount)
+		return l.print(l.taker(r), r.Price, r.Amount)
 	case format.Update, format.Book:
 		l.follow(r)
 		return l.enter()
@@ -64,7 +65,7 @@ func (l *levelFeed) follow(r *format.Record) {
 	l.prices[0], l.prices[1] = l.prices[0][:0], l.prices[1][:0]
 	l.check.changed = false
 	switch {
-	case r.Kind == format.Book && (!l.synced || l.gaps > 0):
+	case r.Kind == format.Book && (!l.synced || l.gaps > 0 || r.Replaces):
 		l.book(r)
 	case r.Kind != format.Update: // a further complete book, while no update is missing, adds nothing
 	case l.synced:
@@ -83,6 +84,7 @@ func (l *levelFeed) book(r *format.Record) {
 			l.prices[side] = append(l.prices[side], price)
 		}
 		clear(l.model[side])
+		l.touch[side] = 0
 	}
 	l.synced, l.update, l.gaps = true, r.Last, 0
 	l.set(r.Last, &r.Levels)
@@ -112,30 +114,71 @@ func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
 	for side := range levels {
 		for _, level := range levels[side] {
 			l.prices[side] = append(l.prices[side], level.Price)
-			if level.Amount == 0 {
-				delete(l.model[side], level.Price)
-			} else {
-				l.model[side][level.Price] = level.Amount
+			l.put(engine.Side(side), level)
+		}
+	}
+	for side := range levels { // when the message is applied: what it removes crosses nothing
+		for _, level := range levels[side] {
+			if l.model[side][level.Price] != 0 {
 				l.uncross(engine.Side(side), level.Price)
 			}
 		}
 	}
 }
 
-// uncross removes the levels that a new one crosses. Behind a gap they are left from before it: the exchange removed
-// them in a missing update, and orders in both would trade with each other.
-func (l *levelFeed) uncross(side engine.Side, price int64) {
-	if l.gaps == 0 {
+// put sets or removes a level of the model.
+func (l *levelFeed) put(side engine.Side, level format.Level) {
+	if level.Amount == 0 {
+		l.remove(side, level.Price)
 		return
 	}
-	other := side.Opposite()
-	for p := range l.model[other] {
-		if p == price || format.Worse(side, p, price) {
-			delete(l.model[other], p)
-			l.prices[other] = append(l.prices[other], p)
-			l.stale++
+	l.model[side][level.Price] = level.Amount
+	if best := l.touch[side]; best != 0 && format.Worse(side, best, level.Price) {
+		l.touch[side] = level.Price
+	}
+}
+
+// remove removes a level from the model.
+func (l *levelFeed) remove(side engine.Side, price int64) {
+	delete(l.model[side], price)
+	if l.touch[side] == price {
+		l.touch[side] = 0
+	}
+}
+
+// best returns the best recorded price of a side, 0 when the side is empty.
+func (l *levelFeed) best(side engine.Side) int64 {
+	if l.touch[side] == 0 {
+		for p := range l.model[side] {
+			if best := l.touch[side]; best == 0 || format.Worse(side, best, p) {
+				l.touch[side] = p
+			}
 		}
 	}
+	return l.touch[side]
+}
+
+// uncross removes the levels that a new one crosses, because orders in both would trade with each other. The exchange
+// removed them in a missing update, or says so only in its next message.
+func (l *levelFeed) uncross(side engine.Side, price int64) {
+	other := side.Opposite()
+	for p := l.best(other); p != 0 && (p == price || format.Worse(side, p, price)); p = l.best(other) {
+		l.remove(other, p)
+		l.prices[other] = append(l.prices[other], p)
+		l.stale++
+	}
+}
+
+// taker returns the side of a trade's taker: that of the file, or of the nearer best price.
+func (l *levelFeed) taker(r *format.Record) engine.Side {
+	if r.Sided {
+		return r.Side
+	}
+	bid, ask := l.best(engine.Buy), l.best(engine.Sell)
+	if bid != 0 && (ask == 0 || r.Price-bid < ask-r.Price) {
+		return engine.Sell
+	}
+	return engine.Buy
 }
 
 // enter changes our orders to equal the model at the changed prices. It first cancels and lowers, then places

@@ -106,7 +106,7 @@ book 1 @ 97 | 1 @ 98 1 @ 103 1 @ 104
 check best bid and ask 0 of 0
 check trades 0 of 0
 1 gaps in the update ids: the book is unsure from there to the next snapshot
-4 levels that a gap left behind: removed when newer ones crossed them
+4 levels that newer ones of the other side crossed: removed
 `},
 		{name: "a second snapshot of a whole stream tells nothing", format: "binance", text: `
 -- x --

@@ -139,6 +139,9 @@ func formatOf(line []byte) (name, why string) {
 	case line[0] == '{':
 		return "trades", "the first line is a JSON object"
 	}
+	if kind := tardisKindOf(line); kind > tardisTrades {
+		return "tardis", "the header is that of Tardis' " + kind.String()
+	}
 	if parseLobsterMessage(line, &Record{}) == nil {
 		return "lobster", "a message file: six columns, type 1 to 7 in the second and 1 or -1 in the last"
 	}

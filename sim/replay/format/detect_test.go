@@ -53,6 +53,15 @@ line 2 XBTUSD;1700000000000000;buy;1.5;2
 `,
 		},
 		{
+			"a book of Tardis", "a.csv", tardisHead + "is_snapshot,side,price,amount\n" +
+				"deribit,BTC-PERPETUAL,1577836800000000,1577836800100000,true,bid,99,1\n", "", "tardis",
+			`compression none
+format tardis: the header is that of Tardis' incremental_book_L2
+pair BTC_PERPETUAL
+rows 1 sampled
+`,
+		},
+		{
 			"no header", "BTCUSDT-trades.csv", "7,1.5,2,3,1700000000000,False,True\n", "", "trades",
 			`compression none
 time = column 5, price = column 2, amount = column 3, is_buyer_maker = column 6

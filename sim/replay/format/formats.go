@@ -11,7 +11,8 @@ import (
 // formats maps each name of a format (docs/contract/configuration.md#replay) to the function that makes its
 // reader.
 var formats = map[string]func(files []string) (Reader, error){
-	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
+	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "tardis": newTardis,
+	"trades": newTrades,
 }
 
 // Names returns the names of the formats, sorted.

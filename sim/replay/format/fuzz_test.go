@@ -110,3 +110,38 @@ func FuzzTrades(f *testing.F) {
 		}
 	})
 }
+
+func FuzzTardis(f *testing.F) {
+	for _, rows := range []string{
+		"is_snapshot,side,price,amount\ne,BTCUSDT,1,1577836800100000,true,bid,99,1\n" +
+			"e,BTCUSDT,1,1577836800200000,false,ask,100,0\n",
+		"id,side,price,amount\ne,BTCUSDT,1,1577836800100000,7,unknown,99,1\n",
+		"ask_amount,ask_price,bid_price,bid_amount\ne,BTCUSDT,1,1577836800100000,1,101,99,1\n",
+		"asks[0].price,asks[0].amount,bids[0].price,bids[0].amount\ne,BTCUSDT,1,1577836800100000,101,1,,\n",
+	} {
+		f.Add([]byte(tardisHead + rows))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		in, err := newLines("f", bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		file := &tardisFile{in: in}
+		r := &tardis{files: []*tardisFile{file}, s: NewSurvey()}
+		if err = file.begin(); err == nil {
+			r.levels = file.kind == tardisLevels
+			err = r.advance(file)
+		}
+		for last := int64(0); err == nil; {
+			var row Record
+			if err = r.Next(&row); err == nil && (row.NS < last || row.Kind == Trade && row.Amount == 0) {
+				t.Fatalf("%q gives %+v", text, row)
+			}
+			last = row.NS
+		}
+		var bad *LineError
+		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
+			t.Fatalf("%q: %v", text, err)
+		}
+	})
+}

@@ -83,6 +83,7 @@ type Record struct {
 	ID            uint64 // id of the order in the file
 	Price, Amount int64
 	First, Last   uint64 // update ids of an Update; Last also for a Book and a Touch
+	Replaces      bool   // Book: it holds also when no update is missing
 
 	// Levels holds bids and asks, best first. Depth is the largest number of levels of a side in the file. Depth
 	// above 0 in an order message means that Levels is the book after it.
