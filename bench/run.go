@@ -167,7 +167,7 @@ func (s machineUse) others(d time.Duration) float64 {
 func settings() []report.Setting {
 	return []report.Setting{
 		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
-			sequencer.BatchCommands)},
+			sequencer.SliceCommands)},
 		{Name: "queue", Value: fmt.Sprintf("%d batches", sequencer.QueueBatches)},
 		{
 			Name: "journal",

@@ -21,8 +21,8 @@ type Board struct {
 }
 
 // SealedNs returns the time up to which the market is published for good: every later change has
-// this time or a later one, and a candle that has ended by then is closed. A root that is loaded
-// afterwards holds everything before it.
+// this time or a later one, and a candle that has ended by then is closed. Call Load afterwards: its
+// root holds everything before that time.
 func (b *Board) SealedNs() int64 { return b.sealed.Load() }
 
 // Load returns the newest root. Before the first publish it returns an empty root, never nil.

@@ -297,7 +297,7 @@ func (c *Clients) Check(named int) error {
 	if named != c.open {
 		return fmt.Errorf("%d open orders have client ids, counted %d", named, c.open)
 	}
-	// Ids outside the window belong to open orders, one each.
+	// A client id that has left the window stays in the table only while its order is open.
 	if outside := named - open; inTables != c.entries.InUse() || inTables != window+outside || inTables > c.perPair {
 		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
 			inTables, c.entries.InUse(), window, outside)

@@ -25,7 +25,7 @@ var (
 	ErrTimeBack = errors.New("sequencer: time goes back")
 )
 
-// Batch holds the commands of one request. The loop applies them in order, at most BatchCommands at
+// Batch holds the commands of one request. The loop applies them in order, at most SliceCommands at
 // once: commands of other batches may come in between, unless the batch is Stamped. A batch
 // belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {

@@ -9,10 +9,10 @@ import (
 
 const (
 	// pendingCommands limits the commands that are applied but not yet durable under sync always.
-	pendingCommands = 64 * BatchCommands
+	pendingCommands = 64 * SliceCommands
 	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
 	spareGroups = 4
-	spareEvents = 16 * BatchCommands
+	spareEvents = 16 * SliceCommands
 	// pendingEvents bounds their events: 15 MB.
 	pendingEvents = 1 << 16
 )

@@ -13,7 +13,7 @@ type folds struct {
 	sinks []Sink
 	// sources that receive events immediately
 	observers []Observer
-	// holders are the sinks that show pairs one by one.
+	// withholders are the sinks that show pairs one by one.
 	withholders []Withholder
 	withheld    []engine.PairID // pairs with an unfinished command whose first part is folded
 	withheldNs  int64           // nothing later is published while a pair is withheld

@@ -56,7 +56,7 @@ func (l *Loop) acceptsGroup() bool { return !l.intakeClosed && !l.committer.full
 // submitters have submitted again, because a late one would have to wait for one more sync.
 func (l *Loop) sharesSync() bool {
 	c := &l.contention
-	return c.batches > 0 && c.batches < c.expected && c.commands < BatchCommands && l.acceptsGroup()
+	return c.batches > 0 && c.batches < c.expected && c.commands < SliceCommands && l.acceptsGroup()
 }
 
 // commands counts the commands of a slice.
@@ -84,7 +84,7 @@ func (l *Loop) fillGroup(limit, known int) {
 	case l.records.durableFirst():
 		yields, enough = groupYieldsSync, groupEnoughSync
 	default:
-		known = BatchCommands
+		known = SliceCommands
 	}
 	for n, idle := 0, 0; n < limit; {
 		b := l.intake.pop()

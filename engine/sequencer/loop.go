@@ -24,7 +24,7 @@ import (
 //	    runDue       sources that are due act; sinks publish what time alone changes   time.go
 //	    Query        at most one waiting Query runs, and a part of one that has paused
 //	    fillGroup    the waiting batches become one group                              group.go
-//	    sequenceGroup:                                                                 sequence.go
+//	    sequenceSlice:                                                                 sequence.go
 //	      stamp      each command gets its time; a batch whose times go back is refused
 //	      append     one write to the journal for the slice: the next part of an unfinished
 //	                 command and the group                                                work.go
@@ -90,7 +90,7 @@ func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
 		core: o.Core, driver: o.Driver, records: records{journal: o.Journal, pos: o.StartPos},
 		times: times{clk: o.Clock, lastNs: o.StartNs}, intake: intake{bell: make(chan struct{}, 1)},
-		stop: make(chan struct{}), stopped: make(chan struct{}), work: work{limit: BatchCommands},
+		stop: make(chan struct{}), stopped: make(chan struct{}), work: work{limit: SliceCommands},
 	}
 	l.sources = sources{loop: l, all: o.Sources}
 	l.queries = queries{loop: l, arriving: make(chan *query)}
@@ -248,7 +248,7 @@ func (l *Loop) runGroup() bool {
 	}
 	parts := len(l.work.unfinished) > 0
 	if len(l.group) == 0 && !parts || !l.intake.empty() {
-		l.fillGroup(min(BatchCommands-c.commands, l.work.limit), c.expected-c.batches)
+		l.fillGroup(min(SliceCommands-c.commands, l.work.limit), c.expected-c.batches)
 	}
 	if len(l.group) == 0 && !parts {
 		c.startSync()
@@ -260,7 +260,7 @@ func (l *Loop) runGroup() bool {
 	} else {
 		c.startSync()
 	}
-	l.sequenceGroup(l.group)
+	l.sequenceSlice(l.group)
 	clear(l.group)
 	return !l.work.refused
 }

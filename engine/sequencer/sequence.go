@@ -10,13 +10,13 @@ import (
 // What happens to one slice: stamp, append, apply, and unless the disk comes first, fold,
 // publish and answer.
 
-// BatchCommands limits the commands of one batch that are applied between two publications
+// SliceCommands limits the commands of one batch that are applied between two publications
 // (docs/internals/performance.md#publication-6).
-const BatchCommands = 256
+const SliceCommands = 256
 
-// sequenceGroup runs one slice, with the next commands of a group, through journal, core, sinks,
+// sequenceSlice runs one slice, with the next commands of a group, through journal, core, sinks,
 // publication and answers.
-func (l *Loop) sequenceGroup(batches []*Batch) {
+func (l *Loop) sequenceSlice(batches []*Batch) {
 	batches = l.times.stamp(batches)
 	if l.times.manual != nil {
 		l.sequenceVirtual(batches)
@@ -108,7 +108,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 			break
 		}
 	}
-	if over || l.work.limit < BatchCommands {
+	if over || l.work.limit < SliceCommands {
 		l.work.adapt(applied, over)
 	}
 	l.ended = ended

@@ -43,7 +43,7 @@ func (w *work) adapt(applied int, over bool) {
 	if over {
 		w.limit = max(1, min(2*applied, w.limit/2))
 	} else {
-		w.limit = min(BatchCommands, 2*w.limit)
+		w.limit = min(SliceCommands, 2*w.limit)
 	}
 }
 
@@ -165,7 +165,7 @@ func (l *Loop) abandon(err error) {
 	for _, b := range l.work.waiting {
 		add(b)
 	}
-	l.work = work{limit: BatchCommands, reading: l.work.reading}
+	l.work = work{limit: SliceCommands, reading: l.work.reading}
 	l.committer.waiting, l.committer.commands, l.committer.events = nil, 0, 0
 	l.refuse(refused, fmt.Errorf("%w: %s", ErrUnavailable, err.Error())) // not wrapped: they are not recorded
 	l.refuse(unknown, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))

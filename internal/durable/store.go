@@ -195,8 +195,8 @@ func (s *Store[C, R, T]) Fold(f func()) error {
 	return req.err
 }
 
-// Tick carries out everything that is due at nowNs and returns when it is published. On a virtual clock only
-// Tick does this. On a real clock the store also wakes by itself.
+// Tick carries out everything that is due at nowNs and returns when it is published. Every other call carries out first
+// what is due. On a real clock the store also wakes by itself; after a virtual clock was moved, the caller calls Tick.
 func (s *Store[C, R, T]) Tick(nowNs int64) error {
 	req := &request[C, T]{kind: tickRequest, tickNs: nowNs, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {

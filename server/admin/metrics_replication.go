@@ -7,7 +7,7 @@ type ReplicationStat struct {
 	Role           string // writer or replica
 	Term, Position uint64
 	LagMs          int64
-	// Void counts the messages that a replica has read and that do not count.
+	// Void counts the messages of former writers that a replica has passed over.
 	Void uint64
 	// Forwarded counts the requests of a replica by their outcome; nil: a writer.
 	Forwarded map[string]uint64

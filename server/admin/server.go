@@ -201,7 +201,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	return s.edge.Serve(ln)
 }
 
-// Handler answers a request without a connection.
+// Handler returns the function that answers a request. Tests and the simulator call it without a listener.
 func (s *Server) Handler() fasthttp.RequestHandler { return s.edge.HTTP.Handler }
 
 // Shutdown stops accepting connections, finishes accepted requests and closes the rest.

@@ -97,7 +97,7 @@ type subscription struct {
 	// fromSeq is the seq from which the client resumes with a difference instead of a snapshot.
 	fromSeq    uint64
 	hasFromSeq bool
-	// held are the messages that fault rules hold back, in the order in which they are sent.
+	// delayed are the messages that fault rules hold back, in the order in which they are sent.
 	delayed []delayedMessage
 }
 

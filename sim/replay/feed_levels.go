@@ -169,7 +169,7 @@ func (l *levelFeed) uncross(side engine.Side, price int64) {
 	}
 }
 
-// taker returns the side of a trade's taker: that of the file, or of the nearer best price.
+// taker returns the side of a trade's taker: the file's, or the side whose best price is nearer.
 func (l *levelFeed) taker(r *format.Record) engine.Side {
 	if r.Sided {
 		return r.Side
@@ -232,7 +232,7 @@ func (l *levelFeed) level(side engine.Side, price int64, grow bool) error {
 	default:
 		l.entry.setOpen(o, want)
 	}
-	if len(l.entry.batch.Commands) >= sequencer.BatchCommands {
+	if len(l.entry.batch.Commands) >= sequencer.SliceCommands {
 		return l.sendAnonymous()
 	}
 	return nil

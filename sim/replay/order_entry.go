@@ -290,7 +290,7 @@ func (e *orderEntry) at(side engine.Side, price int64) *level { return e.levels[
 // clear cancels all our orders by ascending id, in several batches.
 func (e *orderEntry) clear() error {
 	ids := slices.Sorted(maps.Keys(e.orders))
-	for part := range slices.Chunk(ids, sequencer.BatchCommands) {
+	for part := range slices.Chunk(ids, sequencer.SliceCommands) {
 		for _, id := range part {
 			e.cancel(id)
 		}

@@ -30,7 +30,7 @@ const progressNs = int64(100 * time.Millisecond)
 // record, so that windows and clocks move for readers.
 const stepNs = int64(50 * time.Millisecond)
 
-// Replay is a recorded market that has been read once and can be fed. Owner: one goroutine.
+// Replay feeds a recorded market to an exchange. New has read its files once, to survey them. Owner: one goroutine.
 type Replay struct {
 	opts       Options
 	reader     format.Reader

@@ -36,7 +36,7 @@ func (g *Faults) AdvanceTo(ns int64) error {
 	return g.Exchange.AdvanceTo(ns)
 }
 
-// open puts f between the handlers and the engine. The caller's hooks run afterwards and may add further
+// open puts r.Faults between the handlers and the engine. The caller's hooks run afterwards and may add further
 // layers.
 func (r *Rig) open(h *exchange.Hooks) {
 	then := *h

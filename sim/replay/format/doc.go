@@ -52,8 +52,8 @@
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
 // Reading order: record, formats, unpack, lines, array, backward, errors, decimal, digits, times, stream, pair, json,
-// cells, then one format after the other: lobster, bitstamp, binance, tardis, kraken,
-// kraken_rows, trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses all of them.
+// cells, then one format after the other: lobster, bitstamp, binance, tardis, tardis_rows, kraken, kraken_rows,
+// trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses all of them.
 //
 // It does not know commands, orders, published market data or the clock of a market.
 package format
