@@ -21,7 +21,7 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
+	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis or trades."`
 	Detect   bool     `help:"Say which format the files have, and why; start nothing."`
 	Pair     string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
 	Digits   string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
@@ -73,11 +73,11 @@ func (c *replayCmd) Run(p *program) error {
 
 // detect prints what the first rows of each file look like. The exit code is 4 when a file cannot be replayed.
 func (c *replayCmd) detect(w io.Writer) error {
-	formats := map[string]bool{}
+	var all []*format.Detection
 	bad := false
 	for _, file := range c.Files {
 		d := format.Detect(file, c.Pair)
-		formats[d.Format] = true
+		all = append(all, d)
 		fmt.Fprintf(w, "%s: %s\n", filepath.Base(file), cmp.Or(d.Format, "unknown"))
 		for _, f := range d.Facts {
 			fmt.Fprintf(w, "  %-12s %s\n", f.Name, f.Value)
@@ -87,7 +87,7 @@ func (c *replayCmd) detect(w io.Writer) error {
 			fmt.Fprintf(w, "  %-12s %v\n", "problem", d.Problem)
 		}
 	}
-	if len(formats) > 1 {
+	if !format.Together(all) {
 		fmt.Fprintln(w, "the files have several formats; one replay takes one")
 	}
 	if bad {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -25,6 +26,7 @@ type Fact struct{ Name, Value string }
 type Detection struct {
 	File    string
 	Format  string // a name in Names(); "": unknown
+	Also    string // another format, which takes the file beside others; "": none
 	Facts   []Fact
 	Problem error // what keeps the sampled rows from being replayed; nil: nothing
 }
@@ -41,6 +43,17 @@ func Detect(path, pair string) *Detection {
 		d.Format = "" // nothing could be read
 	}
 	return d
+}
+
+// Together reports whether one format takes all files.
+func Together(files []*Detection) bool {
+	for _, name := range append(Names(), "") {
+		other := func(d *Detection) bool { return d.Format != name && (name == "" || d.Also != name) }
+		if !slices.ContainsFunc(files, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // look finds the format by the first lines and reads rows in it.
@@ -77,6 +90,10 @@ func (d *Detection) look(path, pair string) error {
 		return Position{in.file, max(in.n-len(first)+1, 1), 1}.refuse(remedyLayout, "%s", why)
 	}
 	d.add("format", "%s: %s", d.Format, why)
+	if tardisKindOf(head) == tardisTrades {
+		d.Also = "tardis"
+		d.add("also", "tardis: beside a file of the order book")
+	}
 	switch d.Format {
 	case "trades":
 		err = d.tradeRows(path, pair)

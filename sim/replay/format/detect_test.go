@@ -177,3 +177,28 @@ func TestDetectReadsASample(t *testing.T) {
 		t.Errorf("a bad row of the sample: %s", out)
 	}
 }
+
+// Tardis' trades are a recording of their own, and belong to a file of the order book beside it.
+func TestFilesOfOneFormatGoTogether(t *testing.T) {
+	t.Parallel()
+	row := "\ne,BTCUSDT,1577836800000000,1577836800100000,"
+	trades, _ := detected(t, "t.csv", tardisHead+"id,side,price,amount"+row+"1,buy,1,1\n", "")
+	book, _ := detected(t, "b.csv", tardisHead+"is_snapshot,side,price,amount"+row+"true,bid,1,1\n", "")
+	bars, _ := detected(t, "c.csv", "time,open,high,low,close,volume\n1577836800,1,1,1,1,1\n", "")
+	unknown, _ := detected(t, "d.csv", "PAR1", "")
+	for _, c := range []struct {
+		files []*Detection
+		want  bool
+	}{
+		{[]*Detection{trades, book}, true},
+		{[]*Detection{trades, bars}, true},
+		{[]*Detection{book, bars}, false},
+		{[]*Detection{trades, book, bars}, false},
+		{[]*Detection{book, unknown}, false},
+		{[]*Detection{unknown, unknown}, true}, // each has a problem of its own
+	} {
+		if got := Together(c.files); got != c.want {
+			t.Errorf("%s, %s: %t", c.files[0].Format, c.files[1].Format, got)
+		}
+	}
+}
