@@ -100,7 +100,7 @@ func TestRecentTouchesAreBounded(t *testing.T) {
 	t.Parallel()
 	var r recent
 	for id := range uint64(maxRecent + 2) {
-		r.add(id, touch{})
+		r.add(id, seen{})
 	}
 	if _, ok := r.by[1]; ok || len(r.by) != maxRecent || len(r.ids) != maxRecent {
 		t.Errorf("%d touches by %d ids are kept, want %d", len(r.by), len(r.ids), maxRecent)
