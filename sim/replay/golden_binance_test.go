@@ -172,6 +172,7 @@ pair BTC_USDT 0,0 from 2024-08-08T23:54:14.000Z
 book 2 @ 100 1 @ 99 | 1 @ 101
 check best bid and ask 1 of 2
 check trades 0 of 0
+miss best bid and ask x:5: ours 2.0 at 100.0 | 1.0 at 101.0; theirs 3.0 at 100.0 | 1.0 at 101.0
 `},
 		{name: "a side that becomes empty", format: "binance", text: `
 -- x --

@@ -58,7 +58,7 @@ pair BTC_USDT 0,1 from 2020-01-01T00:00:00.000Z
 book 1.0 @ 97 | 1.0 @ 103
 check best bid and ask 1 of 2
 check trades 2 of 2
-miss best bid and ask quotes:3: ours 1.0 at 97 | 1.0 at 103; theirs 1.0 at 97 | 9.0 at 103
+miss best bid and ask quotes:3: ours 1.0 at 97.0 | 1.0 at 103.0; theirs 1.0 at 97.0 | 9.0 at 103.0
 1 levels that newer ones of the other side crossed: removed
 `},
 		{name: "snapshots", format: "tardis", text: `
