@@ -341,7 +341,9 @@ func TestFilesOfTardisAreRefused(t *testing.T) {
 		{"another side", "tardis", []string{levels + row + "true,§buy,1,1\n"}, "neither bid nor ask", "correct"},
 		{"no price", "tardis", []string{levels + row + "true,bid,§,1\n"}, "no price", "correct"},
 		{
-			"a flag", "tardis", []string{levels + row + "true,bid,1,1\n" + row + "§1,bid,1,1\n"}, "is_snapshot",
+			"a flag", "tardis",
+			[]string{levels + row + "true,bid,1,1\n" + row + "§1,bid,1,1\n"},
+			"is_snapshot",
 			"correct",
 		},
 		{"a short row", "tardis", []string{levels + "§" + row + "true,bid,1\n"}, "7 columns", "correct"},
@@ -349,8 +351,11 @@ func TestFilesOfTardisAreRefused(t *testing.T) {
 		{"two symbols", "tardis", []string{
 			levels + row + "true,bid,1,1\ne,§ETHUSDT,1,1577836800100000,true,bid,1,1\n",
 		}, "symbol", "one symbol"},
-		{"two books", "tardis", []string{quotes + row + "1,2,1,1\n", "b" + quotes[1:] + "§" + row + "1,2,1,1\n"},
-			"two files give the book", "leave one"},
+		{
+			"two books", "tardis",
+			[]string{quotes + row + "1,2,1,1\n", "b" + quotes[1:] + "§" + row + "1,2,1,1\n"},
+			"two files give the book", "leave one",
+		},
 		{"no rows", "tardis", []string{"a\n§" + tardisHead + "id,side,price,amount\n"}, "no records", "rows"},
 	})
 }
