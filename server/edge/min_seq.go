@@ -32,10 +32,10 @@ func (r *Route) AddMinSeq() {
 // minSeq returns the seq that the header X-Min-Seq or the parameter minSeq names.
 func (c *Ctx) minSeq() (seq uint64, given bool, err *refuse.Refusal) {
 	v, given, err := c.Int(paramMinSeq.Name, 0, 0, math.MaxInt64)
-	lines := c.Request.Header.PeekAll(string(hdrMinSeq))
-	if err != nil || len(lines) == 0 {
+	if err != nil || c.Request.Header.PeekCanonical(hdrMinSeq) == nil { // PeekAll allocates
 		return uint64(v), given, err
 	}
+	lines := c.Request.Header.PeekAll(string(hdrMinSeq))
 	u, ok := parseInteger(lines[0])
 	if len(lines) > 1 || !ok || u < 0 || given && u != v {
 		return 0, false, refuse.Param(string(hdrMinSeq), "The header %s must be given once, as an integer from 0 to "+
