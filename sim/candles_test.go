@@ -41,7 +41,7 @@ func floor(i marketdata.Interval, sec int64) int64 {
 
 func TestBackfilledCandlesEqualAFoldOverAllTrades(t *testing.T) {
 	t.Parallel()
-	days := 2
+	days := 1
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		days = 7
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -73,7 +72,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		}
 	}
 	b.open("/?pair=BTC_USDT&interval=minute")
-	b.wait(20*time.Second, "the market", complete)
+	b.wait("the market", complete)
 	look("market")
 	b.signIn(in.funded("axe"))
 	b.hasMoney()
@@ -85,7 +84,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 	b.js(`document.querySelector('.ticket details').open = true`)
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the order is accepted", "Order accepted")
-	b.wait(5*time.Second, "the open order", `document.querySelector('[data-order]')`)
+	b.wait("the open order", `document.querySelector('[data-order]')`)
 	b.js(`document.querySelectorAll('[data-study]').forEach((s) => s.click())`)
 	look("market with an order")
 	b.run(chromedp.Click(`[data-depth]`), chromedp.Click(`[data-list=history]`))
@@ -98,7 +97,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		"/swagger":   `document.querySelector('#swagger-ui .opblock')`,
 	} {
 		b.open(page)
-		b.wait(20*time.Second, page, there)
+		b.wait(page, there)
 		b.js(`document.querySelectorAll('#swagger-ui .opblock').forEach((e) => e.remove())`) // the markup of others
 		look(page)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -19,15 +18,15 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 	b.open("/?pair=sol-usdt&interval=minutes5")
 	const there = `document.querySelector('.head h1').textContent === 'SOL/USDT' &&
 		document.querySelector('.bid .row') && tickhive.candles().length > 10`
-	b.wait(20*time.Second, "the pair of the address", there)
+	b.wait("the pair of the address", there)
 	b.js(`document.querySelector('[data-interval=minutes15]').focus()`)
 	b.press("\r")
-	b.wait(5*time.Second, "the interval", `location.search === '?pair=SOL_USDT&interval=minutes15'`)
+	b.wait("the interval", `location.search === '?pair=SOL_USDT&interval=minutes15'`)
 	b.focus("the button keeps the focus", "[data-interval=minutes15]")
 	b.run(chromedp.Reload())
-	b.wait(20*time.Second, "the same after a reload", there+` &&
+	b.wait("the same after a reload", there+` &&
 		document.querySelector('[data-interval=minutes15]').getAttribute('aria-pressed') === 'true'`)
-	b.wait(5*time.Second, "colours of the changes", `(() => {
+	b.wait("colours of the changes", `(() => {
 		const rows = [...document.querySelectorAll('.pairlist .c.up, .pairlist .c.down')];
 		const colour = (name) => { const e = document.createElement('i'); e.style.color = 'var(' + name + ')';
 			document.body.append(e); const c = getComputedStyle(e).color; e.remove(); return c; };
@@ -37,7 +36,7 @@ func TestBrowserDetailsOfTheMarket(t *testing.T) {
 		map((r) => r.children[2].textContent.split('.')[1].length)).size`); n != "1" {
 		t.Errorf("amounts have %s different numbers of digits", n)
 	}
-	b.wait(5*time.Second, "the legend", `(() => {
+	b.wait("the legend", `(() => {
 		const c = tickhive.candles().at(-1),
 			text = document.querySelector('.legend').textContent.replaceAll('\u202f', '');
 		return [['O', c.open], ['H', c.high], ['L', c.low], ['C', c.close]].every(([n, v]) =>
@@ -52,7 +51,7 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	in := theDemo(t)
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/docs")
-	b.wait(10*time.Second, "a button to copy", `document.querySelector('.codebar button')`)
+	b.wait("a button to copy", `document.querySelector('.codebar button')`)
 	host := strings.TrimPrefix(in.public, "http://")
 	if got := b.js(fmt.Sprintf(`(() => {
 		const text = [...document.querySelectorAll('pre')].map((p) => p.innerText).join();
@@ -64,9 +63,9 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 		url: '/api/wallets/balances'}); window.status = '' + (await fetch(r.url, {headers: r.headers})).status; })()`
 	for _, want := range []string{"401", "200"} {
 		b.open("/swagger")
-		b.wait(20*time.Second, "Swagger UI", `document.querySelector('#swagger-ui .opblock') && window.ui`)
+		b.wait("Swagger UI", `document.querySelector('#swagger-ui .opblock') && window.ui`)
 		b.js("(" + signed + ", '')")
-		b.wait(5*time.Second, "the answer", `['200', '401'].includes(window.status)`)
+		b.wait("the answer", `['200', '401'].includes(window.status)`)
 		if got := b.js("window.status"); got != want {
 			said := b.js(`document.getElementById('signed').innerText`)
 			t.Errorf("a request of Swagger UI got %s, want %s: %s", got, want, said)
@@ -83,13 +82,13 @@ func TestBrowserDetailsOfTheOtherPages(t *testing.T) {
 	}
 	for _, page := range []string{"/status", "/launchpad", "/hive"} {
 		b.open(page)
-		b.wait(10*time.Second, page, `document.querySelector('main h1')`)
+		b.wait(page, `document.querySelector('main h1')`)
 		titles[b.js("document.title")] = true
 	}
 	if len(titles) != 5 {
 		t.Errorf("the titles of five pages are %v", titles)
 	}
-	b.wait(10*time.Second, "votes", `(() => { const all = [...document.querySelectorAll('.votes')];
+	b.wait("votes", `(() => { const all = [...document.querySelectorAll('.votes')];
 		return all.length > 0 && all.every((v) => {
 			const [yes, no] = v.querySelector('.tally').getAttribute('aria-label').match(/[\d.]+/g).map(Number);
 			return v.querySelector('small').textContent === (yes + no ? Math.round(100 * yes / (yes + no)) + ' % yes' :
@@ -104,12 +103,12 @@ func TestBrowserSaysThatThereIsNoSuchPage(t *testing.T) {
 	b := newBrowser(t, in, 1280, 800)
 	for path, near := range map[string]string{"/markets": "/", "/status/": "/status", "/Launchpad": "/launchpad"} {
 		b.open(path)
-		b.wait(10*time.Second, path, `document.querySelector('main h1')?.innerText === 'No such page'`)
+		b.wait(path, `document.querySelector('main h1')?.innerText === 'No such page'`)
 		if got := b.js(`document.querySelector('main a').getAttribute('href')`); got != near {
 			t.Errorf("%s links to %s, want %s", path, got, near)
 		}
 	}
 	b.answered(6, "404") // and nothing else is wrong: each refusal, and the console's line about it
 	b.run(chromedp.Click("main a"))
-	b.wait(10*time.Second, "the page that was meant", `['/', '/status', '/launchpad'].includes(location.pathname)`)
+	b.wait("the page that was meant", `['/', '/status', '/launchpad'].includes(location.pathname)`)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
@@ -13,7 +12,7 @@ import (
 
 // A key pair stays in the tab: no entry of the browser's history, no lasting storage and no cookie
 // has it after it was used. It survives a reload until the user forgets it.
-func TestBrowserTheKeyPairStaysInTheTab(t *testing.T) {
+func TestSmokeBrowserTheKeyPairStaysInTheTab(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
 	key := in.funded("memory")
@@ -22,7 +21,7 @@ func TestBrowserTheKeyPairStaysInTheTab(t *testing.T) {
 	b.signIn(key)
 	b.hasMoney()
 	b.run(chromedp.Click(`nav a[href="/status"]`))
-	b.wait(10*time.Second, "the status page", `document.querySelector('main').innerText.includes('BTC_USDT')`)
+	b.wait("the status page", `document.querySelector('main').innerText.includes('BTC_USDT')`)
 	history, err := chromedp.Call(b.ctx, page.GetNavigationHistory, cdp.Empty{})
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +47,10 @@ func TestBrowserTheKeyPairStaysInTheTab(t *testing.T) {
 // signIn enters a key pair into the ticket of the market page and waits for the order form.
 func (b *browser) signIn(key map[string]any) {
 	b.t.Helper()
-	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
+	b.wait("the key form", `document.querySelector('.ticket [name=privateKey]')`)
 	for _, half := range []string{"publicKey", "privateKey"} {
 		b.js(fmt.Sprintf(`document.querySelector('.ticket [name=%s]').value = %q`, half, key[half]))
 	}
 	b.js(`document.querySelector('.ticket form').requestSubmit()`)
-	b.wait(10*time.Second, "the order form", `document.querySelector('.ticket [name=price]')`)
+	b.wait("the order form", `document.querySelector('.ticket [name=price]')`)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -36,7 +35,7 @@ func TestBrowserKeyboard(t *testing.T) {
 		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
 	}
 	b.run(chromedp.KeyEvent("\r"))
-	b.wait(5*time.Second, "the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
+	b.wait("the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
 	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
 		t.Errorf("the focus went from the list to %q", focus)
 	}
@@ -71,7 +70,7 @@ func (b *browser) shortcut(key string) {
 // focus waits until the focus is on the element that the selector names.
 func (b *browser) focus(what, selector string) {
 	b.t.Helper()
-	b.wait(5*time.Second, what, "document.activeElement.matches("+strconv.Quote(selector)+")")
+	b.wait(what, "document.activeElement.matches("+strconv.Quote(selector)+")")
 }
 
 // From the search for a pair over the key pair to a placed and a canceled order no pointer is
@@ -87,11 +86,11 @@ func TestBrowserAnOrderByKeyboardAlone(t *testing.T) {
 	key := in.funded("keys")
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
-	b.wait(10*time.Second, "the book", `document.querySelector('.bid .row')`)
+	b.wait("the book", `document.querySelector('.bid .row')`)
 	b.shortcut("/")
 	b.focus("the search", ".pairs input")
 	b.press("bbusdt", kb.Enter)
-	b.wait(5*time.Second, "the pair", `document.querySelector('.head h1').textContent === 'BB/USDT' &&
+	b.wait("the pair", `document.querySelector('.head h1').textContent === 'BB/USDT' &&
 		document.querySelector('.bid .row')`)
 	b.focus("the row of the pair", "[data-pair=BB_USDT]")
 	if got := b.js("document.querySelector('.pairs input').value + " + listed); got != "3" {
@@ -108,7 +107,7 @@ func TestBrowserAnOrderByKeyboardAlone(t *testing.T) {
 	b.focus("the amount", ".ticket [name=amount]")
 	b.press("0.5", kb.Enter)
 	b.toast("the order is accepted", `Order accepted Buy 0.5 BB in BB.USDT at 100`)
-	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
+	b.wait("the open order", `document.querySelectorAll('[data-order]').length === 1`)
 	for range 40 {
 		b.press(kb.Tab)
 		if b.js(`document.activeElement.matches('[data-order] [aria-label^=Cancel]')`) == "true" {
@@ -117,6 +116,6 @@ func TestBrowserAnOrderByKeyboardAlone(t *testing.T) {
 	}
 	b.focus("the button that cancels", "[data-order] [aria-label^=Cancel]")
 	b.press(kb.Enter)
-	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.wait("the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
 	b.clean()
 }

@@ -14,27 +14,27 @@ func TestBrowserLaunchpadAnswersClicks(t *testing.T) {
 	in := ownDemo(t)
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/launchpad")
-	b.wait(10*time.Second, "the first token", `document.querySelector('[data-shows]')`)
+	b.wait("the first token", `document.querySelector('[data-shows]')`)
 	click := func(row int) string {
 		address := b.js(fmt.Sprintf(`document.querySelectorAll('[data-token]')[%d].dataset.token`, row))
 		b.js(fmt.Sprintf(`document.querySelectorAll('[data-token]')[%d].click()`, row))
 		return address
 	}
 	for row := 1; row <= 6; row++ {
-		b.wait(2500*time.Millisecond, "the clicked token",
+		b.waitAtMost(2500*time.Millisecond, "the clicked token",
 			fmt.Sprintf(`document.querySelector('[data-shows=%q]')`, click(row)))
 	}
 	b.js(`document.querySelector('[data-sort=holders]').click()`)
-	b.wait(2500*time.Millisecond, "sorted by holders", `(() => {
+	b.waitAtMost(2500*time.Millisecond, "sorted by holders", `(() => {
 		const n = [...document.querySelectorAll('tr[data-row]')].map((r) => +r.children[3].textContent);
 		return n.every((v, i) => !i || n[i - 1] >= v) &&
 			document.querySelector('[data-sort=holders]').getAttribute('aria-pressed') === 'true'; })()`)
 
 	b.js(`localStorage.setItem('requests', JSON.stringify(Array(56).fill(Date.now() - 57000)))`)
 	click(2)
-	b.wait(2*time.Second, "the countdown", `/in \d+ s: the limit/.test(document.querySelector('.busy').innerText)`)
+	b.wait("the countdown", `/in \d+ s: the limit/.test(document.querySelector('.busy').innerText)`)
 	last := click(3)
-	b.wait(15*time.Second, "the newer click, after the countdown", fmt.Sprintf(
+	b.wait("the newer click, after the countdown", fmt.Sprintf(
 		`document.querySelector('[data-shows=%q]') && document.querySelector('.busy').innerText === ''`, last))
 	if shown := b.js(`document.querySelector('tr.picked').dataset.row`); !strings.EqualFold(shown, last) {
 		t.Errorf("the list marks %s, the last click was %s", shown, last)

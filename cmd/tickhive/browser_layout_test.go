@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -38,10 +37,10 @@ const beyond = `[document.documentElement.scrollWidth - innerWidth, document.doc
 // fits checks that these panels are visible and that everything is within the screen.
 func (b *browser) fits(what, want string) {
 	b.t.Helper()
-	if got := b.settles(5*time.Second, want, panels); got != want {
+	if got := b.settles(want, panels); got != want {
 		b.t.Errorf("%s: panels %s, want %s", what, got, want)
 	}
-	if got := b.settles(5*time.Second, "0 0", beyond); got != "0 0" {
+	if got := b.settles("0 0", beyond); got != "0 0" {
 		b.t.Errorf("%s: the document is %s px wider and higher than the screen", what, got)
 	}
 }
@@ -49,7 +48,7 @@ func (b *browser) fits(what, want string) {
 // showsTheMarket checks that chart and book have enough room.
 func (b *browser) showsTheMarket(what string) {
 	b.t.Helper()
-	b.wait(10*time.Second, what+": chart and five whole levels a side", `(() => {
+	b.wait(what+": chart and five whole levels a side", `(() => {
 		const box = (e) => e.getBoundingClientRect(), c = box(document.querySelector('.canvas canvas')),
 			book = box(document.querySelector('[data-panel=book]'));
 		const whole = (side) => [...document.querySelectorAll(side + ' .row')].
@@ -75,7 +74,7 @@ func (b *browser) search(query string) {
 func (b *browser) listsPairs(what string) {
 	b.t.Helper()
 	b.js(`(document.querySelector('.pairlist').scrollTop = 1e6, '')`)
-	b.wait(5*time.Second, what+": the list scrolls to its last pair", `(() => {
+	b.wait(what+": the list scrolls to its last pair", `(() => {
 		const list = document.querySelector('.pairlist').getBoundingClientRect(),
 			last = Math.max(...[...document.querySelectorAll('[data-pair]')].
 				map((e) => e.getBoundingClientRect().bottom));
@@ -95,9 +94,9 @@ func (b *browser) listsPairs(what string) {
 		}
 	}
 	b.search("zz")
-	b.wait(time.Second, "no pair is said", `/No pair/.test(document.querySelector('.pairs').innerText)`)
+	b.wait("no pair is said", `/No pair/.test(document.querySelector('.pairs').innerText)`)
 	b.run(chromedp.SendKeys(`.pairs input`, kb.Escape))
-	b.wait(time.Second, "all pairs after Escape",
+	b.wait("all pairs after Escape",
 		listed+` === '1000' && !/No pair/.test(document.querySelector('.pairs').innerText)`)
 }
 
@@ -148,7 +147,7 @@ func TestBrowserManyPairsOnAPhone(t *testing.T) {
 	b := newBrowser(t, in, 400, 800)
 	b.run(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
 	b.open("/")
-	b.wait(20*time.Second, "book", `document.querySelectorAll('.bid .row').length > 0`)
+	b.wait("book", `document.querySelectorAll('.bid .row').length > 0`)
 	b.signIn(key)
 	b.showsTheMarket("phone")
 	b.shot("many-phone")
@@ -162,7 +161,7 @@ func TestBrowserManyPairsOnAPhone(t *testing.T) {
 	b.listsPairs("phone")
 	b.search("ethusdt")
 	b.run(chromedp.Click(`[data-pair=ETH_USDT]`))
-	b.wait(10*time.Second, "the picked pair",
+	b.wait("the picked pair",
 		`document.querySelector('.head h1').textContent === 'ETH/USDT' && document.querySelectorAll('.bid `+
 			`.row').length > 0`)
 	b.fits("phone, picked", "book chart")
@@ -176,7 +175,7 @@ func TestBrowserManyPairsOnAPhone(t *testing.T) {
 }
 
 // On a phone no page is wider than the screen.
-func TestBrowserOnAPhone(t *testing.T) {
+func TestSmokeBrowserOnAPhone(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
 	b := newBrowser(t, in, 400, 800)
@@ -185,11 +184,11 @@ func TestBrowserOnAPhone(t *testing.T) {
 		b.open(page)
 		if page == "/" {
 			b.on("BTC_USDT")
-			b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
+			b.wait("chart", `document.querySelectorAll('.canvas canvas').length > 0`)
 			b.js(`scrollTo(0, 0)`)
 			b.shot("phone")
 		} else {
-			b.wait(10*time.Second, page, `document.querySelector('main').innerText.length > 40`)
+			b.wait(page, `document.querySelector('main').innerText.length > 40`)
 		}
 		if wide := b.js(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
 			t.Errorf("%s is %s px wider than the screen: %s", page, wide, b.js(

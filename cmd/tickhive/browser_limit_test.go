@@ -23,7 +23,7 @@ func withinTheLimit(t *testing.T, page string) {
 	tabs := []*browser{newBrowser(t, in, 1280, 800), newBrowser(t, in, 1280, 800)}
 	for _, b := range tabs {
 		b.open(page)
-		b.wait(10*time.Second, page, `document.querySelectorAll('main table').length > 0`)
+		b.wait(page, `document.querySelectorAll('main table').length > 0`)
 	}
 	counted := func() (n int) {
 		for _, b := range tabs {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -14,7 +13,7 @@ import (
 // toast waits for a message of the page that matches.
 func (b *browser) toast(what, pattern string) {
 	b.t.Helper()
-	b.wait(5*time.Second, what, fmt.Sprintf(`/%s/.test([...document.querySelectorAll('.toast')].
+	b.wait(what, fmt.Sprintf(`/%s/.test([...document.querySelectorAll('.toast')].
 		map((t) => t.innerText.replaceAll('\u202f', '')).join('|').replaceAll('\n', ' '))`, pattern))
 }
 
@@ -41,11 +40,11 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	key := in.funded("follow")
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/?pair=TT_USDT&interval=minute")
-	b.wait(10*time.Second, "the key form", `document.querySelector('.ticket [name=privateKey]')`)
+	b.wait("the key form", `document.querySelector('.ticket [name=privateKey]')`)
 	b.js(`document.querySelector('.ticket [name=publicKey]').value = 'a'.repeat(38)`)
 	b.js(`document.querySelector('.ticket [name=privateKey]').value = 'b'.repeat(64)`)
 	b.js(`document.querySelector('.ticket form').requestSubmit()`)
-	b.wait(5*time.Second, "the wrong key is refused",
+	b.wait("the wrong key is refused",
 		`/not valid/.test(document.querySelector('.ticket [role=alert]').innerText)`)
 	const opened = `!!document.querySelector('.ticket [name=price]') + ' ' + sessionStorage.length`
 	if got := b.js(opened); got != "false 0" {
@@ -57,7 +56,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.mu.Unlock()
 	b.signIn(key)
 	b.run(chromedp.Reload())
-	b.wait(10*time.Second, "the order form after a reload", `document.querySelector('.ticket [name=price]')`)
+	b.wait("the order form after a reload", `document.querySelector('.ticket [name=price]')`)
 	b.hasMoney()
 
 	// A quarter of the money at this price, and the total of it.
@@ -73,7 +72,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	}
 	b.run(chromedp.Click(`.ticket .main`))
 	b.toast("the order is accepted", `Order accepted Buy 2 TT in TT.USDT at 100`)
-	b.wait(5*time.Second, "the order is marked in book and chart", `document.querySelector('.bid .row.mine') &&
+	b.wait("the order is marked in book and chart", `document.querySelector('.bid .row.mine') &&
 		document.querySelector('.chart').dataset.lines === '1'`)
 
 	// A market order that the book cannot fill: what was filled, the average, and the rest.
@@ -83,19 +82,19 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.toast("the cut order is explained",
 		`partly filled, rest canceled Buy 0.4 of 1 TT at 101.5 on average in TT.USDT.`)
 	b.run(chromedp.Click(`[data-list=history]`))
-	b.wait(5*time.Second, "the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
+	b.wait("the order is in the history", `/TT.USDT.*Buy.*avg 101.5.*partly filled, canceled/.
 		test(document.querySelector('.orders tbody').innerText.replaceAll('\t', ' '))`)
 	b.run(chromedp.Click(`[data-list=balances]`))
-	b.wait(5*time.Second, "balances of at most eight digits behind the point",
+	b.wait("balances of at most eight digits behind the point",
 		`document.querySelectorAll('.orders tbody tr').length === 2 &&
 			!/\.\d{9}/.test(document.querySelector('.orders').innerText)`)
 	b.run(chromedp.Click(`[data-list=trades]`))
-	b.wait(5*time.Second, "both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
-	b.wait(5*time.Second, "the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
+	b.wait("both trades are listed", `document.querySelectorAll('[data-trade]').length === 2`)
+	b.wait("the fills are marked in the chart", `document.querySelector('.chart').dataset.marks === '1'`)
 
 	// A stop in another pair: the list has orders of both, and one button cancels them.
 	b.run(chromedp.Click(`[data-pair=UU_USDT]`))
-	b.wait(5*time.Second, "the other pair", `document.querySelector('.head h1').textContent === 'UU/USDT'`)
+	b.wait("the other pair", `document.querySelector('.head h1').textContent === 'UU/USDT'`)
 	if at := b.js("location.search"); at != "?pair=UU_USDT&interval=minute" {
 		t.Errorf("the address is %s", at)
 	}
@@ -113,7 +112,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.set("stopPrice", "130")
 	b.set("total", "50")
 	b.run(chromedp.Click(`.ticket .main`))
-	b.wait(5*time.Second, "open orders of both pairs, with their stop prices and amounts", `(() => {
+	b.wait("open orders of both pairs, with their stop prices and amounts", `(() => {
 		const text = document.querySelector('.orders').innerText.replaceAll('\t', ' ');
 		return document.querySelectorAll('[data-order]').length === 3 && /TT.USDT Limit Buy 100.00 2.0/.test(text) &&
 			/UU.USDT Stop limit Buy stop 120.00 → 121.00 3.0/.test(text) &&
@@ -122,7 +121,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	sent := func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.requests["/api/orders"] }
 	before := sent()
 	b.run(chromedp.Click(`[data-cancel-all]`))
-	b.wait(5*time.Second, "none is open", `document.querySelectorAll('[data-order]').length === 0`)
+	b.wait("none is open", `document.querySelectorAll('[data-order]').length === 0`)
 	b.toast("the cancellation is said", `All orders canceled 3 open orders`)
 	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {
 		t.Errorf("want one message for each canceled order: %q", said)
@@ -131,9 +130,9 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 		t.Errorf("one request cancels the orders of all pairs, %d were sent", n)
 	}
 	b.run(chromedp.NavigateBack())
-	b.wait(5*time.Second, "back", `document.querySelector('.head h1').textContent === 'TT/USDT'`)
+	b.wait("back", `document.querySelector('.head h1').textContent === 'TT/USDT'`)
 	b.run(chromedp.Click(`[data-forget]`))
-	b.wait(5*time.Second, "the key is forgotten",
+	b.wait("the key is forgotten",
 		`document.querySelector('.ticket [name=privateKey]') && sessionStorage.length === 0`)
 	b.live()
 
@@ -151,7 +150,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 
 // A user who enters a key pair can trade: the order appears in the open orders and in the book,
 // and its button cancels it.
-func TestBrowserTicketPlacesAndCancels(t *testing.T) {
+func TestSmokeBrowserTicketPlacesAndCancels(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
 	for i := range 6 {
@@ -169,14 +168,14 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	const price = "100.00"
 	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
 		chromedp.Click(`.ticket .buy`))
-	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
-	b.wait(5*time.Second, "the level in the book",
+	b.wait("the open order", `document.querySelectorAll('[data-order]').length === 1`)
+	b.wait("the level in the book",
 		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
 	b.shot("ticket")
 	b.run(chromedp.Click(`[data-order] [aria-label^=Cancel]`))
-	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.wait("the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
 	b.run(chromedp.Click(`[data-list=balances]`))
-	b.wait(5*time.Second, "held money is back",
+	b.wait("held money is back",
 		`document.querySelector('[data-balance=USDT]').children[2].textContent === '0'`)
 	b.clean()
 }
@@ -224,9 +223,9 @@ func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
 			b.set(name, value)
 		}
 		b.run(chromedp.Click(`.ticket .main`))
-		b.wait(5*time.Second, "the order", fmt.Sprintf(`document.querySelectorAll('[data-order]').length > %s`, n))
+		b.wait("the order", fmt.Sprintf(`document.querySelectorAll('[data-order]').length > %s`, n))
 		id = b.js(`document.querySelector('[data-order]').dataset.order`)
-		b.wait(5*time.Second, "its line", fmt.Sprintf(`tickhive.lines().find((l) => l.id === %q).y > 0`, id))
+		b.wait("its line", fmt.Sprintf(`tickhive.lines().find((l) => l.id === %q).y > 0`, id))
 		return id
 	}
 	const limit, stop = "100.00", "125.00"
@@ -262,7 +261,7 @@ func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
 	}
 	drag(b.lineOf(id), -40, false)
 	b.toast("the change is said", `Order changed Buy 0.5 TT in TT.USDT at 1\d\d`)
-	b.wait(5*time.Second, "the list has the new price", fmt.Sprintf(
+	b.wait("the list has the new price", fmt.Sprintf(
 		`document.querySelector('[data-order=%q]').children[4].innerText > %q`, id, limit))
 	if n := patched(); n != 1 {
 		t.Errorf("%d requests for one drag", n)
@@ -271,7 +270,7 @@ func TestBrowserAPriceLineMovesItsOrder(t *testing.T) {
 	b.run(chromedp.Click(fmt.Sprintf(`[data-order=%q] .link-like[aria-label*=change]`, id)))
 	b.focus("the field for the price", `.orders td input`)
 	b.press("98.5", kb.Enter)
-	b.wait(5*time.Second, "the typed price", fmt.Sprintf(
+	b.wait("the typed price", fmt.Sprintf(
 		`document.querySelector('[data-order=%q]').children[4].innerText === '98.50'`, id))
 	if got := b.js(fmt.Sprintf(`document.querySelector('[data-order=%q]').children[4].querySelector('button')`,
 		stopID)); got != "null" {

@@ -171,7 +171,7 @@ const drawn = `(globalThis.tickhive?.candles() ?? []).map((c) => [c.time, ...[c.
 func (b *browser) drawsAll(what string, api *instance, pair, interval string) (candles string, n int) {
 	b.t.Helper()
 	candles, n = api.candles(pair, interval)
-	b.wait(20*time.Second, what+fmt.Sprintf(": the %d candles of /api/ohlc", n),
+	b.wait(what+fmt.Sprintf(": the %d candles of /api/ohlc", n),
 		fmt.Sprintf(`%s === %q`, drawn, candles))
 	return candles, n
 }
@@ -214,7 +214,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	b.signIn(in.funded("lost"))
 	b.equalsTheAPI("at first", in, "CC_USDT")
 	const trading = `!document.querySelector('.ticket .main').disabled`
-	b.wait(5*time.Second, "trading is on", trading)
+	b.wait("trading is on", trading)
 	if _, n := b.drawsAll("at first", in, "CC_USDT", "minute"); n < 10 {
 		t.Fatalf("only %d candles to begin with", n)
 	}
@@ -224,7 +224,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		in.limit("CC_USDT", "buy", "131", "1")
 		before, n := b.drawsAll("live", in, "CC_USDT", "minute")
 		l.set(state)
-		b.wait(20*time.Second, "the page says so", `document.getElementById('link').textContent === 'reconnecting'`)
+		b.wait("the page says so", `document.getElementById('link').textContent === 'reconnecting'`)
 		b.shot("reconnecting")
 		tradeFor(in, "CC_USDT", 100*(at+1), 11)
 		missed, more := in.candles("CC_USDT", "minute")
@@ -249,7 +249,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		b.live()
 		b.drawsAll("after the reconnect", in, "CC_USDT", "minute")
 		b.equalsTheAPI("after the reconnect", in, "CC_USDT")
-		b.wait(5*time.Second, "trading is on again", trading)
+		b.wait("trading is on again", trading)
 		tradeFor(in, "CC_USDT", 100*(at+1)+50, 2)
 		b.drawsAll("afterwards", in, "CC_USDT", "minute")
 		b.run(chromedp.Click(`[data-interval="minutes5"]`))
@@ -275,7 +275,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	}
 	block(true)
 	b.run(chromedp.Click(`[data-interval="minutes5"]`))
-	b.wait(10*time.Second, "the chart says that it is not loaded",
+	b.wait("the chart says that it is not loaded",
 		`/could not be loaded/.test(document.querySelector('[data-panel=chart] [role=status]').innerText)`)
 	if got := b.js(drawn); got != "" {
 		t.Errorf("under 5m the chart shows\n%s", got)
@@ -284,7 +284,7 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	in.limit("CC_USDT", "buy", "131", "1")
 	block(false)
 	b.drawsAll("healed", in, "CC_USDT", "minutes5")
-	b.wait(5*time.Second, "the notice is gone",
+	b.wait("the notice is gone",
 		`document.querySelector('[data-panel=chart] [role=status]').innerText === ''`)
 	b.mu.Lock()
 	defer b.mu.Unlock()

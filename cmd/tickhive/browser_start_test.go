@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // While the exchange starts, every page shows the progress, and it continues by itself.
@@ -40,14 +39,14 @@ func TestBrowserPageWhileTheExchangeStarts(t *testing.T) {
 	b := newBrowser(t, &through, 1280, 800)
 	for _, page := range []string{"/hive", "/status", "/"} {
 		b.open(page)
-		b.wait(10*time.Second, page+" shows the progress",
+		b.wait(page+" shows the progress",
 			`/starting/.test(document.querySelector('main').innerText) &&
 				document.querySelector('progress').value === 0.43 &&
 				document.querySelector('main').innerText.includes('43 %')`)
 	}
 	b.shot("starting")
 	ready.Store(true)
-	b.wait(10*time.Second, "the market",
+	b.wait("the market",
 		`document.querySelector('[data-panel=chart]') && !document.querySelector('.starting')`)
-	b.wait(10*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.wait("live", `document.getElementById('link').textContent === 'live'`)
 }

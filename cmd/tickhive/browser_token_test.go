@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -26,7 +25,7 @@ const knownTokenScript = `(async () => {
 // In a real browser, against a listener with a token, pages of another origin and of a rebound name neither change nor
 // read anything; one of another origin does not even with the token. A page of the listener's own origin and a program
 // do both with it.
-func TestBrowserPagesNeedTheToken(t *testing.T) {
+func TestSmokeBrowserPagesNeedTheToken(t *testing.T) {
 	t.Parallel()
 	const token = "secret-token-of-the-test"
 	in := startEmpty(t, "--internal-token", token)
@@ -38,27 +37,27 @@ func TestBrowserPagesNeedTheToken(t *testing.T) {
 	b := newBrowser(t, in, 800, 600)
 
 	b.run(chromedp.Navigate(evil + "/"))
-	b.wait(10*time.Second, "the page has sent everything", "window.said && said.done")
+	b.wait("the page has sent everything", "window.said && said.done")
 	if said := b.js("said.read + said.patch"); strings.Count(said, "TypeError") != 2 {
 		t.Errorf("the page read something: %s", said)
 	}
 	for _, with := range []string{"guessed-token-of-a-page", token} {
 		b.js(fmt.Sprintf(knownTokenScript, in.internal, with))
-		b.wait(10*time.Second, "the page has asked with a token", "window.answers")
+		b.wait("the page has asked with a token", "window.answers")
 		if said := b.js("answers.join()"); strings.Count(said, "TypeError") != 3 {
 			t.Errorf("a page of another origin with the token %s: %s", with, said)
 		}
 		b.js("delete window.answers")
 	}
 	b.run(chromedp.Navigate(evil + "/form"))
-	b.wait(10*time.Second, "the form has navigated", `location.href.endsWith("/internal/v1/users")`)
+	b.wait("the form has navigated", `location.href.endsWith("/internal/v1/users")`)
 	if text := b.js("document.body.innerText"); !strings.HasPrefix(text, `{"code":"UNAUTHORIZED"`) {
 		t.Errorf("the form: %s", text)
 	}
 	rebound := strings.Replace(in.root, "127.0.0.1", "rebound.test", 1)
 	b.run(chromedp.Navigate(rebound + "/internal/v1/ready"))
 	b.js(reboundScript)
-	b.wait(10*time.Second, "the rebound page has asked", "window.said")
+	b.wait("the rebound page has asked", "window.said")
 	if said := b.js("said.join('\\n')"); strings.Count("\n"+said, "\n401 ") != 5 {
 		t.Errorf("the rebound page: %s", said)
 	}
@@ -74,7 +73,7 @@ func TestBrowserPagesNeedTheToken(t *testing.T) {
 
 	b.run(chromedp.Navigate(in.root + "/internal/v1/ready"))
 	b.js(fmt.Sprintf(knownTokenScript, in.internal, token))
-	b.wait(10*time.Second, "the listener's own page has asked", "window.answers")
+	b.wait("the listener's own page has asked", "window.answers")
 	if said := b.js("answers.join('\\n')"); strings.Count("\n"+said, "\n200 ") != 3 {
 		t.Errorf("the listener's own page with the token: %s", said)
 	}
@@ -101,7 +100,7 @@ const socketScript = `(async () => {
 
 // A page reaches no internal API on a unix socket, by no address, not even a page of the exchange itself. A program of
 // the same user reaches it.
-func TestBrowserPagesDoNotReachASocket(t *testing.T) {
+func TestSmokeBrowserPagesDoNotReachASocket(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "") // short enough for a socket
 	if err != nil {
@@ -135,7 +134,7 @@ func TestBrowserPagesDoNotReachASocket(t *testing.T) {
 	for _, page := range []string{evil + "/", in.public + "/docs"} {
 		b.run(chromedp.Navigate(page))
 		b.js(fmt.Sprintf(socketScript, in.public, path))
-		b.wait(30*time.Second, "the page has tried everything", "window.answers")
+		b.wait("the page has tried everything", "window.answers")
 		for i := range 7 {
 			answer := b.js(fmt.Sprintf("answers[%d]", i))
 			if !strings.HasPrefix(answer, "TypeError") && !strings.HasPrefix(answer, "404 ") {

@@ -12,7 +12,7 @@ import (
 // live waits until the page says that it is connected.
 func (b *browser) live() {
 	b.t.Helper()
-	b.wait(30*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
+	b.wait("live", `document.getElementById('link').textContent === 'live'`)
 }
 
 // equalsTheAPI waits until tape, book, header, list and clock of the page show what the API answers
@@ -39,13 +39,13 @@ func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 		}
 		tape[i] = fmt.Sprintf("%d %s %s", at.UnixMilli(), d.Price, d.Volume)
 	}
-	b.wait(10*time.Second, what+": tape", fmt.Sprintf(`(() => {
+	b.wait(what+": tape", fmt.Sprintf(`(() => {
 		const rows = [...document.querySelectorAll('.tape tbody tr')].map((r) => r.children[0].dataset.at + ' ' +
 			r.children[1].textContent + ' ' + r.children[2].textContent);
 		return rows.length >= 10 && rows.join('|') === %q.split('|').slice(0, rows.length).join('|'); })()`,
 		strings.Join(tape, "|")))
 	book := get("/api/marketdata/getaggregator/orderbook?decimals=string&depth=100&ticker_id=%s", pair)
-	b.wait(10*time.Second, what+": book", fmt.Sprintf(`(() => { const api = %s;
+	b.wait(what+": book", fmt.Sprintf(`(() => { const api = %s;
 		const rows = (side) => [...document.querySelectorAll(side + ' .row')].
 			map((r) => r.children[1].textContent + ' ' + r.children[2].textContent);
 		const all = (ls, n) => ls.slice(0, n).map((l) => l.join(' ')).join('|');
@@ -55,7 +55,7 @@ func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 			bids.join('|') === all(api.bids, bids.length) &&
 			asks.join('|') === all(api.asks, asks.length); })()`, book))
 	ticker := get("/api/tickers?decimals=string&currencyPairCode=%s", pair)
-	b.wait(20*time.Second, what+": header and list", fmt.Sprintf(`(() => { const api = %s;
+	b.wait(what+": header and list", fmt.Sprintf(`(() => { const api = %s;
 		const plain = (e) => e.textContent.replaceAll('\u202f', '');
 		const change = (+api.priceChangePercentage24h).toFixed(2);
 		const dd = (name) => plain([...document.querySelectorAll('.head dl div')].
@@ -66,7 +66,7 @@ func (b *browser) equalsTheAPI(what string, api *instance, pair string) {
 			[api.price, or(api.bidPrice), or(api.askPrice)].join() && plain(row.querySelector('.p')) === api.price &&
 			plain(row.querySelector('.c')).replace('+', '') === change + ' %%'; })()`, ticker))
 	now := object(b.t, get("/api/time"))["serverTime"]
-	b.wait(10*time.Second, what+": clock", fmt.Sprintf("Math.abs(tickhive.now() - %s) < 60000", now))
+	b.wait(what+": clock", fmt.Sprintf("Math.abs(tickhive.now() - %s) < 60000", now))
 }
 
 // A line that is cut, and one that freezes, for 150 seconds in a market that goes on: afterwards every
@@ -104,7 +104,7 @@ func TestBrowserALineThatIsLostFor150Seconds(t *testing.T) {
 		for _, interval := range []string{"minute", "minutes5", "hour"} {
 			b.js(fmt.Sprintf(`document.querySelector('[data-interval=%s]').click()`, interval))
 			candles, all := in.candles(pair, interval)
-			b.wait(20*time.Second, interval, fmt.Sprintf(`%q.endsWith(%s) && tickhive.candles().length >= %d`,
+			b.wait(interval, fmt.Sprintf(`%q.endsWith(%s) && tickhive.candles().length >= %d`,
 				candles, drawn, min(all, 100)))
 		}
 		b.equalsTheAPI("after 150 s", in, pair)

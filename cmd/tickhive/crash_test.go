@@ -96,7 +96,7 @@ func (a *acked) note(o *crashOrder) {
 
 // load sends single orders, batches and cancels until the process has ended.
 func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crashWorkers}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crashWorkers}, Timeout: patience}
 	defer client.CloseIdleConnections()
 	var wg sync.WaitGroup
 	for w := range crashWorkers {
@@ -373,7 +373,7 @@ func killLoop(t *testing.T, policy string, kills int) {
 // waitFor polls a condition that another process brings about.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	deadline := time.After(startTime)
+	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -19,7 +19,7 @@ func alive(c net.Conn) bool {
 	if _, err := fmt.Fprint(c, "GET /api/time HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return false
 	}
-	if err := c.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return false
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -48,7 +48,7 @@ func (in *instance) dialSocket(base, path string) *websocket.Conn {
 // hears reads until a message has this text.
 func hears(t *testing.T, ws *websocket.Conn, text string) {
 	t.Helper()
-	if err := ws.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := ws.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -65,7 +65,7 @@ func hears(t *testing.T, ws *websocket.Conn, text string) {
 
 // gone reports whether the server has closed a connection.
 func gone(c net.Conn) bool {
-	if err := c.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return true
 	}
 	_, err := io.Copy(io.Discard, c)
@@ -122,7 +122,7 @@ func TestAFullServerKeepsTheUsefulConnections(t *testing.T) {
 	var arrivals []*websocket.Conn
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(startTime); len(arrivals) < places-3 && time.Now().Before(end); <-look.C {
+	for end := time.Now().Add(patience); len(arrivals) < places-3 && time.Now().Before(end); <-look.C {
 		if ws := in.dialSocket(in.public, "/ws?streams=trades:AA_USDT"); ws != nil {
 			arrivals = append(arrivals, ws)
 		}

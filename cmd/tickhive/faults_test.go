@@ -27,7 +27,7 @@ func startFaulty(t *testing.T, args ...string) *faulty {
 	t.Helper()
 	f := &faulty{
 		instance: startEmpty(t, args...),
-		once:     &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: startTime},
+		once:     &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience},
 	}
 	f.pair("AA_BB")
 	for i := range 20 {
@@ -224,7 +224,7 @@ func TestFaultsOfStreamsReachAClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+		if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		every := 0

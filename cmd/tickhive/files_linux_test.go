@@ -51,7 +51,7 @@ func (in *instance) dial(base string) net.Conn {
 // readStatus returns the status of the next response on c.
 func (in *instance) readStatus(c net.Conn) int {
 	in.t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		in.t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -36,7 +36,7 @@ func (in *instance) limitResource(resource uintptr, value uint64) {
 // waitStatus polls /api/status until it has this word and this number of store incidents.
 func (in *instance) waitStatus(word string, incidents int) {
 	in.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		body := in.do("GET", in.public+"/api/status", "").body
 		if strings.HasPrefix(body, `{"status":"`+word+`"`) && strings.Count(body, `"kind":"store"`) == incidents {
 			return

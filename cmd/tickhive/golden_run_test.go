@@ -246,7 +246,7 @@ func (g *golden) market() {
 // compressed requests a document until it is served as gzip, which takes 0.1 s.
 func (g *golden) compressed(target string) {
 	g.t.Helper()
-	for deadline := time.Now().Add(startTime); ; {
+	for deadline := time.Now().Add(patience); ; {
 		status, h, _ := g.send(g.public, "GET", target, "", "Accept-Encoding", "gzip")
 		if h.Get("Content-Encoding") == "gzip" {
 			g.write("GET", target, "", status, h, "")

@@ -54,7 +54,7 @@ func (g *golden) dial(query string) *socket {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	if err := s.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		g.t.Fatal(err)
 	}
 	return &socket{g, s}

@@ -242,7 +242,7 @@ type hiveLoad struct {
 
 // run swaps, votes and adds actions until the process has ended.
 func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
 	post := func(url, body string, header ...string) (status int, m map[string]any) {
 		req, err := http.NewRequest("POST", url, strings.NewReader(body))

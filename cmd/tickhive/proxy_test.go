@@ -67,7 +67,7 @@ func startProxy(t *testing.T, in *instance) (address string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
-	for end := time.Now().Add(startTime); ; {
+	for end := time.Now().Add(patience); ; {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close()

@@ -131,7 +131,7 @@ func TestReplicaAppendsEvents(t *testing.T) {
 // readMarket folds the events of a pair up to a seq, the seq of an event.
 func readMarket(t *testing.T, events *jet.Events, pair, last string) marketOf {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	m := marketOf{bids: map[json.Number]json.Number{}, asks: map[json.Number]json.Number{}}
 	seen := map[string]bool{}

@@ -230,7 +230,7 @@ func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 	writer := start(t, "--data-dir", t.TempDir(), "--sim", "off", "--quiet", "--journal", "embedded",
 		"--set", "stream.listen="+at)
 	replica := startReplica(t, at)
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
 	if err != nil {

@@ -60,7 +60,7 @@ func TestStreamCommandsReadTheWriter(t *testing.T) {
 		t.Errorf("status: exit code %d, %s%s", code, out, text)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), startTime)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
 	if err != nil {

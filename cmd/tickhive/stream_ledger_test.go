@@ -36,7 +36,7 @@ func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
 // balancesUntil reads messages until one contains the text.
 func balancesUntil(t *testing.T, s *client.Stream, text string) {
 	t.Helper()
-	if err := s.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -48,7 +48,7 @@ func TestManyBooksOnOneSocketStayRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Stream.Close() })
-	f.Patience = startTime
+	f.Patience = patience
 	ended := make(chan error, 1)
 	stop := make(chan struct{})
 	go func() {

@@ -163,7 +163,7 @@ func (s *streamScript) open(narrow bool) *client.Stream {
 				4096)
 		})
 	}}
-	websocket.DefaultDialer = &websocket.Dialer{NetDialContext: d.DialContext, HandshakeTimeout: startTime}
+	websocket.DefaultDialer = &websocket.Dialer{NetDialContext: d.DialContext, HandshakeTimeout: patience}
 	return s.dial("").s
 }
 
@@ -279,7 +279,7 @@ func (s *streamScript) number(text string) int {
 // next reads one message and checks it; nil: the connection is closed.
 func (s *streamScript) next(out *bytes.Buffer, c *scriptSocket) *client.Message {
 	s.t.Helper()
-	_ = c.s.SetReadDeadline(time.Now().Add(startTime))
+	_ = c.s.SetReadDeadline(time.Now().Add(patience))
 	for {
 		m, err := c.s.Next()
 		if err != nil {

@@ -25,7 +25,7 @@ func (in *instance) follower(pair string) *client.Follower {
 // step reads one message, and fails the test if none arrives in time.
 func step(t *testing.T, f *client.Follower) *client.Message {
 	t.Helper()
-	if err := f.Stream.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+	if err := f.Stream.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	m, err := f.Step()

@@ -98,7 +98,7 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 	reload := func(want string) {
 		t.Helper()
 		in.signal(syscall.SIGHUP)
-		for end := time.Now().Add(startTime); !strings.Contains(in.stderr.String(), want); {
+		for end := time.Now().Add(patience); !strings.Contains(in.stderr.String(), want); {
 			if time.Now().After(end) {
 				t.Fatalf("no %q in\n%s", want, in.stderr.String())
 			}

@@ -81,7 +81,7 @@ func (r *clockRig) figures(what string, volume, low, high int64) {
 // incident waits for an incident of the clock with this text.
 func (r *clockRig) incident(text string) {
 	r.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		status := r.Do("GET", r.Public+"/api/status", "").Body
 		if strings.Contains(status, `"kind":"clock","message":"`+text) {
 			return

@@ -16,7 +16,7 @@ import (
 // scrubbed waits until scrubs have ended at least n times and returns the metrics.
 func scrubbed(t *testing.T, x *exchangetest.Rig, n int) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		m := x.Do("GET", strings.TrimSuffix(x.Internal, "/internal/v1")+"/metrics", "").Body
 		_, count, _ := strings.Cut(m, "\ntickhive_scrubs_total ")
 		count, _, _ = strings.Cut(count, "\n")
@@ -63,12 +63,12 @@ func TestAScrubFindsDamage(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); x.Incidents() == 0; {
+	for end := time.Now().Add(time.Minute); x.Incidents() == 0; {
 		if time.Now().After(end) {
 			t.Fatal("no incident")
 		}
 	}
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		m := x.Do("GET", strings.TrimSuffix(x.Internal, "/internal/v1")+"/metrics", "").Body
 		if strings.Contains(m, "\ntickhive_scrub_damaged_files 1\n") {
 			break

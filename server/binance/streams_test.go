@@ -32,7 +32,7 @@ func (r *rig) socket(path string) *socket {
 // next returns the next message.
 func (s *socket) next() string {
 	s.t.Helper()
-	if err := s.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := s.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		s.t.Fatal(err)
 	}
 	_, b, err := s.ReadMessage()
@@ -179,7 +179,7 @@ func TestStreamsOfTheUnmodifiedClient(t *testing.T) {
 			case gobinance.WsAllMiniMarketsStatEvent:
 				seen["miniTicker"] = e[0].LastPrice == "99.50"
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("only %v", seen)
 		}
 	}
@@ -240,7 +240,7 @@ func TestStreamRequests(t *testing.T) {
 		_ = wrong.WriteMessage(websocket.TextMessage, []byte(`{"method":"GET_PROPERTY","params":["combined"],"id":1}`))
 	}
 	for {
-		if err := wrong.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := wrong.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		_, text, err := wrong.ReadMessage()
@@ -272,7 +272,7 @@ func TestAStopEndsTheSockets(t *testing.T) {
 	}
 	r.Stop()
 	for {
-		if err := s.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := s.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := s.ReadMessage(); err != nil {

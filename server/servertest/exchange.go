@@ -163,7 +163,7 @@ func (e *Exchange) Socket() *client.Stream {
 		e.T.Fatal(err)
 	}
 	go func() { _ = e.Running.Public().Serve(ln) }()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
 	if err != nil {

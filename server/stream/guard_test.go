@@ -32,7 +32,7 @@ func held(k *servertest.Keys) any {
 // is gone.
 func canceled(t *testing.T, k *servertest.Keys) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); held(k) != json.Number("0.0"); {
+	for deadline := time.Now().Add(time.Minute); held(k) != json.Number("0.0"); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the orders hold %v", held(k))
 		}

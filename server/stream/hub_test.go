@@ -144,7 +144,7 @@ func TestOperationsAreAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	for _, step := range []struct{ send, want string }{
 		{`{"op":"ping","id":"a"}`, `{"type":"pong","id":"a"`},
 		{

@@ -33,7 +33,7 @@ type signedSocket struct {
 func socket(k *servertest.Keys, t *testing.T, channels ...string) *signedSocket {
 	t.Helper()
 	s := &signedSocket{Stream: k.Exchange.Socket(), t: t, h: k.Exchange}
-	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = s.SetReadDeadline(time.Now().Add(time.Minute))
 	s.auth(k)
 	for _, c := range channels {
 		s.subscribe(c)

@@ -152,7 +152,7 @@ func (x *live) dial(query string) *client.Stream {
 		x.t.Fatal(err)
 	}
 	x.t.Cleanup(func() { _ = s.Close() })
-	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = s.SetReadDeadline(time.Now().Add(time.Minute))
 	return s
 }
 

@@ -24,7 +24,7 @@ func rawDial(t *testing.T, x *live, query string) *rawSocket {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	return &rawSocket{t, c}
 }
 

@@ -73,11 +73,11 @@ func TestSlowConsumer(t *testing.T) {
 			}
 			last = tr.TradeID
 		}
-		_ = quick.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = quick.SetReadDeadline(time.Now().Add(time.Minute))
 	}
 	end()
 	t.Logf("the quick reader got %d bytes", bytes)
-	_ = slow.SetReadDeadline(time.Now().Add(15 * time.Second))
+	_ = slow.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		_, _, err := slow.ReadMessage()
 		var ce *websocket.CloseError

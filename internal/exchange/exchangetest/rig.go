@@ -88,7 +88,7 @@ func start(r *Rig, o exchange.Options) *Rig {
 	}
 	launch := opened.Launch()
 	r.stop = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		launch.Stop(ctx)
 	})
