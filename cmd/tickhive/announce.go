@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tickhive/internal/exchange"
+	"tickhive/internal/listen"
 )
 
 // announcement says on standard output where a start is: "listening" and "ready" with the addresses, or with
@@ -79,7 +80,7 @@ func (a *announcement) ready() {
 		scheme, _, _ := strings.Cut(line.Public, "://")
 		line.Binance = scheme + "://" + a.binance
 	}
-	if strings.HasPrefix(a.internal, exchange.UnixPrefix) {
+	if strings.HasPrefix(a.internal, listen.Unix) {
 		line.Internal = a.internal
 	}
 	text, err := json.Marshal(line)

@@ -3,9 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
+	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/listen"
+	"tickhive/internal/node"
+	"tickhive/internal/stream/jet"
 )
 
 // replicaCmd serves the public reads of an exchange whose records it follows in a stream.
@@ -15,18 +22,34 @@ type replicaCmd struct {
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
+	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
+	DataDir        string   `placeholder:"DIR" help:"Directory for --promote, which the replica makes from the stream; an earlier one is kept as DIR.before."`
+	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	Events         bool     `help:"Append trades, changes of books and orders to a stream for other programs, which keeps 1 GiB (replica.events)."`
 	Quiet          bool     `help:"Suppress progress output."`
 }
 
 // Run serves until SIGTERM or an interrupt, or until a record cannot be executed.
 func (r *replicaCmd) Run(p *program) error {
+	switch {
+	case r.Promote != (r.DataDir != ""):
+		return usageError{Err: errors.New("--promote and --data-dir go together: a replica stores nothing, and a " +
+			"standby needs a directory")}
+	case r.Promote && r.Events:
+		return usageError{Err: errors.New("--events: a writer appends no events; let another replica do it")}
+	}
 	signals := takeSignals(p)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := serveFlags{Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet}
 	if r.Events {
-		s.Set = []string{"replica.events=1073741824"}
+		s.Set = append(s.Set, "replica.events=1073741824")
+	}
+	if r.Advertise != "" {
+		s.Set = append(s.Set, "cluster.advertise="+r.Advertise)
+	}
+	if !r.Promote {
+		s.Sim = "off"
 	}
 	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set}
 	cfg, follow, done, err := f.follower(ctx, p, s)
@@ -40,17 +63,85 @@ func (r *replicaCmd) Run(p *program) error {
 	}
 	follow.MaxLag = time.Duration(cfg.Replica.MaxLag)
 	o.Sim.Seed, o.Sim.SeedGiven, o.Follow = follow.Genesis.Seed, true, &follow
-	return p.follow(ctx, o, signals)
+	if !r.Promote {
+		_, err = p.follow(ctx, o, 0, signals)
+		return err
+	}
+	kept := &listen.Kept{Open: listen.At}
+	defer kept.Close()
+	o.Hooks.Listen, o.Stream.Quorum = kept.Listen, true
+	return r.stand(ctx, p, &o, time.Duration(cfg.Cluster.TakeoverAfter), signals)
 }
 
-// follow opens, starts, runs and stops a replica.
-func (p *program) follow(ctx context.Context, o exchange.Options, signals processSignals) error {
+// stand follows while another node is the writer, and is the writer when that one falls silent, in turns.
+func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options, after time.Duration,
+	signals processSignals,
+) error {
+	for {
+		dir, err := openCopy(r.DataDir, o.Follow.Genesis.Epoch)
+		if err != nil {
+			return fmt.Errorf("--data-dir: %w", err)
+		}
+		following := *o
+		following.Follow.Copy = dir
+		h, err := p.follow(ctx, following, after, signals)
+		if h == nil {
+			return errors.Join(err, dir.Close())
+		}
+		if err := h.Finish(&following); err != nil {
+			h.Held.End()
+			return err
+		}
+		if err = serve(p, writerOptions(*o, r.DataDir, h), announcement{out: p.out}, signals); err != nil {
+			h.Held.End() // no beats of a node that does not serve
+		}
+		if !errors.Is(err, exchange.ErrFenced) {
+			return err
+		}
+	}
+}
+
+// writerOptions returns the options of a node that has taken over.
+func writerOptions(o exchange.Options, dir string, h *exchange.Handover) exchange.Options {
+	log := o.Follow.Log
+	o.Follow, o.Dir, o.Journal.KeepAll = nil, dir, true
+	o.Stream.Settings, o.Stream.Handover = h.Genesis.Settings, h
+	o.Stream.Open = func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil }
+	return o
+}
+
+// openCopy opens the directory of a standby. A data directory of the same exchange, which the node left as the writer,
+// is kept beside it: the stream has everything that was acknowledged.
+func openCopy(dir, epoch string) (*node.Copy, error) {
+	meta, err := datadir.ReadMeta(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case meta.Epoch != epoch:
+		return nil, fmt.Errorf("%s is the data directory of another exchange or epoch: name another directory", dir)
+	default:
+		idle, err := datadir.OpenIdle(dir) // refused while a process uses it
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(idle.Unlock(), os.RemoveAll(dir+".before"), os.Rename(dir, dir+".before")); err != nil {
+			return nil, err
+		}
+	}
+	return node.OpenCopy(dir, copyLayout())
+}
+
+// follow opens, starts, runs and stops a replica. A standby, whose options have a copy, returns the term that it has
+// taken; otherwise the term is nil.
+func (p *program) follow(ctx context.Context, o exchange.Options, after time.Duration, signals processSignals,
+) (h *exchange.Handover, err error) {
 	defer newReloads(&o).follow(signals)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opened, err := exchange.Open(o)
 	if err != nil {
-		return addressRemedy(err)
+		return nil, addressRemedy(err)
 	}
 	a := announcement{out: p.out}
 	a.addresses(opened, o.Public.Certificate != nil)
@@ -69,23 +160,37 @@ func (p *program) follow(ctx context.Context, o exchange.Options, signals proces
 	recovered, err := opened.Recover(ctx)
 	if err != nil {
 		stopInTime(opened)
-		return err
+		return nil, err
 	}
 	y, err := recovered.Follow(ctx)
 	if err != nil {
 		stopInTime(recovered)
 		if errors.Is(err, context.Canceled) {
-			return nil
+			return nil, nil
 		}
-		return err
+		return nil, err
 	}
 	y.Admit()
 	a.ready()
-	err = y.Wait(stop)
+	if o.Follow.Copy == nil {
+		err = y.Wait(stop)
+		stopInTime(y)
+		o.Log.Info("stopped")
+		return nil, err
+	}
+	if h, err = y.TakeOver(ctx, after); h != nil {
+		brief, cancel := context.WithTimeout(context.Background(), handoverTime)
+		defer cancel()
+		y.Stop(brief)
+		return h, nil
+	}
 	stopInTime(y)
 	o.Log.Info("stopped")
-	return err
+	return nil, err
 }
+
+// handoverTime is the time that requests of a replica have to end when it becomes the writer.
+const handoverTime = 300 * time.Millisecond
 
 // stopInTime stops a phase of a replica.
 func stopInTime(x interface{ Stop(ctx context.Context) }) {

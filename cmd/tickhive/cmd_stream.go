@@ -2,25 +2,19 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"tickhive/hive"
 	"tickhive/internal/backup"
-	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/node"
 	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
@@ -51,8 +45,8 @@ func (f *streamFlags) follower(
 	if f.From != "" {
 		s.Set = append(s.Set, "replica.from="+f.From)
 	}
-	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.enabled=false", "sim.backfill=0",
-		"clock.mode=real", "binance.listen=")
+	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.backfill=0", "clock.mode=real",
+		"binance.listen=")
 	if cfg, err = s.config(p); err != nil {
 		return cfg, to, nil, err
 	}
@@ -73,92 +67,14 @@ func (f *streamFlags) follower(
 	return cfg, to, done, err
 }
 
-// streamRead holds the findings of a reading of a whole stream.
-type streamRead struct {
-	Epoch    string            `json:"epoch"`
-	Messages uint64            `json:"messages"`
-	Void     uint64            `json:"void"` // messages that do not count
-	Term     uint64            `json:"term"`
-	Writer   string            `json:"writer"` // address, empty: not known
-	Logs     map[string]uint64 `json:"logs"`   // number of the last record
-	SentMs   int64             `json:"lastMessageAt"`
-	Digests  int               `json:"digests"` // that were compared
-	Seq      uint64            `json:"seq,omitempty"`
-	Hash     string            `json:"hash,omitempty"`
-}
-
-// read reads the messages that the stream has now and calls each for those that count.
-func (s *streamRead) read(
-	ctx context.Context, p *program, quiet bool, log jet.Log, each func(m *stream.Message) error,
-) error {
-	last, err := log.Last(ctx)
-	if err != nil {
-		return err
-	}
-	bar := newProgress(p.err, "read", quiet)
+// survey reads a stream to its present end with a progress bar.
+func (c *streamFlags) survey(
+	ctx context.Context, p *program, to exchange.FollowOptions, each func(m *stream.Message) error,
+) (*node.Survey, error) {
+	bar := newProgress(p.err, "read", c.Quiet)
 	defer bar.Done()
-	r := stream.NewReader(stream.State{}, exchange.StreamRules)
-	err = log.Follow(ctx, 1, func(seq uint64, data []byte) error {
-		m, valid, err := r.Next(seq, data)
-		switch {
-		case err != nil:
-			return cmdline.DamageError{Err: err}
-		case !valid:
-			s.Void++
-		default:
-			if err := each(&m); err != nil {
-				return cmdline.DamageError{Err: fmt.Errorf("message %d: %w", seq, err)}
-			}
-		}
-		bar.Set(int64(seq), int64(last))
-		if s.Messages = seq; seq == last {
-			return io.EOF
-		}
-		return nil
-	})
-	at := r.State()
-	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
-	s.Logs = map[string]uint64{
-		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
-		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// noteTerm keeps the address of the writer.
-func (s *streamRead) noteTerm(m *stream.Message) error {
-	if m.Kind != stream.Term {
-		return nil
-	}
-	var info struct{ Address string }
-	if json.Unmarshal(m.Info, &info) != nil {
-		info.Address = "" // of an earlier program, which wrote its version alone
-	}
-	s.Writer = info.Address
-	return nil
-}
-
-func (s *streamRead) print(out io.Writer, asJSON bool, nowMs int64) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(s)
-	}
-	writer := s.Writer
-	if writer == "" {
-		writer = "(it advertises no address)"
-	}
-	fmt.Fprintf(out, "epoch      %s\nterm       %d\nwriter     %s\nmessages   %d, void %d\n", s.Epoch, s.Term, writer,
-		s.Messages, s.Void)
-	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
-		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
-	}
-	fmt.Fprintf(out, "last       %s ago\n", time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)
-	if s.Hash != "" {
-		fmt.Fprintf(out, "verified   %d digests equal\nseq %d\nhash %s\n", s.Digests, s.Seq, s.Hash)
-	}
-	return nil
+	s := &node.Survey{Epoch: to.Genesis.Epoch}
+	return s, s.Read(ctx, to.Log, exchange.StreamRules, bar.Set, each)
 }
 
 type streamStatusCmd struct{ streamFlags }
@@ -167,16 +83,16 @@ type streamStatusCmd struct{ streamFlags }
 func (c *streamStatusCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	_, to, done, err := c.follower(ctx, p, serveFlags{})
+	_, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
 	if err != nil {
 		return err
 	}
 	defer done()
-	s := streamRead{Epoch: to.Genesis.Epoch}
-	if err := s.read(ctx, p, c.Quiet, to.Log, s.noteTerm); err != nil {
+	s, err := c.survey(ctx, p, to, func(*stream.Message) error { return nil })
+	if err != nil {
 		return err
 	}
-	return s.print(p.out, c.JSON, time.Now().UnixMilli())
+	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
 }
 
 type streamVerifyCmd struct{ streamFlags }
@@ -185,7 +101,7 @@ type streamVerifyCmd struct{ streamFlags }
 func (c *streamVerifyCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg, to, done, err := c.follower(ctx, p, serveFlags{})
+	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
 	if err != nil {
 		return err
 	}
@@ -195,7 +111,7 @@ func (c *streamVerifyCmd) Run(p *program) error {
 		return err
 	}
 	market := replica.New(replica.Options{Engine: o.Engine, Market: o.Market})
-	s := streamRead{Epoch: to.Genesis.Epoch}
+	digests := 0
 	compare := func(m *stream.Message) error {
 		if m.DigestPos == 0 || m.DigestPos != market.Pos {
 			return nil
@@ -204,11 +120,11 @@ func (c *streamVerifyCmd) Run(p *program) error {
 			return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer had %016x",
 				market.Pos, own, m.Digest)
 		}
-		s.Digests++
+		digests++
 		return nil
 	}
-	err = s.read(ctx, p, c.Quiet, to.Log, func(m *stream.Message) error {
-		if err := errors.Join(s.noteTerm(m), compare(m)); err != nil {
+	s, err := c.survey(ctx, p, to, func(m *stream.Message) error {
+		if err := compare(m); err != nil {
 			return err
 		}
 		for at, record := range m.All() {
@@ -222,8 +138,8 @@ func (c *streamVerifyCmd) Run(p *program) error {
 		return err
 	}
 	h := market.Hash()
-	s.Seq, s.Hash = h.Seq, h.Hash
-	return s.print(p.out, c.JSON, time.Now().UnixMilli())
+	s.Digests, s.Seq, s.Hash = digests, h.Seq, h.Hash
+	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
 }
 
 // verifyRecord executes a record of the market, and decodes one of the agents. The accounts' may be sealed: the
@@ -254,7 +170,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if err := backup.CheckEmpty(c.Dir); err != nil {
 		return err
 	}
-	cfg, to, done, err := c.follower(ctx, p, serveFlags{})
+	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
 	if err != nil {
 		return err
 	}
@@ -263,91 +179,37 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	w := restoredLogs{dir: c.Dir}
-	s := streamRead{Epoch: to.Genesis.Epoch}
-	err = s.read(ctx, p, c.Quiet, to.Log, func(m *stream.Message) error {
-		if m.Kind == stream.Base {
-			return w.begin(m)
-		}
-		return w.take(m)
-	})
-	if err = errors.Join(err, w.close()); err != nil {
-		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
-	}
-	meta := datadir.Rebuilt{
-		Identity: w.identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed, SealedWith: to.Genesis.SealedWith,
-		Logs: w.ends, Engine: o.Engine, Market: o.Market,
+	w := node.NewCopy(c.Dir, copyLayout())
+	s, err := c.survey(ctx, p, to, w.Take)
+	if err != nil {
+		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
 	}
 	text := ""
-	for i, log := range storeLogs {
-		if i > 0 {
-			text += ", "
+	err = w.Finish(func(ends map[string]wal.Position) error {
+		meta := datadir.Rebuilt{
+			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
+			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
 		}
-		text += fmt.Sprintf("%s record %d", log.name, w.ends[log.name].Seq)
-	}
-	err = meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+text+"; new epoch")
+		for i, log := range storeLogs {
+			if i > 0 {
+				text += ", "
+			}
+			text += fmt.Sprintf("%s record %d", log.name, ends[log.name].Seq)
+		}
+		text := "restored from the stream of the epoch " + s.Epoch + ": " + text + "; new epoch"
+		return meta.WriteMeta(c.Dir, time.Now(), text)
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
 	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, text, c.Dir)
 	return err
 }
 
-// restoredLogs are the logs of a directory that is written from a stream.
-type restoredLogs struct {
-	dir      string
-	identity wal.Identity
-	logs     [stream.Logs]*wal.Log
-	ends     map[string]wal.Position
-}
-
-// begin makes the logs. The stream has every record from the first one on.
-func (w *restoredLogs) begin(m *stream.Message) (err error) {
-	if m.Start != (stream.Positions{}) {
-		return errors.New("the stream does not begin with the first records")
-	}
-	w.identity.History = m.History
-	if w.identity.Directory, err = wal.NewID(rand.Reader); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return err
-	}
+// copyLayout returns the logs of a directory that is written from a stream.
+func copyLayout() (l [stream.Logs]node.CopyLog) {
 	for i, log := range storeLogs {
-		o := log.options
-		o.NoLock, o.Name, o.Identity, o.MaxRecord = true, log.name, w.identity, stream.MaxRecord
-		if w.logs[i], err = wal.Create(vfs.OS{}, filepath.Join(w.dir, log.name), o, 1); err != nil {
-			return err
-		}
+		l[i] = node.CopyLog{Name: log.name, Options: log.options}
 	}
-	return nil
-}
-
-// take appends the records of a message.
-func (w *restoredLogs) take(m *stream.Message) error {
-	var batches [stream.Logs][][]byte
-	for at, record := range m.All() {
-		batches[at.Log-1] = append(batches[at.Log-1], record)
-	}
-	for i, batch := range batches {
-		if len(batch) == 0 {
-			continue
-		}
-		if _, err := w.logs[i].Append(batch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// close syncs and closes the logs.
-func (w *restoredLogs) close() (err error) {
-	w.ends = map[string]wal.Position{}
-	for i, log := range w.logs {
-		if log != nil {
-			err = errors.Join(err, log.Close())
-			w.ends[storeLogs[i].name] = log.Position()
-		}
-	}
-	return err
+	return l
 }

@@ -90,6 +90,8 @@ type Config struct {
 		Advertise string `toml:"advertise" help:"HOST:PORT of the public listener for other nodes; empty: the listener's address, unless it is 0.0.0.0 or [::]"`
 		KeyFile   string `toml:"key_file" help:"file with the key of all nodes, by which a replica forwards to the writer; relative to the data directory; the writer creates it if absent"`
 		CA        string `toml:"ca" help:"PEM certificates by which a replica verifies the writer's, beside the machine's"`
+		// TakeoverAfter is compared with the time between two messages of a writer, which is at most 200 ms.
+		TakeoverAfter Duration `toml:"takeover_after" default:"1.5s" help:"silence of the writer after which a standby takes over; at least 1s"`
 	} `toml:"cluster"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`

@@ -14,7 +14,7 @@ import (
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/internal/exchange"
+	"tickhive/internal/listen"
 	"tickhive/marketdata"
 	"tickhive/server/admin"
 )
@@ -212,7 +212,7 @@ func (c *Config) validateListeners() error {
 		if l.at == "" && (l.name == "aggregator.listen" || l.name == "binance.listen") {
 			continue // no separate listener
 		}
-		if l.name == "internal.listen" && strings.HasPrefix(l.at, exchange.UnixPrefix) {
+		if l.name == "internal.listen" && strings.HasPrefix(l.at, listen.Unix) {
 			continue // a path
 		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
@@ -239,7 +239,7 @@ func (c *Config) validateInternal() error {
 	if c.Internal.Token != "" && c.Internal.TokenFile != "" {
 		return errors.New("internal.token and internal.token_file are both set; keep one")
 	}
-	if path, ok := strings.CutPrefix(c.Internal.Listen, exchange.UnixPrefix); ok {
+	if path, ok := strings.CutPrefix(c.Internal.Listen, listen.Unix); ok {
 		switch {
 		case path == "":
 			return errors.New("internal.listen: unix: needs a path, for example unix:/run/tickhive/internal")

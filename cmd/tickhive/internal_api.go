@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"tickhive/internal/exchange"
+	"tickhive/internal/listen"
 )
 
 // internalFlags names the internal listener of a running exchange.
@@ -33,7 +33,7 @@ const maxInternalAnswer = 16 << 20
 func (c *internalFlags) api(p *program) (*internalAPI, error) {
 	address := strings.TrimSuffix(strings.TrimPrefix(c.Internal, "http://"), "/") // serve --ephemeral prints URLs
 	a := &internalAPI{base: "http://" + address + "/internal/v1"}
-	if path, ok := strings.CutPrefix(c.Internal, exchange.UnixPrefix); ok {
+	if path, ok := strings.CutPrefix(c.Internal, listen.Unix); ok {
 		a.base = "http://localhost/internal/v1"
 		a.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)

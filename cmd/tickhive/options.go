@@ -60,6 +60,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 			return o, err
 		}
 	}
+	o.Stream.Sim = c.simText()
 	o.Clock, errs[1] = c.clockOptions()
 	o.Sim, errs[2] = c.simulation()
 	o.Referral, errs[3] = c.referral()

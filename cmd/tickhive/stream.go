@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tickhive/internal/exchange"
 	"tickhive/internal/stream/jet"
@@ -40,8 +41,19 @@ func (c *Config) streamSettings() (string, error) {
 	return text.String() + "[[" + tables, nil
 }
 
+// simText describes the simulated market that a standby must have like its writer.
+func (c *Config) simText() string {
+	if !c.simulated() {
+		return "off"
+	}
+	return fmt.Sprintf("intensity %d, scenario %s", c.Sim.Intensity, c.Sim.Scenario)
+}
+
 // validateStream checks the settings of the stream.
 func (c *Config) validateStream() error {
+	if c.Cluster.TakeoverAfter < Duration(time.Second) || c.Cluster.TakeoverAfter > Duration(time.Hour) {
+		return errors.New("cluster.takeover_after: must be from 1s to 1h: the writer speaks every 200ms")
+	}
 	if c.Journal.Stream == "" && c.Replica.From == "" {
 		if c.Journal.Ack == ackQuorum {
 			return errors.New("journal.ack: quorum needs a stream: set journal.stream")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"tickhive/internal/stream/jet"
+
+	"tickhive/internal/node"
 )
 
 // streamCommand runs `tickhive stream` and returns its exit code, its output and its errors.
@@ -36,10 +38,10 @@ func TestStreamCommandsReadTheWriter(t *testing.T) {
 	waitFor(t, func() bool { return a.inFlight.Load() >= 50 })
 	close(stop)
 	<-done
-	var got streamRead
+	var got node.Survey
 	waitFor(t, func() bool { // a digest is sent each second
 		code, out, text := streamCommand(t, at, "verify", "--json")
-		got = streamRead{}
+		got = node.Survey{}
 		if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 			t.Fatalf("exit code %d, %v: %s%s", code, err, out, text)
 		}

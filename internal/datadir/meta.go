@@ -56,6 +56,9 @@ type Meta struct {
 	Converting string `json:"converting,omitempty"`
 	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
 	SealedWith string `json:"sealedWith,omitempty"`
+	// Terms holds two numbers of the exchange as the writer of its stream: in the newest term that it found there, and
+	// in the term that it tried to take then.
+	Terms [2]uint64 `json:"terms,omitzero"`
 	// Resealing means that new files of the accounts, sealed with SealedWith, have to replace the old ones (reseal.go).
 	Resealing bool       `json:"resealing,omitempty"`
 	Incidents []Incident `json:"incidents"` // newest first
@@ -63,6 +66,24 @@ type Meta struct {
 	// them, so an offline verification needs them.
 	Engine engine.Options     `json:"engine"`
 	Market marketdata.Options `json:"market"`
+}
+
+// KeepTerm stores the number of the term that the stream's end has, and of the term that this exchange tries to take.
+func KeepTerm(d *Dir, found, tried uint64) error {
+	return d.change(func(m *Meta) { m.Terms = [2]uint64{found, tried} })
+}
+
+// HadTerm reports whether a term of the stream was this exchange's. It is true when the directory knows no term: an
+// earlier program wrote it, or the stream is new.
+func HadTerm(d *Dir, number uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.meta.Had(number)
+}
+
+// Had is HadTerm of a directory that is not open.
+func (m *Meta) Had(number uint64) bool {
+	return m.Terms == [2]uint64{} || m.Terms[0] == number || m.Terms[1] == number
 }
 
 // Incident is one row of the status page's incidents.

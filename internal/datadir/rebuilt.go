@@ -21,16 +21,20 @@ type Rebuilt struct {
 	Logs       map[string]wal.Position
 	Engine     engine.Options
 	Market     marketdata.Options
+	// Epoch is the epoch that the next start continues, as the writer with the number Term; empty: it begins one.
+	Epoch string
+	Term  uint64
 }
 
 // WriteMeta writes meta.json, the last file of the directory, with an incident. It is the content after a clean stop,
-// but without an epoch, so the next start begins another one. There are no nonces: a start refuses every timestamp that
-// may have been used.
+// without NONCES: the next start refuses signed requests with timestamps that may have been used. In a new epoch that
+// is a minute; a standby that continues an epoch refuses those before its start only, because its clients wait.
 func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
 		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
-		Clean:  true, Sealed: true, SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
+		Clean:  true, Sealed: r.Epoch == "", SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
+		Epoch: r.Epoch, Terms: [2]uint64{r.Term, r.Term},
 	}
 	for name, at := range r.Logs {
 		m.note(name, at)

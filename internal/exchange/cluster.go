@@ -33,6 +33,9 @@ type termInfo struct {
 	Address string `json:"address,omitempty"`
 	TLS     bool   `json:"tls,omitempty"`
 	KeyID   string `json:"keyId,omitempty"` // of the cluster's key
+	// Quorum reports that nothing is acknowledged before the stream has it.
+	Quorum bool   `json:"quorum,omitempty"`
+	Sim    string `json:"sim,omitempty"` // settings of the simulated market
 }
 
 // openCluster reads the key of the cluster. A replica makes none, because no other node would have it.
@@ -56,6 +59,7 @@ func (b *base) termRecord() ([]byte, error) {
 	return json.Marshal(termInfo{
 		Version: cmdline.Version, Address: advertised(b.o.Cluster.Advertise, b.PublicAddr()),
 		TLS: b.o.Public.Certificate != nil, KeyID: b.clusterKey.ID(),
+		Quorum: b.o.Stream.Quorum, Sim: b.o.Stream.Sim,
 	})
 }
 
@@ -71,13 +75,16 @@ func advertised(configured, listens string) string {
 	return listens
 }
 
-// writerOf returns the writer that a term record describes. Earlier programs wrote their version only.
-func writerOf(m *stream.Message) forward.Writer {
-	info := termInfo{}
+// infoOf returns what a term record tells. Earlier programs wrote their version only.
+func infoOf(m *stream.Message) (info termInfo) {
 	if err := json.Unmarshal(m.Info, &info); err != nil {
-		return forward.Writer{Term: m.Term}
+		return termInfo{}
 	}
-	return forward.Writer{Term: m.Term, Address: info.Address, TLS: info.TLS, KeyID: info.KeyID}
+	return info
+}
+
+func (t *termInfo) writer(term uint64) forward.Writer {
+	return forward.Writer{Term: term, Address: t.Address, TLS: t.TLS, KeyID: t.KeyID}
 }
 
 // forwarder returns what sends the requests of a replica to the writer, nil for a writer.

@@ -40,8 +40,8 @@
 //	running.Admit()
 //	launch.Stop(ctx)                 // in any phase
 //
-// Reading order: options, hooks, open, front, listen, status, connections, recover, logs, journal, accounts,
-// agents, start, genesis, mirror, mirror_send, follow, cluster, backfill, configure, demo, demo_agents, funded_key,
+// Reading order: options, hooks, open, front, status, connections, recover, logs, journal, accounts, agents, start,
+// genesis, mirror, mirror_send, follow, takeover, cluster, backfill, configure, demo, demo_agents, funded_key,
 // background, snapshots, backup, watch, scrub, guard, stop, launch, bulk, figures.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.

@@ -12,8 +12,11 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/events"
+	"tickhive/internal/listen"
+	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
@@ -22,12 +25,13 @@ import (
 	"tickhive/server/public"
 )
 
-// FollowOptions makes an exchange a replica: it executes the records of a stream and stores nothing.
+// FollowOptions makes an exchange a replica: it executes the records of a stream.
 type FollowOptions struct {
 	Log     jet.Log
 	Genesis Genesis       // of the stream
 	MaxLag  time.Duration // beyond which it refuses reads
 	Events  *jet.Events   // takes the events of what is executed; nil: none
+	Copy    *node.Copy    // takes the records, so that TakeOver is possible; nil: nothing is stored
 }
 
 // errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
@@ -52,7 +56,10 @@ type Following struct {
 	market *replica.Replica
 
 	news     news
-	sentNs   atomic.Int64 // of the last message that counts
+	sentNs   atomic.Int64  // of the last message that counts
+	heardNs  atomic.Int64  // when it arrived, by the machine's clock
+	read     atomic.Uint64 // number of the last message that was read
+	info     termInfo      // of the newest term; guarded by mu
 	term     atomic.Uint64
 	position atomic.Uint64
 	void     atomic.Uint64    // messages that do not count
@@ -71,6 +78,9 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	o := replica.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
 		Sinks: []func([]engine.Event, uint64){r.accounts.state.FoldEvents, r.front.hub.Fold},
+	}
+	if r.o.Follow.Copy != nil {
+		o.Extras = r.extras() // a writer's simulated market has to know its orders
 	}
 	last, err := r.o.Follow.Log.Last(ctx)
 	if err != nil {
@@ -109,7 +119,11 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	}()
 	select {
 	case <-level:
-		return y, nil
+		if err = y.mayReplace(); err == nil {
+			return y, nil
+		}
+		cancel(err)
+		<-y.ended
 	case err = <-y.ended:
 		err = explainFollow(err)
 	case <-ctx.Done():
@@ -170,15 +184,18 @@ func accountID(n engine.AccountID) string { return accounts.UserID(uint32(n)).St
 
 // take reads a message and executes its records, if it counts.
 func (y *Following) take(seq uint64, data []byte) error {
-	m, valid, err := y.reader.Next(seq, data)
-	if err != nil || !valid {
-		if err == nil {
-			y.void.Add(1)
-		}
-		return err
-	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
+	m, valid, err := y.reader.Next(seq, data)
+	if err != nil {
+		return err
+	}
+	y.read.Store(seq)
+	if !valid {
+		y.void.Add(1)
+		return nil
+	}
+	y.heardNs.Store(clock.MachineNs())
 	if err := y.compare(&m); err != nil {
 		return err
 	}
@@ -192,8 +209,14 @@ func (y *Following) take(seq uint64, data []byte) error {
 	if err := y.compare(&m); err != nil {
 		return err
 	}
+	if c := y.o.Follow.Copy; c != nil {
+		if err := c.Take(&m); err != nil {
+			return fmt.Errorf("the copy of the standby: %w", err)
+		}
+	}
 	if m.Kind == stream.Term {
-		y.front.forward.Lead(writerOf(&m))
+		y.info = infoOf(&m)
+		y.front.forward.Lead(y.info.writer(m.Term))
 	}
 	y.publish(m.SentNs, executed)
 	y.term.Store(y.reader.State().Term)
@@ -277,7 +300,7 @@ func (y *Following) publish(sentNs int64, executed bool) {
 // Admit makes the replica serve clients.
 func (y *Following) Admit() {
 	y.front.admit()
-	y.log.Info("ready", "public", address(y.front.publicLn), "internal", address(y.front.internalLn),
+	y.log.Info("ready", "public", listen.Address(y.front.publicLn), "internal", listen.Address(y.front.internalLn),
 		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
 }
 

@@ -16,6 +16,7 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/fault"
+	"tickhive/internal/listen"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -50,7 +51,7 @@ type front struct {
 	binance        *binance.Facade // nil: no listener
 
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
-	failed                                        chan error // error of a listener that ended unexpectedly
+	failed                                        chan error // error that ends the exchange
 
 	scrubs   scrubStats
 	backups  backups
@@ -171,7 +172,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			f.account.InternalRoutes, f.agents.InternalRoutes, admin.FaultRoutes(f.faults, b.clock.NowNs), description,
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
-		Socket: strings.HasPrefix(b.o.Internal.Listen, UnixPrefix),
+		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
 		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) }, Backup: f.backup,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
@@ -278,7 +279,7 @@ func (f *front) listen(s sockets, o *Options) error {
 // watch serves a listener and reports its error when it ends.
 func (f *front) watch(serve func(net.Listener) error, ln net.Listener) {
 	if err := serve(ln); err != nil {
-		f.failed <- err
+		f.fail(err)
 	}
 }
 

@@ -2,19 +2,17 @@ package exchange
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tickhive/accounts"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/internal/node"
 	"tickhive/internal/refuse"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -30,17 +28,23 @@ type StreamOptions struct {
 	Quorum bool
 	// Settings is a text of all settings on which the meaning of the records depends. A stream has one.
 	Settings string
+	// Sim is a text of the settings of the simulated market, which a standby must have too.
+	Sim string
+	// Handover is the term that this node took as a standby; nil: the start campaigns.
+	Handover *Handover
 }
+
+// ErrFenced reports that another node is the writer of the stream. This one must acknowledge nothing more.
+var ErrFenced = errors.New("another node is the writer now: what this one has stored and the stream has not " +
+	"confirmed does not count")
 
 // Times of a mirror.
 const (
-	mirrorEvery  = 5 * time.Millisecond   // between two looks at the logs
-	mirrorIdle   = 50 * time.Millisecond  // between two readings of the time while nothing happens
-	digestEvery  = time.Second            // between two digests
-	beatAfter    = 200 * time.Millisecond // without a message
-	ackTimeout   = 2 * time.Second
-	leadWithin   = 30 * time.Second // from the term record to its confirmation
-	settleWithin = 10 * time.Second // how long a request waits for the stream
+	mirrorEvery  = 5 * time.Millisecond  // between two looks at the logs
+	mirrorIdle   = 50 * time.Millisecond // between two readings of the time while nothing happens
+	digestEvery  = time.Second           // between two digests
+	leadWithin   = 30 * time.Second      // from the term record to its confirmation
+	settleWithin = 10 * time.Second      // how long a request waits for the stream
 )
 
 // mirror sends the records of the four logs to the stream, in an order in which a reader can execute them, once they
@@ -48,7 +52,7 @@ const (
 type mirror struct {
 	x        *Running
 	done     func()
-	appender *jet.Appender
+	appender *node.Term
 	logs     [stream.Logs]*wal.Log
 	readers  [stream.Logs]*wal.Reader
 	sent     stream.Positions // handed to the appender
@@ -57,8 +61,7 @@ type mirror struct {
 	// The accounts' records up to aheadTo may name positions beyond the journal's end at the start, aheadPos.
 	aheadTo, aheadPos uint64
 
-	sealedNs   atomic.Int64 // no command that is not handed over yet has an earlier time
-	lookedNs   int64        // when the loop was asked last
+	lookedNs   int64 // when the loop was asked last
 	digestNs   int64
 	digest     uint64
 	digestPos  uint64 // 0: none waits
@@ -103,10 +106,14 @@ func (x *Running) keepMirror(ctx context.Context) error {
 	return nil
 }
 
-// begin reads the stream to its end, campaigns behind it, and starts the goroutines.
-func (m *mirror) begin(ctx context.Context, log jet.Log) error {
-	at, begun, err := ReadStream(ctx, log)
-	if err != nil {
+// begin reads the stream to its end, campaigns behind it unless the node has the term, and starts the goroutines.
+func (m *mirror) begin(ctx context.Context, log jet.Log) (err error) {
+	var at stream.State
+	var begun Genesis
+	if h := m.x.o.Stream.Handover; h != nil {
+		_, at = h.Held.Status()
+		begun = h.Genesis
+	} else if at, begun, err = ReadStream(ctx, log); err != nil {
 		return err
 	}
 	g := Genesis{
@@ -126,48 +133,49 @@ func (m *mirror) begin(ctx context.Context, log jet.Log) error {
 				"a journal that feeds a stream keeps every record: %w", err)
 		}
 	}
+	if h := m.x.o.Stream.Handover; h != nil {
+		m.appender = h.Held
+	} else if m.appender, err = m.campaign(ctx, log, at, &g); err != nil {
+		return err
+	}
+	work, cancel := context.WithCancelCause(context.Background())
+	m.cancel = cancel
+	m.ended.Go(func() { m.fail(m.appender.Wait()) })
+	m.ended.Go(func() { m.run(work) })
+	return nil
+}
+
+// campaign makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a later
+// start notices when another node has had the term since.
+func (m *mirror) campaign(ctx context.Context, log jet.Log, at stream.State, g *Genesis) (*node.Term, error) {
 	info, err := json.Marshal(g)
 	if err != nil {
-		return fmt.Errorf("genesis: %w", err)
+		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	term, err := m.x.termRecord()
 	if err != nil {
-		return fmt.Errorf("term record: %w", err)
+		return nil, fmt.Errorf("term record: %w", err)
 	}
-	var node [8]byte
-	if _, err := rand.Read(node[:]); err != nil {
-		return fmt.Errorf("node number: %w", err)
-	}
-	m.sealedNs.Store(at.SentNs)
-	w, err := stream.Campaign(&stream.Candidate{
-		At: at, Node: binary.LittleEndian.Uint64(node[:]) | 1, Rules: StreamRules, Info: term,
-		Found:  stream.Founding{History: datadir.History(m.x.data), Info: info},
-		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
-	}, m.sealedNs.Load())
+	number, err := node.NewNumber()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m.appender = jet.NewAppender(log, w, jet.Timing{
-		NowNs: m.sealedNs.Load, BeatAfter: beatAfter, AckTimeout: ackTimeout,
-	})
-	work, cancel := context.WithCancelCause(context.Background())
-	m.cancel = cancel
-	m.ended.Add(2)
-	go func() {
-		defer m.ended.Done()
-		m.fail(m.appender.Run(work))
-	}()
-	if err := m.lead(ctx); err != nil {
-		cancel(errStopping)
-		m.ended.Done()
-		m.ended.Wait()
-		return err
+	if err := datadir.KeepTerm(m.x.data, at.Node, number); err != nil {
+		return nil, err
 	}
-	go func() {
-		defer m.ended.Done()
-		m.run(work)
-	}()
-	return nil
+	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("no answer within %s", leadWithin))
+	defer cancel()
+	return node.Campaign(ctx, log, candidate(at, number, term, stream.Founding{
+		History: datadir.History(m.x.data), Info: info,
+	}))
+}
+
+// candidate returns the candidate for the term behind at.
+func candidate(at stream.State, number uint64, term []byte, found stream.Founding) *stream.Candidate {
+	return &stream.Candidate{
+		At: at, Node: number, Rules: StreamRules, Info: term, Found: found,
+		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
+	}
 }
 
 // agree checks that the stream is one of this exchange's history.
@@ -175,6 +183,9 @@ func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
 	switch {
 	case at.History == [16]byte{}:
 		return nil
+	case !datadir.HadTerm(m.x.data, at.Node):
+		return fmt.Errorf("%w (term %d). Start this machine as a standby in another directory: tickhive replica "+
+			"--promote --data-dir DIR", ErrFenced, at.Term)
 	case at.History != datadir.History(m.x.data):
 		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
 	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
@@ -194,30 +205,6 @@ func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
 		}
 	}
 	return nil
-}
-
-// lead waits until the term record counts.
-func (m *mirror) lead(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, leadWithin)
-	defer cancel()
-	for {
-		switch status, _ := m.appender.Status(); status {
-		case stream.Leading:
-			return nil
-		case stream.Fenced:
-			return jet.ErrFenced
-		case stream.Campaigning:
-		}
-		if err := m.failure(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no confirmation within %s: %w", leadWithin, ctx.Err())
-		case <-m.appender.Wake():
-		case <-time.After(beatAfter):
-		}
-	}
 }
 
 // run sends what is new until work ends or something fails.
@@ -263,8 +250,12 @@ func (m *mirror) fail(err error) {
 		m.changed = make(chan struct{})
 	}
 	m.mu.Unlock()
-	if first && !errors.Is(err, errStopping) {
-		m.x.incident("stream", "the stream receives nothing more until a restart: %v", err)
+	if !first || errors.Is(err, errStopping) || errors.Is(err, node.ErrEnded) {
+		return
+	}
+	m.x.incident("stream", "the stream receives nothing more until a restart: %v", err)
+	if errors.Is(err, jet.ErrFenced) && m.x.o.Stream.Quorum {
+		m.x.front.fail(ErrFenced)
 	}
 }
 
@@ -336,6 +327,7 @@ func (m *mirror) drain(ctx context.Context) {
 		}
 	}
 	m.cancel(errStopping)
+	m.appender.End()
 	m.ended.Wait()
 	m.close()
 	m.done()

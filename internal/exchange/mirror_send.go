@@ -55,7 +55,7 @@ func (m *mirror) send(work context.Context) error {
 		}
 	}
 	if m.sent[stream.Engine-1] >= pos {
-		m.sealedNs.Store(max(m.sealedNs.Load(), sealed))
+		m.appender.SealedNs.Store(max(m.appender.SealedNs.Load(), sealed))
 	}
 	if m.digestPos != 0 && m.sent[stream.Engine-1] == m.digestPos {
 		return m.sendDigest(work)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"time"
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
+	"tickhive/internal/listen"
 	"tickhive/internal/seal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -185,28 +185,25 @@ func (b *base) extras() []replica.Extra {
 	return []replica.Extra{simState{b.sim}}
 }
 
-// address returns the address of a listener, empty for none.
-func address(ln net.Listener) string {
-	if ln == nil {
-		return ""
-	}
-	if ln.Addr().Network() == "unix" {
-		return UnixPrefix + ln.Addr().String()
-	}
-	return ln.Addr().String()
-}
-
 // PublicAddr returns the address of the public listener.
-func (b *base) PublicAddr() string { return address(b.front.publicLn) }
+func (b *base) PublicAddr() string { return listen.Address(b.front.publicLn) }
 
 // InternalAddr returns the address of the internal listener.
-func (b *base) InternalAddr() string { return address(b.front.internalLn) }
+func (b *base) InternalAddr() string { return listen.Address(b.front.internalLn) }
 
 // BinanceAddr returns the address of the Binance-compatible listener, empty if there is none.
-func (b *base) BinanceAddr() string { return address(b.front.binanceLn) }
+func (b *base) BinanceAddr() string { return listen.Address(b.front.binanceLn) }
 
-// Failed receives the error of a listener that ended unexpectedly.
+// Failed receives the error of a listener that ended unexpectedly, or ErrFenced.
 func (b *base) Failed() <-chan error { return b.front.failed }
+
+// fail reports an error that ends the exchange, unless others wait already.
+func (f *front) fail(err error) {
+	select {
+	case f.failed <- err:
+	default:
+	}
+}
 
 // incident logs an incident and stores it for the status page.
 func (b *base) incident(kind, format string, args ...any) {

@@ -16,6 +16,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
+	"tickhive/internal/listen"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
@@ -235,7 +236,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Journal.FS = o.Machine.FS
 	}
 	if o.Hooks.Listen == nil {
-		o.Hooks.Listen = listenAt
+		o.Hooks.Listen = listen.At
 	}
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)

@@ -8,6 +8,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/listen"
 	"tickhive/marketdata/replica"
 )
 
@@ -80,7 +81,7 @@ func (x *Running) populate() error {
 // Admit makes the exchange serve clients.
 func (x *Running) Admit() {
 	x.front.admit()
-	x.log.Info("ready", "public", address(x.front.publicLn), "internal", address(x.front.internalLn),
+	x.log.Info("ready", "public", listen.Address(x.front.publicLn), "internal", listen.Address(x.front.internalLn),
 		"pairs", x.feed.Board().Load().Len())
 }
 

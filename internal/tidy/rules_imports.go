@@ -15,8 +15,9 @@ var mayImport = map[string][]string{
 	"internal/events":     {"engine", "internal/stream"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
-		"internal/events", "internal/stream",
+		"internal/events", "internal/stream", "internal/node",
 	},
+	"internal/node":   {"internal/stream"},
 	"internal/stream": {},
 
 	"internal/stream/jet": {"internal/stream"},
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench", "internal/exchange", "internal/datadir", "internal/stream",
+		"bench", "internal/exchange", "internal/datadir", "internal/stream", "internal/node",
 	},
 }
 

@@ -65,6 +65,7 @@ func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64,
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)() // Next waits for the next message otherwise
 	for {
 		m, err := messages.Next(jetstream.NextMaxWait(silence))
 		switch {

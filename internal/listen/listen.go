@@ -1,4 +1,4 @@
-package exchange
+package listen
 
 import (
 	"errors"
@@ -9,15 +9,26 @@ import (
 	"strings"
 )
 
-// UnixPrefix begins the address of a unix socket: unix:PATH.
-const UnixPrefix = "unix:"
+// Unix begins the address of a unix socket: unix:PATH.
+const Unix = "unix:"
 
-// listenAt opens the listener of an address: HOST:PORT, or unix:PATH.
-func listenAt(address string) (net.Listener, error) {
-	if path, ok := strings.CutPrefix(address, UnixPrefix); ok {
+// At opens the listener of an address: HOST:PORT, or unix:PATH.
+func At(address string) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(address, Unix); ok {
 		return listenUnix(path)
 	}
 	return listenTCP(address)
+}
+
+// Address returns the address of a listener, empty for none.
+func Address(ln net.Listener) string {
+	if ln == nil {
+		return ""
+	}
+	if ln.Addr().Network() == "unix" {
+		return Unix + ln.Addr().String()
+	}
+	return ln.Addr().String()
 }
 
 // unixListener is a listener on a unix socket that has the mode 0600 and is removed with it.

@@ -1,4 +1,4 @@
-package exchange
+package listen
 
 import (
 	"net"
@@ -19,22 +19,22 @@ func TestUnixSocket(t *testing.T) {
 	}
 	stale.SetUnlinkOnClose(false)
 	_ = stale.Close()
-	ln, err := listenAt(UnixPrefix + path)
+	ln, err := At(Unix + path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	if ln.Addr().String() != path || address(ln) != UnixPrefix+path {
-		t.Errorf("address %s, printed %s", ln.Addr(), address(ln))
+	if ln.Addr().String() != path || Address(ln) != Unix+path {
+		t.Errorf("address %s, printed %s", ln.Addr(), Address(ln))
 	}
 	go func() {
 		if c, err := ln.Accept(); err == nil {
 			_ = c.Close()
 		}
 	}()
-	if second, err := listenAt(UnixPrefix + path); err == nil || !strings.Contains(err.Error(), "a process listens") {
+	if second, err := At(Unix + path); err == nil || !strings.Contains(err.Error(), "a process listens") {
 		t.Errorf("a second process: %v %v", second, err)
 	}
 	_ = ln.Close()
@@ -44,7 +44,7 @@ func TestUnixSocket(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenAt(UnixPrefix + path); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := At(Unix + path); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("a file at the path: %v", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "mine" {

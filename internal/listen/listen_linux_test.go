@@ -1,4 +1,4 @@
-package exchange
+package listen
 
 import (
 	"net"
@@ -13,7 +13,7 @@ func TestTheKernelHoldsConnectionsThatSendNothing(t *testing.T) {
 	if !synCookies() {
 		t.Skip("the kernel has no SYN cookies, so no listener lets connections wait")
 	}
-	ln, err := listenAt("127.0.0.1:0")
+	ln, err := At("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package exchange
+package listen
 
 import "net"
 

@@ -1,0 +1,161 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/datadir"
+	"tickhive/internal/node"
+	"tickhive/internal/seal"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
+)
+
+// Handover is the term of a standby that has taken over.
+type Handover struct {
+	Held    *node.Term
+	Genesis Genesis // of the stream
+	Term    uint64
+	number  uint64 // of the node in this term
+}
+
+// The reasons why a standby could not take over.
+var (
+	errLocalWriter = errors.New("the writer acknowledges changes before the stream has them (journal.ack = local), " +
+		"and a takeover would lose them: start the writer with --ack quorum")
+	errOtherSim = errors.New("the settings of sim differ from the writer's, whose simulated market this node would " +
+		"continue: set them alike")
+)
+
+// TakeOver waits until the writer has been silent for the time after, and makes this node the writer. When it returns,
+// y has executed and copied everything that counts before the new term, and executes nothing more; the caller stops y,
+// calls Finish and starts the writer with the Handover. It is nil when ctx has ended, and with an error when y cannot
+// go on (as Wait).
+func (y *Following) TakeOver(ctx context.Context, after time.Duration) (*Handover, error) {
+	watched, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(y.Wait(watched.Done())) }()
+	for {
+		h, err := y.takeOver(watched, after)
+		switch {
+		case err == nil:
+			return h, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case watched.Err() != nil:
+			return nil, context.Cause(watched)
+		case !errors.Is(err, jet.ErrFenced):
+			return nil, fmt.Errorf("takeover: %w", err)
+		}
+		y.log.Info("another node has the term, or the writer speaks again", "term", y.term.Load())
+	}
+}
+
+func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handover, error) {
+	if err := y.mayReplace(); err != nil {
+		return nil, err
+	}
+	err := node.AwaitSilence(ctx, y.o.Follow.Log, after, func() (uint64, int64) {
+		return y.read.Load(), y.heardNs.Load()
+	})
+	if err != nil {
+		return nil, err
+	}
+	h, err := y.campaign(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := y.catchUp(ctx, h); err != nil {
+		h.Held.End()
+		return nil, err
+	}
+	return h, nil
+}
+
+// mayReplace returns the reason why a standby cannot replace the present writer, nil if it can.
+func (y *Following) mayReplace() error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	switch {
+	case y.o.Follow.Copy == nil:
+		return nil
+	case y.info.Version != "" && !y.info.Quorum:
+		return errLocalWriter
+	case y.info.Version != "" && y.info.Sim != y.o.Stream.Sim:
+		return errOtherSim
+	}
+	return nil
+}
+
+func (y *Following) campaign(ctx context.Context) (*Handover, error) {
+	y.mu.Lock()
+	at := y.reader.State()
+	y.mu.Unlock()
+	info, err := y.termRecord()
+	if err != nil {
+		return nil, err
+	}
+	number, err := node.NewNumber()
+	if err != nil {
+		return nil, err
+	}
+	y.log.Warn("the writer is silent; this node campaigns", "term", at.Term+1)
+	held, err := node.Campaign(ctx, y.o.Follow.Log, candidate(at, number, info, stream.Founding{}))
+	if err != nil {
+		return nil, err
+	}
+	return &Handover{Held: held, Genesis: y.o.Follow.Genesis, Term: at.Term + 1, number: number}, nil
+}
+
+// catchUp waits until everything before the term is executed, ends the execution and writes the snapshots from which
+// the writer starts.
+func (y *Following) catchUp(ctx context.Context, h *Handover) error {
+	for {
+		more := y.news.wait() // before the look: the message may arrive after it
+		if y.term.Load() >= h.Term {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-more:
+		}
+	}
+	y.cancel(errStopping)
+	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
+	y.log.Info("this node is the writer", "term", h.Term)
+	c := y.o.Follow.Copy
+	if err := c.Snapshot(stream.Engine, 0, func(w io.Writer) error { return y.market.Write(w, nil) }); err != nil {
+		return err
+	}
+	var body []byte
+	err := y.accounts.store.Fold(func() { body = y.accounts.state.AppendSnapshot(nil) })
+	if err != nil {
+		return err
+	}
+	if y.secrets != nil && !y.secrets.Empty() {
+		body = y.secrets.Seal(nil, body, seal.Snapshot)
+	}
+	return c.Snapshot(stream.Accounts, y.accounts.state.ReflectsSeq(), func(w io.Writer) error {
+		_, err := w.Write(body)
+		return err
+	})
+}
+
+// Finish makes the copy of a standby that has taken over, and has stopped, a data directory.
+func (h *Handover) Finish(o *Options) error {
+	c := o.Follow.Copy
+	return c.Finish(func(ends map[string]wal.Position) error {
+		meta := datadir.Rebuilt{
+			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
+			Logs: ends, Engine: o.Engine, Market: o.Market, Epoch: h.Genesis.Epoch, Term: h.number,
+		}
+		return meta.WriteMeta(c.Dir(), time.Unix(0, clock.MachineNs()), fmt.Sprintf(
+			"the writer was silent: this machine took over in term %d", h.Term))
+	})
+}

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tickhive/internal/cmdline"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+)
+
+// Survey holds the findings of a reading of a whole stream.
+type Survey struct {
+	Epoch    string            `json:"epoch"`
+	Messages uint64            `json:"messages"`
+	Void     uint64            `json:"void"` // messages that do not count
+	Term     uint64            `json:"term"`
+	Writer   string            `json:"writer"` // address, empty: not known
+	Logs     map[string]uint64 `json:"logs"`   // number of the last record
+	SentMs   int64             `json:"lastMessageAt"`
+	Digests  int               `json:"digests"` // that were compared
+	Seq      uint64            `json:"seq,omitempty"`
+	Hash     string            `json:"hash,omitempty"`
+}
+
+// Read reads the messages that the stream has now and calls each for those that count. rules is the latest version of
+// the rules that the program can execute.
+//
+// Errors: those of log and each; cmdline.DamageError for a message that does not verify.
+func (s *Survey) Read(
+	ctx context.Context, log jet.Log, rules uint16, progress func(done, total int64),
+	each func(m *stream.Message) error,
+) error {
+	last, err := log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	r := stream.NewReader(stream.State{}, rules)
+	err = log.Follow(ctx, 1, func(seq uint64, data []byte) error {
+		m, valid, err := r.Next(seq, data)
+		switch {
+		case err != nil:
+			return cmdline.DamageError{Err: err}
+		case !valid:
+			s.Void++
+		default:
+			s.noteTerm(&m)
+			if err := each(&m); err != nil {
+				return cmdline.DamageError{Err: fmt.Errorf("message %d: %w", seq, err)}
+			}
+		}
+		progress(int64(seq), int64(last))
+		if s.Messages = seq; seq == last {
+			return io.EOF
+		}
+		return nil
+	})
+	at := r.State()
+	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
+	s.Logs = map[string]uint64{
+		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
+		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// noteTerm keeps the address of the writer.
+func (s *Survey) noteTerm(m *stream.Message) {
+	if m.Kind != stream.Term {
+		return
+	}
+	var info struct{ Address string }
+	if json.Unmarshal(m.Info, &info) != nil {
+		info.Address = "" // of an earlier program, which wrote its version alone
+	}
+	s.Writer = info.Address
+}
+
+// Print prints the findings. nowMs is the present time.
+func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(s)
+	}
+	writer := s.Writer
+	if writer == "" {
+		writer = "(it advertises no address)"
+	}
+	fmt.Fprintf(out, "epoch      %s\nterm       %d\nwriter     %s\nmessages   %d, void %d\n", s.Epoch, s.Term, writer,
+		s.Messages, s.Void)
+	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
+	}
+	fmt.Fprintf(out, "last       %s ago\n", time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)
+	if s.Hash != "" {
+		fmt.Fprintf(out, "verified   %d digests equal\nseq %d\nhash %s\n", s.Digests, s.Seq, s.Hash)
+	}
+	return nil
+}
