@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,12 +45,14 @@ const (
 )
 
 // failing is a cluster whose processes and connections fail: a writer that waits for the stream, two replicas, and the
-// stream's server in a process of its own, behind a line for each node.
+// stream's server in a process of its own, behind a line for each node. With an even seed the replicas are standbys,
+// and every node comes back as one.
 type failing struct {
-	t    *testing.T
-	r    *rand.Rand
-	seed uint64
-	args [clusterNodes][]string
+	t        *testing.T
+	r        *rand.Rand
+	seed     uint64
+	standbys bool
+	args     [clusterNodes][]string
 
 	streamDir, at string
 	server        *instance
@@ -64,6 +62,7 @@ type failing struct {
 	acked   *acked
 	clients []*clusterClient
 	reads   atomic.Int64
+	term    any // at the end
 	stop    chan struct{}
 	work    sync.WaitGroup
 }
@@ -72,7 +71,7 @@ func startFailing(t *testing.T, seed uint64) *failing {
 	t.Helper()
 	c := &failing{
 		t: t, r: rand.New(rand.NewPCG(seed, 0)), seed: seed, streamDir: t.TempDir(), at: streamAddress(t),
-		acked: newAcked(), stop: make(chan struct{}),
+		acked: newAcked(), stop: make(chan struct{}), standbys: seed%2 == 0,
 	}
 	c.startServer()
 	key := filepath.Join(t.TempDir(), "cluster.key")
@@ -83,19 +82,25 @@ func startFailing(t *testing.T, seed uint64) *failing {
 	for n := range c.nodes {
 		c.lines[n] = newLine(t, "http://"+c.at)
 		from := "nats://" + c.lines[n].ln.Addr().String()
+		dir := filepath.Join(t.TempDir(), "node")
 		if n == theWriter {
 			c.args[n] = append([]string{
-				"serve", "--journal", from, "--ack", "quorum", "--data-dir", t.TempDir(), "--pairs", "none",
+				"serve", "--journal", from, "--ack", "quorum", "--data-dir", dir, "--pairs", "none",
 				"--sim", "off",
 				"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=60000",
 				"--set", "engine.account_orders=100000",
 			}, common...)
-		} else {
+			c.startNode(n)
+			c.acked.begin(c.nodes[n].Load())
+		}
+		if n != theWriter || c.standbys {
 			c.args[n] = append([]string{"replica", "--from", from, "--set", "replica.max_lag=1h"}, common...)
 		}
-		c.startNode(n)
-		if n == theWriter {
-			c.acked.begin(c.nodes[n].Load())
+		if c.standbys {
+			c.args[n] = append(c.args[n], "--promote", "--data-dir", dir, "--set", "sim.enabled=false")
+		}
+		if n != theWriter {
+			c.startNode(n)
 		}
 	}
 	for i := range 4 {
@@ -166,6 +171,14 @@ func (c *failing) pause(most time.Duration) {
 // writer does not become ready without the stream.
 func (c *failing) fail() (names string) {
 	at, n := c.r.IntN(len(clusterFaults)), c.r.IntN(clusterNodes)
+	if c.standbys && c.r.IntN(2) == 0 { // something that makes another node the writer
+		at = c.r.IntN(4)
+		for i := range c.nodes {
+			if roleOf(c.nodes[i].Load()) == "writer" {
+				n = i
+			}
+		}
+	}
 	faults := []clusterFault{clusterFaults[at]}
 	if at < 4 && c.r.IntN(3) == 0 {
 		faults = append(faults, clusterFaults[4+c.r.IntN(2)])
@@ -174,18 +187,53 @@ func (c *failing) fail() (names string) {
 		f.begin(c, n)
 		names += fmt.Sprintf("%s (%d); ", f.name, n)
 	}
-	c.pause(1500 * time.Millisecond)
+	long := 1500 * time.Millisecond
+	if c.standbys {
+		long *= 3 // a takeover begins after 1.5 s
+	}
+	c.pause(long)
 	for _, f := range slices.Backward(faults) {
 		f.end(c, n)
 	}
+	c.supervise()
 	return names
+}
+
+// supervise starts the writers again, as standbys, that have ended because another node is the writer.
+func (c *failing) supervise() {
+	c.t.Helper()
+	for n := range c.nodes {
+		in := c.nodes[n].Load()
+		if !in.ended() {
+			continue
+		}
+		if !c.standbys || !strings.Contains(in.stderr.String(), "another node is the writer now") {
+			c.t.Fatalf("node %d has ended: %s", n, in.stderr.String())
+		}
+		c.startNode(n)
+	}
 }
 
 // load sends what the list of acknowledged answers counts, to the writer while there is one.
 func (c *failing) load() {
 	for round := c.seed; !c.stopped(20 * time.Millisecond); round++ {
-		c.acked.load(c.nodes[theWriter].Load(), round, c.stop)
+		if in := c.writer(); in != nil {
+			c.acked.load(in, round, c.stop)
+		}
 	}
+}
+
+// writer returns the node that says that it is the writer, nil if there is none at the moment.
+func (c *failing) writer() *instance {
+	if !c.standbys {
+		return c.nodes[theWriter].Load()
+	}
+	for n := range c.nodes {
+		if in := c.nodes[n].Load(); roleOf(in) == "writer" {
+			return in
+		}
+	}
+	return nil
 }
 
 // stopped waits, at most for d, for the end of the load.
@@ -198,102 +246,43 @@ func (c *failing) stopped(d time.Duration) bool {
 	}
 }
 
-// clusterClient is a user who places orders through any node and repeats each with its clientOrderId until it is
-// answered.
-type clusterClient struct {
-	*voter
-	id     int
-	orders map[string]string // clientOrderId -> order, empty: not answered
-}
-
-// trade places orders far from the market, which rest.
-func (u *clusterClient) trade(c *failing) {
-	hc := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
-	defer hc.CloseIdleConnections()
-	r := rand.New(rand.NewPCG(c.seed, uint64(100+u.id)))
-	for i := 0; i < 200 && !c.stopped(20*time.Millisecond); i++ {
-		id := fmt.Sprintf("c%d-%d", u.id, i)
-		u.orders[id] = ""
-		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"AA_USDT","price":1,"amount":1,"clientOrderId":%q}`, id)
-		for u.orders[id] == "" && !c.stopped(0) {
-			in := c.nodes[r.IntN(clusterNodes)].Load()
-			header := u.signed(fmt.Sprint(time.Now().UnixMilli()), "POST", "/api/orders", body)
-			header = append(header, "API-RecvWindow", "60000")
-			status, text := send(hc, in.public+"/api/orders", "POST", body, header...)
-			switch {
-			case status == http.StatusOK:
-				_, order, _ := strings.Cut(text, "\n")
-				u.orders[id] = strings.Trim(order, `"`)
-			case status == 0 || status >= 500 || status == http.StatusMisdirectedRequest:
-				c.stopped(20 * time.Millisecond) // unknown, or no writer: again
-			default:
-				c.t.Errorf("order %s: %d %s", id, status, text)
-				return
+// settled waits until there is a writer and every other node has its records. It returns the writer and the others.
+func (c *failing) settled() (writer *instance, replicas []*instance) {
+	c.t.Helper()
+	waitFor(c.t, func() bool {
+		c.supervise()
+		if writer = c.writer(); writer == nil || roleOf(writer) != "writer" {
+			return false
+		}
+		_, w := position(c.t, writer)
+		replicas = replicas[:0]
+		for n := range c.nodes {
+			in := c.nodes[n].Load()
+			if in == writer {
+				continue
 			}
+			if roleOf(in) != "replica" {
+				return false
+			}
+			if _, r := position(c.t, in); r != w {
+				return false
+			}
+			replicas = append(replicas, in)
 		}
-	}
-}
-
-// send returns the seq of a sound answer in the first line of text, and status 0 when there is no answer.
-func send(hc *http.Client, url, method, body string, header ...string) (status int, text string) {
-	req, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := hc.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp.StatusCode, resp.Header.Get("X-Seq") + "\n" + string(raw)
-	}
-	return resp.StatusCode, "\n" + string(raw)
-}
-
-// session reads a book from one node after the other, each time with the seq that it has seen last, and checks that no
-// answer is older.
-func (c *failing) session(id uint64) {
-	hc := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second}
-	defer hc.CloseIdleConnections()
-	r := rand.New(rand.NewPCG(c.seed, id))
-	seen := uint64(0)
-	for !c.stopped(2 * time.Millisecond) {
-		in := c.nodes[r.IntN(clusterNodes)].Load()
-		status, text := send(hc, in.public+"/api/orderbook?currencyPairCode=AA_USDT", "GET", "", "X-Min-Seq",
-			strconv.FormatUint(seen, 10))
-		if status != http.StatusOK {
-			continue
-		}
-		seq, err := strconv.ParseUint(text[:strings.IndexByte(text, '\n')], 10, 64)
-		if err != nil || seq < seen {
-			c.t.Errorf("a session has seen seq %d, and then %q", seen, text[:min(len(text), 200)])
-			return
-		}
-		seen = seq
-		c.reads.Add(1)
-	}
+		return true
+	})
+	return writer, replicas
 }
 
 // check compares the nodes with each other and with the acknowledged answers, after the load.
 func (c *failing) check() {
-	t, writer := c.t, c.nodes[theWriter].Load()
+	t := c.t
 	t.Helper()
+	writer, replicas := c.settled()
+	status, _ := object(t, writer.do("GET", writer.public+"/api/status", "").body)["replication"].(map[string]any)
+	c.term = status["term"]
 	want := writer.call(200, "GET", "/state-hash", "")
-	for n := firstReplica; n < clusterNodes; n++ {
-		replica := c.nodes[n].Load()
-		waitFor(t, func() bool {
-			_, w := position(t, writer)
-			_, r := position(t, replica)
-			return w == r
-		})
+	for n, replica := range replicas {
 		got := replica.call(200, "GET", "/state-hash", "")
 		if fmt.Sprint(got) != fmt.Sprint(want) || want["hash"] == nil {
 			t.Errorf("the state hash of replica %d is %v, the writer's %v", n, got, want)
@@ -339,6 +328,9 @@ func (c *failing) run() {
 		c.pause(time.Second)
 		faults += c.fail()
 	}
+	if c.standbys {
+		faults = "standbys: " + faults
+	}
 	c.pause(time.Second)
 	close(c.stop)
 	c.work.Wait()
@@ -347,8 +339,8 @@ func (c *failing) run() {
 	for _, u := range c.clients {
 		signed += len(u.orders)
 	}
-	c.t.Logf("%s%d orders, %d signed ones, %d users, %d tokens, %d log entries, %d reads", faults, len(c.acked.orders),
-		signed, len(c.acked.users), len(c.acked.tokens), c.acked.entries, c.reads.Load())
+	c.t.Logf("%sterm %v, %d orders, %d signed ones, %d users, %d tokens, %d log entries, %d reads", faults,
+		c.term, len(c.acked.orders), signed, len(c.acked.users), len(c.acked.tokens), c.acked.entries, c.reads.Load())
 	for _, n := range []int{theWriter, firstReplica, secondReplica} {
 		c.kill(c.nodes[n].Load())
 	}

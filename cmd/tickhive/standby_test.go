@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// failover is a cluster of nodes that may all become the writer, and of the stream's server.
+type failover struct {
+	t      *testing.T
+	at     string
+	folder string // of the stream's server
+	server *instance
+	common []string
+	dirs   [2]string
+	nodes  [2]*instance
+}
+
+func newFailover(t *testing.T) *failover {
+	t.Helper()
+	f := &failover{t: t, at: streamAddress(t), folder: t.TempDir()}
+	f.startServer()
+	f.common = []string{
+		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", "--set", "rate.allow=127.0.0.1",
+		"--set", "cluster.key_file=" + filepath.Join(t.TempDir(), "cluster.key"),
+	}
+	for n := range f.dirs {
+		f.dirs[n] = filepath.Join(t.TempDir(), "node")
+	}
+	return f
+}
+
+func (f *failover) startServer() {
+	f.t.Helper()
+	f.server = launch(f.t, []string{asStream + "=" + f.folder + " " + f.at})
+	f.server.waitLine("stream ready")
+}
+
+// serve starts the node 0 as an ordinary writer.
+func (f *failover) serve(args ...string) []string {
+	return append(append([]string{
+		"serve", "--journal", "nats://" + f.at, "--ack", "quorum", "--data-dir", f.dirs[0],
+	}, args...), f.common...)
+}
+
+// standby returns the arguments of a node that may become the writer.
+func (f *failover) standby(n int, args ...string) []string {
+	return append(append([]string{
+		"replica", "--from", "nats://" + f.at, "--promote", "--data-dir", f.dirs[n], "--set", "replica.max_lag=1h",
+	}, args...), f.common...)
+}
+
+func (f *failover) start(n int, args []string) {
+	f.t.Helper()
+	f.nodes[n] = launch(f.t, nil, args...)
+	f.nodes[n].takeAddresses(f.nodes[n].waitLine("ready "))
+}
+
+// awaitRole waits until a node has a role, and returns how long it took.
+func (f *failover) awaitRole(n int, want string) time.Duration {
+	f.t.Helper()
+	begun := time.Now()
+	in := f.nodes[n]
+	waitFor(f.t, func() bool {
+		if in.ended() {
+			f.t.Fatalf("node %d has ended: %s", n, in.stderr.String())
+		}
+		return roleOf(in) == want
+	})
+	return time.Since(begun)
+}
+
+// count returns the number of acknowledged orders.
+func (a *acked) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.orders)
+}
+
+// Whichever of two nodes is the writer, and however it ends, the other one takes over: nothing acknowledged is lost,
+// both have one state, and a node that comes back follows.
+func TestAStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
+	a := newAcked()
+	a.begin(f.nodes[0])
+	off := []string{"--set", "sim.enabled=false"}
+	f.start(1, f.standby(1, off...))
+	faults := []string{"kill", "freeze", "kill with the stream's server"}
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		for range 10 {
+			faults = append(faults, faults[:3]...)
+		}
+	}
+	for round, fault := range faults {
+		old, other := round%2, 1-round%2
+		writer := f.nodes[old]
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { a.load(writer, uint64(round), stop); close(done) }()
+		before := a.count()
+		waitFor(t, func() bool { return a.count() >= before+300 })
+		switch fault {
+		case "freeze":
+			writer.signal(syscall.SIGSTOP)
+		case "kill":
+			writer.signal(syscall.SIGKILL)
+		default:
+			f.server.signal(syscall.SIGKILL)
+			f.server.wait()
+			writer.signal(syscall.SIGKILL)
+			f.startServer()
+		}
+		took := f.awaitRole(other, "writer")
+		if fault == "freeze" {
+			writer.signal(syscall.SIGCONT)
+			f.awaitRole(old, "replica")
+		} else {
+			writer.wait()
+			f.start(old, f.standby(old, off...))
+		}
+		close(stop)
+		<-done
+		t.Logf("%s: takeover %v after the fault, %d orders acknowledged so far", fault, took.Round(time.Millisecond),
+			a.count())
+	}
+	writer, replica := f.nodes[len(faults)%2], f.nodes[1-len(faults)%2]
+	waitFor(t, func() bool {
+		_, w := position(t, writer)
+		_, r := position(t, replica)
+		return w == r && w != "0"
+	})
+	sameAnswers(t, writer, replica)
+	w, r := writer.call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
+	if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
+		t.Errorf("state hashes %v and %v", w, r)
+	}
+	for id, o := range a.orders {
+		got := writer.do("GET", fmt.Sprintf("%s/orders/%d", writer.internal, id), "")
+		if got.status != 200 || a.canceled[id] && !strings.Contains(got.body, "Canceled") {
+			t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, got.status, got.body)
+		}
+	}
+	a.verifyStores(t, writer)
+	writer.signal(syscall.SIGTERM)
+	writer.endsClean(f.dirs[len(faults)%2])
+}
+
+// A writer that another node has replaced ends instead of serving, and its directory does not start as the writer
+// again. The simulated market goes on at the new writer.
+func TestAFencedWriterEnds(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	serve := f.serve()
+	f.start(0, serve)
+	f.start(1, f.standby(1))
+	old := f.nodes[0]
+	old.signal(syscall.SIGSTOP)
+	f.awaitRole(1, "writer")
+	old.signal(syscall.SIGCONT)
+	if code := old.wait(); code != 1 || !strings.Contains(old.stderr.String(), "another node is the writer now") {
+		t.Errorf("exit code %d: %s", code, old.stderr.String())
+	}
+	again := launch(t, nil, serve...)
+	if code := again.wait(); code != 1 || !strings.Contains(again.stderr.String(), "tickhive replica --promote") {
+		t.Errorf("exit code %d: %s", code, again.stderr.String())
+	}
+	f.nodes[1].waitLine("ready ")
+	_, was := position(t, f.nodes[1])
+	waitFor(t, func() bool { _, now := position(t, f.nodes[1]); return now != was })
+	f.start(0, f.standby(0))
+	if role, _ := position(t, f.nodes[0]); role != "replica" {
+		t.Errorf("the old writer is a %s", role)
+	}
+	if _, err := os.Stat(filepath.Join(f.dirs[0]+".before", "meta.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A standby says at its start why it could not take over.
+func TestAStandbyRefusesAWriterThatItCannotReplace(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	f.start(0, f.serve("--sim", "off"))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{f.standby(1), "the settings of sim differ from the writer's"},
+		{[]string{"replica", "--from", "nats://" + f.at, "--promote"}, "--promote and --data-dir go together"},
+		{append(f.standby(1), "--events"), "--events"},
+		{f.standby(0, "--set", "sim.enabled=false"), "in use"},
+		{append(f.standby(1), "--set", "cluster.takeover_after=10ms"), "must be from 1s to 1h"},
+	} {
+		in := launch(t, nil, c.args...)
+		if code := in.wait(); code == 0 || !strings.Contains(in.stderr.String(), c.want) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, in.stderr.String())
+		}
+	}
+	f.nodes[0].signal(syscall.SIGTERM)
+	f.nodes[0].endsClean(f.dirs[0])
+	local := append(f.serve("--sim", "off"), "--set", "journal.ack=local")
+	local[4] = "local"
+	f.start(0, local)
+	in := launch(t, nil, f.standby(1, "--set", "sim.enabled=false")...)
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "start the writer with --ack quorum") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+}
