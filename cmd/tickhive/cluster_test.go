@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"tickhive/internal/stream/jet"
 )
 
 var (
@@ -22,19 +21,6 @@ var (
 	clusterSeed = flag.Uint64("cluster.seed", 0, "seed of the first run; 0: a random one")
 	clusterTime = flag.Duration("cluster.time", 0, "time after which no fault run begins; 0: no limit")
 )
-
-// asStream makes the test binary run the server of a stream: its directory and its address, with a blank between them.
-const asStream = "TEST_AS_STREAM"
-
-// serveStream runs a server until the process is killed.
-func serveStream(dir, listen string) int {
-	if _, err := jet.StartServer(dir, listen); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Println("stream ready")
-	select {}
-}
 
 // The nodes of a failing cluster, as indexes of its arrays. The stream's server is no node.
 const (
@@ -46,7 +32,7 @@ const (
 
 // failing is a cluster whose processes and connections fail: a writer that waits for the stream, two replicas, and the
 // stream's server in a process of its own, behind a line for each node. With an even seed the replicas are standbys,
-// and every node comes back as one.
+// and every node comes back as one. With a seed that three divides the stream has three servers, without lines.
 type failing struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -54,10 +40,9 @@ type failing struct {
 	standbys bool
 	args     [clusterNodes][]string
 
-	streamDir, at string
-	server        *instance
-	lines         [clusterNodes]*line
-	nodes         [clusterNodes]atomic.Pointer[instance]
+	servers []*streamServer
+	lines   [clusterNodes]*line
+	nodes   [clusterNodes]atomic.Pointer[instance]
 
 	acked   *acked
 	clients []*clusterClient
@@ -70,18 +55,27 @@ type failing struct {
 func startFailing(t *testing.T, seed uint64) *failing {
 	t.Helper()
 	c := &failing{
-		t: t, r: rand.New(rand.NewPCG(seed, 0)), seed: seed, streamDir: t.TempDir(), at: streamAddress(t),
-		acked: newAcked(), stop: make(chan struct{}), standbys: seed%2 == 0,
+		t: t, r: rand.New(rand.NewPCG(seed, 0)), seed: seed, acked: newAcked(),
+		servers: newServers(t, map[bool]int{true: 3, false: 1}[seed%3 == 0]), stop: make(chan struct{}),
+		standbys: seed%2 == 0,
 	}
-	c.startServer()
+	for _, s := range c.servers {
+		s.start(t)
+	}
 	key := filepath.Join(t.TempDir(), "cluster.key")
 	common := []string{
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet", "--set", "log.level=warn",
 		"--set", "rate.allow=127.0.0.1", "--set", "cluster.key_file=" + key,
 	}
 	for n := range c.nodes {
-		c.lines[n] = newLine(t, "http://"+c.at)
+		c.lines[n] = newLine(t, "http://"+c.servers[0].at)
 		from := "nats://" + c.lines[n].ln.Addr().String()
+		if len(c.servers) > 1 {
+			from = ""
+			for i, s := range c.servers {
+				from += []string{"nats://", ",", ","}[i] + s.at
+			}
+		}
 		dir := filepath.Join(t.TempDir(), "node")
 		if n == theWriter {
 			c.args[n] = append([]string{
@@ -112,11 +106,8 @@ func startFailing(t *testing.T, seed uint64) *failing {
 	return c
 }
 
-func (c *failing) startServer() {
-	c.t.Helper()
-	c.server = launch(c.t, []string{asStream + "=" + c.streamDir + " " + c.at})
-	c.server.waitLine("stream ready")
-}
+// server returns one of the stream's servers for a fault of the node n.
+func (c *failing) server(n int) *streamServer { return c.servers[n%len(c.servers)] }
 
 func (c *failing) startNode(n int) {
 	c.t.Helper()
@@ -133,16 +124,24 @@ type clusterFault struct {
 
 func (c *failing) kill(in *instance) {
 	c.t.Helper()
-	in.signal(syscall.SIGKILL)
+	c.send(in, syscall.SIGKILL)
 	in.wait()
+}
+
+// send sends a signal to a process, which may have ended: a writer does when another node has taken over.
+func (c *failing) send(in *instance, s syscall.Signal) {
+	c.t.Helper()
+	if err := in.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.t.Fatal(err)
+	}
 }
 
 // clusterFaults are the faults of a node and its line, those of the stream's server are the last ones.
 var clusterFaults = []clusterFault{
 	{"kill a node", func(c *failing, n int) { c.kill(c.nodes[n].Load()) }, func(c *failing, n int) { c.startNode(n) }},
 	{
-		"freeze a node", func(c *failing, n int) { c.nodes[n].Load().signal(syscall.SIGSTOP) },
-		func(c *failing, n int) { c.nodes[n].Load().signal(syscall.SIGCONT) },
+		"freeze a node", func(c *failing, n int) { c.send(c.nodes[n].Load(), syscall.SIGSTOP) },
+		func(c *failing, n int) { c.send(c.nodes[n].Load(), syscall.SIGCONT) },
 	},
 	{
 		"cut a line", func(c *failing, n int) { c.lines[n].set(lineCut) },
@@ -153,12 +152,24 @@ var clusterFaults = []clusterFault{
 		func(c *failing, n int) { c.lines[n].set(lineUp) },
 	},
 	{
-		"kill the stream's server", func(c *failing, _ int) { c.kill(c.server) },
-		func(c *failing, _ int) { c.startServer() },
+		"kill a server of the stream", func(c *failing, n int) { c.kill(c.server(n).instance) },
+		func(c *failing, n int) { c.server(n).start(c.t) },
 	},
 	{
-		"freeze the stream's server", func(c *failing, _ int) { c.server.signal(syscall.SIGSTOP) },
-		func(c *failing, _ int) { c.server.signal(syscall.SIGCONT) },
+		"freeze a server of the stream", func(c *failing, n int) { c.server(n).signal(syscall.SIGSTOP) },
+		func(c *failing, n int) { c.server(n).signal(syscall.SIGCONT) },
+	},
+	{
+		"kill all servers of the stream", func(c *failing, _ int) {
+			for _, s := range c.servers {
+				c.kill(s.instance)
+			}
+		},
+		func(c *failing, _ int) {
+			for _, s := range c.servers {
+				s.start(c.t)
+			}
+		},
 	},
 }
 
@@ -181,7 +192,7 @@ func (c *failing) fail() (names string) {
 	}
 	faults := []clusterFault{clusterFaults[at]}
 	if at < 4 && c.r.IntN(3) == 0 {
-		faults = append(faults, clusterFaults[4+c.r.IntN(2)])
+		faults = append(faults, clusterFaults[4+c.r.IntN(3)])
 	}
 	for _, f := range faults {
 		f.begin(c, n)
@@ -331,6 +342,7 @@ func (c *failing) run() {
 	if c.standbys {
 		faults = "standbys: " + faults
 	}
+	faults = fmt.Sprintf("%d servers; ", len(c.servers)) + faults
 	c.pause(time.Second)
 	close(c.stop)
 	c.work.Wait()
@@ -344,7 +356,9 @@ func (c *failing) run() {
 	for _, n := range []int{theWriter, firstReplica, secondReplica} {
 		c.kill(c.nodes[n].Load())
 	}
-	c.kill(c.server)
+	for _, s := range c.servers {
+		c.kill(s.instance)
+	}
 }
 
 // Whatever fails, nothing that a cluster has acknowledged is lost or executed twice, all nodes have one state, the

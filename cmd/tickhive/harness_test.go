@@ -34,8 +34,8 @@ var testSwitches = []string{
 }
 
 func TestMain(m *testing.M) {
-	if dir, listen, ok := strings.Cut(os.Getenv(asStream), " "); ok {
-		os.Exit(serveStream(dir, listen))
+	if words := strings.Fields(os.Getenv(asStream)); len(words) > 0 {
+		os.Exit(serveStream(words))
 	}
 	if os.Getenv(asProgram) != "" {
 		for _, name := range testSwitches {

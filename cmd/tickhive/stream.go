@@ -20,9 +20,6 @@ const (
 	ackQuorum      = "quorum"
 )
 
-// streamReplicas is the number of copies of a new stream on servers elsewhere: one until a cluster has more nodes.
-const streamReplicas = 1
-
 // meaning names the sections on which the meaning of the records depends.
 var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "referral"}
 
@@ -118,12 +115,15 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	var server *jet.Server
 	to, replicas := jet.Remote{}, 1
 	if c.Journal.Stream == streamEmbedded {
-		if server, err = jet.StartServer(filepath.Join(c.Data.Dir, "stream"), c.Stream.Listen); err != nil {
+		o := jet.ServerOptions{Dir: filepath.Join(c.Data.Dir, "stream"), Listen: c.Stream.Listen}
+		if server, err = jet.StartServer(o); err != nil {
 			return nil, nil, err
 		}
 		to.Embedded = server
 	} else {
-		to, replicas = c.remote(c.Journal.Stream), streamReplicas
+		if to = c.remote(c.Journal.Stream); len(to.URLs) >= 3 {
+			replicas = 3 // two of them are a majority
+		}
 	}
 	conn, err := jet.Connect(to)
 	if err == nil {

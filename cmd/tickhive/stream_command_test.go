@@ -125,7 +125,7 @@ func TestARestoredStreamIsTheWriters(t *testing.T) {
 	want, epoch := shown(writer), shownEpoch(t, writer)
 	writer.signal(syscall.SIGKILL)
 	writer.wait()
-	server, err := jet.StartServer(filepath.Join(dir, "stream"), at)
+	server, err := jet.StartServer(jet.ServerOptions{Dir: filepath.Join(dir, "stream"), Listen: at})
 	if err != nil {
 		t.Fatal(err)
 	}

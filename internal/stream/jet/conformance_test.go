@@ -46,7 +46,7 @@ func open(t *testing.T, c *Conn) Log {
 
 func serve(t *testing.T, dir, listen string) *Server {
 	t.Helper()
-	s, err := StartServer(dir, listen)
+	s, err := StartServer(ServerOptions{Dir: dir, Listen: listen})
 	if err != nil {
 		t.Fatal(err)
 	}

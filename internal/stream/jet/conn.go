@@ -24,6 +24,8 @@ const (
 	requestWithin = time.Second
 	// openWithin bounds the requests that open a log.
 	openWithin = 5 * requestWithin
+	// formWithin bounds the opening of a log. Servers that have just started need some seconds to elect a leader.
+	formWithin = 30 * time.Second
 	// pingEvery finds a dead connection after two unanswered pings.
 	pingEvery = 2 * time.Second
 )

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,20 +51,19 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	ctx, cancel := context.WithTimeout(ctx, formWithin)
 	defer cancel()
-	s, err := c.js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if replicas == 0 {
-			return nil, fmt.Errorf("%w: the stream %s", ErrLost, want.Name)
+	s, err := c.open(ctx, want, replicas > 0)
+	for err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: the stream %s: %w", ErrUnavailable, want.Name, err)
+		case <-time.After(redialAfter): // several servers that have just started elect a leader first
 		}
-		s, err = c.js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another node, at this moment
-			s, err = c.js.Stream(ctx, want.Name)
-		}
+		s, err = c.open(ctx, want, replicas > 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the stream %s: %w", ErrUnavailable, want.Name, err)
+		return nil, fmt.Errorf("%w: the stream %s", ErrLost, want.Name)
 	}
 	if err := check(s.CachedInfo().Config, want); err != nil {
 		return nil, err
@@ -76,6 +76,21 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return l, nil
+}
+
+// open opens the stream. With absent it makes it if there is none.
+func (c *Conn) open(ctx context.Context, want jetstream.StreamConfig, absent bool) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	s, err := c.js.Stream(ctx, want.Name)
+	if !absent || !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return s, err
+	}
+	s, err = c.js.CreateStream(ctx, want)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another node, at this moment
+		return c.js.Stream(ctx, want.Name)
+	}
+	return s, err
 }
 
 func (l *jetLog) Publish(number, expect uint64, data []byte) error {

@@ -1,9 +1,11 @@
 package jet
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -12,34 +14,61 @@ import (
 // readyWithin bounds the start of the embedded server, which reads its files first.
 const readyWithin = 60 * time.Second
 
-// Server is a NATS server with JetStream in this process. It has one node, which syncs each message to the disk before
-// it acknowledges it.
+// Server is a NATS server with JetStream in this process. It syncs each message to the disk before it acknowledges it.
 type Server struct{ s *server.Server }
 
-// StartServer starts a server that keeps its files in dir. listen is a loopback address for other processes of this
-// machine; without it only this process can connect.
-func StartServer(dir, listen string) (*Server, error) {
+// ServerOptions configures a Server. Addresses are of this machine: HOST:PORT, port 0 picks a free one.
+type ServerOptions struct {
+	Dir    string // for its files
+	Listen string // for other processes; empty: only this process can connect
+	// Name, Cluster and Routes make it one of several servers that keep copies: its own name, its address for the
+	// others, and theirs. Without Cluster it is alone.
+	Name    string
+	Cluster string
+	Routes  []string
+}
+
+// StartServer starts a server. One of several is ready for connections before it has met the others.
+//
+// Errors: ErrSettings.
+func StartServer(so ServerOptions) (*Server, error) {
 	o := &server.Options{
-		ServerName: "tickhive", JetStream: true, StoreDir: dir, SyncAlways: true, DontListen: listen == "",
-		NoLog: true, NoSigs: true, MaxPayload: maxPayload,
+		ServerName: cmp.Or(so.Name, "tickhive"), JetStream: true, StoreDir: so.Dir, SyncAlways: true,
+		DontListen: so.Listen == "", NoLog: true, NoSigs: true, MaxPayload: maxPayload,
 	}
-	if listen != "" {
-		host, port, err := net.SplitHostPort(listen)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSettings, err)
+	var err error
+	if so.Listen != "" {
+		if o.Host, o.Port, err = splitLoopback(so.Listen); err != nil {
+			return nil, err
 		}
-		if o.Host = host; !loopback(host) {
-			return nil, fmt.Errorf("%w: the embedded server listens at loopback addresses only, not at %s",
-				ErrSettings, host)
+	}
+	if so.Cluster != "" {
+		o.Cluster.Name = "tickhive"
+		if o.Cluster.Host, o.Cluster.Port, err = splitLoopback(so.Cluster); err != nil {
+			return nil, err
 		}
-		if o.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fmt.Errorf("%w: port %q is no number", ErrSettings, port)
-		}
-		if o.Port == 0 {
-			o.Port = server.RANDOM_PORT
-		}
+		o.Routes = server.RoutesFromStr("nats://" + strings.Join(so.Routes, ",nats://"))
 	}
 	return start(o)
+}
+
+// splitLoopback splits an address of this machine.
+func splitLoopback(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	if !loopback(host) {
+		return "", 0, fmt.Errorf("%w: the embedded server listens at loopback addresses only, not at %s",
+			ErrSettings, host)
+	}
+	if port, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("%w: port %q is no number", ErrSettings, text)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	return host, port, nil
 }
 
 func start(o *server.Options) (*Server, error) {
