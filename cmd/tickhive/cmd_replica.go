@@ -179,7 +179,7 @@ func (p *program) follow(ctx context.Context, o exchange.Options, after time.Dur
 		return nil, err
 	}
 	if h, err = y.TakeOver(ctx, after); h != nil {
-		brief, cancel := context.WithTimeout(context.Background(), handoverTime)
+		brief, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond) // for requests under way
 		defer cancel()
 		y.Stop(brief)
 		return h, nil
@@ -188,9 +188,6 @@ func (p *program) follow(ctx context.Context, o exchange.Options, after time.Dur
 	o.Log.Info("stopped")
 	return nil, err
 }
-
-// handoverTime is the time that requests of a replica have to end when it becomes the writer.
-const handoverTime = 300 * time.Millisecond
 
 // stopInTime stops a phase of a replica.
 func stopInTime(x interface{ Stop(ctx context.Context) }) {

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/backup"
+	"tickhive/internal/clusterdemo"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
@@ -26,6 +27,24 @@ type streamCmd struct {
 	Verify streamVerifyCmd `cmd:"" help:"Check every message of a stream, execute the market's records and print the state hash."`
 
 	Restore streamRestoreCmd `cmd:"" help:"Make a data directory from a stream."`
+}
+
+// clusterCmd runs whole clusters.
+type clusterCmd struct {
+	Demo clusterDemoCmd `cmd:"" help:"Run three servers of a stream, a writer, a standby and two replicas, with keys that kill them."`
+}
+
+type clusterDemoCmd struct{}
+
+// Run shows the cluster until an interrupt, or the key q.
+func (*clusterDemoCmd) Run(p *program) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return clusterdemo.Run(ctx, clusterdemo.Options{Program: self, In: os.Stdin, Out: p.out, Clear: isTerminal(p.out)})
 }
 
 // streamFlags name a stream.

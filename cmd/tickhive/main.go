@@ -16,6 +16,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
 	Replica replicaCmd `cmd:"" help:"Serve the public reads of an exchange that another process writes."`
 	Stream  streamCmd  `cmd:"" help:"Show or verify the stream that replicas follow."`
+	Cluster clusterCmd `cmd:"" help:"Show a cluster of a writer, a standby and replicas on this machine."`
 	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`

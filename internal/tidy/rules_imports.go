@@ -17,8 +17,9 @@ var mayImport = map[string][]string{
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 		"internal/events", "internal/stream", "internal/node",
 	},
-	"internal/node":   {"internal/stream"},
-	"internal/stream": {},
+	"internal/clusterdemo": {"internal/stream"},
+	"internal/node":        {"internal/stream"},
+	"internal/stream":      {},
 
 	"internal/stream/jet": {"internal/stream"},
 
@@ -67,6 +68,7 @@ var mayImport = map[string][]string{
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
 		"bench", "internal/exchange", "internal/datadir", "internal/stream", "internal/node",
+		"internal/clusterdemo",
 	},
 }
 
