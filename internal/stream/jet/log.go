@@ -35,7 +35,8 @@ type Log interface {
 	Publish(number, expect uint64, data []byte) error
 	// Answers returns the channel of answers. Answers that are not received in time are dropped.
 	Answers() <-chan Answer
-	// Last returns the number of the last message, 0 for an empty log.
+	// Last returns the number of the last message, 0 for an empty log. It asks again for a while when no server
+	// answers; ctx may bound that.
 	Last(ctx context.Context) (uint64, error)
 	// Read returns a message, which is at or before Last.
 	Read(ctx context.Context, seq uint64) ([]byte, error)

@@ -28,18 +28,40 @@ type jetLog struct {
 
 // Epochs returns the epochs of the streams on the server.
 func (c *Conn) Epochs(ctx context.Context) (epochs []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	err = patiently(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, openWithin)
+		defer cancel()
+		epochs = nil
+		names := c.js.StreamNames(ctx)
+		for name := range names.Name() {
+			if epoch, ok := strings.CutPrefix(name, streamPrefix); ok && !strings.HasSuffix(name, eventsSuffix) {
+				epochs = append(epochs, epoch)
+			}
+		}
+		if err := names.Err(); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		return nil
+	})
+	return epochs, err
+}
+
+// patiently calls do again, for at most formWithin, while it returns ErrUnavailable: several servers need some seconds
+// to elect a leader, when they start and when one of them fails.
+func patiently(ctx context.Context, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, formWithin)
 	defer cancel()
-	names := c.js.StreamNames(ctx)
-	for name := range names.Name() {
-		if epoch, ok := strings.CutPrefix(name, streamPrefix); ok && !strings.HasSuffix(name, eventsSuffix) {
-			epochs = append(epochs, epoch)
+	for {
+		err := do(ctx)
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(redialAfter):
 		}
 	}
-	if err := names.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return epochs, nil
 }
 
 // Log opens the stream of an epoch and makes it if there is none. With replicas 0 it makes none.
@@ -51,19 +73,18 @@ func (c *Conn) Log(ctx context.Context, epoch string, replicas int) (Log, error)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, formWithin)
-	defer cancel()
-	s, err := c.open(ctx, want, replicas > 0)
-	for err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: the stream %s: %w", ErrUnavailable, want.Name, err)
-		case <-time.After(redialAfter): // several servers that have just started elect a leader first
+	var s jetstream.Stream
+	err = patiently(ctx, func(ctx context.Context) error {
+		if s, err = c.open(ctx, want, replicas > 0); errors.Is(err, jetstream.ErrStreamNotFound) {
+			return fmt.Errorf("%w: the stream %s", ErrLost, want.Name)
 		}
-		s, err = c.open(ctx, want, replicas > 0)
-	}
+		if err != nil {
+			return fmt.Errorf("%w: the stream %s: %w", ErrUnavailable, want.Name, err)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: the stream %s", ErrLost, want.Name)
+		return nil, err
 	}
 	if err := check(s.CachedInfo().Config, want); err != nil {
 		return nil, err
@@ -145,8 +166,11 @@ func readAnswer(data []byte, stream string, number uint64) Answer {
 
 func (l *jetLog) Answers() <-chan Answer { return l.answers }
 
-func (l *jetLog) Last(ctx context.Context) (uint64, error) {
-	_, last, err := l.ends(ctx)
+func (l *jetLog) Last(ctx context.Context) (last uint64, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		_, last, err = l.ends(ctx)
+		return err
+	})
 	return last, err
 }
 
