@@ -14,7 +14,7 @@ import (
 	"tickhive/internal/stream"
 )
 
-// The format of a snapshot, which FORMAT.md shows.
+// The format of a snapshot, which internal/stream/FORMAT.md shows.
 const (
 	snapshotMagic  = "THN1"
 	snapshotFormat = 1
