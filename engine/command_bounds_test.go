@@ -120,7 +120,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		was  byte   // its value
 		by   []byte // instead of it
 	}{
-		{"kind", order, 0, byte(Place) | RulesVersion<<rulesShift, []byte{byte(Continue+1) | RulesVersion<<rulesShift}},
+		{"kind", order, 0, RulesVersion << rulesShift, []byte{byte(Continue+1) | RulesVersion<<rulesShift}},
 		{"pair", order, head - 1, 1, wide},
 		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasEarn<<1)},
 		{"account", order, words + 1, 1, wide},

@@ -46,16 +46,9 @@ func (c *Core) DecodeControl(data []byte) error {
 		if k.assets[a.Symbol] != nil {
 			w.Fail("asset %q is there twice", a.Symbol)
 		}
-		if w.Err() != nil {
-			break
-		}
 		k.assets[a.Symbol] = a
 	}
-	n := w.Len(0)
-	if n > w.Left()/16 {
-		w.Fail("%d accounts do not fit into %d bytes", n, w.Left())
-	}
-	for i := 0; i < n && w.Err() == nil; i++ {
+	for range w.Len(0) {
 		var id [16]byte
 		w.Fixed(id[:])
 		if _, ok := k.accounts[id]; ok {

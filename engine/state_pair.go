@@ -57,24 +57,21 @@ func (s pairState) write() {
 // is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
-	format := uint64(0)
+	var format uint64
 	if err := w.formatUpTo("a pair", &format, partStateFormat); err != nil {
 		return 0, err
 	}
 	inst := &Instrument{}
 	w.instrument(inst)
 	b := newBook(inst, &c.opts)
-	if w.Err() == nil {
-		if err := inst.Validate(); err != nil {
-			w.Fail("%w", err)
-		} else {
-			s := pairState{walker: w, b: b}
-			if format == partStateFormat {
-				s.part = &partState{}
-			}
-			s.walk()
-		}
+	if err := inst.Validate(); err != nil {
+		w.Fail("%w", err)
 	}
+	s := pairState{walker: w, b: b}
+	if format == partStateFormat {
+		s.part = &partState{}
+	}
+	s.walk() // after an error it reads zeros
 	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
 		w.Fail("the core has this pair, or this number, already")
 	}
@@ -103,7 +100,7 @@ func (s pairState) walk() {
 	for side := range b.sides {
 		s.side(Side(side))
 	}
-	if s.Reading() && b.sides.crossed() {
+	if b.sides.crossed() { // never while it writes
 		s.Fail("the book is crossed")
 	}
 	for side := range b.stops.sides {
@@ -113,22 +110,17 @@ func (s pairState) walk() {
 			s.writeStops(Side(side))
 		}
 	}
-	if s.Reading() && s.part != nil && s.Err() == nil {
-		s.restorePart()
-	}
-	if s.Reading() {
-		s.relink(oldest)
-	}
-	if s.Err() != nil {
+	if !s.Reading() {
+		s.writeClients()
 		return
 	}
-	if s.Reading() {
-		s.readClients()
-		if s.part != nil && s.Err() == nil {
-			s.linkTaker()
-		}
-	} else {
-		s.writeClients()
+	if s.part != nil {
+		s.restorePart()
+	}
+	s.relink(oldest)
+	s.readClients()
+	if s.part != nil {
+		s.linkTaker()
 	}
 }
 
@@ -164,9 +156,6 @@ func (s pairState) side(side Side) {
 		for range n {
 			s.readOrder(side, price)
 		}
-		if s.Err() != nil {
-			return
-		}
 	}
 }
 
@@ -178,7 +167,7 @@ func (s pairState) readOrder(side Side, price int64) {
 		s.Fail("order %d shows more than a slice", o.n)
 	}
 	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
-		!b.roomFor(side, o.shown) || !b.roomFor(side, c.hidden+o.shown) {
+		!b.roomFor(side, c.hidden+o.shown) {
 		s.Fail("order %d does not add up", o.n)
 	}
 	if s.Err() != nil {
@@ -192,7 +181,7 @@ func (s pairState) readOrder(side Side, price int64) {
 func (s pairState) readN() (n uint64) {
 	ids := &s.b.orders.ids
 	s.UpTo(&n, s.b.lastN)
-	if n == 0 || ids.Before(n) || ids.Get(n) != 0 {
+	if n == 0 || ids.Get(n) != 0 {
 		s.Fail("order %d is there twice, or out of range", n)
 	}
 	return n
@@ -203,9 +192,6 @@ func (s pairState) relink(oldest uint64) {
 	q := &s.b.orders
 	if n, _, _ := q.ids.Next(0); n != oldest {
 		s.Fail("the oldest open order is %d, not %d", n, oldest)
-	}
-	if s.Err() != nil {
-		return
 	}
 	var turns wire.Turns
 	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
@@ -238,7 +224,8 @@ func (s pairState) writeStops(side Side) {
 
 func (s pairState) readStops(side Side) {
 	b := s.b
-	first, before := int64(math.MaxInt64), uint64(0)
+	first := int64(math.MaxInt64)
+	var before uint64
 	for range s.Len(0) {
 		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
 		s.stop(&o, &st, &account)
@@ -250,9 +237,6 @@ func (s pairState) readStops(side Side) {
 		if i := s.restoreStop(&o, &st, account); i != 0 {
 			b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
 		}
-		if s.Err() != nil {
-			return
-		}
 	}
 }
 
@@ -263,8 +247,7 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 	o.total = o.shown
 	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
 		o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
-		limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
-			!b.roomFor(side, o.shown)) {
+		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
 	if s.Err() != nil {
@@ -310,7 +293,7 @@ func (s pairState) readClients() {
 	b, q := s.b, &s.b.orders
 	named := 0
 	inside, outside := s.Len(0), s.Len(0)
-	last := uint64(0)
+	var last uint64
 	for i := range inside + outside {
 		if i == inside {
 			last = 0
