@@ -112,6 +112,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		limits = head + 1 + 6 + 3 // of a pair: its number, its code, digits and state come before
 		fiat   = head + 2 + 2     // of an asset: symbol and name come before
 	)
+	const newest = RulesVersion << rulesShift
 	wide := binary.AppendUvarint(nil, 1<<32)
 	for _, c := range []struct {
 		name string
@@ -120,7 +121,13 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		was  byte   // its value
 		by   []byte // instead of it
 	}{
-		{"kind", order, 0, RulesVersion << rulesShift, []byte{byte(Continue+1) | RulesVersion<<rulesShift}},
+		{"kind", order, 0, newest, []byte{newest | byte(Continue+1)}},
+		{
+			"kind without members",
+			Command{Kind: Continue, Rules: RulesVersion},
+			0, newest | byte(Continue),
+			[]byte{newest | byte(Continue+1)},
+		},
 		{"pair", order, head - 1, 1, wide},
 		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasEarn<<1)},
 		{"account", order, words + 1, 1, wide},
@@ -149,8 +156,8 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 // The record of a plain order has no byte more than its members need: AppendCommand's comment draws it.
 func TestRecordOfAPlainOrder(t *testing.T) {
 	c := Command{
-		Rules: 3, First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC, STP: CancelMaker,
-		Flags: FlagPostOnly, Price: 3, Amount: 100,
+		Rules: 3, First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC,
+		STP: CancelMaker, Flags: FlagPostOnly, Price: 3, Amount: 100,
 	}
 	want := []byte{1<<7 | 3<<4, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
 	if record := AppendCommand(nil, &c); !bytes.Equal(record, want) {

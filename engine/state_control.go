@@ -13,7 +13,7 @@ import (
 func (c *Core) EncodeControl(dst []byte) []byte {
 	w := walker{wire.Writer(dst)}
 	k := &c.control
-	_ = w.format("registers") // an error is possible only when decoding
+	w.U64(new(uint64(StateFormat)))
 	w.U64((*uint64)(&k.seq))
 	assets := c.Assets()
 	w.Len(len(assets))
@@ -34,7 +34,7 @@ func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil
 // the core is unchanged.
 func (c *Core) DecodeControl(data []byte) error {
 	w := walker{wire.Reader(data)}
-	if err := w.format("registers"); err != nil {
+	if _, err := w.format("registers", StateFormat); err != nil {
 		return err
 	}
 	var k control

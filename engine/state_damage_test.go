@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
+	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
 
@@ -142,6 +143,19 @@ func TestStopStateHasBounds(t *testing.T) {
 		{"lots of a side", changes{"sell stop 1 amount": most64 - 18}, ""}, // 3 + 7 + 8 lots are in the book
 		{"lots beyond int64", changes{"sell stop 1 amount": most64 - 17}, "stop 8 does not add up"},
 		{"market without price, lots and slices", changes{"buy stop 1 price": 0, "buy stop 1 display": 9}, ""},
+	})
+}
+
+// A stop with an earn limit has one that is not 0.
+func TestEarnLimitOfAStopState(t *testing.T) {
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	stop := place(engine.Sell, 100, 1)
+	stop.Type, stop.Stop, stop.Account, stop.EarnLimit = engine.StopLimit, 90, 1, fixed.FromU64(500)
+	m.do(stop)
+	checkDamage(t, readState(t, m.core.EncodePair(nil, 0)), []damaged{
+		{"unchanged", nil, ""},
+		{"least", changes{"sell stop 1 earn lo": 1}, ""},
+		{"none", changes{"sell stop 1 earn lo": 0}, "stop 1 does not add up"},
 	})
 }
 

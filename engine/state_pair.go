@@ -31,15 +31,13 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 // HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair. It calls
 // pause, unless it is nil, after every 64 KiB; the pair must not change before HashPair has returned.
 func (c *Core) HashPair(p PairID, pause func()) (sum [32]byte) {
-	b := c.book(p)
-	if b == nil {
-		return sum
+	if b := c.book(p); b != nil {
+		h := sha256.New()
+		s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
+		s.write()
+		_ = s.End() // a hash accepts every write
+		h.Sum(sum[:0])
 	}
-	h := sha256.New()
-	s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
-	s.write()
-	_ = s.End() // a hash accepts every write
-	h.Sum(sum[:0])
 	return sum
 }
 
@@ -48,7 +46,7 @@ func (s pairState) write() {
 	if s.part != nil {
 		format = partStateFormat
 	}
-	_ = s.formatUpTo("a pair", &format, partStateFormat) // fails in reading alone
+	s.U64(&format)
 	s.instrument(s.b.inst)
 	s.walk()
 }
@@ -57,8 +55,8 @@ func (s pairState) write() {
 // is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
-	var format uint64
-	if err := w.formatUpTo("a pair", &format, partStateFormat); err != nil {
+	format, err := w.format("a pair", partStateFormat)
+	if err != nil {
 		return 0, err
 	}
 	inst := &Instrument{}
