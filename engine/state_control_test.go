@@ -106,7 +106,7 @@ func TestRegistersHaveBounds(t *testing.T) {
 		{"name", registers(1, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
 		{"long name", registers(1, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
 		{"asset twice", registers(1, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
-		{"account twice", registers(1, 0, nil, [16]byte{1}, [16]byte{1}), "account 01000000000000000000000000000000 is"},
+		{"account twice", registers(1, 0, nil, [16]byte{1}, [16]byte{1}), "account 010000000000000000000000"},
 		{"built-in account", registers(1, 0, nil, [16]byte{}), "is there twice"},
 		{"too many accounts", append(registers(1, 0, nil, [16]byte{1}), 9), "1 bytes left over"},
 		{"half an account", registers(1, 0, nil, [16]byte{1})[:12], wire.ErrShort.Error()},
