@@ -163,12 +163,30 @@ func TestInstrumentValidate(t *testing.T) {
 	if err := good.Validate(); err != nil || good.DigitsTotal() != 18 {
 		t.Fatal(err)
 	}
+	for name, change := range map[string]func(i *Instrument){
+		"fees":             func(i *Instrument) { i.MakerFee, i.TakerFee = RateOne, RateOne },
+		"narrowest band":   func(i *Instrument) { i.BandUp, i.BandDown = RateOne, RateOne },
+		"widest band":      func(i *Instrument) { i.BandUp, i.BandDown = MaxBandUp, 1 },
+		"limits":           func(i *Instrument) { i.HasMinQuote, i.MinQuote, i.MaxQuote = true, MaxTotal, MaxTotal },
+		"largest alone":    func(i *Instrument) { i.MinQuote, i.MaxQuote = fixed.FromU64(6), fixed.FromU64(5) },
+		"smallest ignored": func(i *Instrument) { i.MinQuote.Hi = 1 << 40 },
+	} {
+		i := good
+		if change(&i); i.Validate() != nil {
+			t.Errorf("%s: %v", name, i.Validate())
+		}
+	}
 	for says, change := range map[string]func(i *Instrument){
-		"not of the form":          func(i *Instrument) { i.Code = "btc_USDT" },
-		"different":                func(i *Instrument) { i.Quote = "USD" },
-		"overflow":                 func(i *Instrument) { i.DigitsAmount = 9 },
-		"minQuoteAmount":           func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
-		"maxQuoteAmount is beyond": func(i *Instrument) { i.MaxQuote.Hi = 1 << 40 },
+		"does not name two":               func(i *Instrument) { i.Base = "ETH" },
+		"digitsPrice -1 + digitsAmount 8": func(i *Instrument) { i.DigitsPrice = -1 },
+		"digitsAmount -1 is more than 18": func(i *Instrument) { i.DigitsAmount = -1 },
+		"is not from 1 to 1000000, or":    func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
+		"fee rate is above":               func(i *Instrument) { i.TakerFee = RateOne + 1 },
+		"not of the form":                 func(i *Instrument) { i.Code = "btc_USDT" },
+		"different":                       func(i *Instrument) { i.Quote = "USD" },
+		"overflow":                        func(i *Instrument) { i.DigitsAmount = 9 },
+		"minQuoteAmount":                  func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
+		"maxQuoteAmount is beyond":        func(i *Instrument) { i.MaxQuote.Hi = 1 << 40 },
 		"maxQuoteAmount is below": func(i *Instrument) {
 			i.HasMinQuote, i.MinQuote, i.MaxQuote = true, fixed.FromU64(6), fixed.FromU64(5)
 		},

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func unfinishedCheck(t *testing.T) []stateField {
 
 // unfinishedCancel is a mass cancel of account 3.
 func unfinishedCancel(t *testing.T) []stateField {
-	return unfinished(t, asks, engine.Command{Kind: engine.CancelAll, Account: 3})
+	return unfinished(t, asks, engine.Command{TimeNs: 1 << 40, Kind: engine.CancelAll, Account: 3})
 }
 
 // unfinishedStops has no taker: the stops that a trade has reached are being collected.
@@ -86,6 +87,16 @@ func TestUnfinishedCommandIsWritten(t *testing.T) {
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// The record of an unfinished command has neither the time nor the First of the record in the journal.
+func TestRecordInAState(t *testing.T) {
+	fields := unfinishedCancel(t)
+	i := slices.IndexFunc(fields, func(f stateField) bool { return f.name == "command" })
+	cmd := engine.Command{Kind: engine.CancelAll, Rules: engine.RulesVersion, Account: 3}
+	if want := engine.AppendCommand(nil, &cmd); !bytes.Equal(fields[i].bytes, want) {
+		t.Errorf("%x, want %x", fields[i].bytes, want)
 	}
 }
 
