@@ -69,6 +69,14 @@ func TestUnusedMembersHaveNoEffect(t *testing.T) {
 		t.Errorf("a market order that needs no place among the open orders: %v", got)
 	}
 	m.do(engine.Command{Kind: engine.Cancel, Order: 1})
+	funded := engine.Command{
+		Type: engine.StopMarket, Stop: 999, Amount: 9, Flags: engine.FlagFunded, SpendLimit: one,
+	}
+	m.do(funded)
+	if o, _ := m.core.Order(m.core.LastOrderID(0)); !o.Waiting || o.Quote != (fixed.U128{}) {
+		t.Errorf("a stop by amount has a quote amount: %+v", o)
+	}
+	m.do(engine.Command{Kind: engine.Cancel, Order: m.core.LastOrderID(0)})
 	stop := engine.Command{
 		Type: engine.StopMarket, TIF: engine.IOC, Side: engine.Sell, Stop: 50, Amount: 9, Display: 1,
 		Flags: engine.FlagFunded, SpendLimit: one,
@@ -205,6 +213,9 @@ func TestViewsOfOrders(t *testing.T) {
 	}
 	if id := m.core.ClientOrder(0, plain.Client.Hash); id != 2 || m.core.ClientOrder(0, [2]uint64{1, 2}) != 0 {
 		t.Errorf("client id b is of order %d", id)
+	}
+	if id := m.core.ClientOrder(0, ice.Client.Hash); id != 1 {
+		t.Errorf("client id a is of order %d", id)
 	}
 	for stop := range m.core.Stops(0) {
 		if stop.Side != engine.Buy {

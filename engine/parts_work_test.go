@@ -178,11 +178,11 @@ func TestUnfinishedCommandIsFinishedFirst(t *testing.T) {
 func TestFillOrKillInPartsIsExact(t *testing.T) {
 	lots := func(t *testing.T, side Side, extra int64, own bool, earn int64) (traded int64, parts int) {
 		c := newWorkCore(t, MinPartEvents)
-		for i := range int64(90) { // three levels of 30 lots
-			price := 100 + i/30
+		for i := range int64(120) { // three levels of 40 lots: a part ends within a level
+			price := 100 + i/40
 			c.Apply(&Command{Side: side.Opposite(), Price: price, Amount: 1, Account: 1}, nil)
 		}
-		cmd := Command{Side: side, Price: 200, Amount: 90 + extra, Account: 2, TIF: FOK, STP: CancelMaker, First: true}
+		cmd := Command{Side: side, Price: 200, Amount: 120 + extra, Account: 2, TIF: FOK, STP: CancelMaker, First: true}
 		far := int64(1)
 		if side == Sell {
 			cmd.Price, far = 1, 10_000
@@ -207,18 +207,18 @@ func TestFillOrKillInPartsIsExact(t *testing.T) {
 		}
 		return traded, parts
 	}
-	const worth = 30 * (100 + 101 + 102)
+	const worth = 40 * (100 + 101 + 102)
 	for _, own := range []bool{false, true} {
 		for _, x := range []struct {
 			side        Side
 			extra, earn int64
 			want        int64
 		}{
-			{Buy, 0, 0, 90},
+			{Buy, 0, 0, 120},
 			{Buy, 1, 0, 0},
-			{Sell, 0, 0, 90},
+			{Sell, 0, 0, 120},
 			{Sell, 1, 0, 0},
-			{Sell, 0, worth, 90},
+			{Sell, 0, worth, 120},
 			{Sell, 0, worth - 1, 0},
 		} {
 			traded, parts := lots(t, x.side, x.extra, own, x.earn)
@@ -251,6 +251,18 @@ func TestTriggeredStopDoesNotWait(t *testing.T) {
 		c.send(Command{Kind: Continue, First: true})
 	}
 	t.Fatal("the stop never pauses")
+}
+
+// The slots of orders are used again, together with their cold halves.
+func TestSlotsOfOrdersAreUsedAgain(t *testing.T) {
+	c := newWorkCore(t, 600)
+	for i := range OrderID(100) {
+		c.asks(1, 100)
+		c.Apply(&Command{Kind: Cancel, Order: i + 1, Account: 1}, nil)
+	}
+	if q := c.books[0].orders; q.hot.Used() != 1 || q.cold.Used() != 1 {
+		t.Errorf("one order at a time took %d and %d slots", q.hot.Used(), q.cold.Used())
+	}
 }
 
 // Money buys as many lots as it pays for, at most what int64 holds.
