@@ -95,6 +95,52 @@ func TestHoldOfAnAcceptedOrder(t *testing.T) {
 	fold(engine.Event{Kind: 99})
 }
 
+// The amount that an order may still bring is its earn limit less its fills; without a limit, the worth of its rest.
+func TestComingOfAnOrder(t *testing.T) {
+	quote := fixed.Mul64(50, 1e8)
+	btc := fixed.FromU64(3_000_000)
+	for name, x := range map[string]struct {
+		e            engine.Event
+		limit        fixed.U128
+		first, later string // before and after a trade of 1 BTC at 10
+	}{
+		"buy": {engine.Event{Price: 1000, Amount: 2_000_000}, fixed.U128{}, "2.0", "1.0"},
+		"by quote": {
+			engine.Event{Type: engine.Market, Flags: engine.FlagQuote, Quote: quote}, fixed.U128{}, "0.0", "0.0",
+		},
+		"by quote with a limit": {
+			engine.Event{Type: engine.Market, Flags: engine.FlagQuote, Quote: quote}, btc, "3.0", "2.0",
+		},
+		"sell": {engine.Event{Side: engine.Sell, Price: 500, Amount: 2_000_000}, fixed.U128{}, "10.0", "5.0"},
+		"sell with a limit": {
+			engine.Event{Side: engine.Sell, Price: 500, Amount: 2_000_000}, fixed.Mul64(30, 1e8), "30.0", "20.0",
+		},
+		"market sell": {
+			engine.Event{Side: engine.Sell, Type: engine.Market, Amount: 2_000_000}, fixed.U128{}, "0.0", "0.0",
+		},
+	} {
+		r, fold := foldRig(t, true)
+		x.e.Kind, x.e.Order, x.e.Account = engine.EventAccepted, 1, 1
+		fold(withEarn(x.e, x.limit))
+		o := r.s.holds.orders[1]
+		first := text(o.coming)
+		trade := engine.Event{
+			Kind: engine.EventTrade, Side: x.e.Side, Order: 1, Account: 1, Price: 1000, Amount: 1_000_000, Maker: 9,
+			OpenAmount: 1_000_000, Quote: fixed.Mul64(40, 1e8),
+		}
+		if !x.limit.IsZero() || x.e.Side == engine.Buy || x.e.Type == engine.Limit {
+			fold(trade)
+		}
+		if first != x.first || text(o.coming) != x.later {
+			t.Errorf("%s: %s, then %s, want %s and %s", name, first, text(o.coming), x.first, x.later)
+		}
+		key := balanceKey{1, o.brought(r.s.holds.pairs[0])}
+		if r.s.balances.coming[key].open != o.coming.Wide() {
+			t.Errorf("%s: %s are coming", name, text(r.s.balances.coming[key].open))
+		}
+	}
+}
+
 // A self-trade that reduces an order releases its lots or its money, and only an order by quote gets another rest.
 func TestHoldOfAReducedOrder(t *testing.T) {
 	quote := func(n uint64) fixed.U128 { return fixed.Mul64(n, 1e8) }

@@ -190,6 +190,14 @@ func TestOrdersKeepBalancesInBounds(t *testing.T) {
 			p: withFees(buy), unlimited: true,
 			set: [2]string{"-99999999999999999989", "0"},
 		},
+		"unlimited at market": {
+			p: OrderParams{Type: engine.Market, Amount: 1_000_000}, touch: 1000, unlimited: true,
+			set: [2]string{"-" + belowUSDT, "0"},
+		},
+		"unlimited at market, too deep": {
+			p: OrderParams{Type: engine.Market, Amount: 1_000_000}, touch: 1000, unlimited: true,
+			set: [2]string{"-" + belowUSDT + ".1", "0"}, want: engine.TotalOutOfRange,
+		},
 		"built-in gets it": {p: buy, set: [2]string{"10", "0"}, builtin: [2]string{belowUSDT, "0"}},
 		"built-in gets too much": {
 			p:   buy,
@@ -284,6 +292,9 @@ func TestReserveReplace(t *testing.T) {
 	place(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 1000, Amount: 10_000_000})  // 10 BTC at 10
 	place(2, OrderParams{Account: seller, Side: engine.Sell, Price: 2000, Amount: 2_000_000}) // 2 BTC at 20
 	place(3, OrderParams{Account: seller, Side: engine.Sell, Type: engine.StopMarket, Stop: 500, Amount: 1_000_000})
+	place(4, OrderParams{
+		Account: buyer, Side: engine.Buy, Price: 1000, Amount: 1_000_000, Rates: Rates{Taker: RateOne / 10},
+	})
 	r.fold(func(f fold) { // the built-in account sells 4 BTC to the buyer; the stop has been triggered
 		f.event(&engine.Event{
 			Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Price: 1000, Amount: 4_000_000, Order: 8,
@@ -352,6 +363,10 @@ func TestReserveReplace(t *testing.T) {
 			x.coming != "" && text(held.coming) != x.coming {
 			t.Errorf("%s: holds %s, spends %v, brings %s", name, text(held.amount), held.SpendLimit, text(held.coming))
 		}
+		in := uint32(x.p.Order - 1) // BTC of order 1, USDT of order 2
+		if held.in != in && held.coming.Sign() != 0 {
+			t.Errorf("%s: brings currency %d", name, held.in)
+		}
 		if nothing := x.p.Order == 2 && x.held == "0.0"; nothing && !held.EarnLimit.IsZero() {
 			t.Errorf("%s: may bring %v", name, held.EarnLimit)
 		}
@@ -362,6 +377,14 @@ func TestReserveReplace(t *testing.T) {
 			t.Errorf("%s: a second replace: %q", name, again)
 		}
 		r.s.Release(held)
+	}
+	// The order and its fee together are beyond 10^20.
+	r.set(0, "USDT", "0")
+	_, reason := r.s.ReserveReplace(ReplaceParams{
+		Order: 4, Price: 1e14, Amount: 1e14, HasPrice: true, HasAmount: true,
+	})
+	if reason != engine.TotalOutOfRange {
+		t.Errorf("%q", reason)
 	}
 	// An account that owes something may still make an order smaller.
 	r.set(buyer, "USDT", "-5")
