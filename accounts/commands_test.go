@@ -3,6 +3,7 @@ package accounts
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,8 +259,37 @@ func TestMoneyFromOutsideIsBounded(t *testing.T) {
 	}
 	r.s.referral.commandAccruals = MaxCommandAccruals
 	r.says(profit, refuse.Conflict, "", "There are 4000000 accruals of this kind, the most there can be.")
-	// The commission of all of the money is beyond it.
+	// A commission beside the largest amount of money.
+	r.s.opts.Withdrawal = CommissionRule{Minimum: dec("1")}
 	r.says(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: MaxMoney}, refuse.InsufficientFunds, "", "AA")
+	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: most})
+}
+
+// A planned record is abandoned once: by Abandon, or by the next plan.
+func TestPlansAreAbandonedOnce(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{})
+	r.deposit(one, "AA", "100")
+	plan := func(cmd Command) Record {
+		rec, err := r.s.Plan(r.now, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	plan(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: dec("10")})
+	rec := plan(Command{Kind: CreateUser})
+	if r.s.foldLocked {
+		t.Error("the fold waits for a new user")
+	}
+	r.s.Apply(&rec)
+	r.balance(one, "AA", "100.0", "0.0")
+	plan(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("10")})
+	for range 2 {
+		if r.s.Abandon(); len(r.s.balances.coming) != 0 {
+			t.Errorf("%v is expected", r.s.balances.coming)
+		}
+	}
 }
 
 // The state keeps a copy of the rates that it is given, and time that it was given never goes back.
@@ -277,6 +307,13 @@ func TestStateKeepsCopies(t *testing.T) {
 	r.user(ProfilePatch{})
 	if r.s.LastNs() != last {
 		t.Errorf("time went from %d to %d", last, r.s.LastNs())
+	}
+	rec, err := r.s.Plan(r.now, Command{Kind: Configure, Config: c})
+	if c.Levels[0] = 1; err != nil || rec.Config.Levels[0] != 0 || !r.s.foldLocked {
+		t.Errorf("%v, %+v; the fold waits: %t", err, rec.Config, r.s.foldLocked)
+	}
+	if !slices.IsSorted(r.s.View().Catalogue().IDs()) {
+		t.Error("the avatars of the catalogue are not sorted")
 	}
 	for k, known := range map[Kind]bool{0: false, CreateUser: true, SetSwitch: true, SetSwitch + 1: false, 99: false} {
 		if k.known() != known {

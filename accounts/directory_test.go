@@ -48,7 +48,9 @@ func TestSearchAgreesWithAScan(t *testing.T) {
 		"a", "h", "ha", "9", "0", "71", "zz", "A", first, first[:3], last, last[:2], first + "0", publicID(1),
 		publicID(users),
 		publicID(users)[:4], publicID(1) + "0", "a0", "9a", "9Z", "?", "é", letters(users-1) + fmt.Sprint(users-1),
-		letters(0) + "0", strings.Repeat("é", MaxSearchQuery),
+		letters(0) + "0",
+		letters(searchStep) + fmt.Sprint(searchStep), // the first user of the second step
+		strings.Repeat("é", MaxSearchQuery),
 	}
 	for _, c := range invite.Alphabet {
 		queries = append(queries, string(c), string(c)+"0", string(c)+"9")
@@ -143,6 +145,9 @@ func TestTreeOfInviters(t *testing.T) {
 				t.Errorf("user %d: %v, want %v", user, got, want(user))
 			}
 		}
+		if got := r.s.dir.users[0].descendants; got != [accrual.MaxLevels]uint32{} {
+			t.Errorf("the built-in account has %v", got)
+		}
 	}
 	check()
 	r.restart()
@@ -197,11 +202,11 @@ func TestViewsOfBalances(t *testing.T) {
 	if v.Balances(99) == nil || len(v.Balances(99)) != 0 || v.Settled(99) != nil || len(v.Balances(broke)) != 0 {
 		t.Error("an account without balances has some")
 	}
-	for name, b := range map[string]BalanceView{
-		"unknown user": v.Balance(99, "USDT"), "unknown currency": v.Balance(user, "QQ"),
-		"no row": v.Balance(broke, "AA"),
-	} {
-		if b.Total.Sign() != 0 || b.CurrencyCode == "" {
+	for name, x := range map[string]struct {
+		user uint32
+		code string
+	}{"unknown user": {99, "USDT"}, "unknown currency": {user, "QQ"}, "no row": {broke, "AA"}} {
+		if b := v.Balance(x.user, x.code); b != (BalanceView{CurrencyCode: x.code}) {
 			t.Errorf("%s: %+v", name, b)
 		}
 	}
@@ -221,6 +226,7 @@ func TestViewsOfBalances(t *testing.T) {
 	if all := v.Balances(broke); len(all) != 2 || all[0].Held != one.Wide() || all[1].Free != one.Wide() {
 		t.Errorf("%+v", all)
 	}
+	r.user(ProfilePatch{}) // takes the lock: no view has kept it
 }
 
 // What is shown of a balance is never below zero because of money on its way: only an overdrawn balance and

@@ -345,6 +345,10 @@ func TestReserveReplace(t *testing.T) {
 			p:    ReplaceParams{Order: 2, Amount: 3_000_000, HasAmount: true, Bid: math.MaxInt64},
 			want: engine.TotalOutOfRange,
 		},
+		"sell beside a high bid": {
+			p:        ReplaceParams{Order: 2, Amount: 3_000_000, HasAmount: true, Bid: 1e15},
+			replaces: true, held: "1.0", spend: fixed.FromU64(1_000_000),
+		},
 		"sell beside a high ask": {
 			p:        ReplaceParams{Order: 2, Amount: 3_000_000, HasAmount: true, Ask: math.MaxInt64},
 			replaces: true, held: "1.0",

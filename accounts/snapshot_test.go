@@ -142,13 +142,13 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	base := richSnapshot(t)
 	s := refusedState(t, "rich", base, "")
+	if s.ReflectsSeq() != s.EnginePos() || s.EnginePos() == 0 {
+		t.Errorf("position %d, folded %d", s.ReflectsSeq(), s.EnginePos())
+	}
 	pair := s.holds.pairs[0]
 	s.AppendSnapshot(nil)
 	if s.holds.pairs[0] != pair {
 		t.Error("a snapshot has replaced a pair")
-	}
-	if s.ReflectsSeq() != s.EnginePos() || s.EnginePos() == 0 {
-		t.Errorf("position %d, folded %d", s.ReflectsSeq(), s.EnginePos())
 	}
 	others := 0
 	for _, u := range s.dir.users {
@@ -226,6 +226,15 @@ func TestListsOfSnapshotsHaveBounds(t *testing.T) {
 	w.figures()
 	w.rest()
 	refusedState(t, "version 1", w.Bytes(), "")
+	// It has no earn limits of orders either.
+	order := orderHold{id: 7, price: 5, open: 6, limited: true}
+	w = snapshot{walker: walker{wire.Writer(nil)}, version: 1, users: 1}
+	w.order(&order)
+	var back orderHold
+	first := snapshot{walker: walker{wire.Reader(w.Bytes())}, version: 1, users: 1}
+	if first.order(&back); first.End() != nil || back.id != 7 || back.open != 6 || back.limited {
+		t.Errorf("an order of version 1: %+v, %v", back, first.Err())
+	}
 	money := dec("-12.5")
 	w = snapshot{walker: walker{wire.Writer(nil)}}
 	w.money(&money)
@@ -255,6 +264,13 @@ func TestRecordsHaveBounds(t *testing.T) {
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	key := AppendRecord(nil, &Record{
+		Kind: CreateKey, Rules: RulesVersion, Key: auth.KeyRecord{PublicKey: "public", Ed25519: make([]byte, 32)},
+	})
+	key[bytes.Index(key, []byte("public"))+len("public")] = schemeEd25519 + 1
+	if _, err := DecodeRecord(key); err == nil || !strings.Contains(err.Error(), "2 is above 1") {
+		t.Errorf("an unknown scheme: %v", err)
 	}
 	unknown := AppendRecord(nil, &Record{Kind: DeleteKey})
 	unknown[0] = byte(len(kinds)) | RulesVersion<<rulesShift

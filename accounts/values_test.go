@@ -43,9 +43,10 @@ func TestMoneyOf(t *testing.T) {
 // The product of an amount and a rate is exact, whatever their sizes.
 func TestMulDivIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	shift := func() int { return r.IntN(2) * r.IntN(60) } // half of the numbers are as large as can be
 	for range 20_000 {
-		n := fixed.I128{Hi: r.Int64() >> r.IntN(64), Lo: r.Uint64() >> r.IntN(64)}
-		d := r.Uint64()>>1>>r.IntN(60) + 1
+		n := fixed.I128{Hi: r.Int64() >> shift(), Lo: r.Uint64() >> shift()}
+		d := r.Uint64()>>1>>shift() + 1
 		m := r.Uint64N(d + 1)
 		q, rest := mulDiv(n, m, d)
 		want := new(big.Int).Lsh(big.NewInt(n.Hi), 64)
@@ -147,6 +148,10 @@ func TestConfigAndOptionsHaveBounds(t *testing.T) {
 		"no level":       {func(c *Config) { c.Levels = nil }, "has 0 rates"},
 		"all of the fee": {func(c *Config) { c.Levels = []uint32{RateOne} }, ""},
 		"more":           {func(c *Config) { c.Levels = []uint32{RateOne, 1} }, "sum to more than the fee"},
+		"ambassador":     {func(c *Config) { c.Levels = []uint32{RateOne - maxSecondLevel, 0} }, ""},
+		"ambassador beyond": {
+			func(c *Config) { c.Levels = []uint32{RateOne - maxSecondLevel + 1, 0} }, "second level may be 20 percent",
+		},
 		"staking of 1":   {func(c *Config) { c.Staking[8] = RateOne }, ""},
 		"staking beyond": {func(c *Config) { c.Staking[8] = RateOne + 1 }, "R8 is above 1"},
 		"staking falls":  {func(c *Config) { c.Staking[4] = c.Staking[3] - 1 }, "R4 is above 1 or below the level"},
@@ -185,6 +190,12 @@ func TestConfigAndOptionsHaveBounds(t *testing.T) {
 	o.Random = nil
 	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "random bytes") {
 		t.Error(err)
+	}
+	if _, err := Recover(StoreOptions{State: o}); err == nil || !strings.Contains(err.Error(), "random bytes") {
+		t.Errorf("a store without random bytes: %v", err)
+	}
+	if _, err := (&StoreOptions{State: testOptions()}).decodeSnapshot(nil); err == nil {
+		t.Error("no bytes are a snapshot")
 	}
 	defer func() {
 		if recover() == nil {
