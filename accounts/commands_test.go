@@ -84,6 +84,10 @@ func TestNewKeys(t *testing.T) {
 	}
 	r.says(Command{Kind: CreateKey, User: one, Key: ed}, refuse.Conflict, "ed25519PublicKey", "make a new key pair")
 	ed.Ed25519 = bytes.Repeat([]byte{8}, 32)
+	rec, err := r.s.Plan(r.now, Command{Kind: CreateKey, User: one, Key: ed})
+	if err != nil || !rec.Key.Secret.Empty() {
+		t.Errorf("the record has a secret that verifies nothing: %v", err)
+	}
 	r.do(Command{Kind: CreateKey, User: one, Key: ed})
 	name := auth.KeyRequest{Name: strings.Repeat("é", MaxKeyName)}
 	r.do(Command{Kind: CreateKey, User: one, Key: name})

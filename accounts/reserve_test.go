@@ -346,7 +346,7 @@ func TestReserveReplace(t *testing.T) {
 			want: engine.TotalOutOfRange,
 		},
 		"sell beside a high bid": {
-			p:        ReplaceParams{Order: 2, Amount: 3_000_000, HasAmount: true, Bid: 1e15},
+			p:        ReplaceParams{Order: 2, Amount: 3_000_000, HasAmount: true, Bid: 1e16},
 			replaces: true, held: "1.0", spend: fixed.FromU64(1_000_000),
 		},
 		"sell beside a high ask": {

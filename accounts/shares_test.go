@@ -68,11 +68,12 @@ func TestCodesAndLinksHaveBounds(t *testing.T) {
 	r := chain(t)
 	user := r.user(ProfilePatch{IsAmbassador: ptr(true)})
 	for n, message := range map[int]string{
-		0: "inviteCode must be 1 to 64 characters.", 1: "", MaxSearchQuery: "",
+		0: "inviteCode must be 1 to 64 characters.", 1: "There is no such invite code.",
+		MaxSearchQuery:     "There is no such invite code.",
 		MaxSearchQuery + 1: "inviteCode must be 1 to 64 characters.",
 	} {
 		_, reject := r.try(Command{Kind: SetInviter, User: user, Code: strings.Repeat("é", n)})
-		if reject == nil || (reject.Message == message) != (message != "") {
+		if reject == nil || reject.Message != message {
 			t.Errorf("a code of %d characters: %+v", n, reject)
 		}
 	}
