@@ -102,6 +102,19 @@ func TestSpendLimitIsTheMostThatIsCovered(t *testing.T) {
 	}
 }
 
+// An account may have more than 10^20 once withdrawals were lost (View.AboveBound). A market buy of it may spend 10^20.
+func TestSpendLimitOfABalanceAboveTheBound(t *testing.T) {
+	p := &pairTerms{digitsPrice: 2, digitsAmount: 6}
+	for rate, want := range map[uint32]fixed.U128{
+		0: fixed.Mul64(1e14, 1e14), RateOne: fixed.Mul64(5e13, 1e14),
+	} {
+		above := MaxMoney.Add(dec("1000000"))
+		if got := spendLimit(above, p, Rates{Taker: rate}); got != want {
+			t.Errorf("rate %d: %v, want %v", rate, got, want)
+		}
+	}
+}
+
 // The next plan abandons a planned record that could not be written.
 func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 	r, buyer, seller := traders(t)

@@ -24,25 +24,20 @@ func (h *holds) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 }
 
 // expectRest sets the amount that an open order without an earn limit may still bring: the worth of its
-// remainder at its own price.
+// remainder at its own price. It is not known for a buy by quote.
 func (h *holds) expectRest(o *orderHold, p *pairTerms) {
-	switch {
-	case o.limited:
-	case o.byQuote:
-		h.expectOf(o, p, fixed.I128{})
-	default:
+	if !o.limited && !o.byQuote {
 		brings, _, ok := o.moves(p, 0)
 		h.expectOf(o, p, atMost(brings, ok))
 	}
 }
 
-// noteBrought subtracts the amount that a fill brought from the amount that the order may yet bring.
+// noteBrought subtracts the amount that a fill brought from the amount that the order may yet bring. For an order
+// without an earn limit, shrink does so.
 func (h *holds) noteBrought(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	o := l.order
 	switch {
-	case o == nil:
-	case !o.limited:
-		h.expectRest(o, p)
+	case o == nil || !o.limited:
 	case o.side == engine.Sell:
 		h.expectOf(o, p, positive(o.coming.Sub(worth)))
 	default:

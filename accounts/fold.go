@@ -127,7 +127,7 @@ func (f fold) accepted(e *engine.Event) {
 	key := o.key()
 	key.earn = earn
 	reserved := s.holds.takeOver(key)
-	if e.Flags&engine.FlagFunded != 0 && e.Side == engine.Buy && atMarket(e.Type) && !byQuote {
+	if e.Flags&engine.FlagFunded != 0 && e.Side == engine.Buy && atMarket(e.Type) {
 		o.byQuote = true
 	}
 	need := o.needAtMost(p)

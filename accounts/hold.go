@@ -164,18 +164,12 @@ func addFee(n fixed.I128, r Rates) (fixed.I128, bool) {
 	return n.Add(fee), true
 }
 
-// spendLimit returns the most product units that free covers with the fee on top, at the
-// higher of the maker and taker rates.
+// spendLimit returns the most product units that free, or 10^20 of it, covers with the fee on top, at the
+// higher of the maker and taker rates. The rounding of the fee cannot exceed what is left for it, because that is
+// a whole number of 10^-18 and at least the exact fee.
 func spendLimit(free fixed.I128, p *pairTerms, r Rates) fixed.U128 {
 	rate := uint64(max(r.Taker, r.Maker)) * uint64(RateOne-r.Discount)
-	most, _ := mulDiv(free, rateSquare, rateSquare+rate)
-	scale := fixed.Pow10[fixed.Scale-p.digitsTotal()]
-	units, _ := most.DivMod64(scale)
-	for !units.IsZero() {
-		if n, ok := withFee(units, p, r); ok && n.Cmp(free) <= 0 {
-			break
-		}
-		units = units.Sub(fixed.FromU64(1)) // the fee was rounded up
-	}
+	most, _ := mulDiv(least(free, MaxMoney), rateSquare, rateSquare+rate)
+	units, _ := most.DivMod64(fixed.Pow10[fixed.Scale-p.digitsTotal()])
 	return units
 }

@@ -31,7 +31,7 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 			return reject
 		}
 	}
-	if req.Ed25519 != nil && s.keys.UsesEd25519(req.Ed25519) {
+	if s.keys.UsesEd25519(req.Ed25519) {
 		return conflict("ed25519PublicKey", "There is an API key with this ed25519PublicKey; make a new key pair.")
 	}
 	public, private, err := auth.Generate(s.opts.Random)

@@ -51,8 +51,8 @@ func (s *State) applySetInviter(rec *Record, res *Result) {
 }
 
 func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
-	rate, ok := percentRate(cmd.DiscountPercent, maxDiscount)
-	if !ok || rate < RateOne/100 {
+	rate, _ := percentRate(cmd.DiscountPercent, maxDiscount) // 0 for one that is out of range
+	if rate < RateOne/100 {
 		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
 	}
 	u := s.dir.mustFind(cmd.User)

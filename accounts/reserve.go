@@ -218,9 +218,8 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 		gives, ok = p.notional(price, o.open)
 		return brings, gives, ok
 	}
-	if gives, ok = moneyOf(o.quote, p.digitsTotal()); o.open > 0 { // a buy by amount
-		brings, _ = lotsOf(o.open, p.digitsAmount)
-	}
+	brings, _ = lotsOf(o.open, p.digitsAmount) // of a buy by amount
+	gives, ok = moneyOf(o.quote, p.digitsTotal())
 	if !ok || touch == 0 || o.open > 0 {
 		return brings, gives, ok
 	}

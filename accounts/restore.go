@@ -22,7 +22,7 @@ func (w *snapshot) addAccount(u *user) {
 // addOrder adds a decoded open order. An order with an earn limit reserves the limit as its room.
 func (w *snapshot) addOrder(o *orderHold) {
 	p := w.s.holds.pairs[o.pair]
-	if w.Err() != nil || p == nil || o.held.Cmp(MaxMoney) > 0 || o.coming.Sign() < 0 || o.coming.Cmp(MaxMoney) > 0 ||
+	if p == nil || o.held.Cmp(MaxMoney) > 0 || o.coming.Sign() < 0 || o.coming.Cmp(MaxMoney) > 0 ||
 		o.price < 0 || o.open < 0 || o.filled < 0 {
 		w.Fail("order %d is out of range", o.id)
 		return
@@ -38,7 +38,6 @@ func (w *snapshot) addReceived(r *receivedBy) {
 	u := w.s.dir.users[r.to]
 	if !u.received.Empty() {
 		w.Fail("the accruals of user %d twice", r.to)
-		return
 	}
 	u.received = r.Received
 	w.s.referral.commandAccruals += len(u.received.Others)

@@ -137,8 +137,8 @@ func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 func (h *holds) shrink(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
 		h.finish(o, p)
-		return
+	} else {
+		h.release(o, p, o.needAtMost(p))
+		h.expectRest(o, p)
 	}
-	h.release(o, p, o.needAtMost(p))
-	h.expectRest(o, p)
 }

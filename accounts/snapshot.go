@@ -164,7 +164,6 @@ func (w *snapshot) currency(no *uint32) {
 	}
 	if w.U32(no); int(*no) >= len(w.s.balances.currencies) {
 		w.Fail("currency %d of %d", *no, len(w.s.balances.currencies))
-		*no = 0
 	}
 }
 
@@ -202,7 +201,6 @@ func (w *snapshot) currencies() {
 		}
 		if _, twice := s.balances.currencyNo[code]; twice {
 			w.Fail("currency %q twice", code)
-			return
 		}
 		s.balances.totals[s.balances.currency(code)] = t
 	}
@@ -228,7 +226,6 @@ func (w *snapshot) pairs() {
 		p.digitsPrice, p.digitsAmount = int(price), int(amount)
 		if p.digitsTotal() > fixed.Scale {
 			w.Fail("pair %d has %d digits", p.id, p.digitsTotal())
-			return
 		}
 		w.s.holds.pairs[p.id] = &p
 	}
@@ -237,7 +234,6 @@ func (w *snapshot) pairs() {
 func (w *snapshot) accounts() {
 	if w.users = w.Len(len(w.s.dir.users)); w.users < 1 || w.users > MaxUsers+1 {
 		w.Fail("%d users", w.users)
-		return
 	}
 	var written user
 	for n := range w.users {
@@ -273,7 +269,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec, min(w.version-1, RulesVersion)); w.Reading() && w.Err() == nil {
+		if w.key(&rec, w.version-1); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}
@@ -312,7 +308,6 @@ func (w *snapshot) rows(u *user) {
 		}
 		if u.find(r.currency) != nil {
 			w.Fail("account %d has two balances of a currency", u.n)
-			return
 		}
 		*u.row(r.currency) = r
 	}

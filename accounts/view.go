@@ -1,9 +1,6 @@
 package accounts
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/google/uuid"
 
 	"tickhive/engine"
@@ -156,7 +153,6 @@ func (v *View) Avatars() []AvatarView {
 	for _, id := range v.s.opts.Avatars.IDs() {
 		out = append(out, AvatarView{ID: id, URL: avatarURL(id)})
 	}
-	slices.SortFunc(out, func(a, b AvatarView) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -117,7 +117,7 @@ func (b *book) cancelBound(cmd *Command) uint64 {
 	case p < b.id:
 		return 0
 	}
-	return min(b.lastN, cmd.Order.N())
+	return cmd.Order.N()
 }
 
 // nextOf returns the slot of the oldest open order that a mass cancel has to end, 0: none. It
@@ -128,8 +128,5 @@ func (q *openOrders) nextOf(cmd *Command, from uint64) int32 {
 		_, s, _ := q.ids.Next(from)
 		return s
 	}
-	if ws := q.owners.Find(uint32(cmd.Account)); ws != 0 {
-		return q.owners.At(ws).Head
-	}
-	return 0
+	return q.owners.At(q.owners.Find(uint32(cmd.Account))).Head
 }

@@ -200,7 +200,7 @@ func (w *walk) order(s int32, o *order) error {
 		return fmt.Errorf("%d shown, %d hidden of %d", o.shown, hidden, o.total)
 	}
 	if o.marks&markIceberg != 0 {
-		if d := b.orders.cold.At(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
+		if d := b.orders.cold.At(s).display; o.shown > d {
 			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
 		}
 		w.slices += b.orders.slicesOf(s, o)

@@ -15,6 +15,7 @@ func TestCheckNotices(t *testing.T) {
 	best := func(b *book, s Side) *level { return b.orders.levels.At(b.sides[s].best) }
 	iceberg := func(b *book) *coldOrder { return b.orders.cold.At(best(b, Sell).head) }
 	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.sides[s].Max(); return b.orders.levels.At(ls) }
+	stop := func(b *book, s Side) *order { return b.orders.at(stopLevel(b, s).head) }
 	for name, x := range map[string]struct {
 		breaks func(b *book)
 		says   string
@@ -45,10 +46,64 @@ func TestCheckNotices(t *testing.T) {
 			func(b *book) { b.orders.owners.At(head(b, Buy).owner).Account = 7 },
 			"nothing is left",
 		},
-		"owner list":       {func(b *book) { b.orders.owners.At(head(b, Buy).owner).Head = 0 }, "lacks"},
+		"owner stops":     {func(b *book) { b.orders.owners.At(head(b, Buy).owner).Stops++ }, "waiting stops"},
+		"owner list":      {func(b *book) { b.orders.owners.At(head(b, Buy).owner).Head = 0 }, "lacks"},
+		"owner list tail": {func(b *book) { b.orders.owners.At(head(b, Buy).owner).Tail = 0 }, "lacks"},
+		"owner list end":  {func(b *book) { b.orders.unlink(stop(b, Sell)) }, "lacks"},
+		"owner list of two": {func(b *book) {
+			first := best(b, Buy).head
+			b.orders.at(first).ownNext = b.orders.at(first).next
+			b.orders.at(b.orders.at(first).next).ownPrev = first
+		}, "out of order"},
+		"owner list by id": {func(b *book) {
+			o := head(b, Buy)
+			s := best(b, Buy).head
+			b.orders.unlink(o)
+			b.orders.link(s, o) // the oldest order is the last now
+		}, "out of order"},
 		"owner list order": {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
-		"stop through":     {func(b *book) { b.last = 1 }, "waits"},
-		"stop empty":       {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
+		"stop level":       {func(b *book) { stopLevel(b, Buy).price++ }, "waits"},
+		"stop level before another": {func(b *book) {
+			b.place(&Command{Side: Sell, Type: StopLimit, Stop: 80, Price: 80, Amount: 1})
+			stopLevel(b, Sell).price--
+		}, "level 89 waits"},
+		"stops in a ring":   {func(b *book) { stop(b, Buy).next = stopLevel(b, Buy).head }, "linked wrongly"},
+		"stop mark":         {func(b *book) { stop(b, Sell).marks &^= markStop }, "linked wrongly"},
+		"no stop":           {func(b *book) { head(b, Buy).marks |= markStop }, "linked wrongly"},
+		"order level":       {func(b *book) { head(b, Buy).level = b.sides[Sell].best }, "linked wrongly"},
+		"nothing shown":     {func(b *book) { head(b, Buy).shown = 0 }, "0 shown, 0 hidden of 5"},
+		"less than nothing": {func(b *book) { iceberg(b).hidden = -1 }, "-1 hidden"},
+		"iceberg total":     {func(b *book) { head(b, Sell).total = 5 }, "1 shown, 5 hidden of 5"},
+		"client id closed": {
+			func(b *book) { b.clients.Close(b.orders.cold.At(best(b, Buy).head).client) },
+			"belongs to order 1",
+		},
+		"order without its client id": {func(b *book) { head(b, Buy).marks &^= markClient }, "have client ids"},
+		"slices":                      {func(b *book) { b.slices++ }, "slices in reserve"},
+		"slot of an order":            {func(b *book) { b.orders.alloc() }, "held 8"},
+		"slot of a level":             {func(b *book) { b.orders.levels.Alloc() }, "on 6, 3"},
+		"slot of a stop":              {func(b *book) { b.stops.parked.Alloc() }, "on 5, 4"},
+		"touch":                       {func(b *book) { b.sides[Buy].touch-- }, "not at hand"},
+		"price cache": {func(b *book) {
+			ls := b.orders.levels.Alloc()
+			b.orders.levels.At(ls).price = 100
+			b.sides[Buy].cache[100%cacheFirst] = ls
+		}, "not found by its price"},
+		"tree of nothing": {func(b *book) {
+			l := &b.sides[Buy]
+			l.tree.Set(99, l.top[0].slot)
+			l.n, l.best, l.touch = 0, 0, 0
+		}, "nothing is at hand"},
+		"queue of nothing": {func(b *book) { reach(b, stop(b, Buy)) }, "but 1 stops are queued"},
+		"wave of nothing":  {func(b *book) { b.stops.wave = 1 }, "no command is unfinished"},
+		"check of nothing": {func(b *book) { b.scan.need = 1 }, "no command is unfinished"},
+		"stop behind a reached one": {func(b *book) {
+			b.unfinished = &continuation{}
+			reach(b, stop(b, Buy))
+			stop(b, Buy).prev = 1
+		}, "linked wrongly"},
+		"stop through": {func(b *book) { b.last = 1 }, "waits"},
+		"stop empty":   {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {
 			// One ask moved below the bid, key, price and cache alike.
 			l := &b.sides[Sell]
@@ -64,18 +119,74 @@ func TestCheckNotices(t *testing.T) {
 	}
 }
 
+// reach takes a stop off its level, as a trade does that reaches it.
+func reach(b *book, o *order) {
+	s := b.orders.ids.Get(o.n)
+	b.orders.dequeue(o, b.orders.levels.At(o.level))
+	b.stops.push(reached{n: o.n, slot: s})
+}
+
+// Check finds a taker under way that is something else, too.
+func TestCheckNoticesTheTaker(t *testing.T) {
+	under := func() (*Core, *book, *taker) {
+		c := NewCore(Options{PartEvents: MinPartEvents})
+		c.Apply(&Command{Kind: AddPair, Pair: ControlPair, Instrument: &Instrument{
+			Code: "BTC_USDT", Base: "BTC", Quote: "USDT",
+		}}, nil)
+		for range 20 {
+			c.Apply(&Command{Side: Sell, Price: 100, Amount: 1, Account: 1}, nil)
+		}
+		c.Apply(&Command{Price: 100, Amount: 20, Account: 2, Rules: RulesVersion, First: true}, nil)
+		return c, c.books[0], c.books[0].unfinished.taker
+	}
+	c, _, _ := under()
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for name, breaks := range map[string]func(b *book, x *taker){
+		"level":  func(b *book, x *taker) { b.orders.at(x.slot).level = b.sides[Sell].best },
+		"number": func(_ *book, x *taker) { x.n++ },
+		"left":   func(_ *book, x *taker) { x.left = 0 },
+		"ended":  func(_ *book, x *taker) { x.ended = true },
+	} {
+		c, b, x := under()
+		breaks(b, x)
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), "order 21 is the taker under way") {
+			t.Errorf("%s: Check says %v", name, err)
+		}
+	}
+}
+
 // Configurations that cannot be traded exactly are refused, each with its reason.
 func TestInstrumentValidate(t *testing.T) {
 	good := Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 10, DigitsAmount: 8}
 	if err := good.Validate(); err != nil || good.DigitsTotal() != 18 {
 		t.Fatal(err)
 	}
+	for name, change := range map[string]func(i *Instrument){
+		"fees":             func(i *Instrument) { i.MakerFee, i.TakerFee = RateOne, RateOne },
+		"narrowest band":   func(i *Instrument) { i.BandUp, i.BandDown = RateOne, RateOne },
+		"widest band":      func(i *Instrument) { i.BandUp, i.BandDown = MaxBandUp, 1 },
+		"limits":           func(i *Instrument) { i.HasMinQuote, i.MinQuote, i.MaxQuote = true, MaxTotal, MaxTotal },
+		"largest alone":    func(i *Instrument) { i.MinQuote, i.MaxQuote = fixed.FromU64(6), fixed.FromU64(5) },
+		"smallest ignored": func(i *Instrument) { i.MinQuote.Hi = 1 << 40 },
+	} {
+		i := good
+		if change(&i); i.Validate() != nil {
+			t.Errorf("%s: %v", name, i.Validate())
+		}
+	}
 	for says, change := range map[string]func(i *Instrument){
-		"not of the form":          func(i *Instrument) { i.Code = "btc_USDT" },
-		"different":                func(i *Instrument) { i.Quote = "USD" },
-		"overflow":                 func(i *Instrument) { i.DigitsAmount = 9 },
-		"minQuoteAmount":           func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
-		"maxQuoteAmount is beyond": func(i *Instrument) { i.MaxQuote.Hi = 1 << 40 },
+		"does not name two":               func(i *Instrument) { i.Base = "ETH" },
+		"digitsPrice -1 + digitsAmount 8": func(i *Instrument) { i.DigitsPrice = -1 },
+		"digitsAmount -1 is more than 18": func(i *Instrument) { i.DigitsAmount = -1 },
+		"is not from 1 to 1000000, or":    func(i *Instrument) { i.BandUp = MaxBandUp + 1 },
+		"fee rate is above":               func(i *Instrument) { i.TakerFee = RateOne + 1 },
+		"not of the form":                 func(i *Instrument) { i.Code = "btc_USDT" },
+		"different":                       func(i *Instrument) { i.Quote = "USD" },
+		"overflow":                        func(i *Instrument) { i.DigitsAmount = 9 },
+		"minQuoteAmount":                  func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
+		"maxQuoteAmount is beyond":        func(i *Instrument) { i.MaxQuote.Hi = 1 << 40 },
 		"maxQuoteAmount is below": func(i *Instrument) {
 			i.HasMinQuote, i.MinQuote, i.MaxQuote = true, fixed.FromU64(6), fixed.FromU64(5)
 		},

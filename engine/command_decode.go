@@ -184,7 +184,7 @@ func (r *recordReader) instrument() *Instrument {
 	in.Base, in.Quote, _ = strings.Cut(in.Code, "_")
 	in.DigitsPrice, in.DigitsAmount = int(r.u8(fixed.Scale)), int(r.u8(fixed.Scale))
 	in.State = PairState(r.u8(byte(Halted)))
-	limits := r.u8(allLimits)
+	limits := r.u8(0xff) // unknown ones differ from in.limits below
 	in.HasMinQuote, in.MinQuote = limits&hasMinQuote != 0, r.u128()
 	in.MakerFee, in.TakerFee = uint32(r.uvarint(RateOne)), uint32(r.uvarint(RateOne))
 	in.CreatedNs = r.varint()

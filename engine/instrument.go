@@ -55,7 +55,7 @@ type Instrument struct {
 // OutOfBand reports whether a price is beyond the factors of the last trade's price. Before the
 // first trade (last is 0) no price is.
 func (i *Instrument) OutOfBand(price, last int64) bool {
-	if last == 0 || i.BandUp|i.BandDown == 0 {
+	if last == 0 {
 		return false
 	}
 	p := fixed.Mul64(uint64(price), RateOne)

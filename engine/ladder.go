@@ -77,12 +77,9 @@ func (l *ladder) search(key int64) int32 {
 	if key < l.top[0].key {
 		return l.tree.Get(key)
 	}
-	for i := l.n - 1; l.top[i].key >= key; i-- {
+	for i := l.n - 1; l.top[i].key >= key; i-- { // the worst key of the array is at most key
 		if l.top[i].key == key {
 			return l.top[i].slot
-		}
-		if i == 0 {
-			break
 		}
 	}
 	return 0
@@ -92,9 +89,7 @@ func (l *ladder) search(key int64) int32 {
 func (l *ladder) add(levels *slots.Slab[level], price int64) (int32, *level) {
 	s := levels.Alloc()
 	lv := levels.At(s)
-	lv.price = price
-	lv.shown, lv.hidden, lv.head, lv.tail, lv.count = 0, 0, 0, 0, 0
-	lv.side = l.side
+	*lv = level{price: price, side: l.side}
 	l.insert(l.key(price), s)
 	if n := len(l.cache); l.count()*2 > n && n < cacheLast {
 		l.cache = make([]int32, 2*n)
@@ -107,7 +102,7 @@ func (l *ladder) insert(key int64, s int32) {
 	if l.n == topLevels && key > l.top[0].key {
 		l.spill()
 	}
-	if l.n > 0 && key < l.top[0].key && (l.n == topLevels || l.tree.Count() > 0) {
+	if key < l.top[0].key && (l.n == topLevels || l.tree.Count() > 0) {
 		l.tree.Set(key, s)
 		return
 	}
@@ -162,7 +157,7 @@ func (l *ladder) remove(levels *slots.Slab[level], s int32) {
 	}
 	copy(l.top[i:l.n], l.top[i+1:l.n])
 	l.n--
-	if l.n == 0 && l.tree.Count() > 0 {
+	if l.n == 0 {
 		l.refill()
 	}
 	if l.n > 0 {
@@ -225,5 +220,5 @@ func (l *ladders) crosses(side Side, price int64) bool {
 
 // crossed reports whether the best bid is at or above the best ask.
 func (l *ladders) crossed() bool {
-	return l[Buy].best != 0 && l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch
+	return l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch // the touch of an empty side is 0
 }

@@ -139,7 +139,7 @@ func (b *book) enter(t *taker) (done bool) {
 	switch {
 	case t.left == 0 && !t.ended: // filled
 		b.release(t)
-	case t.ended || t.market || t.tif != GTC:
+	case t.ended || t.tif != GTC: // a market order is IOC
 		b.cancelTaker(t)
 	case t.exceedsLimit():
 		t.cause = CauseLimit
@@ -216,8 +216,8 @@ func (b *book) spent(t *taker) bool {
 	if t.cause != CauseRemainder {
 		return false
 	}
-	opp := &b.sides[t.side.Opposite()]
-	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
+	// An order that did not empty the other side ended there, because its money bought no lot.
+	return t.lots(b.last) == 0 || b.sides[t.side.Opposite()].best != 0
 }
 
 // release frees what a taker holds if it does not rest.

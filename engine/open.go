@@ -25,10 +25,7 @@ func (q *openOrders) account(o *order) AccountID { return AccountID(q.owners.Acc
 
 // openOf returns the number of open orders of an account.
 func (q *openOrders) openOf(id AccountID) int {
-	if s := q.owners.Find(uint32(id)); s != 0 {
-		return int(q.owners.At(s).Open)
-	}
-	return 0
+	return int(q.owners.At(q.owners.Find(uint32(id))).Open)
 }
 
 // alloc returns a free slot for an order.

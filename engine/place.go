@@ -37,15 +37,13 @@ func (b *book) placeTaker(cmd *Command) {
 	var t taker
 	b.makeTaker(&t, cmd)
 	r, known := b.checkBook(cmd, &t)
-	if !known || r != NotRejected {
-		b.orders.owners.DropOrder(t.owner)
-	}
-	if !known {
-		b.pause().cmd = cmd.clone()
-		return
-	}
 	if r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.orders.owners.DropOrder(t.owner)
+		if known {
+			b.tape.refuse(cmd, r)
+		} else {
+			b.pause().cmd = cmd.clone()
+		}
 		return
 	}
 	t.n, t.client = b.accept(cmd, t.owner, t.tif)
@@ -152,8 +150,7 @@ func (b *book) stopFits(id AccountID) bool {
 	if b.stops.parked.InUse() >= b.opts.PairStops {
 		return false
 	}
-	s := b.orders.owners.Find(uint32(id))
-	return id == 0 || s == 0 || int(b.orders.owners.At(s).Stops) < b.opts.AccountStops
+	return id == 0 || int(b.orders.owners.At(b.orders.owners.Find(uint32(id))).Stops) < b.opts.AccountStops
 }
 
 // checkBook checks the order's conditions (its type, time in force, post-only) against the

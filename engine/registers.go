@@ -56,11 +56,11 @@ func (c *Core) Account(uuid [16]byte) (AccountID, bool) {
 }
 
 // AccountUUID returns the UUID of an account, zero for an unknown account.
-func (c *Core) AccountUUID(id AccountID) [16]byte {
-	if uint64(id) >= uint64(len(c.control.uuids)) {
-		return [16]byte{}
+func (c *Core) AccountUUID(id AccountID) (uuid [16]byte) {
+	if uint64(id) < uint64(len(c.control.uuids)) {
+		uuid = c.control.uuids[id]
 	}
-	return c.control.uuids[id]
+	return uuid
 }
 
 // Accounts returns the number of accounts, the built-in one included: the highest AccountID plus one.

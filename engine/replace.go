@@ -79,7 +79,7 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	if limit := b.earnLimit(cmd, o, was); !limit.IsZero() && limit.Less(total(price, open)) {
 		return TotalOutOfRange
 	}
-	if open > was && !b.roomFor(o.side, open-was) {
+	if !b.roomFor(o.side, open-was) {
 		return AmountOutOfRange
 	}
 	if o.marks&markIceberg != 0 {

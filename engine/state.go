@@ -37,18 +37,12 @@ const maxStateText = 1 << 16
 // them, hashes are 8 little-endian bytes a word.
 type walker struct{ *wire.Coder }
 
-// format encodes the format's version, or decodes it and fails for another version.
-func (w walker) format(what string) error {
-	return w.formatUpTo(what, new(uint64(StateFormat)), StateFormat)
-}
-
-// formatUpTo codes a format, and reports one beyond newest.
-func (w walker) formatUpTo(what string, v *uint64, newest uint64) error {
-	if w.U64(v); (*v < StateFormat || *v > newest) && w.Err() == nil {
-		return fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, *v,
-			newest)
+// format decodes the version of the format, and reports one beyond newest.
+func (w walker) format(what string, newest uint64) (v uint64, err error) {
+	if w.U64(&v); (v < StateFormat || v > newest) && w.Err() == nil {
+		err = fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, v, newest)
 	}
-	return nil
+	return v, err
 }
 
 // bits64 encodes or decodes any 64 bits as an unsigned number, also times before 1970.

@@ -13,7 +13,7 @@ import (
 func (c *Core) EncodeControl(dst []byte) []byte {
 	w := walker{wire.Writer(dst)}
 	k := &c.control
-	_ = w.format("registers") // an error is possible only when decoding
+	w.U64(new(uint64(StateFormat)))
 	w.U64((*uint64)(&k.seq))
 	assets := c.Assets()
 	w.Len(len(assets))
@@ -34,7 +34,7 @@ func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil
 // the core is unchanged.
 func (c *Core) DecodeControl(data []byte) error {
 	w := walker{wire.Reader(data)}
-	if err := w.format("registers"); err != nil {
+	if _, err := w.format("registers", StateFormat); err != nil {
 		return err
 	}
 	var k control
@@ -46,16 +46,9 @@ func (c *Core) DecodeControl(data []byte) error {
 		if k.assets[a.Symbol] != nil {
 			w.Fail("asset %q is there twice", a.Symbol)
 		}
-		if w.Err() != nil {
-			break
-		}
 		k.assets[a.Symbol] = a
 	}
-	n := w.Len(0)
-	if n > w.Left()/16 {
-		w.Fail("%d accounts do not fit into %d bytes", n, w.Left())
-	}
-	for i := 0; i < n && w.Err() == nil; i++ {
+	for range w.Len(0) {
 		var id [16]byte
 		w.Fixed(id[:])
 		if _, ok := k.accounts[id]; ok {

@@ -31,15 +31,13 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 // HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair. It calls
 // pause, unless it is nil, after every 64 KiB; the pair must not change before HashPair has returned.
 func (c *Core) HashPair(p PairID, pause func()) (sum [32]byte) {
-	b := c.book(p)
-	if b == nil {
-		return sum
+	if b := c.book(p); b != nil {
+		h := sha256.New()
+		s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
+		s.write()
+		_ = s.End() // a hash accepts every write
+		h.Sum(sum[:0])
 	}
-	h := sha256.New()
-	s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
-	s.write()
-	_ = s.End() // a hash accepts every write
-	h.Sum(sum[:0])
 	return sum
 }
 
@@ -48,7 +46,7 @@ func (s pairState) write() {
 	if s.part != nil {
 		format = partStateFormat
 	}
-	_ = s.formatUpTo("a pair", &format, partStateFormat) // fails in reading alone
+	s.U64(&format)
 	s.instrument(s.b.inst)
 	s.walk()
 }
@@ -57,24 +55,21 @@ func (s pairState) write() {
 // is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
-	format := uint64(0)
-	if err := w.formatUpTo("a pair", &format, partStateFormat); err != nil {
+	format, err := w.format("a pair", partStateFormat)
+	if err != nil {
 		return 0, err
 	}
 	inst := &Instrument{}
 	w.instrument(inst)
 	b := newBook(inst, &c.opts)
-	if w.Err() == nil {
-		if err := inst.Validate(); err != nil {
-			w.Fail("%w", err)
-		} else {
-			s := pairState{walker: w, b: b}
-			if format == partStateFormat {
-				s.part = &partState{}
-			}
-			s.walk()
-		}
+	if err := inst.Validate(); err != nil {
+		w.Fail("%w", err)
 	}
+	s := pairState{walker: w, b: b}
+	if format == partStateFormat {
+		s.part = &partState{}
+	}
+	s.walk() // after an error it reads zeros
 	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
 		w.Fail("the core has this pair, or this number, already")
 	}
@@ -103,7 +98,7 @@ func (s pairState) walk() {
 	for side := range b.sides {
 		s.side(Side(side))
 	}
-	if s.Reading() && b.sides.crossed() {
+	if b.sides.crossed() { // never while it writes
 		s.Fail("the book is crossed")
 	}
 	for side := range b.stops.sides {
@@ -113,22 +108,17 @@ func (s pairState) walk() {
 			s.writeStops(Side(side))
 		}
 	}
-	if s.Reading() && s.part != nil && s.Err() == nil {
-		s.restorePart()
-	}
-	if s.Reading() {
-		s.relink(oldest)
-	}
-	if s.Err() != nil {
+	if !s.Reading() {
+		s.writeClients()
 		return
 	}
-	if s.Reading() {
-		s.readClients()
-		if s.part != nil && s.Err() == nil {
-			s.linkTaker()
-		}
-	} else {
-		s.writeClients()
+	if s.part != nil {
+		s.restorePart()
+	}
+	s.relink(oldest)
+	s.readClients()
+	if s.part != nil {
+		s.linkTaker()
 	}
 }
 
@@ -164,9 +154,6 @@ func (s pairState) side(side Side) {
 		for range n {
 			s.readOrder(side, price)
 		}
-		if s.Err() != nil {
-			return
-		}
 	}
 }
 
@@ -178,7 +165,7 @@ func (s pairState) readOrder(side Side, price int64) {
 		s.Fail("order %d shows more than a slice", o.n)
 	}
 	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
-		!b.roomFor(side, o.shown) || !b.roomFor(side, c.hidden+o.shown) {
+		!b.roomFor(side, c.hidden+o.shown) {
 		s.Fail("order %d does not add up", o.n)
 	}
 	if s.Err() != nil {
@@ -192,7 +179,7 @@ func (s pairState) readOrder(side Side, price int64) {
 func (s pairState) readN() (n uint64) {
 	ids := &s.b.orders.ids
 	s.UpTo(&n, s.b.lastN)
-	if n == 0 || ids.Before(n) || ids.Get(n) != 0 {
+	if n == 0 || ids.Get(n) != 0 {
 		s.Fail("order %d is there twice, or out of range", n)
 	}
 	return n
@@ -203,9 +190,6 @@ func (s pairState) relink(oldest uint64) {
 	q := &s.b.orders
 	if n, _, _ := q.ids.Next(0); n != oldest {
 		s.Fail("the oldest open order is %d, not %d", n, oldest)
-	}
-	if s.Err() != nil {
-		return
 	}
 	var turns wire.Turns
 	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
@@ -238,7 +222,8 @@ func (s pairState) writeStops(side Side) {
 
 func (s pairState) readStops(side Side) {
 	b := s.b
-	first, before := int64(math.MaxInt64), uint64(0)
+	first := int64(math.MaxInt64)
+	var before uint64
 	for range s.Len(0) {
 		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
 		s.stop(&o, &st, &account)
@@ -250,9 +235,6 @@ func (s pairState) readStops(side Side) {
 		if i := s.restoreStop(&o, &st, account); i != 0 {
 			b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
 		}
-		if s.Err() != nil {
-			return
-		}
 	}
 }
 
@@ -263,8 +245,7 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 	o.total = o.shown
 	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
 		o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
-		limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
-			!b.roomFor(side, o.shown)) {
+		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 		s.Fail("stop %d does not add up", o.n)
 	}
 	if s.Err() != nil {
@@ -310,7 +291,7 @@ func (s pairState) readClients() {
 	b, q := s.b, &s.b.orders
 	named := 0
 	inside, outside := s.Len(0), s.Len(0)
-	last := uint64(0)
+	var last uint64
 	for i := range inside + outside {
 		if i == inside {
 			last = 0

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -41,10 +42,7 @@ func (b *book) partState() *partState {
 	}
 	queue := slices.Clone(b.stops.queue)
 	slices.SortFunc(queue, func(x, y reached) int {
-		if x.before(&y) {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(x.wave, y.wave), cmp.Compare(x.n, y.n))
 	})
 	p.stops = make([]reachedState, len(queue))
 	for i, r := range queue {
@@ -75,9 +73,6 @@ func (s pairState) codePart() {
 	s.I63(&at.whole)
 	s.U32(&b.stops.wave)
 	n := s.Len(len(p.stops))
-	if s.Reading() {
-		p.stops = nil
-	}
 	for i := range n {
 		if s.Err() != nil {
 			return
@@ -149,9 +144,8 @@ func (s pairState) codeTaker(p *partState, t *taker) {
 func (s pairState) restorePart() {
 	b, p := s.b, s.part
 	if t := p.taker; t != nil {
-		if t.n == 0 || b.orders.ids.Before(t.n) || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
+		if t.n == 0 || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
 			s.Fail("the unfinished order %d does not add up", t.n)
-			return
 		}
 		o := order{n: t.n, side: t.side, stp: t.stp, makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount}
 		if p.named {
@@ -166,15 +160,11 @@ func (s pairState) restorePart() {
 		r := &p.stops[i]
 		now := reached{n: r.order.n, wave: r.wave}
 		n := r.order.n
-		if n == 0 || n > b.lastN || b.orders.ids.Before(n) || b.orders.ids.Get(n) != 0 ||
-			!before.before(&now) || r.wave > b.stops.wave {
+		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || !before.before(&now) || r.wave > b.stops.wave {
 			s.Fail("the reached stop %d is out of order", n)
-			return
 		}
 		before = now
-		if now.slot = s.restoreStop(&r.order, &r.stop, r.account); now.slot == 0 {
-			return
-		}
+		now.slot = s.restoreStop(&r.order, &r.stop, r.account)
 		b.stops.queue = append(b.stops.queue, now) // sorted, so it is a heap
 	}
 	c := p.continuation
@@ -183,7 +173,7 @@ func (s pairState) restorePart() {
 
 // linkTaker gives the taker the client id that was read after it.
 func (s pairState) linkTaker() {
-	if t := s.part.taker; t != nil && s.part.named {
+	if t := s.part.taker; s.part.named {
 		t.client = s.b.orders.cold.At(t.slot).client
 	}
 }

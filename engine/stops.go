@@ -132,7 +132,7 @@ func (b *book) collect() (done bool) {
 func (w *stops) push(r reached) {
 	w.queue = append(w.queue, r)
 	h := w.queue
-	for i := len(h) - 1; i > 0; {
+	for i := len(h) - 1; ; { // until it is not before the one above it; the first has itself above
 		up := (i - 1) / 2
 		if !h[i].before(&h[up]) {
 			return
@@ -167,11 +167,10 @@ func (w *stops) pop() int32 {
 
 // unpark ends the wait of a stop that has been removed from its queue.
 func (b *book) unpark(s int32, o *order) stopOrder {
-	c := b.orders.cold.At(s)
-	st := *b.stops.parked.At(c.stop)
-	b.stops.parked.Release(c.stop)
+	ps := b.orders.cold.At(s).stop
+	st := *b.stops.parked.At(ps)
+	b.stops.parked.Release(ps)
 	b.orders.owners.At(o.owner).Stops--
-	c.stop = 0
 	o.marks &^= markStop | markEarn
 	if st.typ == StopLimit {
 		b.stops.lots[o.side] -= o.shown
@@ -193,7 +192,7 @@ func (b *book) cascade() {
 			b.stops.wave = 0
 			return
 		}
-		if !collected || b.tape.spent() {
+		if b.tape.spent() {
 			b.pause()
 			return
 		}

@@ -92,9 +92,9 @@ func (t *taker) earned(price, q int64) {
 	t.earn = t.earn.Sub(total(price, q))
 }
 
-// exceedsLimit reports whether a sell that would rest may exceed its earn limit.
+// exceedsLimit reports whether an order that would rest may exceed its earn limit. Of those, only a sell has one.
 func (t *taker) exceedsLimit() bool {
-	return t.bounded && t.side == Sell && t.earn.Less(total(t.limit, t.left))
+	return t.bounded && t.earn.Less(total(t.limit, t.left))
 }
 
 // stopAtLimit ends the order at its earn limit.

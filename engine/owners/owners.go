@@ -44,7 +44,8 @@ func NewSet() Set {
 // At returns the owner of a slot.
 func (o *Set) At(s int32) *Owner { return o.slots.At(s) }
 
-// Find returns the slot of an account, 0 when it has nothing in this pair.
+// Find returns the slot of an account, 0 when it has nothing in this pair. The owner of slot 0 has no order and no
+// stop.
 func (o *Set) Find(id uint32) int32 {
 	if id == 0 {
 		return Builtin

@@ -137,8 +137,5 @@ func (x *Index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	return 0, 0, false
 }
 
-// Before reports whether n is below the directory, which then must not receive it.
-func (x *Index) Before(n uint64) bool { return n>>pageBits < x.base }
-
 // Pages returns the length of the directory.
 func (x *Index) Pages() int { return len(x.pages) }

@@ -1,0 +1,327 @@
+package accounts
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"tickhive/accounts/accrual"
+	"tickhive/accounts/auth"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+)
+
+// says requires that a command is refused with a code, a field and a message.
+func (r *rig) says(cmd Command, code refuse.Code, field, message string) {
+	r.t.Helper()
+	_, reject := r.try(cmd)
+	if reject == nil || reject.Code != code || reject.Field != field || !strings.Contains(reject.Message, message) {
+		r.t.Errorf("kind %d: %+v, want %s %q %q", cmd.Kind, reject, code, field, message)
+	}
+}
+
+// A key that signs the making or the end of a key must be of the same user, active, and may manage keys; it may only
+// end what is below it, and itself.
+func TestKeysThatManageKeys(t *testing.T) {
+	r := newRig(t)
+	one, two := r.user(ProfilePatch{}), r.user(ProfilePatch{})
+	make := func(user uint32, by string, req auth.KeyRequest) string {
+		t.Helper()
+		return r.do(Command{Kind: CreateKey, User: user, SignedBy: by, Key: req}).Key.PublicKey
+	}
+	manages := auth.KeyRequest{Name: "m", CanTrade: true, CanManageKeys: true}
+	reads := auth.KeyRequest{Name: "r"}
+	root, other := make(one, "", manages), make(two, "", manages)
+	read := make(one, "", reads)
+	short := manages
+	short.ExpiresNs = t0 + 1
+	late := make(one, "", short)
+	child := make(one, root, manages)
+	below := make(one, child, reads)
+	r.now++ // late has expired
+	for _, x := range map[string]struct {
+		by    string
+		code  refuse.Code
+		field string
+	}{
+		"unknown":      {"nothing", refuse.Unauthorized, "API-PublicKey"},
+		"another user": {other, refuse.Unauthorized, "API-PublicKey"},
+		"expired":      {late, refuse.Unauthorized, "API-PublicKey"},
+		"reads":        {read, refuse.Forbidden, "canManageKeys"},
+	} {
+		r.says(Command{Kind: CreateKey, User: one, SignedBy: x.by, Key: reads}, x.code, x.field, "")
+		r.says(Command{Kind: DeleteKey, User: one, SignedBy: x.by, PublicKey: root}, x.code, x.field, "")
+	}
+	// A key makes no key that may do more than itself.
+	r.says(Command{Kind: CreateKey, User: one, SignedBy: child, Key: auth.KeyRequest{
+		Name: "w", CanTrade: true, CanWithdraw: true, IPWhitelist: []string{"10.0.0.1"},
+	}}, refuse.Forbidden, "canWithdraw", "")
+	r.says(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: root}, refuse.Forbidden, "publicKey",
+		"only delete itself and the keys below it")
+	deleted := 0
+	r.s.OnKeyDeleted(func(uint64) { deleted++ })
+	r.do(Command{Kind: DeleteKey, User: one, SignedBy: read, PublicKey: read}) // itself, without any right
+	r.do(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: below})
+	make(one, child, reads)
+	r.do(Command{Kind: DeleteKey, User: one, SignedBy: child, PublicKey: child})
+	if deleted != 4 || r.s.keys.Find(root) == nil || r.s.keys.Find(child) != nil {
+		t.Errorf("%d keys were deleted", deleted)
+	}
+	r.do(Command{Kind: DeleteKey, User: one, SignedBy: root, PublicKey: late})
+}
+
+// A new key is refused when its public key is used already, when there are too many, or when it has a bad name; one
+// with an Ed25519 key has no secret.
+func TestNewKeys(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{})
+	ed := auth.KeyRequest{Name: "e", Ed25519: bytes.Repeat([]byte{7}, 32)}
+	res := r.do(Command{Kind: CreateKey, User: one, Key: ed})
+	if !res.Secret.Empty() || !bytes.Equal(res.Key.Ed25519, ed.Ed25519) {
+		t.Errorf("%+v", res.Key)
+	}
+	r.says(Command{Kind: CreateKey, User: one, Key: ed}, refuse.Conflict, "ed25519PublicKey", "make a new key pair")
+	ed.Ed25519 = bytes.Repeat([]byte{8}, 32)
+	rec, err := r.s.Plan(r.now, Command{Kind: CreateKey, User: one, Key: ed})
+	if err != nil || !rec.Key.Secret.Empty() {
+		t.Errorf("the record has a secret that verifies nothing: %v", err)
+	}
+	r.do(Command{Kind: CreateKey, User: one, Key: ed})
+	name := auth.KeyRequest{Name: strings.Repeat("é", MaxKeyName)}
+	r.do(Command{Kind: CreateKey, User: one, Key: name})
+	name.Name += "é"
+	r.says(Command{Kind: CreateKey, User: one, Key: name}, refuse.InvalidParam, "name", "1 to 64 characters")
+	plain := Command{Kind: CreateKey, User: one, Key: auth.KeyRequest{Name: "k"}}
+	// A source of random bytes that repeats itself, and one that fails.
+	r.s.opts.Random = testRandom()
+	r.says(plain, refuse.Conflict, "", "exists already; try again")
+	r.s.opts.Random = failing{}
+	r.says(plain, refuse.Unavailable, "", "No random bytes")
+	r.s.opts.Random = seededBytes{testRandom().r}
+	_, _ = r.s.opts.Random.Read(bytes.Repeat([]byte{0}, 4096))
+	for len(r.s.dir.users[one].keys) < MaxKeysPerUser {
+		r.do(plain)
+	}
+	r.says(plain, refuse.Conflict, "", "at most 30 API keys")
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("no bytes") }
+
+// The members of a profile have bounds; their messages name them.
+func TestProfilesHaveBounds(t *testing.T) {
+	r := newRig(t)
+	id := r.user(ProfilePatch{Nickname: ptr("ab")})
+	text := func(n int) *string { return ptr(strings.Repeat("é", n)) }
+	name := func(s *string) OptionalName { return OptionalName{Set: true, Value: s} }
+	for _, p := range []ProfilePatch{
+		{Level: ptr(int64(0))},
+		{Level: ptr(int64(MaxLevel))},
+		{StakingLevel: ptr("R0")},
+		{StakingLevel: ptr("R8")},
+		{Nickname: text(MinNickname)},
+		{Nickname: text(MaxNickname)},
+		{Name: name(text(1))},
+		{Name: name(text(MaxRealName))},
+		{SecondLevelPercent: decp("0")},
+		{SecondLevelPercent: decp("20")},
+	} {
+		r.do(Command{Kind: PatchUser, User: id, Profile: p})
+	}
+	for message, p := range map[string]ProfilePatch{
+		"level must be 0 to 30.":                 {Level: ptr(int64(-1))},
+		"level must be 0 to 30":                  {Level: ptr(int64(MaxLevel + 1))},
+		"stakingLevel must be R0 to R8.":         {StakingLevel: ptr("R9")},
+		"stakingLevel must be R0 to R8":          {StakingLevel: ptr("R/")},
+		"stakingLevel must be R0 to ":            {StakingLevel: ptr("S1")},
+		"stakingLevel must be R0 to":             {StakingLevel: ptr("R")},
+		"stakingLevel must be R0":                {StakingLevel: ptr("R11")},
+		"nickname must be 2 to 32 characters":    {Nickname: text(MinNickname - 1)},
+		"nickname must be 2 to 32 ":              {Nickname: text(MaxNickname + 1)},
+		"name must be 1 to 64 characters":        {Name: name(text(MaxRealName + 1))},
+		"secondName must be 1 to 64 characters":  {SecondName: name(text(MaxRealName + 1))},
+		"secondName must be 1 to 64 ":            {SecondName: name(text(0))},
+		"secondLevelPercent must be 0 to 20 wit": {SecondLevelPercent: decp("20.000001")},
+	} {
+		field, _, _ := strings.Cut(message, " ")
+		r.says(Command{Kind: PatchUser, User: id, Profile: p}, refuse.InvalidParam, field, message)
+	}
+	// The staking level changes a bounded number of times; a patch that leaves it is no change.
+	u := r.s.dir.mustFind(id)
+	r.do(Command{Kind: PatchUser, User: id, Profile: ProfilePatch{StakingLevel: ptr("R1")}})
+	u.levelChanges = make([]accrual.LevelChange, MaxLevelChanges-1)
+	r.do(Command{Kind: PatchUser, User: id, Profile: ProfilePatch{StakingLevel: ptr("R2")}})
+	r.do(Command{Kind: PatchUser, User: id, Profile: ProfilePatch{StakingLevel: ptr("R2"), Level: ptr(int64(3))}})
+	r.says(Command{Kind: PatchUser, User: id, Profile: ProfilePatch{StakingLevel: ptr("R3")}}, refuse.Conflict,
+		"stakingLevel", "changed 10000 times, the most there can be")
+	// What an operator sets later does not come from the creation of a user.
+	res := r.do(Command{Kind: CreateUser, Profile: ProfilePatch{
+		AvatarID: ptr("nothing"), NoTradeCommissions: ptr(true), DealBidDiscount: decp("9"), DealAskDiscount: decp("9"),
+	}})
+	if p := r.s.dir.mustFind(res.User.Number).profile; p.NoFees || p.AvatarID != DefaultAvatar || p.BidDiscount != 0 {
+		t.Errorf("%+v", p)
+	}
+	// Two users that an older program let have one name may keep it.
+	r.s.dir.byFolded[folded(u.profile.Nickname)]++
+	r.do(Command{Kind: PatchUser, User: id, Profile: ProfilePatch{Nickname: ptr(u.profile.Nickname)}})
+	users := r.s.dir.users
+	r.s.dir.users = append(users, make([]*user, MaxUsers+1-len(users))...)
+	r.says(Command{Kind: CreateUser}, refuse.Conflict, "", "There are 1000000 users, the most there can be.")
+	r.s.dir.users = r.s.dir.users[:MaxUsers]
+	if _, reject := r.try(Command{Kind: CreateUser}); reject != nil {
+		t.Errorf("the last user: %v", reject)
+	}
+}
+
+// Terms, levels and figures of the built-in account, of a user and of an unknown one.
+func TestTermsOfAccounts(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{Level: ptr(int64(7))})
+	r.do(Command{Kind: PatchUser, User: one, Profile: ProfilePatch{DealBidDiscount: decp("0.5")}})
+	v := r.s.View()
+	if got := v.Terms(0); got != (Terms{NoFees: true, Unlimited: true}) {
+		t.Errorf("the built-in account: %+v", got)
+	}
+	if got := v.Terms(one); got != (Terms{BidDiscount: RateOne / 2}) {
+		t.Errorf("%+v", got)
+	}
+	if v.Terms(9) != (Terms{}) || v.UserInfo(9).ReferralsLevelInfos == nil || v.UserInfo(9).InviteCode != "" {
+		t.Error("an unknown user has terms or figures")
+	}
+	if level, address := v.Level(one); level != 7 || address != addressText(one) {
+		t.Errorf("level %d, address %s", level, address)
+	}
+	if level, address := v.Level(9); level != 0 || address != "" {
+		t.Errorf("an unknown user has level %d, address %s", level, address)
+	}
+	for n, known := range map[uint32]bool{0: false, one: true, one + 1: false} {
+		if _, ok := v.User(n); ok != known {
+			t.Errorf("user %d is known: %t", n, ok)
+		}
+	}
+	if n, ok := v.NumberOf(UserID(one)); n != one || !ok {
+		t.Errorf("user %d, %t", n, ok)
+	}
+	avatars := v.Avatars()
+	for i := range avatars[1:] {
+		if avatars[i].ID >= avatars[i+1].ID {
+			t.Errorf("%s comes before %s", avatars[i].ID, avatars[i+1].ID)
+		}
+	}
+	r.user(ProfilePatch{}) // takes the lock: no view has kept it
+}
+
+// A listener is notified of money that has entered or left once its record is durable, once each, in the order of the
+// records.
+func TestTransfersArePublishedOnceDurable(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{})
+	r.deposit(one, "AA", "1") // before the listener
+	r.s.Publish()
+	var notified []string
+	r.s.OnTransfer(func(account uint32, code string, amount fixed.I128) {
+		notified = append(notified, code+" "+text(amount))
+	})
+	r.deposit(one, "AA", "100")
+	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: dec("10")})
+	r.do(Command{Kind: AddProfit, User: one, Currency: "BB", Amount: dec("3"), Profit: accrual.StakeAccrual})
+	if notified != nil {
+		t.Errorf("%v were published before they were durable", notified)
+	}
+	r.s.Publish()
+	r.s.Publish()
+	if got, want := strings.Join(notified, ", "), "AA 100.0, AA -10.01, BB 3.0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Money enters up to 10^20 of a currency, and a profit only while the share of its receiver's uplines fits, too.
+func TestMoneyFromOutsideIsBounded(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{})
+	most := MaxMoney.Sub(dec("1"))
+	r.do(Command{Kind: Deposit, User: one, Currency: "AA", Amount: most})
+	r.says(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("1.1")}, refuse.InvalidParam, "amount",
+		"10^20")
+	r.do(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("1")})
+	half := dec("50000000000000000000")
+	profit := Command{Kind: AddProfit, User: one, Currency: "BB", Amount: half, Profit: accrual.StakeAccrual}
+	more := profit
+	more.Amount = half.Add(fixed.FromI64(1))
+	const tooMuch = "No balance and no sum of deposits may pass 10^20."
+	r.says(more, refuse.InvalidParam, "amount", tooMuch)
+	r.do(profit)
+	r.do(Command{Kind: Deposit, User: one, Currency: "BB", Amount: dec("1")})
+	r.says(profit, refuse.InvalidParam, "amount", tooMuch)
+	r.s.referral.commandAccruals = MaxCommandAccruals - 1
+	profit.Currency, profit.Amount = "CC", dec("1")
+	if _, reject := r.try(profit); reject != nil {
+		t.Errorf("the last accrual: %v", reject)
+	}
+	r.s.referral.commandAccruals = MaxCommandAccruals
+	r.says(profit, refuse.Conflict, "", "There are 4000000 accruals of this kind, the most there can be.")
+	// A commission beside the largest amount of money.
+	r.s.opts.Withdrawal = CommissionRule{Minimum: dec("1")}
+	r.says(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: MaxMoney}, refuse.InsufficientFunds, "", "AA")
+	r.do(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: most})
+}
+
+// A planned record is abandoned once: by Abandon, or by the next plan.
+func TestPlansAreAbandonedOnce(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{})
+	r.deposit(one, "AA", "100")
+	plan := func(cmd Command) Record {
+		rec, err := r.s.Plan(r.now, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	plan(Command{Kind: Withdraw, User: one, Currency: "AA", Amount: dec("10")})
+	rec := plan(Command{Kind: CreateUser})
+	if r.s.foldLocked {
+		t.Error("the fold waits for a new user")
+	}
+	r.s.Apply(&rec)
+	r.balance(one, "AA", "100.0", "0.0")
+	plan(Command{Kind: Deposit, User: one, Currency: "AA", Amount: dec("10")})
+	for range 2 {
+		if r.s.Abandon(); len(r.s.balances.coming) != 0 {
+			t.Errorf("%v is expected", r.s.balances.coming)
+		}
+	}
+}
+
+// The state keeps a copy of the rates that it is given, and time that it was given never goes back.
+func TestStateKeepsCopies(t *testing.T) {
+	r := newRig(t)
+	c := DefaultConfig()
+	r.do(Command{Kind: Configure, Config: c})
+	c.Levels[0] = 0
+	if !r.s.referral.config.Equal(DefaultConfig()) {
+		t.Error("the rates changed with the caller's slice")
+	}
+	r.user(ProfilePatch{})
+	last := r.s.LastNs()
+	r.now -= dayNs
+	r.user(ProfilePatch{})
+	if r.s.LastNs() != last {
+		t.Errorf("time went from %d to %d", last, r.s.LastNs())
+	}
+	rec, err := r.s.Plan(r.now, Command{Kind: Configure, Config: c})
+	if c.Levels[0] = 1; err != nil || rec.Config.Levels[0] != 0 || !r.s.foldLocked {
+		t.Errorf("%v, %+v; the fold waits: %t", err, rec.Config, r.s.foldLocked)
+	}
+	if !slices.IsSorted(r.s.View().Catalogue().IDs()) {
+		t.Error("the avatars of the catalogue are not sorted")
+	}
+	for k, known := range map[Kind]bool{0: false, CreateUser: true, SetSwitch: true, SetSwitch + 1: false, 99: false} {
+		if k.known() != known {
+			t.Errorf("kind %d is known: %t", k, k.known())
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package accounts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tickhive/accounts/accrual"
+	"tickhive/internal/fixed"
+	"tickhive/internal/invite"
+)
+
+// found returns the nicknames that a search finds.
+func (r *rig) found(query string) (names []string) {
+	r.t.Helper()
+	all, reject := r.s.View().SearchInviters(query)
+	if reject != nil {
+		r.t.Fatal(reject)
+	}
+	for _, i := range all {
+		names = append(names, i.Nickname)
+	}
+	return names
+}
+
+// A search finds users by nickname, and by public id and invite code where the query can be the start of one. It
+// returns the first 20 by nickname, whatever the order in which the users came.
+func TestSearchAgreesWithAScan(t *testing.T) {
+	r := newRig(t)
+	const users = searchStep + 3
+	letters := func(i int) string { return string([]byte{byte('a' + i*7%26), byte('a' + i*11%26), byte('a' + i%26)}) }
+	for i := range users {
+		r.user(ProfilePatch{Nickname: ptr(fmt.Sprintf("%s%d", letters(i), i))})
+	}
+	scan := func(query string) (names []string) {
+		for _, u := range r.s.dir.users[1:] {
+			if strings.HasPrefix(u.profile.Nickname, query) || strings.HasPrefix(publicID(u.n), query) ||
+				strings.HasPrefix(inviteCode(u.n), query) {
+				names = append(names, u.profile.Nickname)
+			}
+		}
+		slices.Sort(names)
+		return names[:min(len(names), MaxSearchResults)]
+	}
+	first, last := inviteCode(1), inviteCode(users)
+	queries := []string{
+		"a", "h", "ha", "9", "0", "71", "zz", "A", first, first[:3], last, last[:2], first + "0", publicID(1),
+		publicID(users),
+		publicID(users)[:4], publicID(1) + "0", "a0", "9a", "9Z", "?", "é", letters(users-1) + fmt.Sprint(users-1),
+		letters(0) + "0",
+		letters(searchStep) + fmt.Sprint(searchStep), // the first user of the second step
+		strings.Repeat("é", MaxSearchQuery),
+	}
+	for _, c := range invite.Alphabet {
+		queries = append(queries, string(c), string(c)+"0", string(c)+"9")
+	}
+	for _, query := range queries {
+		if got, want := r.found(query), scan(query); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", query, got, want)
+		}
+	}
+	for _, query := range []string{"", strings.Repeat("é", MaxSearchQuery+1)} {
+		_, reject := r.s.View().SearchInviters(query)
+		if reject == nil || reject.Message != "query must be 1 to 64 characters." {
+			t.Errorf("%q: %v", query, reject)
+		}
+	}
+	r.user(ProfilePatch{}) // takes the lock: no search has kept it
+}
+
+// The directory finds a user by its newest name only, and by number up to the last one.
+func TestDirectoryFollowsNames(t *testing.T) {
+	r := newRig(t)
+	one := r.user(ProfilePatch{Nickname: ptr("Ann")})
+	d := r.s.dir
+	rename := func(name string) {
+		r.do(Command{Kind: PatchUser, User: one, Profile: ProfilePatch{Nickname: ptr(name)}})
+	}
+	check := func(name string, byName uint32, folded int) {
+		t.Helper()
+		if d.byName[name] != byName || d.byFolded[strings.ToLower(name)] != folded {
+			t.Errorf("%q is user %d, %d users have it", name, d.byName[name], d.byFolded[strings.ToLower(name)])
+		}
+	}
+	check("Ann", one, 1)
+	rename("Bob")
+	check("Ann", 0, 0)
+	check("Bob", one, 1)
+	rename("BOB")
+	check("Bob", 0, 1)
+	check("BOB", one, 1)
+	if len(d.byName) != 1 || len(d.byFolded) != 1 {
+		t.Errorf("%v, %v", d.byName, d.byFolded)
+	}
+	two := r.user(ProfilePatch{Nickname: ptr("Ann")})
+	d.byFolded["bob"]++ // an older program let two users have it
+	rename("Cid")
+	check("BOB", 0, 1)
+	if d.user(two) == nil || d.user(two+1) != nil || d.user(1<<31) != nil {
+		t.Error("the directory knows other users than were created")
+	}
+	// The code of a user who is to come, of user 0, and of no link have no owner.
+	for _, n := range []uint64{0, uint64(two) + 1, codeLink, codeLink | 1} {
+		if owner, _, _, ok := d.resolveCode(invite.Code(n)); ok {
+			t.Errorf("code %d is of user %d", n, owner)
+		}
+	}
+	if owner, _, byLink, ok := d.resolveCode(inviteCode(two)); owner != two || byLink || !ok {
+		t.Errorf("the code of user %d is of user %d", two, owner)
+	}
+}
+
+// Users below a user are counted by level, ten levels deep, in whatever order they are invited; a restored tree has the
+// same counts, and a cycle is refused.
+func TestTreeOfInviters(t *testing.T) {
+	r := newRig(t)
+	const n = 14
+	for range n {
+		r.user(ProfilePatch{})
+	}
+	// 1 <- 2 <- ... <- 13, and 14 below 2. The middle is joined last.
+	for _, user := range []uint32{3, 4, 5, 2, 9, 8, 10, 11, 12, 13, 6, 7} {
+		r.invite(user, user-1)
+	}
+	r.invite(14, 2)
+	want := func(user uint32) (counts [accrual.MaxLevels]uint32) {
+		for below := user + 1; below <= 13 && below-user <= accrual.MaxLevels; below++ {
+			counts[below-user-1]++
+		}
+		switch user {
+		case 1:
+			counts[1]++
+		case 2:
+			counts[0]++
+		case 14:
+			counts = [accrual.MaxLevels]uint32{}
+		}
+		return counts
+	}
+	check := func() {
+		t.Helper()
+		for user := uint32(1); user <= n; user++ {
+			if got := r.s.dir.users[user].descendants; got != want(user) {
+				t.Errorf("user %d: %v, want %v", user, got, want(user))
+			}
+		}
+		if got := r.s.dir.users[0].descendants; got != [accrual.MaxLevels]uint32{} {
+			t.Errorf("the built-in account has %v", got)
+		}
+	}
+	check()
+	r.restart()
+	check()
+	for name, cycle := range map[string]map[uint32]uint32{
+		"of one": {14: 14}, "of two": {14: 2, 2: 14}, "of thirteen": {1: 13}, "of the last": {13: 14, 14: 13},
+	} {
+		was := map[uint32]uint32{}
+		for user, by := range cycle {
+			was[user], r.s.dir.users[user].inviter = r.s.dir.users[user].inviter, by
+		}
+		if err := r.s.dir.countTree(); err == nil || !strings.Contains(err.Error(), "cycle") {
+			t.Errorf("a cycle %s: %v", name, err)
+		}
+		for user, by := range was {
+			r.s.dir.users[user].inviter = by
+		}
+	}
+}
+
+// shownAs returns balances as text.
+func shownAs(all []BalanceView) (out string) {
+	for _, b := range all {
+		out += fmt.Sprintf("%s %s+%s=%s ", b.CurrencyCode, text(b.Free), text(b.Held), text(b.Total))
+	}
+	return strings.TrimSpace(out)
+}
+
+// Views show balances by currency code: Balances those that are not zero with reservations as held, Settled all without
+// reservations, both without money that is not durable.
+func TestViewsOfBalances(t *testing.T) {
+	r := newRig(t)
+	r.pair()
+	v := r.s.View()
+	user, broke := r.user(ProfilePatch{}), r.user(ProfilePatch{})
+	for _, code := range []string{"ZZ", "USDT", "AA", "MM"} {
+		r.deposit(user, code, "100")
+	}
+	r.set(user, "ZZ", "0")
+	r.set(user, "BTC", "0")
+	if _, reason := r.s.Reserve(OrderParams{Account: user, Price: 10_000, Amount: 1_000_000}); reason != 0 {
+		t.Fatal(reason)
+	}
+	const settled = "AA 100.0+0.0=100.0 BTC 0.0+0.0=0.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0 ZZ 0.0+0.0=0.0"
+	const reserved = "AA 100.0+0.0=100.0 MM 100.0+0.0=100.0 USDT 0.0+100.0=100.0"
+	if got, want := shownAs(v.Balances(user)), reserved; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := shownAs(v.Settled(user)); got != settled {
+		t.Errorf("%s, want %s", got, settled)
+	}
+	if v.Balances(99) == nil || len(v.Balances(99)) != 0 || v.Settled(99) != nil || len(v.Balances(broke)) != 0 {
+		t.Error("an account without balances has some")
+	}
+	for name, x := range map[string]struct {
+		user uint32
+		code string
+	}{"unknown user": {99, "USDT"}, "unknown currency": {user, "QQ"}, "no row": {broke, "AA"}} {
+		if b := v.Balance(x.user, x.code); b != (BalanceView{CurrencyCode: x.code}) {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
+	var codes []string
+	for _, sum := range v.Totals() {
+		codes = append(codes, sum.CurrencyCode)
+	}
+	if !slices.Equal(codes, []string{"AA", "BTC", "MM", "USDT", "ZZ"}) {
+		t.Errorf("totals of %v", codes)
+	}
+	// One unit is a balance; so is one that is held alone.
+	one := fixed.FromI64(1)
+	u := r.s.dir.mustFind(broke)
+	r.s.balances.credit(u, r.s.balances.currency("MM"), one.Wide())
+	r.s.balances.credit(u, r.s.balances.currency("AA"), one.Wide())
+	r.s.balances.hold(u, r.s.balances.currency("AA"), one)
+	if all := v.Balances(broke); len(all) != 2 || all[0].Held != one.Wide() || all[1].Free != one.Wide() {
+		t.Errorf("%+v", all)
+	}
+	r.user(ProfilePatch{}) // takes the lock: no view has kept it
+}
+
+// What is shown of a balance is never below zero because of money on its way: only an overdrawn balance and
+// an unlimited account are.
+func TestShownBalancesOfOddRows(t *testing.T) {
+	wide := func(n int64) fixed.I192 { return fixed.FromI64(n).Wide() }
+	for name, x := range map[string]struct {
+		unlimited                        bool
+		free, pending, held, hidden      int64
+		showsFree, showsHeld, showsTotal int64
+	}{
+		"plain":                     {false, 10, 0, 2, 0, 10, 2, 12},
+		"reserved":                  {false, 10, 4, 2, 0, 6, 6, 12},
+		"all reserved":              {false, 10, 10, 0, 0, 0, 10, 10},
+		"reserved beyond":           {false, 10, 11, 0, 0, 0, 10, 10},
+		"not durable":               {false, 10, 0, 0, 4, 6, 0, 6},
+		"spent before it is":        {false, 1, 0, 0, 4, 0, 0, 0},
+		"nothing left before it is": {false, 0, 0, 0, 4, 0, 0, 0},
+		"overdrawn":                 {false, -3, 0, 0, 0, -3, 0, -3},
+		"overdrawn and reserved":    {false, -3, 2, 0, 0, -3, 0, -3},
+		"unlimited":                 {true, -3, 2, 0, 0, -5, 2, -3},
+		"unlimited, not durable":    {true, 1, 0, 0, 4, -3, 0, -3},
+	} {
+		r := newRig(t)
+		user := r.user(ProfilePatch{Unlimited: ptr(x.unlimited)})
+		no := r.s.balances.currency("AA")
+		u := r.s.dir.mustFind(user)
+		*u.row(no) = row{currency: no, free: wide(x.free), pending: wide(x.pending), held: wide(x.held)}
+		b := r.s.balances.viewWithout(u, no, wide(x.hidden))
+		if b.Free != wide(x.showsFree) || b.Held != wide(x.showsHeld) || b.Total != wide(x.showsTotal) {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package accounts
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"tickhive/accounts/auth"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
+)
+
+// refusedState requires that a snapshot is refused with a message, or accepted for "".
+func refusedState(t *testing.T, name string, b []byte, says string) *State {
+	t.Helper()
+	s, err := DecodeSnapshot(b, testOptions())
+	if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: %v, want %q", name, err, says)
+	}
+	return s
+}
+
+// A snapshot of a state with one member out of range is refused, and says why.
+func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
+	base := richSnapshot(t)
+	const beyond = "order 7 is out of range"
+	for name, x := range map[string]struct {
+		breaks func(s *State, o *orderHold)
+		says   string
+	}{
+		"nothing":             {func(*State, *orderHold) {}, ""},
+		"side":                {func(_ *State, o *orderHold) { o.side = 2 }, "2 is above 1"},
+		"type":                {func(_ *State, o *orderHold) { o.typ = 4 }, "4 is above 3"},
+		"last type":           {func(_ *State, o *orderHold) { o.typ = engine.StopMarket }, ""},
+		"price":               {func(_ *State, o *orderHold) { o.price = -1 }, beyond},
+		"open":                {func(_ *State, o *orderHold) { o.open = -1 }, beyond},
+		"nothing open":        {func(_ *State, o *orderHold) { o.open = 0 }, ""},
+		"filled":              {func(_ *State, o *orderHold) { o.filled = -1 }, beyond},
+		"pair of an order":    {func(_ *State, o *orderHold) { o.pair = 9 }, beyond},
+		"account of an order": {func(_ *State, o *orderHold) { o.account = 99 }, "user 99 of"},
+		"rate":                {func(_ *State, o *orderHold) { o.rates.Maker = RateOne + 1 }, "a rate of 100000001"},
+		"hold of 10^20": {
+			func(_ *State, o *orderHold) { o.held = MaxMoney },
+			"is not the sum of its orders' holds",
+		},
+		"hold beyond":     {func(_ *State, o *orderHold) { o.held = MaxMoney.Add(fixed.FromI64(1)) }, beyond},
+		"coming below 0":  {func(_ *State, o *orderHold) { o.limited, o.coming = true, fixed.FromI64(-1) }, beyond},
+		"coming of 10^20": {func(_ *State, o *orderHold) { o.limited, o.coming = true, MaxMoney }, ""},
+		"coming beyond": {
+			func(_ *State, o *orderHold) { o.limited, o.coming = true, MaxMoney.Add(fixed.FromI64(1)) }, beyond,
+		},
+		"digits of the price":  {func(s *State, _ *orderHold) { s.holds.pairs[0].digitsPrice = 19 }, "19 is above 18"},
+		"digits of the amount": {func(s *State, _ *orderHold) { s.holds.pairs[0].digitsAmount = 19 }, "19 is above 18"},
+		"digits together": {
+			func(s *State, _ *orderHold) { s.holds.pairs[0].digitsPrice = 13 },
+			"pair 0 has 19 digits",
+		},
+		"currency twice": {
+			func(s *State, _ *orderHold) { s.balances.currencies[1] = s.balances.currencies[0] }, " twice",
+		},
+		"balance twice": {
+			func(s *State, _ *orderHold) {
+				s.dir.users[1].rows = append(s.dir.users[1].rows, s.dir.users[1].rows...)
+			},
+			"account 1 has two balances of a currency",
+		},
+		"nickname twice": {
+			func(s *State, _ *orderHold) { s.dir.users[2].profile.Nickname = s.dir.users[1].profile.Nickname },
+			"the nickname",
+		},
+		"level": {
+			func(s *State, _ *orderHold) { s.dir.users[1].profile.Level = MaxLevel + 1 },
+			"31 is above 30",
+		},
+		"staking level": {
+			func(s *State, _ *orderHold) { s.dir.users[1].profile.Staking = StakingLevels },
+			"9 is above 8",
+		},
+		"inviter": {func(s *State, _ *orderHold) { s.dir.users[1].inviter = 99 }, "user 99 of"},
+		"cycle": {
+			func(s *State, _ *orderHold) { s.dir.users[1].inviter = 1 },
+			"the inviter relation has a cycle",
+		},
+		"link 0": {
+			func(s *State, _ *orderHold) { s.dir.users[1].links[0].number = 0 },
+			"link numbers are not dense",
+		},
+		"link beyond": {
+			func(s *State, _ *orderHold) { s.dir.users[1].links[0].number = 2 },
+			"link numbers are not dense",
+		},
+		"link twice": {
+			func(s *State, _ *orderHold) {
+				s.dir.users[1].links = append(s.dir.users[1].links, s.dir.users[1].links[0])
+			},
+			"link numbers are not dense",
+		},
+		"link of the built-in account": {
+			func(s *State, _ *orderHold) {
+				s.dir.users[0].links, s.dir.users[1].links = s.dir.users[1].links, nil
+			},
+			"link numbers are not dense",
+		},
+		"queue": {
+			func(s *State, _ *orderHold) { s.referral.dealQueue = append(s.referral.dealQueue, 1) },
+			"the queue of deal accruals does not match them",
+		},
+		"maker of a key": {
+			func(s *State, _ *orderHold) { changeKey(s, func(k *auth.KeyRecord) { k.CreatedBy = "x" }) }, "key",
+		},
+		"public key": {
+			func(s *State, _ *orderHold) {
+				changeKey(s, func(k *auth.KeyRecord) { k.Ed25519 = make([]byte, 31) })
+			},
+			"an Ed25519 public key of 31 bytes",
+		},
+		"rates": {func(s *State, _ *orderHold) { s.referral.config.Levels[0] = RateOne }, "sum to more than the fee"},
+		"sums": {
+			func(s *State, _ *orderHold) { s.balances.totals[0].deposited = fixed.I192{} },
+			"deposited - withdrawn",
+		},
+	} {
+		s, err := DecodeSnapshot(base, testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.breaks(s, s.holds.orders[7])
+		refusedState(t, name, s.AppendSnapshot(nil), x.says)
+	}
+	refusedState(t, "a byte more", append(bytes.Clone(base), 0), "1 bytes left over")
+	refusedState(t, "no bytes", nil, "version 0")
+	base[0] = 0
+	refusedState(t, "version 0", base, "snapshot version 0, this program reads up to 5")
+	base[0] = SnapshotVersion + 1
+	refusedState(t, "version 6", base, "snapshot version 6, this program reads up to 5")
+}
+
+// Taking a snapshot changes nothing, and a restored state has everything that follows from it: its position, the number
+// of accruals of commands, the owners of links, balances that are held alone.
+func TestSnapshotsRestoreWhatFollows(t *testing.T) {
+	base := richSnapshot(t)
+	s := refusedState(t, "rich", base, "")
+	if s.ReflectsSeq() != s.EnginePos() || s.EnginePos() == 0 {
+		t.Errorf("position %d, folded %d", s.ReflectsSeq(), s.EnginePos())
+	}
+	pair := s.holds.pairs[0]
+	s.AppendSnapshot(nil)
+	if s.holds.pairs[0] != pair {
+		t.Error("a snapshot has replaced a pair")
+	}
+	others := 0
+	for _, u := range s.dir.users {
+		others += len(u.received.Others)
+	}
+	if s.referral.commandAccruals != others || others == 0 {
+		t.Errorf("%d accruals of commands, counted %d", others, s.referral.commandAccruals)
+	}
+	if owner, _, byLink, ok := s.dir.resolveCode(linkCode(1)); owner != 1 || !byLink || !ok {
+		t.Errorf("link 1 is of user %d", owner)
+	}
+	if _, _, _, ok := s.dir.resolveCode(linkCode(2)); ok {
+		t.Error("there is a link 2")
+	}
+	for _, u := range s.dir.users {
+		for _, k := range u.keys {
+			if s.keys.Find(k.Record().PublicKey) == nil {
+				t.Errorf("the key %q is not found", k.Record().Name)
+			}
+		}
+	}
+	r := newRig(t)
+	r.pair()
+	user := r.user(ProfilePatch{})
+	r.deposit(user, "USDT", "1")
+	r.buys(user, 1) // holds all of it
+	r.restart()
+	r.balance(user, "USDT", "0.0", "1.0")
+}
+
+// header encodes what comes before the currencies of an empty state.
+func header(version uint8) []byte {
+	return wire.Append(nil, func(c *wire.Coder) {
+		zero, config := int64(0), DefaultConfig()
+		w := walker{c}
+		w.U8(&version, 9)
+		w.I64(&zero)
+		w.I64(&zero)
+		w.config(&config)
+	})
+}
+
+// Lists that no state has are refused: of users, of currencies that do not exist, of the accruals of a user twice.
+func TestListsOfSnapshotsHaveBounds(t *testing.T) {
+	empty := New(testOptions()).AppendSnapshot(nil)
+	head := header(SnapshotVersion)
+	if !bytes.HasPrefix(empty, head) {
+		t.Fatalf("%x does not begin with %x", empty, head)
+	}
+	list := func(b []byte, more ...byte) []byte { return append(bytes.Clone(b), more...) }
+	refusedState(t, "currency 0 of 0", list(head, 0, 1, 0, 0, 0, 0, 0, 0, 0), "currency 0 of 0")
+	refusedState(t, "no users", list(head, 0, 0, 0, 0, 0, 0), "0 users")
+	users := func(n uint64) []byte {
+		return append(binary.AppendUvarint(list(head, 0, 0), n), make([]byte, n)...)
+	}
+	refusedState(t, "too many users", users(MaxUsers+2), "1000002 users")
+	_, err := DecodeSnapshot(users(MaxUsers+1), testOptions())
+	if err == nil || strings.Contains(err.Error(), " users") {
+		t.Errorf("the most users: %v", err)
+	}
+	// The accruals are last: one receiver, without any, who does not exist.
+	refusedState(t, "receiver", list(empty[:len(empty)-1], 1, 1, 0, 0, 0), "user 1 of 1")
+	s := New(testOptions())
+	s.balances.currency("AA")
+	known := s.AppendSnapshot(nil)
+	accrued := append(append([]byte{0, 0, 1, 0}, make([]byte, 16)...), 0, 0, 1, 1, 0) // one of another kind than deals
+	once := list(known[:len(known)-1], append([]byte{1}, accrued...)...)
+	twice := list(known[:len(known)-1], append(append([]byte{2}, accrued...), accrued...)...)
+	refusedState(t, "accruals", once, "")
+	refusedState(t, "accruals twice", twice, "the accruals of user 0 twice")
+	// Version 1 has sums of 16 bytes, and neither halt nor switch of the built-in account, which come last.
+	old := New(testOptions())
+	w := snapshot{walker: walker{wire.Writer(nil)}, s: old, version: 1}
+	w.U8(&w.version, 1)
+	w.figures()
+	w.rest()
+	refusedState(t, "version 1", w.Bytes(), "")
+	// It has no earn limits of orders either.
+	order := orderHold{id: 7, price: 5, open: 6, limited: true}
+	w = snapshot{walker: walker{wire.Writer(nil)}, version: 1, users: 1}
+	w.order(&order)
+	var back orderHold
+	first := snapshot{walker: walker{wire.Reader(w.Bytes())}, version: 1, users: 1}
+	if first.order(&back); first.End() != nil || back.id != 7 || back.open != 6 || back.limited {
+		t.Errorf("an order of version 1: %+v, %v", back, first.Err())
+	}
+	money := dec("-12.5")
+	w = snapshot{walker: walker{wire.Writer(nil)}}
+	w.money(&money)
+	r := snapshot{walker: walker{wire.Reader(w.Bytes())}, version: 1}
+	var sum fixed.I192
+	if r.sum(&sum); r.End() != nil || sum != money.Wide() {
+		t.Errorf("a sum of version 1: %s, %v", text(sum), r.Err())
+	}
+}
+
+// Records of kinds and rules that this program does not know are refused.
+func TestRecordsHaveBounds(t *testing.T) {
+	for name, x := range map[string]struct {
+		rec  Record
+		says string
+	}{
+		"rules":      {Record{Kind: DeleteKey, Rules: RulesVersion}, ""},
+		"next rules": {Record{Kind: DeleteKey, Rules: RulesVersion + 1}, "a newer program's; this one has 3"},
+		"level":      {Record{Kind: CreateUser, Profile: Profile{Level: MaxLevel + 1}}, "31 is above 30"},
+		"config":     {Record{Kind: Configure}, "referral.levels has 0 rates"},
+		"rate":       {Record{Kind: CreateLink, Rate: RateOne + 1}, "a rate of 100000001"},
+		"key": {
+			Record{Kind: CreateKey, Rules: RulesVersion, Key: auth.KeyRecord{Ed25519: make([]byte, 33)}}, "of 33 bytes",
+		},
+	} {
+		_, err := DecodeRecord(AppendRecord(nil, &x.rec))
+		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	key := AppendRecord(nil, &Record{
+		Kind: CreateKey, Rules: RulesVersion, Key: auth.KeyRecord{PublicKey: "public", Ed25519: make([]byte, 32)},
+	})
+	key[bytes.Index(key, []byte("public"))+len("public")] = schemeEd25519 + 1
+	if _, err := DecodeRecord(key); err == nil || !strings.Contains(err.Error(), "2 is above 1") {
+		t.Errorf("an unknown scheme: %v", err)
+	}
+	unknown := AppendRecord(nil, &Record{Kind: DeleteKey})
+	unknown[0] = byte(len(kinds)) | RulesVersion<<rulesShift
+	for _, b := range [][]byte{unknown, unknown[:4]} {
+		if _, err := DecodeRecord(b); err == nil || !strings.Contains(err.Error(), "there is no kind 13") {
+			t.Errorf("%x: %v", b, err)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+// bounded is a member of a record at its greatest value, and beyond it.
+type bounded struct {
+	name       string
+	at, beyond Command
+}
+
+func placed(change func(c *Command)) Command {
+	c := Command{Kind: Place, Rules: RulesVersion, Pair: 1, Account: 1<<32 - 1, Price: 5, Amount: 7}
+	change(&c)
+	return c
+}
+
+func paired(change func(in *Instrument)) Command {
+	in := Instrument{ID: 1, Code: "AA_BB", Base: "AA", Quote: "BB"}
+	change(&in)
+	return Command{Kind: AddPair, Rules: RulesVersion, Pair: ControlPair, Instrument: &in}
+}
+
+func bounds() []bounded {
+	place := func(name string, at, beyond func(c *Command)) bounded {
+		return bounded{name, placed(at), placed(beyond)}
+	}
+	pair := func(name string, at, beyond func(in *Instrument)) bounded {
+		return bounded{name, paired(at), paired(beyond)}
+	}
+	text := func(n int) *ClientID { return &ClientID{Text: strings.Repeat("x", n)} }
+	return []bounded{
+		place("side", func(c *Command) { c.Side = Sell }, func(c *Command) { c.Side = Sell + 1 }),
+		place("type", func(c *Command) { c.Type = StopMarket }, func(c *Command) { c.Type = StopMarket + 1 }),
+		place("time in force", func(c *Command) { c.TIF = FOK }, func(c *Command) { c.TIF = FOK + 1 }),
+		place("self-trade mode", func(c *Command) { c.STP = Decrement }, func(c *Command) { c.STP = Decrement + 1 }),
+		place("maker fee", func(c *Command) { c.MakerFee = RateOne }, func(c *Command) { c.MakerFee = RateOne + 1 }),
+		place("taker fee", func(c *Command) { c.TakerFee = RateOne }, func(c *Command) { c.TakerFee = RateOne + 1 }),
+		place("discount", func(c *Command) { c.Discount = RateOne }, func(c *Command) { c.Discount = RateOne + 1 }),
+		place("reason", func(c *Command) { c.Refuse = lastReason }, func(c *Command) { c.Refuse = lastReason + 1 }),
+		place("client id", func(c *Command) { c.Client = text(maxRecordText) },
+			func(c *Command) { c.Client = text(maxRecordText + 1) }),
+		place("rules", func(*Command) {}, func(c *Command) { c.Rules = RulesVersion + 1 }),
+		place("first record", func(c *Command) { c.Rules, c.First = PartRules, true },
+			func(c *Command) { c.Rules, c.First = PartRules-1, true }),
+		{
+			"continuation",
+			Command{Kind: Continue, Rules: PartRules, Pair: 1},
+			Command{Kind: Continue, Rules: PartRules - 1, Pair: 1},
+		},
+		{
+			"reason of a replace",
+			Command{Kind: Replace, Rules: RulesVersion, Refuse: lastReason, Account: 1<<32 - 1},
+			Command{Kind: Replace, Rules: RulesVersion, Refuse: lastReason + 1},
+		},
+		pair("pair", func(in *Instrument) { in.ID = MaxPairs }, func(in *Instrument) { in.ID = MaxPairs + 1 }),
+		pair("digits of the price", func(in *Instrument) { in.DigitsPrice = fixed.Scale },
+			func(in *Instrument) { in.DigitsPrice = fixed.Scale + 1 }),
+		pair("digits of the amount", func(in *Instrument) { in.DigitsAmount = fixed.Scale },
+			func(in *Instrument) { in.DigitsAmount = fixed.Scale + 1 }),
+		pair("state", func(in *Instrument) { in.State = Halted }, func(in *Instrument) { in.State = Halted + 1 }),
+		pair("maker fee of a pair", func(in *Instrument) { in.MakerFee = RateOne },
+			func(in *Instrument) { in.MakerFee = RateOne + 1 }),
+		pair("taker fee of a pair", func(in *Instrument) { in.TakerFee = RateOne },
+			func(in *Instrument) { in.TakerFee = RateOne + 1 }),
+	}
+}
+
+// Every member of a record is read at its bound and refused beyond it, also into a command that was used before.
+func TestCommandRecordsHaveBounds(t *testing.T) {
+	for _, b := range bounds() {
+		record := AppendCommand(nil, &b.at)
+		back := Command{Client: &ClientID{}, Stop: 9, Display: 9, First: true}
+		if err := DecodeCommand(record, &back); err != nil || !reflect.DeepEqual(back, b.at) {
+			t.Errorf("%s: %v, %+v reads as %+v", b.name, err, b.at, back)
+		}
+		if err := DecodeCommand(append(record, 0), &back); !errors.Is(err, ErrRecord) {
+			t.Errorf("%s, with a byte behind the record: %v", b.name, err)
+		}
+		err := DecodeCommand(AppendCommand(nil, &b.beyond), &back)
+		newer := fmt.Sprintf("rules version %d, this program knows at most %d", b.beyond.Rules, RulesVersion)
+		if !errors.Is(err, ErrRecord) {
+			t.Errorf("%s beyond its bound: %v", b.name, err)
+		} else if strings.Contains(err.Error(), newer) != (b.name == "rules") {
+			t.Errorf("%s beyond its bound: %v", b.name, err)
+		}
+	}
+}
+
+// Bytes that no command has are refused: a number beyond the type of its member, a kind, a boolean, limits of a pair
+// that its values do not have.
+func TestBytesOfNoCommandAreRefused(t *testing.T) {
+	order := placed(func(c *Command) { c.Account = 1 })
+	named := placed(func(c *Command) { c.Account, c.Client = 1, &ClientID{} })
+	asset := Command{Kind: SetAsset, Rules: RulesVersion, Pair: 1, Asset: &Asset{Symbol: "A", Name: "B"}}
+	pair := paired(func(*Instrument) {})
+	pair.Pair = 1
+	cancel := Command{Kind: Cancel, Rules: RulesVersion, Pair: 1, Order: 3}
+	replace := Command{Kind: Replace, Rules: RulesVersion, Pair: 1, Order: 3, Price: 1, Amount: 1}
+	const (
+		head   = 1 + 8 + 1        // kind, time and pair
+		words  = head + 5         // of a Place: presence bits, account, price, amount, client id
+		limits = head + 1 + 6 + 3 // of a pair: its number, its code, digits and state come before
+		fiat   = head + 2 + 2     // of an asset: symbol and name come before
+	)
+	const newest = RulesVersion << rulesShift
+	wide := binary.AppendUvarint(nil, 1<<32)
+	for _, c := range []struct {
+		name string
+		of   Command
+		at   int    // first byte that is replaced
+		was  byte   // its value
+		by   []byte // instead of it
+	}{
+		{"kind", order, 0, newest, []byte{newest | byte(Continue+1)}},
+		{
+			"kind without members",
+			Command{Kind: Continue, Rules: RulesVersion},
+			0, newest | byte(Continue),
+			[]byte{newest | byte(Continue+1)},
+		},
+		{"pair", order, head - 1, 1, wide},
+		{"presence bits", order, words, 0, binary.AppendUvarint(nil, hasEarn<<1)},
+		{"account", order, words + 1, 1, wide},
+		{"length of a text", named, words + 4, 0, []byte{33}}, // its hashes are the 32 bytes behind it
+		{"account of a cancel", cancel, head + 1, 0, wide},
+		{"account of a replace", replace, head + 2, 0, wide},
+		{"boolean", asset, fiat, 0, []byte{2}},
+		{"limits without values", pair, limits, 0, []byte{hasMaxQuote}},
+		{"unknown limits", pair, limits, 0, []byte{allLimits + 1}},
+	} {
+		record := AppendCommand(nil, &c.of)
+		var back Command
+		if err := DecodeCommand(record, &back); err != nil || record[c.at] != c.was {
+			t.Fatalf("%s: %v, %x", c.name, err, record)
+		}
+		bad := append(append(record[:c.at:c.at], c.by...), record[c.at+1:]...)
+		if c.name == "limits without values" {
+			bad = append(bad, 0, 0)
+		}
+		if err := DecodeCommand(bad, &back); !errors.Is(err, ErrRecord) {
+			t.Errorf("%s: %v, %+v", c.name, err, back)
+		}
+	}
+}
+
+// The record of a plain order has no byte more than its members need: AppendCommand's comment draws it.
+func TestRecordOfAPlainOrder(t *testing.T) {
+	c := Command{
+		Rules: 3, First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC,
+		STP: CancelMaker, Flags: FlagPostOnly, Price: 3, Amount: 100,
+	}
+	want := []byte{1<<7 | 3<<4, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
+	if record := AppendCommand(nil, &c); !bytes.Equal(record, want) {
+		t.Errorf("%x, want %x", record, want)
+	}
+}
+
+// Each member that is seldom set comes back when it alone is set, and when it is as small as can be.
+func TestSeldomMembersComeBackAlone(t *testing.T) {
+	one := fixed.FromU64(1)
+	for i, change := range []func(c *Command){
+		func(c *Command) { c.Stop = 1 },
+		func(c *Command) { c.Display = 1 },
+		func(c *Command) { c.Quote = one },
+		func(c *Command) { c.SpendLimit = one },
+		func(c *Command) { c.MakerFee = 1 },
+		func(c *Command) { c.TakerFee = 1 },
+		func(c *Command) { c.Discount = 1 },
+		func(c *Command) { c.Client = &ClientID{Text: "x"} },
+		func(c *Command) { c.Refuse = 1 },
+		func(c *Command) { c.EarnLimit = one },
+		func(c *Command) { c.Kind, c.Flags, c.SpendLimit = Replace, FlagFunded, one },
+		func(c *Command) { c.Kind, c.Flags, c.EarnLimit = Replace, FlagFunded, one },
+		func(c *Command) { c.Kind, c.Flags, c.EarnLimit, c.Rules = Replace, FlagFunded, one, 1 },
+		func(c *Command) { *c = Command{Kind: Skip, Rules: RulesVersion, Order: 1<<64 - 1} },
+	} {
+		c := placed(change)
+		var back Command
+		if err := DecodeCommand(AppendCommand(nil, &c), &back); err != nil || !reflect.DeepEqual(back, c) {
+			t.Errorf("%d: %v, %+v reads as %+v", i, err, c, back)
+		}
+	}
+	// A Replace of rules version 0 has no place for an earn limit.
+	old := placed(func(c *Command) { c.Kind, c.Flags, c.EarnLimit, c.Rules = Replace, FlagFunded, one, 0 })
+	var back Command
+	if err := DecodeCommand(AppendCommand(nil, &old), &back); err != nil || back.EarnLimit != (fixed.U128{}) {
+		t.Errorf("%v, %+v", err, back)
+	}
+}
+
+// Only a Skip is one; its rules version does not matter.
+func TestIsSkip(t *testing.T) {
+	for kind := range Continue + 1 {
+		for _, rules := range []byte{0, RulesVersion} {
+			if IsSkip([]byte{byte(kind) | rules<<rulesShift, 9}) != (kind == Skip) {
+				t.Errorf("kind %d of rules %d", kind, rules)
+			}
+		}
+	}
+	if IsSkip(nil) {
+		t.Error("an empty record is a Skip")
+	}
+}
+
+// A command that its record cannot hold is not recordable.
+func TestRecordable(t *testing.T) {
+	long := strings.Repeat("x", maxRecordText+1)
+	for _, c := range []struct {
+		name string
+		of   Command
+		want bool
+	}{
+		{"pair", paired(func(*Instrument) {}), true},
+		{"digits", paired(func(in *Instrument) { in.DigitsPrice = fixed.Scale + 1 }), false},
+		{"asset", Command{Kind: SetAsset, Asset: &Asset{Name: long[1:]}}, true},
+		{"long name", Command{Kind: SetAsset, Asset: &Asset{Name: long}}, false},
+		{"order", placed(func(*Command) {}), true},
+	} {
+		if err := c.of.Recordable(); (err == nil) != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
