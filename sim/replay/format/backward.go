@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"tickhive/sim/replay/format/packed"
 )
 
 // blockBytes is the number of bytes that a backward reader reads at once.
@@ -35,15 +37,13 @@ func (l *lines) turn(path string, head int) error {
 	l.back = &backward{r: f, closer: f, head: head}
 	var first [4]byte
 	n, _ := f.ReadAt(first[:], 0) // a shorter file has less
-	if isPacked(first[:n]) {
-		u, err := unpack(l.file, f)
+	if packed.Known(first[:n]) {
+		t, err := packed.Open(f)
 		if err != nil {
-			return err
+			return refusePacked(l.file, err)
 		}
-		if u.closer != nil {
-			defer u.closer.Close()
-		}
-		doc, err := io.ReadAll(io.LimitReader(u.text, MaxDocument+1))
+		defer t.Close()
+		doc, err := io.ReadAll(io.LimitReader(t.Reader, MaxDocument+1))
 		if err != nil {
 			return l.fail(remedyRead, "%v", err)
 		}
@@ -57,16 +57,6 @@ func (l *lines) turn(path string, head int) error {
 		return l.fail(remedyRead, "%v", err)
 	}
 	return nil
-}
-
-// isPacked reports whether a text with these first bytes is not plain UTF-8.
-func isPacked(head []byte) bool {
-	for _, magic := range append([][]byte{magicGzip, magicZstd, magicZip}, marks...) {
-		if bytes.HasPrefix(head, magic) {
-			return true
-		}
-	}
-	return false
 }
 
 // count counts the lines and finds the end of the header and of the text.

@@ -63,8 +63,8 @@ func (d *Detection) look(path, pair string) error {
 		return err
 	}
 	defer in.close()
-	d.add("compression", "%s", in.source.packing)
-	d.add("encoding", "%s", in.source.encoding)
+	d.add("compression", "%s", in.source.Packing)
+	d.add("encoding", "%s", in.source.Encoding)
 	head, _ := in.r.Peek(64) // a shorter file has less
 	head = bytes.Clone(head)
 	var first [][]byte
@@ -116,7 +116,6 @@ func foreign(head []byte) string {
 		{"PAR1", "Parquet"},
 		{"ARROW1", "Arrow (feather)"},
 		{"FEA1", "feather"},
-		{"DBN", "Databento DBN"},
 		{"BZh", "bzip2"},
 		{"\xfd7zXZ", "xz"},
 		{"7z\xbc\xaf", "7z"},

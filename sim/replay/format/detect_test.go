@@ -27,7 +27,7 @@ func detected(t *testing.T, name, content, pair string) (*Detection, string) {
 	return d, out
 }
 
-func packed(text string) string {
+func gzipped(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write([]byte(text))
@@ -39,7 +39,7 @@ func TestDetectSaysWhatItSeesAndWhy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ title, name, content, pair, format, want string }{
 		{
-			"a header", "a.csv.gz", packed("symbol;timestamp;side;price;amount\nXBTUSD;1700000000000000;buy;1.5;2\n"),
+			"a header", "a.csv.gz", gzipped("symbol;timestamp;side;price;amount\nXBTUSD;1700000000000000;buy;1.5;2\n"),
 			"", "trades", `compression gzip: the first bytes are 1f 8b
 encoding UTF-8: no byte order mark
 separator ';'; the first line names 5 columns
@@ -141,7 +141,7 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 		{"prose", "Dear reader,\nno market is here.\n", "", "a:1:1: no price"},
 		{"an order book", "timestamp,is_snapshot,side,price,amount\n1,true,bid,1,1\n", "trades", `a:1:11: "is_sn`},
 		{"two symbols", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "trades", "a:3:1: symbol"},
-		{"cut off", packed(strings.Repeat("1700000000,1,2\n", 9))[:30], "trades", "unexpected EOF"},
+		{"cut off", gzipped(strings.Repeat("1700000000,1,2\n", 9))[:30], "trades", "unexpected EOF"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
