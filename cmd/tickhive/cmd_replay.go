@@ -21,7 +21,7 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis or trades."`
+	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis, databento or trades."`
 	Detect   bool     `help:"Say which format the files have, and why; start nothing."`
 	Pair     string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
 	Digits   string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`

@@ -102,7 +102,7 @@ func (d *Detection) look(path, pair string) error {
 	case "kraken":
 		err = d.krakenAnswers(path)
 	default:
-		err = d.streamRows(path)
+		err = d.streamRows(path, pair)
 	}
 	for i, line := range first {
 		d.add(fmt.Sprintf("line %d", i+1), "%s", clipTo(line, detectWide))
@@ -154,6 +154,9 @@ func formatOf(line []byte) (name, why string) {
 		return "binance", `a JSON object that begins with "e", the type of an event`
 	case line[0] == '{':
 		return "trades", "the first line is a JSON object"
+	}
+	if isDatabento(line) {
+		return "databento", "the header has the columns of Databento's order messages, or of its best prices"
 	}
 	if kind := tardisKindOf(line); kind > tardisTrades {
 		return "tardis", "the header is that of Tardis' " + kind.String()
@@ -332,12 +335,13 @@ func (d *Detection) krakenAnswers(path string) error {
 }
 
 // streamRows reads lines of a recorded stream.
-func (d *Detection) streamRows(path string) error {
+func (d *Detection) streamRows(path, pair string) error {
 	r, err := New(d.Format, []string{path})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	Select(r, pair)
 	s, rec, n := NewSurvey(), Record{}, 0
 	err = r.Open(s)
 	for ; err == nil && n < detectRows; n++ {
@@ -345,9 +349,12 @@ func (d *Detection) streamRows(path string) error {
 			break
 		}
 	}
-	if b, ok := r.(*binance); ok {
-		d.add("pair", "%s: the symbol %q", splitSymbol(b.symbol), b.symbol)
-	} else {
+	switch t := r.(type) {
+	case *binance:
+		d.add("pair", "%s: the symbol %q", splitSymbol(t.symbol), t.symbol)
+	case *databento:
+		d.add("pair", "%s: the symbol %q", databentoPair(t.symbol), t.symbol)
+	default:
 		d.add("pair", "%s", s.Pair)
 	}
 	d.add("rows", "%d sampled", n)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format/dbn/dbntest"
 )
 
 // detected returns what Detect says of a file, one fact a line.
@@ -58,6 +60,15 @@ line 2 XBTUSD;1700000000000000;buy;1.5;2
 			`compression none
 format tardis: the header is that of Tardis' incremental_book_L2
 pair BTC_PERPETUAL
+rows 1 sampled
+`,
+		},
+		{
+			"order messages of Databento", "a.dbn", string(dbntest.File(3, dbntest.MBO, map[uint32]string{7: "AAPL"},
+				(&dbntest.Event{NS: 17e17, Instrument: 7, Action: 'A', Side: 'B', Price: 1e9, Size: 1}).Order())), "",
+			"databento", `compression DBN version 3, dataset XNAS.ITCH, schema mbo, 1 symbols: the first bytes are 44
+format databento: the header has the columns of Databento's order messages
+pair AAPL_USD: the symbol "AAPL"
 rows 1 sampled
 `,
 		},
@@ -134,6 +145,10 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 	for _, c := range []struct{ title, content, format, want string }{
 		{"Parquet", "PAR1\x15\x04", "", "a:1:1: the first bytes are those of Parquet; convert the file to CSV"},
 		{"empty", "", "", "a:1:1: the file is empty"},
+		{
+			"DBN of another schema", string(dbntest.File(2, dbntest.Depth, nil)), "",
+			"a:1:1: DBN: the schema is mbp-10, want mbo, mbp-1, tbbo, trades or ohlcv; fetch the data in one of these",
+		},
 		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "binance", "the first line has no time"},
 		{"a stream with a wrong time", `{"e":"trade","E":-5}`, "binance", "the time E: "},
 		{"another answer over several lines", "{\n  \"ok\": true\n}\n", "", "a:1:2: JSON"},

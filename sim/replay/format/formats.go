@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// formats maps each name of a format (docs/contract/configuration.md#replay) to the function that makes its
+// formats maps each name of a format (docs/contract/recordings.md) to the function that makes its
 // reader.
 var formats = map[string]func(files []string) (Reader, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "tardis": newTardis,
-	"trades": newTrades,
+	"trades": newTrades, "databento": newDatabento,
 }
 
 // Names returns the names of the formats, sorted.
@@ -29,7 +29,10 @@ func New(name string, files []string) (Reader, error) {
 // Select makes r take the rows of one pair out of files with several symbols. It must be called before Learn. A reader
 // of files that hold one symbol ignores it.
 func Select(r Reader, pair string) {
-	if t, ok := r.(*trades); ok {
+	switch t := r.(type) {
+	case *trades:
+		t.pair = pair
+	case *databento:
 		t.pair = pair
 	}
 }

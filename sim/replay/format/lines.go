@@ -100,7 +100,7 @@ func (l *lines) next() ([]byte, error) {
 }
 
 func (l *lines) read() ([]byte, error) {
-	if l.back != nil && (l.back.begun || l.n >= l.back.head) {
+	if l.back != nil && (l.back.begun || l.n >= l.back.Head) {
 		l.skipped = 0
 		return l.readBack()
 	}

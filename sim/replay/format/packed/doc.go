@@ -3,6 +3,8 @@
 //
 //	file --> Open --> Text.Reader (UTF-8)
 //
+// Backward reads the lines of a text from its end, Elements the elements of a JSON array as lines.
+//
 // Owner: one goroutine owns a Text. Retains: its decoders, until Close.
 //
 // Invariants:
@@ -11,7 +13,7 @@
 //  2. What a decoder holds is bounded, and so is a text by the size of its file: a short file must not make a replay
 //     read without end.
 //
-// Reading order: packed.
+// Reading order: packed, backward, array.
 //
-// It does not know lines, columns or formats.
+// It does not know columns or formats.
 package packed
