@@ -113,7 +113,6 @@ func (d *Detection) look(path, pair string) error {
 // foreign returns the name of a binary format that no reader takes, by its first bytes; "" when it is none.
 func foreign(head []byte) string {
 	for _, f := range []struct{ magic, name string }{
-		{"PAR1", "Parquet"},
 		{"ARROW1", "Arrow (feather)"},
 		{"FEA1", "feather"},
 		{"BZh", "bzip2"},

@@ -143,7 +143,8 @@ pair BTC_USDT: the file's name
 func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ title, content, format, want string }{
-		{"Parquet", "PAR1\x15\x04", "", "a:1:1: the first bytes are those of Parquet; convert the file to CSV"},
+		{"a cut Parquet file", "PAR1\x15\x04", "", "a:1:1: parquet: the file is too short; unpack the file"},
+		{"feather", "ARROW1\x00\x00", "", "a:1:1: the first bytes are those of Arrow (feather)"},
 		{"empty", "", "", "a:1:1: the file is empty"},
 		{
 			"DBN of another schema", string(dbntest.File(2, dbntest.Depth, nil)), "",

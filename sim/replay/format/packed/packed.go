@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"tickhive/sim/replay/format/dbn"
+	"tickhive/sim/replay/format/parquet"
 )
 
 // The first bytes of packed files and of texts that are not plain UTF-8.
@@ -60,14 +61,30 @@ func Known(head []byte) bool {
 			return true
 		}
 	}
-	return isDBN(head)
+	return isDBN(head) || string(head) == "PAR1"
+}
+
+// openParquet returns the rows of a Parquet file, whose end is read first.
+func openParquet(in io.Reader, inside bool) (Text, error) {
+	r, ok := in.(io.ReaderAt)
+	if !ok || inside {
+		return Text{}, errors.New("parquet in a packed file: its end must be read first")
+	}
+	p, err := parquet.NewReader(r, sizeOf(in))
+	if err != nil {
+		return Text{}, err //nolint:wrapcheck // it names its format
+	}
+	text := &bounded{p, max(maxText, maxRatio*sizeOf(in))}
+	return Text{
+		Reader: bufio.NewReaderSize(text, 64<<10), Packing: p.String(), Encoding: "UTF-8: the texts of the columns",
+	}, nil
 }
 
 // isDBN reports whether a file begins as one of DBN: its version follows the name, a byte that no text has.
 func isDBN(head []byte) bool { return len(head) > 3 && string(head[:3]) == "DBN" && head[3] < '\t' }
 
-// Open returns the text of a plain, gzip, zstd or zip file, or the rows of a DBN file as CSV. The first bytes, not the
-// name, decide. A zip must hold one file.
+// Open returns the text of a plain, gzip, zstd or zip file, or the rows of a DBN or Parquet file as CSV. The first
+// bytes, not the name, decide. A zip must hold one file.
 func Open(in io.Reader) (t Text, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	head, _ := r.Peek(4) // a shorter file has less
@@ -80,6 +97,9 @@ func Open(in io.Reader) (t Text, err error) {
 		t.Packing = fmt.Sprintf("%s: the first bytes are % x", what, head)
 		r = bufio.NewReaderSize(&bounded{inner, max(maxText, maxRatio*sizeOf(in))}, 64<<10)
 		head, _ = r.Peek(4)
+	}
+	if string(head) == "PAR1" {
+		return openParquet(in, inner != nil)
 	}
 	if isDBN(head) {
 		d, err := dbn.NewReader(r)
