@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // maxEarly bounds the level updates that are stored until the first book: 1 3/4 hours at one update every 100
@@ -115,9 +116,9 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 // ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
-		return b.in.fail("give a file with lines", "no records")
+		return b.in.fail(remedyRows, "no records")
 	}
-	b.s.Pair = splitSymbol(b.symbol)
+	b.s.Pair = pairs.Split(b.symbol)
 	if err := b.first.check(b.symbol); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // bitstampKinds maps the second word of a line to the kind of record.
@@ -29,7 +30,7 @@ func newBitstamp(files []string) (Reader, error) {
 func (b *bitstamp) Open(s *Survey) error {
 	if s.learning() {
 		s.Shape = Log
-		s.Pair = cmp.Or(pairInName(filepath.Base(b.path)), "BTC_USD")
+		s.Pair = cmp.Or(pairs.InName(filepath.Base(b.path)), "BTC_USD")
 	}
 	return b.open(s)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // databentoColumns lists the columns of Databento's CSV that are read, by the names of its headers.
@@ -151,7 +152,7 @@ func (d *databento) ended() (again bool, err error) {
 		return false, d.in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
 			d.others)
 	}
-	return false, d.in.fail("give a file with rows", "no records")
+	return false, d.in.fail(remedyRows, "no records")
 }
 
 // databentoPair returns the pair code of a symbol: BTC-USD is a pair, a share or a future is traded in dollars. A
@@ -161,9 +162,9 @@ func databentoPair(symbol string) string {
 		return ""
 	}
 	if strings.ContainsAny(symbol, "-/_") {
-		return splitSymbol(symbol)
+		return pairs.Split(symbol)
 	}
-	return pairOf(strings.ReplaceAll(symbol, ".", ""), "USD")
+	return pairs.Of(strings.ReplaceAll(symbol, ".", ""), "USD")
 }
 
 // Notes implements Reader.Notes.
@@ -183,7 +184,7 @@ func (d *databento) at(column int) cell {
 // parse reads a row.
 func (d *databento) parse(line []byte, r *Record) error {
 	if n := columns(line, ',', d.cells[:]); n != d.width {
-		return flawAt(0, "correct the row or fetch the file again", "%d columns, the header has %d", n, d.width)
+		return flawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
 	if d.isOther() {
 		d.skipped, r.NS = true, d.order.last

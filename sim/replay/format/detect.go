@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"tickhive/sim/replay/format/pairs"
 )
 
 const (
@@ -251,11 +253,11 @@ func (d *Detection) layout(r *tradeRows) {
 
 // pair says which pair the rows have.
 func (d *Detection) pair(name string, r *tradeRows) {
-	switch code := pairInName(name); {
+	switch code := pairs.InName(name); {
 	case code != "":
 		d.add("pair", "%s: the file's name", code)
-	case splitSymbol(r.symbol) != "":
-		d.add("pair", "%s: the symbol %q", splitSymbol(r.symbol), r.symbol)
+	case pairs.Split(r.symbol) != "":
+		d.add("pair", "%s: the symbol %q", pairs.Split(r.symbol), r.symbol)
 	default:
 		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
 	}
@@ -286,7 +288,7 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	day, _ := dayOf(in.file)
 	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
 	if m := tickerInName.FindStringSubmatch(in.file); m != nil {
-		d.add("pair", "%s: the file's name", pairOf(m[1], "USD"))
+		d.add("pair", "%s: the file's name", pairs.Of(m[1], "USD"))
 	}
 	d.add("rows", "%d sampled", n)
 	return notEOF(err)
@@ -326,7 +328,7 @@ func (d *Detection) krakenAnswers(path string) error {
 		}
 	}
 	if len(files) == 1 {
-		d.add("pair", "%s: the member %q of the result", krakenCode(files[0].symbol), files[0].symbol)
+		d.add("pair", "%s: the member %q of the result", pairs.Kraken(files[0].symbol), files[0].symbol)
 	}
 	d.add("rows", "the whole document: %d trades, %d candles, %d tickers, %d pairs' rules, %d books or empty answers",
 		trades, candles, tickers, rules, books)
@@ -350,7 +352,7 @@ func (d *Detection) streamRows(path, pair string) error {
 	}
 	switch t := r.(type) {
 	case *binance:
-		d.add("pair", "%s: the symbol %q", splitSymbol(t.symbol), t.symbol)
+		d.add("pair", "%s: the symbol %q", pairs.Split(t.symbol), t.symbol)
 	case *databento:
 		d.add("pair", "%s: the symbol %q", databentoPair(t.symbol), t.symbol)
 	default:

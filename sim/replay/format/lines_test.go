@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format/pairs"
 )
 
 func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
@@ -98,24 +100,24 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC",
 		"XBTUSD": "XBT_USD", "BNBUSD": "BNB_USD", "BTCTUSD": "BTC_TUSD", "USDT": "", "FOO": "",
 	} {
-		if got := splitSymbol(symbol); got != want {
+		if got := pairs.Split(symbol); got != want {
 			t.Errorf("%s is %q, want %q", symbol, got, want)
 		}
 	}
 	for symbol, want := range map[string]string{
 		"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR",
 	} {
-		if got := krakenCode(symbol); got != want {
+		if got := pairs.Kraken(symbol); got != want {
 			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
 		}
 	}
-	if got := pairOf("f", "usd"); got != "FF_USD" {
+	if got := pairs.Of("f", "usd"); got != "FF_USD" {
 		t.Errorf("ticker F is %q", got)
 	}
-	if got := pairInName("btcusd_20161007_second_trade.csv.gz"); got != "BTC_USD" {
+	if got := pairs.InName("btcusd_20161007_second_trade.csv.gz"); got != "BTC_USD" {
 		t.Errorf("file name: %q", got)
 	}
-	if got := pairInName("trades.csv"); got != "" {
+	if got := pairs.InName("trades.csv"); got != "" {
 		t.Errorf("trades.csv: %q", got)
 	}
 }

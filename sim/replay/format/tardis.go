@@ -189,7 +189,7 @@ func (t *tardis) Next(r *Record) error {
 	}
 	if first == nil {
 		if t.s.learning() && t.s.Records == 0 {
-			return t.files[0].in.fail("give a file with rows", "no records")
+			return t.files[0].in.fail(remedyRows, "no records")
 		}
 		return io.EOF
 	}
@@ -251,7 +251,7 @@ func (f *tardisFile) read() error {
 		return err
 	}
 	if n := columns(line, ',', f.cells); n != f.width {
-		return f.in.fail("correct the row or fetch the file again", "%d columns, the header has %d", n, f.width)
+		return f.in.fail(remedyRow, "%d columns, the header has %d", n, f.width)
 	}
 	f.line = line
 	at := f.cells[tardisTime]

@@ -1,6 +1,10 @@
 package format
 
-import "tickhive/engine"
+import (
+	"tickhive/engine"
+
+	"tickhive/sim/replay/format/pairs"
+)
 
 // oneSymbol refuses a row of another symbol than the first row.
 func (t *tardis) oneSymbol(f *tardisFile) error {
@@ -13,7 +17,7 @@ func (t *tardis) oneSymbol(f *tardisFile) error {
 	}
 	t.symbol = string(c.text)
 	if t.s.learning() {
-		t.s.Pair = splitSymbol(t.symbol)
+		t.s.Pair = pairs.Split(t.symbol)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package format
 import (
 	"bytes"
 	"strings"
+
+	"tickhive/sim/replay/format/pairs"
 )
 
 // maxColumns bounds one CSV row.
@@ -93,7 +95,7 @@ func (r *tradeRows) isOther() bool {
 		return false
 	}
 	symbol := string(v.text)
-	if strings.EqualFold(symbol, r.symbol) || krakenCode(symbol) == r.pair {
+	if strings.EqualFold(symbol, r.symbol) || pairs.Kraken(symbol) == r.pair {
 		return false
 	}
 	if r.others++; r.others == 1 {
@@ -195,12 +197,12 @@ func (r *tradeRows) split(line []byte) error {
 	}
 	for i := r.width; i < min(n, maxColumns); i++ {
 		if len(r.cells[i].text) > 0 {
-			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point",
+			return flawAt(r.cells[i].at, remedyLong,
 				"%d columns, the rows before have %d", n, r.width)
 		}
 	}
 	if n < r.width || n > maxColumns {
-		return flawAt(len(line)-1, "complete the row or remove it", "%d columns, the rows before have %d", n, r.width)
+		return flawAt(len(line)-1, remedyShort, "%d columns, the rows before have %d", n, r.width)
 	}
 	if r.used == nil {
 		r.used = r.fields.used()

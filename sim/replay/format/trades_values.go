@@ -59,7 +59,7 @@ func readSide(v *field) (side engine.Side, ok bool, err error) {
 		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
 			"side %q is a side of an order book", clip(v.text))
 	}
-	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
+	return 0, false, flawAt(v.at, remedySide, "side %q is not buy or sell",
 		clip(v.text))
 }
 
@@ -73,7 +73,7 @@ func readMaker(v *field) (side engine.Side, ok bool, err error) {
 	case "false", "0":
 		return engine.Buy, true, nil
 	}
-	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
+	return 0, false, flawAt(v.at, remedyMaker, "is_buyer_maker %q is not true or false",
 		clip(v.text))
 }
 
