@@ -23,14 +23,14 @@ var bitstampKinds = map[string]Kind{
 type bitstamp struct{ stream }
 
 func newBitstamp(files []string) (Reader, error) {
-	t, err := newStream("bitstamp", files)
+	t, err := newStream("bitstamp", files, 1)
 	return &bitstamp{t}, err
 }
 
 func (b *bitstamp) Open(s *Survey) error {
 	if s.learning() {
 		s.Shape = Log
-		s.Pair = cmp.Or(pairs.InName(filepath.Base(b.path)), "BTC_USD")
+		s.Pair = cmp.Or(pairs.InName(filepath.Base(b.paths[0])), "BTC_USD")
 	}
 	return b.open(s)
 }

@@ -69,7 +69,7 @@ type databento struct {
 }
 
 func newDatabento(files []string) (Reader, error) {
-	t, err := newStream("databento", files)
+	t, err := newStream("databento", files, 1)
 	return &databento{stream: t}, err
 }
 
@@ -335,7 +335,7 @@ func (d *databento) best(r *Record) (err error) {
 		if err != nil {
 			return err
 		}
-		if ok && l.amount.v.Sign() > 0 {
+		if ok && l.amount.V.Sign() > 0 {
 			sides[side] = append(sides[side], l)
 		}
 	}

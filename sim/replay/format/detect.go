@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tickhive/sim/replay/format/decimal"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -138,7 +139,7 @@ func formatOf(line []byte) (name, why string) {
 	}
 	number, rest, _ := bytes.Cut(line, []byte{' '})
 	word, _, _ := bytes.Cut(rest, []byte{' '})
-	_, numberErr := ParseDecimal(number)
+	_, numberErr := decimal.Parse(number)
 	_, known := bitstampKinds[string(word)]
 	switch {
 	case numberErr == nil && known:

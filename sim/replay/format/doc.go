@@ -51,7 +51,7 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, lines, array, backward, errors, decimal, digits, times, stream, json,
+// Reading order: record, formats, lines, array, backward, errors, values, digits, times, stream, json,
 // cells, then one format after the other: lobster, bitstamp, binance, tardis, tardis_rows, databento, kraken,
 // kraken_rows, trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses
 // all of them.

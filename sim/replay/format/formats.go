@@ -38,6 +38,19 @@ func Select(r Reader, pair string) {
 	}
 }
 
+// UseExchangeTime makes r take the times of the exchange instead of those of receipt. It must be called before Learn.
+func UseExchangeTime(r Reader) error {
+	switch t := r.(type) {
+	case *binance:
+		t.exchange = true
+	case *tardis:
+		t.time = tardisAt
+	default:
+		return errors.New("replay: the exchange's time is an option of binance and tardis")
+	}
+	return nil
+}
+
 // Learn reads the recording once and returns the survey. It returns an error for a recording that cannot be
 // replayed: the first maxProblems problems of lines, and their number.
 func Learn(r Reader) (*Survey, error) {

@@ -59,7 +59,7 @@ func FuzzBinance(f *testing.F) {
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
-		err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r)
+		err := (&binance{stream: stream{s: NewSurvey(), order: &lineOrder{}}}).parse(line, &r)
 		if err == nil && r.Kind == Update && r.Last < r.First {
 			t.Fatalf("%q: update ids turned round", line)
 		}
@@ -128,7 +128,7 @@ func FuzzTardis(f *testing.F) {
 		if err != nil {
 			return
 		}
-		file := &tardisFile{in: in}
+		file := &tardisFile{in: in, time: tardisTime}
 		r := &tardis{files: []*tardisFile{file}, s: NewSurvey()}
 		if err = file.begin(); err == nil {
 			r.levels = file.kind == tardisLevels
@@ -158,7 +158,7 @@ func FuzzDatabento(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := &databento{stream: stream{path: path}, pair: "AAPL_USD"}
+		r := &databento{stream: stream{paths: []string{path}}, pair: "AAPL_USD"}
 		defer r.Close()
 		s := NewSurvey()
 		err := r.Open(s)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/decimal"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -175,7 +176,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 
 // positiveUnits reads a number above 0 in units of 10^-digits.
 func positiveUnits(what string, s []byte, digits int) (int64, error) {
-	d, err := ParseDecimal(s)
+	d, err := decimal.Parse(s)
 	v := int64(0)
 	if err == nil {
 		v, err = d.Units(digits)

@@ -93,6 +93,8 @@ type Record struct {
 
 	Bar   Prices
 	Today Values
+
+	message binanceMessage // binance: the kind of the line
 }
 
 // reset clears r but retains the memory of its slices.

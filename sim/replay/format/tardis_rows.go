@@ -127,7 +127,7 @@ func (t *tardis) snapshot(f *tardisFile) error {
 			if err != nil {
 				return err
 			}
-			if ok && l.amount.v.Sign() > 0 {
+			if ok && l.amount.V.Sign() > 0 {
 				sides[side] = append(sides[side], l)
 			}
 		}
@@ -145,7 +145,7 @@ func (t *tardis) quote(f *tardisFile) error {
 		if err != nil {
 			return err
 		}
-		if ok && l.amount.v.Sign() > 0 {
+		if ok && l.amount.V.Sign() > 0 {
 			sides[side] = append(sides[side], l)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"tickhive/sim/replay/format/decimal"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -144,7 +145,7 @@ func isVolumeOf(name string) bool {
 
 // looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
 func looksLikeTime(s []byte) bool {
-	if _, err := ParseDecimal(s); err == nil || isTimeOfDay(s) {
+	if _, err := decimal.Parse(s); err == nil || isTimeOfDay(s) {
 		return true
 	}
 	_, _, err := readDate(s)
@@ -154,7 +155,7 @@ func looksLikeTime(s []byte) bool {
 // plain sets the documented columns, for a file without a header.
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
-	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	_, err := decimal.Parse(r.cells[min(3, maxColumns-1)].text)
 	if r.list && r.width == 7 { // freqtrade: timestamp, id, type, side, price, amount, cost
 		r.set([]column{colTime, noColumn, noColumn, colSide, colPrice, colAmount})
 		return r.split(line)
