@@ -91,7 +91,8 @@ func startFailing(t *testing.T, seed uint64) *failing {
 			c.args[n] = append([]string{"replica", "--from", from, "--set", "replica.max_lag=1h"}, common...)
 		}
 		if c.standbys {
-			c.args[n] = append(c.args[n], "--promote", "--data-dir", dir, "--set", "sim.enabled=false")
+			c.args[n] = append(c.args[n], "--promote", "--data-dir", dir, "--set", "sim.enabled=false",
+				"--set", "cluster.archive_every=2s") // a node that starts again begins with a snapshot
 		}
 		if n != theWriter {
 			c.startNode(n)

@@ -61,7 +61,8 @@ func (r *replicaCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	follow.MaxLag = time.Duration(cfg.Replica.MaxLag)
+	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
+	follow.ArchiveEvery = time.Duration(cfg.Cluster.ArchiveEvery)
 	o.Sim.Seed, o.Sim.SeedGiven, o.Follow = follow.Genesis.Seed, true, &follow
 	if !r.Promote {
 		_, err = p.follow(ctx, o, 0, signals)

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/hive"
 	"tickhive/internal/backup"
 	"tickhive/internal/clusterdemo"
 	"tickhive/internal/datadir"
@@ -17,7 +16,6 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 )
 
@@ -88,12 +86,13 @@ func (f *streamFlags) follower(
 
 // survey reads a stream to its present end with a progress bar.
 func (c *streamFlags) survey(
-	ctx context.Context, p *program, to exchange.FollowOptions, each func(m *stream.Message) error,
+	ctx context.Context, p *program, to exchange.FollowOptions, begin func(from *node.Snapshot) error,
+	each func(m *stream.Message) error,
 ) (*node.Survey, error) {
 	bar := newProgress(p.err, "read", c.Quiet)
 	defer bar.Done()
 	s := &node.Survey{Epoch: to.Genesis.Epoch}
-	return s, s.Read(ctx, to.Log, exchange.StreamRules, bar.Set, each)
+	return s, s.Read(ctx, to.Log, bar.Set, begin, each)
 }
 
 type streamStatusCmd struct{ streamFlags }
@@ -107,7 +106,8 @@ func (c *streamStatusCmd) Run(p *program) error {
 		return err
 	}
 	defer done()
-	s, err := c.survey(ctx, p, to, func(*stream.Message) error { return nil })
+	s, err := c.survey(ctx, p, to, func(*node.Snapshot) error { return nil },
+		func(*stream.Message) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -129,51 +129,14 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	market := replica.New(replica.Options{Engine: o.Engine, Market: o.Market})
-	digests := 0
-	compare := func(m *stream.Message) error {
-		if m.DigestPos == 0 || m.DigestPos != market.Pos {
-			return nil
-		}
-		if own := replica.Digest(market.Core); own != m.Digest {
-			return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer had %016x",
-				market.Pos, own, m.Digest)
-		}
-		digests++
-		return nil
-	}
-	s, err := c.survey(ctx, p, to, func(m *stream.Message) error {
-		if err := compare(m); err != nil {
-			return err
-		}
-		for at, record := range m.All() {
-			if err := verifyRecord(market, at, record); err != nil {
-				return fmt.Errorf("record %d of log %d: %w", at.Pos, at.Log, err)
-			}
-		}
-		return nil
-	})
+	v := node.Verifier{Market: replica.New(replica.Options{Engine: o.Engine, Market: o.Market})}
+	s, err := c.survey(ctx, p, to, v.Begin, v.Take)
 	if err != nil {
 		return err
 	}
-	h := market.Hash()
-	s.Digests, s.Seq, s.Hash = digests, h.Seq, h.Hash
+	h := v.Market.Hash()
+	s.Digests, s.Seq, s.Hash = v.Digests, h.Seq, h.Hash
 	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
-}
-
-// verifyRecord executes a record of the market, and decodes one of the agents. The accounts' may be sealed: the
-// checksum of the message is their proof.
-func verifyRecord(market *replica.Replica, at stream.Place, record []byte) (err error) {
-	switch at.Log {
-	case stream.Engine:
-		return market.Apply(wal.Record{Seq: at.Pos, Payload: record, File: "the stream"})
-	case stream.Launchpad:
-		_, err = launchpad.DecodeRecord(record)
-	case stream.Hive:
-		_, err = hive.DecodeRecord(record)
-	case stream.Accounts:
-	}
-	return err
 }
 
 // streamRestoreCmd makes a data directory from a stream.
@@ -199,7 +162,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		return err
 	}
 	w := node.NewCopy(c.Dir, copyLayout())
-	s, err := c.survey(ctx, p, to, w.Take)
+	s, err := c.survey(ctx, p, to, w.Restore, w.Take)
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
 	}

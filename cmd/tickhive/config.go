@@ -92,6 +92,8 @@ type Config struct {
 		CA        string `toml:"ca" help:"PEM certificates by which a replica verifies the writer's, beside the machine's"`
 		// TakeoverAfter is compared with the time between two messages of a writer, which is at most 200 ms.
 		TakeoverAfter Duration `toml:"takeover_after" default:"1.5s" help:"silence of the writer after which a standby takes over; at least 1s"`
+		ArchiveEvery  Duration `toml:"archive_every" default:"1h" help:"time between two snapshots that a standby archives beside the stream; at least 1s; 0: none"`
+		Trim          bool     `toml:"trim" help:"remove the messages of the stream that the two archived snapshots reflect"`
 	} `toml:"cluster"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`

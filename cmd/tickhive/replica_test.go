@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tickhive/client"
-	"tickhive/internal/exchange"
+	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
@@ -267,13 +267,13 @@ func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 // impostor becomes the writer of a stream, and sends a beat with a wrong digest.
 func impostor(ctx context.Context, t *testing.T, log jet.Log) {
 	t.Helper()
-	for node := uint64(1000); ; node++ {
-		state, _, err := exchange.ReadStream(ctx, log)
+	for number := uint64(1000); ; number++ {
+		state, _, err := node.ReadStream(ctx, log)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w, err := stream.Campaign(&stream.Candidate{
-			At: state, Node: node, Rules: exchange.StreamRules,
+			At: state, Node: number, Rules: node.Rules,
 			Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
 		}, state.SentNs)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tickhive/internal/exchange"
+	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 )
 
@@ -50,6 +51,12 @@ func (c *Config) simText() string {
 func (c *Config) validateStream() error {
 	if c.Cluster.TakeoverAfter < Duration(time.Second) || c.Cluster.TakeoverAfter > Duration(time.Hour) {
 		return errors.New("cluster.takeover_after: must be from 1s to 1h: the writer speaks every 200ms")
+	}
+	if every := time.Duration(c.Cluster.ArchiveEvery); every != 0 && every < time.Second || every > 1000*time.Hour {
+		return errors.New("cluster.archive_every: must be 0 or from 1s to 1000h")
+	}
+	if c.Cluster.Trim && c.Cluster.ArchiveEvery == 0 {
+		return errors.New("cluster.trim: only what archived snapshots reflect is removed: set cluster.archive_every")
 	}
 	if c.Journal.Stream == "" && c.Replica.From == "" {
 		if c.Journal.Ack == ackQuorum {
@@ -167,7 +174,7 @@ func (c *Config) followStream(ctx context.Context) (f exchange.FollowOptions, do
 	}
 	log, err := conn.Log(ctx, epoch, 0)
 	if err == nil {
-		f.Genesis, err = exchange.ReadGenesis(ctx, log)
+		f.Genesis, err = node.ReadGenesis(ctx, log)
 	}
 	if err == nil && c.Replica.Events > 0 {
 		f.Events, err = conn.Events(ctx, epoch, c.Replica.Events)

@@ -67,11 +67,18 @@ func Recover[C, R, T any](opts Options[C, R, T]) (*Recovery[C, R, T], error) {
 	s.owner.snapDone = make(chan error, 1)
 	s.owner.retainFrom.Store(1)
 	r := &Recovery[C, R, T]{store: s}
-	if opts.FS == nil {
+	var err error
+	switch {
+	case opts.FS != nil:
+	case opts.Initial != nil:
+		if s.state, err = opts.DecodeSnapshot(opts.Initial); err != nil {
+			return nil, err
+		}
+		return r, nil
+	default:
 		s.state = opts.New()
 		return r, nil
 	}
-	var err error
 	if s.log, err = wal.Open(opts.FS, opts.Dir, opts.Log); err != nil {
 		return nil, err
 	}

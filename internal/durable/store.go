@@ -66,6 +66,9 @@ type Config struct {
 	// Follows makes a store whose records come from another one: the owner applies them with Fold. Nothing is due,
 	// there is no first record, and Do is refused with ErrUnavailable. It excludes FS.
 	Follows bool
+	// Initial is the snapshot of another store with which one that Follows begins, as that store has written it; nil:
+	// the empty state.
+	Initial []byte
 	// KeepAll retains segments that snapshots cover (journal.keep = all).
 	KeepAll bool
 	// Queue limits the waiting calls; 0: DefaultQueue. Further calls get ErrBusy.

@@ -67,6 +67,15 @@ func NewExporter(ctx context.Context, to *jet.Events, epoch string, now uint64,
 	}, nil
 }
 
+// Begin makes the pairs of a market known whose earlier events are not folded.
+func (x *Exporter) Begin(core *engine.Core) {
+	for id := range engine.PairID(core.Pairs()) {
+		if in, ok := core.Pair(id); ok {
+			x.writer.setPair(in)
+		}
+	}
+}
+
 // Fold adds events to the message that is being executed. A replica's sink has this form.
 func (x *Exporter) Fold(events []engine.Event, _ uint64) { x.writer.Fold(events) }
 

@@ -11,6 +11,8 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
+	"tickhive/internal/stream"
+	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/sim/residents"
@@ -27,7 +29,7 @@ type agentSide struct {
 	clock   *spanClock
 	front   *front
 
-	fs        *bulkFS // nil: nothing is stored
+	fs        *vfs.Bulk // nil: nothing is stored
 	ledger    *launchpad.Store
 	hive      *hive.Store
 	residents *residents.Simulation // nil: nothing is simulated
@@ -69,8 +71,9 @@ func (r *restored) openAgents() (*agentSide, error) {
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
 	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
 	ls.Options.Seed = r.data.Seed()
+	ls.Initial, hs.Initial = r.initial(stream.Launchpad), r.initial(stream.Hive)
 	if r.data.Stored() {
-		a.fs = newBulkFS(r.o.Machine.FS)
+		a.fs = vfs.NewBulk(r.o.Machine.FS)
 		ls.FS, ls.Dir = a.fs, r.data.Sub("launchpad")
 		hs.FS, hs.Dir = a.fs, r.data.Sub("hive")
 	}
@@ -153,9 +156,9 @@ func (a *agentSide) simulateHistory(ctx context.Context, endNs int64) error {
 	if a.residents == nil || a.clock.spanNs.Load() == 0 {
 		return nil
 	}
-	a.fs.begin()
+	a.fs.Begin()
 	err := a.simulateTo(ctx, endNs)
-	return errors.Join(err, a.fs.end())
+	return errors.Join(err, a.fs.End())
 }
 
 // begin starts the simulated residents on the process clock.

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"sync"
 
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/refuse"
-	"tickhive/internal/stream"
 	"tickhive/server/admin"
 	"tickhive/server/forward"
 )
@@ -76,8 +74,8 @@ func advertised(configured, listens string) string {
 }
 
 // infoOf returns what a term record tells. Earlier programs wrote their version only.
-func infoOf(m *stream.Message) (info termInfo) {
-	if err := json.Unmarshal(m.Info, &info); err != nil {
+func infoOf(text []byte) (info termInfo) {
+	if err := json.Unmarshal(text, &info); err != nil {
 		return termInfo{}
 	}
 	return info
@@ -103,31 +101,6 @@ func (f *front) notWriter() func() *refuse.Refusal {
 	return f.forward.NotWriter
 }
 
-// news tells waiting requests that the views of a replica have changed. Any goroutine may use it.
-type news struct {
-	mu   sync.Mutex
-	next chan struct{} // nil: no request waits
-}
-
-// wait returns a channel that the next tell closes.
-func (n *news) wait() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.next == nil {
-		n.next = make(chan struct{})
-	}
-	return n.next
-}
-
-func (n *news) tell() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.next != nil {
-		close(n.next)
-		n.next = nil
-	}
-}
-
 // published returns the function whose channel is closed when the views of a replica change, nil for a writer.
 func (f *front) published(b *base) func() <-chan struct{} {
 	if b.o.Follow == nil {
@@ -135,7 +108,7 @@ func (f *front) published(b *base) func() <-chan struct{} {
 	}
 	return func() <-chan struct{} {
 		if y := f.stage.Load().follows; y != nil {
-			return y.news.wait()
+			return y.news.Wait()
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,14 @@ import (
 // FollowOptions makes an exchange a replica: it executes the records of a stream.
 type FollowOptions struct {
 	Log     jet.Log
-	Genesis Genesis       // of the stream
+	Genesis node.Genesis  // of the stream
 	MaxLag  time.Duration // beyond which it refuses reads
 	Events  *jet.Events   // takes the events of what is executed; nil: none
 	Copy    *node.Copy    // takes the records, so that TakeOver is possible; nil: nothing is stored
+	// ArchiveEvery is the time between two snapshots that a node with a Copy archives; 0: it archives none. Trim
+	// removes the messages that the archived snapshots reflect.
+	ArchiveEvery time.Duration
+	Trim         bool
 }
 
 // errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
@@ -55,24 +60,27 @@ type Following struct {
 	mu     sync.Mutex // held while a message is executed
 	market *replica.Replica
 
-	news     news
+	news     node.News
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
 	info     termInfo      // of the newest term; guarded by mu
+	infoText []byte        // its bytes; guarded by mu
+	valid    uint64        // number of the last message that counts; guarded by mu
 	term     atomic.Uint64
 	position atomic.Uint64
 	void     atomic.Uint64    // messages that do not count
 	export   *events.Exporter // nil: none
 	ended    chan error       // receives the reason why it stopped
 	cancel   context.CancelCauseFunc
+	archives sync.WaitGroup // the goroutine that archives snapshots
 }
 
-// Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
-// stops r.
-func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
+// newFollowing returns a replica behind the snapshot with which Recover began, or before the first message. last is
+// the number of the stream's last message.
+func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, error) {
 	y := &Following{
-		restored: r.restored, reader: stream.NewReader(stream.State{}, StreamRules), ended: make(chan error, 1),
+		restored: r.restored, reader: stream.NewReader(r.begins(), node.Rules), ended: make(chan error, 1),
 		sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 	}
 	o := replica.Options{
@@ -82,14 +90,26 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	if r.o.Follow.Copy != nil {
 		o.Extras = r.extras() // a writer's simulated market has to know its orders
 	}
-	last, err := r.o.Follow.Log.Last(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("stream: %w", err)
-	}
 	if err := y.exportTo(ctx, &o, last); err != nil {
 		return nil, err
 	}
 	y.market = replica.New(o)
+	return y, y.begin(r.from)
+}
+
+// Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
+// stops r.
+func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
+	defer r.from.Close()
+	from := r.begins().Seq
+	last, err := r.o.Follow.Log.Last(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	y, err := r.newFollowing(ctx, last)
+	if err != nil {
+		return nil, err
+	}
 	go r.front.hub.Run()
 	r.front.enter(stage{accounts: r.accounts, follows: y})
 	bar := r.o.Progress("recovery")
@@ -99,16 +119,20 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	if y.export != nil {
 		go y.export.Run(work)
 	}
+	if from >= last {
+		close(level)
+	}
 	go func() {
-		y.ended <- r.o.Follow.Log.Follow(work, 1, func(seq uint64, data []byte) error {
+		y.ended <- r.o.Follow.Log.Follow(work, from+1, func(seq uint64, data []byte) error {
 			err := y.take(seq, data)
 			if err == nil && y.export != nil {
 				err = y.export.Take(work, seq)
 			}
 			switch {
 			case seq < last:
-				bar.Set(int64(seq), int64(last))
-				r.front.progress.Store(int64(seq) * 1_000_000 / int64(last))
+				done, all := int64(seq-from), int64(last-from)
+				bar.Set(done, all)
+				r.front.progress.Store(done * 1_000_000 / all)
 			case seq == last && err == nil:
 				bar.Done()
 				r.front.progress.Store(-1)
@@ -120,6 +144,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	select {
 	case <-level:
 		if err = y.mayReplace(); err == nil {
+			y.archive(work)
 			return y, nil
 		}
 		cancel(err)
@@ -196,6 +221,7 @@ func (y *Following) take(seq uint64, data []byte) error {
 		return nil
 	}
 	y.heardNs.Store(clock.MachineNs())
+	y.valid = seq
 	if err := y.compare(&m); err != nil {
 		return err
 	}
@@ -215,14 +241,14 @@ func (y *Following) take(seq uint64, data []byte) error {
 		}
 	}
 	if m.Kind == stream.Term {
-		y.info = infoOf(&m)
+		y.info, y.infoText = infoOf(m.Info), bytes.Clone(m.Info)
 		y.front.forward.Lead(y.info.writer(m.Term))
 	}
 	y.publish(m.SentNs, executed)
 	y.term.Store(y.reader.State().Term)
 	y.position.Store(y.market.Pos)
 	y.sentNs.Store(m.SentNs)
-	y.news.tell()
+	y.news.Tell()
 	return nil
 }
 
@@ -326,6 +352,7 @@ func (y *Following) Stop(ctx context.Context) {
 	y.front.hub.Shutdown()
 	y.cancel(errStopping)
 	<-y.ended
+	y.archives.Wait()
 	if y.export != nil {
 		y.export.Wait()
 	}

@@ -109,14 +109,14 @@ func (x *Running) keepMirror(ctx context.Context) error {
 // begin reads the stream to its end, campaigns behind it unless the node has the term, and starts the goroutines.
 func (m *mirror) begin(ctx context.Context, log jet.Log) (err error) {
 	var at stream.State
-	var begun Genesis
+	var begun node.Genesis
 	if h := m.x.o.Stream.Handover; h != nil {
 		_, at = h.Held.Status()
 		begun = h.Genesis
-	} else if at, begun, err = ReadStream(ctx, log); err != nil {
+	} else if at, begun, err = node.ReadStream(ctx, log); err != nil {
 		return err
 	}
-	g := Genesis{
+	g := node.Genesis{
 		Epoch: m.x.data.Epoch(), Version: cmdline.Version, Seed: m.x.agents.ledger.View().Seed(),
 		LedgerNs: m.x.agents.ledger.View().GenesisNs(), Settings: m.x.o.Stream.Settings,
 	}
@@ -147,7 +147,7 @@ func (m *mirror) begin(ctx context.Context, log jet.Log) (err error) {
 
 // campaign makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a later
 // start notices when another node has had the term since.
-func (m *mirror) campaign(ctx context.Context, log jet.Log, at stream.State, g *Genesis) (*node.Term, error) {
+func (m *mirror) campaign(ctx context.Context, log jet.Log, at stream.State, g *node.Genesis) (*node.Term, error) {
 	info, err := json.Marshal(g)
 	if err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
@@ -173,13 +173,13 @@ func (m *mirror) campaign(ctx context.Context, log jet.Log, at stream.State, g *
 // candidate returns the candidate for the term behind at.
 func candidate(at stream.State, number uint64, term []byte, found stream.Founding) *stream.Candidate {
 	return &stream.Candidate{
-		At: at, Node: number, Rules: StreamRules, Info: term, Found: found,
+		At: at, Node: number, Rules: node.Rules, Info: term, Found: found,
 		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
 	}
 }
 
 // agree checks that the stream is one of this exchange's history.
-func (m *mirror) agree(at *stream.State, begun, own *Genesis) error {
+func (m *mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 	switch {
 	case at.History == [16]byte{}:
 		return nil

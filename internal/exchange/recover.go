@@ -12,6 +12,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
+	"tickhive/internal/node"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 	"tickhive/server/stream"
@@ -23,6 +24,7 @@ type restored struct {
 	journal  *journal // nil: nothing is stored
 	accounts *accountSide
 	agents   *agentSide
+	from     *node.Snapshot // with which a replica begins; nil: with the first message
 
 	pos    uint64 // journal position at which the next loop begins
 	lastNs int64  // time of the command at pos
@@ -56,6 +58,9 @@ func (r *restored) recover(ctx context.Context) error {
 		if err := r.openJournal(); err != nil {
 			return err
 		}
+	}
+	if err := r.chooseSnapshot(ctx); err != nil {
+		return err
 	}
 	log, err := r.openAccounts()
 	if err != nil {
@@ -125,6 +130,7 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log, Seal: r.secrets,
 		Follows: r.o.Follow != nil,
 	}}
+	r.beginWith(&o)
 	if r.journal != nil {
 		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
 	}
@@ -211,18 +217,25 @@ func (r *restored) publish() {
 	}
 }
 
+// releaseHolds releases the money that accounts hold for orders that the engine does not have.
+func (r *restored) releaseHolds() {
+	released := r.accounts.state.ReleaseUnknown(func(order uint64) bool {
+		_, open := r.core.Order(engine.OrderID(order))
+		return open
+	})
+	if released > 0 {
+		r.reportRecovery("released %d holds of orders that the journal does not contain", released)
+	}
+}
+
 // attachAccounts ends the accounts' recovery once the whole journal was folded: it releases holds
 // of orders that the engine does not have, attaches the accounts to their handlers, and makes the
 // configured rates effective.
 func (r *restored) attachAccounts() error {
 	a := r.accounts
 	r.reportSnapshots(a.store.Recovered().Damaged)
-	released := a.state.ReleaseUnknown(func(order uint64) bool {
-		_, open := r.core.Order(engine.OrderID(order))
-		return open
-	})
-	if released > 0 {
-		r.reportRecovery("released %d holds of orders that the journal does not contain", released)
+	if r.o.Follow == nil { // otherwise no order is known yet
+		r.releaseHolds()
 	}
 	nonces, err := a.openNonces(r.data, r.clock.NowNs(), r.lastNs)
 	if err != nil {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
 	"tickhive/internal/node"
-	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
@@ -19,7 +17,7 @@ import (
 // Handover is the term of a standby that has taken over.
 type Handover struct {
 	Held    *node.Term
-	Genesis Genesis // of the stream
+	Genesis node.Genesis // of the stream
 	Term    uint64
 	number  uint64 // of the node in this term
 }
@@ -116,7 +114,7 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 // the writer starts.
 func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	for {
-		more := y.news.wait() // before the look: the message may arrive after it
+		more := y.news.Wait() // before the look: the message may arrive after it
 		if y.term.Load() >= h.Term {
 			break
 		}
@@ -128,23 +126,18 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	}
 	y.cancel(errStopping)
 	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
+	y.archives.Wait()
 	y.log.Info("this node is the writer", "term", h.Term)
-	c := y.o.Follow.Copy
-	if err := c.Snapshot(stream.Engine, 0, func(w io.Writer) error { return y.market.Write(w, nil) }); err != nil {
-		return err
+	for log := stream.Engine; log <= stream.Hive; log++ {
+		reflects, write, err := y.snapshotOf(log)
+		if err == nil {
+			err = y.o.Follow.Copy.Snapshot(log, reflects, write)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	var body []byte
-	err := y.accounts.store.Fold(func() { body = y.accounts.state.AppendSnapshot(nil) })
-	if err != nil {
-		return err
-	}
-	if y.secrets != nil && !y.secrets.Empty() {
-		body = y.secrets.Seal(nil, body, seal.Snapshot)
-	}
-	return c.Snapshot(stream.Accounts, y.accounts.state.ReflectsSeq(), func(w io.Writer) error {
-		_, err := w.Write(body)
-		return err
-	})
+	return nil
 }
 
 // Finish makes the copy of a standby that has taken over, and has stopped, a data directory.

@@ -104,11 +104,43 @@ func (c *Copy) Take(m *stream.Message) error {
 }
 
 // begin makes the logs. The stream has every record from the first one on.
-func (c *Copy) begin(m *stream.Message) (err error) {
+func (c *Copy) begin(m *stream.Message) error {
 	if m.Start != (stream.Positions{}) {
 		return errors.New("the stream does not begin with the first records")
 	}
-	c.Identity.History = m.History
+	return c.create(m.History, stream.Positions{}, [stream.Logs]uint64{})
+}
+
+// BeginAt makes the logs behind a snapshot: they have no records before it. It is called before the first Take.
+func (c *Copy) BeginAt(h *Head) error { return c.create(h.At.History, h.At.Pos, h.Chains) }
+
+// Restore makes the logs behind a snapshot and keeps it as the snapshot of each log.
+func (c *Copy) Restore(from *Snapshot) error {
+	if err := c.BeginAt(&from.Head); err != nil {
+		return err
+	}
+	reflects := from.Reflects
+	for _, log := range inOrder {
+		err := c.Snapshot(log, reflects[log-1], func(w io.Writer) error {
+			if log == stream.Engine {
+				return from.Market(func(body io.Reader) error {
+					_, err := io.Copy(w, body)
+					return err
+				})
+			}
+			_, err := w.Write(from.Store(log))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes logs whose first records come behind the positions.
+func (c *Copy) create(history wal.ID, behind stream.Positions, chains [stream.Logs]uint64) (err error) {
+	c.Identity.History = history
 	if c.Identity.Directory, err = wal.NewID(rand.Reader); err != nil {
 		return err
 	}
@@ -118,7 +150,8 @@ func (c *Copy) begin(m *stream.Message) (err error) {
 	for i, l := range c.layout {
 		o := l.Options
 		o.NoLock, o.Name, o.Identity, o.MaxRecord = true, l.Name, c.Identity, stream.MaxRecord
-		if c.logs[i], err = wal.Create(vfs.OS{}, filepath.Join(c.dir, l.Name), o, 1); err != nil {
+		from := wal.Position{Seq: behind[i], Chain: chains[i]}
+		if c.logs[i], err = wal.Create(vfs.OS{}, filepath.Join(c.dir, l.Name), o, from); err != nil {
 			return err
 		}
 	}
@@ -144,6 +177,16 @@ func (c *Copy) Last(log stream.Log) uint64 {
 		return l.LastSeq()
 	}
 	return 0
+}
+
+// Chains returns the checksum chain of each log behind its last record.
+func (c *Copy) Chains() (chains [stream.Logs]uint64) {
+	for i, l := range c.logs {
+		if l != nil {
+			chains[i] = l.Position().Chain
+		}
+	}
+	return chains
 }
 
 // Finish syncs and closes the logs, and calls writeMeta with their ends, which makes the directory a data directory.

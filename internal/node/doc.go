@@ -1,5 +1,5 @@
 // Package node holds what a node of a cluster does besides executing records: it takes and keeps a term, notices that
-// the writer is silent, and keeps a copy of the logs.
+// the writer is silent, keeps a copy of the logs, and archives snapshots with which other nodes begin.
 //
 // Owner: any goroutine may call a Term. A Copy belongs to one goroutine.
 //
@@ -8,7 +8,9 @@
 //  1. A node that campaigns never drops its campaign and goes on: Campaign returns when the term counts, when another
 //     node's does, or with an error after which the process must end or be the only user of its directory.
 //  2. While a Term is kept, the stream has a message every BeatAfter, also before records are added.
-//  3. The directory of a Copy is not a data directory until Finish: it has no meta.json.
+//  3. A node begins with a snapshot only if the stream has the message that the snapshot names as its last one.
+//  4. A stream loses messages only while two archived snapshots reflect them.
+//  5. The directory of a Copy is not a data directory until Finish: it has no meta.json.
 //
-// Reading order: term, silence, copy, survey.
+// Reading order: term, silence, news, copy, genesis, snapshot, archive, survey, verify.
 package node

@@ -17,7 +17,8 @@ import (
 type Survey struct {
 	Epoch    string            `json:"epoch"`
 	Messages uint64            `json:"messages"`
-	Void     uint64            `json:"void"` // messages that do not count
+	From     uint64            `json:"from,omitempty"` // the first message that was read, behind a snapshot
+	Void     uint64            `json:"void"`           // messages that do not count
 	Term     uint64            `json:"term"`
 	Writer   string            `json:"writer"` // address, empty: not known
 	Logs     map[string]uint64 `json:"logs"`   // number of the last record
@@ -27,20 +28,34 @@ type Survey struct {
 	Hash     string            `json:"hash,omitempty"`
 }
 
-// Read reads the messages that the stream has now and calls each for those that count. rules is the latest version of
-// the rules that the program can execute.
+// Read reads the messages that the stream has now and calls each for those that count. When the first messages were
+// removed, it calls begin with the snapshot behind which it reads.
 //
-// Errors: those of log and each; cmdline.DamageError for a message that does not verify.
+// Errors: those of log, begin and each; cmdline.DamageError for a message or snapshot that does not verify.
 func (s *Survey) Read(
-	ctx context.Context, log jet.Log, rules uint16, progress func(done, total int64),
+	ctx context.Context, log jet.Log, progress func(done, total int64), begin func(from *Snapshot) error,
 	each func(m *stream.Message) error,
 ) error {
 	last, err := log.Last(ctx)
 	if err != nil {
 		return err
 	}
-	r := stream.NewReader(stream.State{}, rules)
-	err = log.Follow(ctx, 1, func(seq uint64, data []byte) error {
+	var at stream.State
+	from, err := Oldest(ctx, log)
+	if err != nil {
+		return err
+	}
+	if from != nil {
+		defer from.Close()
+		at = from.At
+		s.From, s.Messages = at.Seq+1, at.Seq
+		s.noteTerm(from.Writer)
+		if err := begin(from); err != nil {
+			return cmdline.DamageError{Err: fmt.Errorf("the archived snapshot of message %d: %w", at.Seq, err)}
+		}
+	}
+	r := stream.NewReader(at, Rules)
+	err = log.Follow(ctx, at.Seq+1, func(seq uint64, data []byte) error {
 		m, valid, err := r.Next(seq, data)
 		switch {
 		case err != nil:
@@ -48,7 +63,9 @@ func (s *Survey) Read(
 		case !valid:
 			s.Void++
 		default:
-			s.noteTerm(&m)
+			if m.Kind == stream.Term {
+				s.noteTerm(m.Info)
+			}
 			if err := each(&m); err != nil {
 				return cmdline.DamageError{Err: fmt.Errorf("message %d: %w", seq, err)}
 			}
@@ -59,7 +76,7 @@ func (s *Survey) Read(
 		}
 		return nil
 	})
-	at := r.State()
+	at = r.State()
 	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
 	s.Logs = map[string]uint64{
 		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
@@ -72,12 +89,9 @@ func (s *Survey) Read(
 }
 
 // noteTerm keeps the address of the writer.
-func (s *Survey) noteTerm(m *stream.Message) {
-	if m.Kind != stream.Term {
-		return
-	}
+func (s *Survey) noteTerm(text []byte) {
 	var info struct{ Address string }
-	if json.Unmarshal(m.Info, &info) != nil {
+	if json.Unmarshal(text, &info) != nil {
 		info.Address = "" // of an earlier program, which wrote its version alone
 	}
 	s.Writer = info.Address
@@ -94,6 +108,9 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 	}
 	fmt.Fprintf(out, "epoch      %s\nterm       %d\nwriter     %s\nmessages   %d, void %d\n", s.Epoch, s.Term, writer,
 		s.Messages, s.Void)
+	if s.From > 0 {
+		fmt.Fprintf(out, "trimmed    read from message %d on, behind an archived snapshot\n", s.From)
+	}
 	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
 		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
 	}

@@ -32,6 +32,9 @@ type State struct {
 // itself, so it covers the whole history.
 func sumOf(data []byte) uint64 { return xxhash.Sum64(data) }
 
+// EndsWith reports whether data is the last valid message of s.
+func (s *State) EndsWith(data []byte) bool { return s.Prev == sumOf(data) }
+
 // allows is the rule of validity: it reports whether a message counts behind s, and sets s to the state behind it
 // if so.
 func (s *State) allows(m *Message, data []byte) bool {

@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 		"internal/events", "internal/stream", "internal/node",
 	},
 	"internal/clusterdemo": {"internal/stream"},
-	"internal/node":        {"internal/stream"},
+	"internal/node":        {"internal/stream", "marketdata", "launchpad", "hive"},
 	"internal/stream":      {},
 
 	"internal/stream/jet": {"internal/stream"},

@@ -36,7 +36,7 @@
 //  5. The same operations, injections and seeds give the same bytes. Concurrent operations have to
 //     have an order for that.
 //
-// Reading order: vfs, sector, os, lock, mem, mem_file, fault, inject, crash, cut, rest.
+// Reading order: vfs, sector, os, lock, mem, mem_file, fault, inject, crash, cut, bulk, rest.
 //
 // It does not retry, buffer or cache: the caller handles the errors of operations.
 package vfs

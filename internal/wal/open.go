@@ -50,8 +50,9 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 	return l, nil
 }
 
-// Create makes a log in a directory without one. Its first record gets the sequence first.
-func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
+// Create makes a log in a directory without one. Its first record comes behind a position; with Chain 0 the chain
+// begins there.
+func Create(fsys vfs.FS, dir string, opts Options, behind Position) (*Log, error) {
 	if err := opts.validateFor(dir); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,10 @@ func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
 		return nil, fmt.Errorf("wal: make %s: %w", dir, err)
 	}
 	l := &Log{fsys: fsys, dir: dir, opts: opts}
-	l.setLast(Position{Seq: first - 1, Chain: chainStart(opts.Identity.History, opts.Name, first-1)})
+	if behind.Chain == 0 {
+		behind.Chain = chainStart(opts.Identity.History, opts.Name, behind.Seq)
+	}
+	l.setLast(behind)
 	if err := l.startFresh(1); err != nil {
 		return nil, err
 	}

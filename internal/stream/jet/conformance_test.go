@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,7 +16,6 @@ type rig struct {
 	connect func() Log
 	stop    func() // nil: it ends with the process
 	start   func()
-	trim    func(seq uint64)
 }
 
 // within bounds each test, so that a log that hangs is a failure.
@@ -54,27 +55,15 @@ func serve(t *testing.T, dir, listen string) *Server {
 	return s
 }
 
-// purge removes the messages up to seq, as a trim does.
-func purge(t *testing.T, l Log, seq uint64) {
-	t.Helper()
-	s := l.(*jetLog).stream
-	if err := s.Purge(within(t), purgeUpTo(seq+1)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // rigs are the logs that have to behave alike.
 var rigs = map[string]func(t *testing.T) *rig{
 	"memory": func(*testing.T) *rig {
 		m := NewMem()
-		return &rig{m.Connect, func() { m.SetDown(true) }, func() { m.SetDown(false) }, m.Trim}
+		return &rig{m.Connect, func() { m.SetDown(true) }, func() { m.SetDown(false) }}
 	},
 	"embedded": func(t *testing.T) *rig {
 		c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
-		return &rig{
-			connect: func() Log { return open(t, c) },
-			trim:    func(seq uint64) { purge(t, open(t, c), seq) },
-		}
+		return &rig{connect: func() Log { return open(t, c) }}
 	},
 	"loopback": func(t *testing.T) *rig {
 		dir := t.TempDir()
@@ -85,7 +74,6 @@ var rigs = map[string]func(t *testing.T) *rig{
 			connect: connect,
 			stop:    func() { s.Stop() },
 			start:   func() { s = serve(t, dir, url[len("nats://"):]) },
-			trim:    func(seq uint64) { purge(t, connect(), seq) },
 		}
 	},
 }
@@ -218,7 +206,9 @@ func TestFollowersBehindATrimNeedASnapshot(t *testing.T) {
 		for i := range uint64(10) {
 			publish(t, l, i, i, fmt.Sprintf("m%d", i+1))
 		}
-		r.trim(6)
+		if err := r.connect().Trim(within(t), 6); err != nil {
+			t.Fatal(err)
+		}
 		if err := follow(t, l, 6, 10); !errors.Is(err, ErrTrimmed) {
 			t.Errorf("from a removed message: %v", err)
 		}
@@ -315,4 +305,44 @@ func TestALogThatIsGoneIsReported(t *testing.T) {
 	if err := follow(t, again, 2, 2); !errors.Is(err, ErrTrimmed) {
 		t.Errorf("a follower of the new one: %v", err)
 	}
+}
+
+// An archive has the newest snapshots, and says so when it has none.
+func TestAnArchiveKeepsTheNewestSnapshots(t *testing.T) {
+	onEveryRig(t, func(t *testing.T, r *rig) {
+		a, ctx := r.connect().Archive(), within(t)
+		if all, err := a.List(ctx); len(all) != 0 || err != nil {
+			t.Fatalf("an archive without snapshots lists %v, %v", all, err)
+		}
+		if _, err := a.Open(ctx, 5); !errors.Is(err, ErrTrimmed) {
+			t.Errorf("a snapshot of an empty archive: %v", err)
+		}
+		large := strings.Repeat("snapshot ", 100_000) // several messages
+		for _, seq := range []uint64{5, 100, 20, 300} {
+			if err := a.Put(ctx, seq, strings.NewReader(fmt.Sprint(large, seq)), 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, err := r.connect().Archive().List(ctx)
+		if err != nil || len(all) != 2 || all[0].Seq != 300 || all[1].Seq != 100 ||
+			all[0].Bytes != uint64(len(large)+3) {
+			t.Fatalf("after 5, 100, 20 and 300 of which two are kept: %+v, %v", all, err)
+		}
+		for _, want := range all {
+			body, err := a.Open(ctx, want.Seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(body)
+			if err != nil || string(data) != fmt.Sprint(large, want.Seq) {
+				t.Errorf("snapshot %d has %d bytes, %v", want.Seq, len(data), err)
+			}
+			if err := body.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := a.Open(ctx, 5); !errors.Is(err, ErrTrimmed) {
+			t.Errorf("a snapshot that was removed: %v", err)
+		}
+	})
 }

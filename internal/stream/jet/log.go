@@ -3,6 +3,7 @@ package jet
 import (
 	"context"
 	"errors"
+	"io"
 )
 
 // The operating errors of a log. They are wrapped: use errors.Is.
@@ -43,8 +44,32 @@ type Log interface {
 	// Follow calls deliver with the messages from the number from on, as they come, until ctx ends, deliver returns
 	// an error or messages are missing. It outlasts failures of the server. It returns the error, never nil.
 	Follow(ctx context.Context, from uint64, deliver func(seq uint64, data []byte) error) error
+	// Trim removes the messages up to a number. A reader that has not read them needs a snapshot.
+	Trim(ctx context.Context, seq uint64) error
+	// Archive opens the snapshots that nodes have archived for readers of this log.
+	Archive() Archive
 	// Close ends the use of the log by this node.
 	Close()
+}
+
+// Archived describes a snapshot in an Archive.
+type Archived struct {
+	Seq   uint64 // number of the last message that it reflects
+	Bytes uint64
+	AtMs  int64 // when it was archived, Unix ms
+}
+
+// Archive holds snapshots of nodes, by the number of the last message that each reflects. Any goroutine may call it.
+type Archive interface {
+	// List returns the snapshots that are complete, the newest one first.
+	List(ctx context.Context) ([]Archived, error)
+	// Put adds a snapshot and removes all but the newest keep ones.
+	Put(ctx context.Context, seq uint64, body io.Reader, keep int) error
+	// Open returns the body of a snapshot. Its last Read fails if the body is not the one that was put. The caller
+	// closes it.
+	//
+	// Errors: ErrTrimmed when there is none.
+	Open(ctx context.Context, seq uint64) (io.ReadCloser, error)
 }
 
 // openAnswers is the number of answers that may wait in the channel.

@@ -1,8 +1,10 @@
 package jet
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -14,10 +16,11 @@ type Mem struct {
 	trimmed  uint64
 	down     bool
 	changed  chan struct{} // closed at the next change
+	archived map[uint64][]byte
 }
 
 // NewMem returns an empty log.
-func NewMem() *Mem { return &Mem{changed: make(chan struct{})} }
+func NewMem() *Mem { return &Mem{changed: make(chan struct{}), archived: map[uint64][]byte{}} }
 
 // Connect returns the log for one node.
 func (m *Mem) Connect() Log { return &memLog{m: m, answers: make(chan Answer, openAnswers)} }
@@ -27,16 +30,6 @@ func (m *Mem) SetDown(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down = down
-	m.change()
-}
-
-// Trim removes the messages up to seq.
-func (m *Mem) Trim(seq uint64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for ; m.trimmed < seq && m.trimmed < uint64(len(m.messages)); m.trimmed++ {
-		m.messages[m.trimmed] = nil
-	}
 	m.change()
 }
 
@@ -122,6 +115,68 @@ func (l *memLog) Follow(ctx context.Context, from uint64, deliver func(uint64, [
 			}
 		}
 	}
+}
+
+func (l *memLog) Trim(_ context.Context, seq uint64) error {
+	m := l.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return ErrUnavailable
+	}
+	for ; m.trimmed < seq && m.trimmed < uint64(len(m.messages)); m.trimmed++ {
+		m.messages[m.trimmed] = nil
+	}
+	m.change()
+	return nil
+}
+
+func (l *memLog) Archive() Archive { return l.m }
+
+// List implements Archive.
+func (m *Mem) List(context.Context) (all []Archived, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return nil, ErrUnavailable
+	}
+	for seq, body := range m.archived {
+		all = append(all, Archived{Seq: seq, Bytes: uint64(len(body))})
+	}
+	newestFirst(all)
+	return all, nil
+}
+
+// Put implements Archive.
+func (m *Mem) Put(ctx context.Context, seq uint64, body io.Reader, keep int) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.archived[seq] = data
+	m.mu.Unlock()
+	all, err := m.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, old := range all[min(keep, len(all)):] {
+		m.mu.Lock()
+		delete(m.archived, old.Seq)
+		m.mu.Unlock()
+	}
+	return nil
+}
+
+// Open implements Archive.
+func (m *Mem) Open(_ context.Context, seq uint64) (io.ReadCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, ok := m.archived[seq]
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no snapshot %d", ErrTrimmed, seq)
+	}
+	return io.NopCloser(bytes.NewReader(body)), nil
 }
 
 func (l *memLog) Close() {}

@@ -22,8 +22,6 @@ import (
 	"tickhive/internal/clock"
 )
 
-func purgeUpTo(seq uint64) jetstream.StreamPurgeOpt { return jetstream.WithPurgeSequence(seq) }
-
 // certificate returns a certificate for 127.0.0.1 and writes it to a file that verifies it.
 func certificate(t *testing.T, dir string) (tls.Certificate, string) {
 	t.Helper()

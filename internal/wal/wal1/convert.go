@@ -37,7 +37,7 @@ func Convert(fsys vfs.FS, old, dir string, opts wal.Options) (res Result, err er
 	if len(chain) > 0 && chain[0].reason == "" {
 		first = chain[0].first
 	}
-	log, err := wal.Create(fsys, dir, opts, first)
+	log, err := wal.Create(fsys, dir, opts, wal.Position{Seq: first - 1})
 	if err != nil {
 		return res, err
 	}

@@ -1,10 +1,11 @@
-package exchange
+package node
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -21,17 +22,28 @@ type Genesis struct {
 	SealedWith string `json:"sealedWith,omitempty"`
 }
 
-// StreamRules is the version of the rules of the records in a stream.
-const StreamRules = 1
+// Rules is the version of the rules of the records in a stream.
+const Rules = 1
 
-// ReadStream reads a stream to its present end.
+// ReadStream reads a stream to its present end, from the newest snapshot in its archive on.
 func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, err error) {
-	r := stream.NewReader(stream.State{}, StreamRules)
 	last, err := log.Last(ctx)
 	if err != nil || last == 0 {
 		return at, g, err
 	}
-	err = log.Follow(ctx, 1, func(seq uint64, data []byte) error {
+	s, err := Newest(ctx, log, last)
+	if err != nil {
+		return at, g, err
+	}
+	if s != nil {
+		at, g = s.At, s.Genesis
+		s.Close()
+	}
+	if at.Seq >= last {
+		return at, g, nil
+	}
+	r := stream.NewReader(at, Rules)
+	err = log.Follow(ctx, at.Seq+1, func(seq uint64, data []byte) error {
 		m, valid, err := r.Next(seq, data)
 		if err == nil && valid && m.Kind == stream.Base {
 			err = json.Unmarshal(m.Info, &g)
@@ -47,13 +59,21 @@ func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, e
 	return r.State(), g, err
 }
 
-// ReadGenesis reads the first message of a stream.
+// ReadGenesis reads the first message of a stream, or what a snapshot in its archive says of it.
 func ReadGenesis(ctx context.Context, log jet.Log) (g Genesis, err error) {
 	data, err := log.Read(ctx, 1)
+	if errors.Is(err, jet.ErrTrimmed) {
+		s, err := Newest(ctx, log, math.MaxUint64)
+		if err != nil {
+			return g, err
+		}
+		defer s.Close()
+		return s.Genesis, nil
+	}
 	if err != nil {
 		return g, err
 	}
-	m, valid, err := stream.NewReader(stream.State{}, StreamRules).Next(1, data)
+	m, valid, err := stream.NewReader(stream.State{}, Rules).Next(1, data)
 	switch {
 	case err != nil:
 		return g, err

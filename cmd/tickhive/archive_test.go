@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/internal/stream/jet"
+)
+
+// trimmed reports whether the first message of the only stream at an address was removed.
+func trimmed(t *testing.T, at string) bool {
+	t.Helper()
+	c, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	epochs, err := c.Epochs(t.Context())
+	if err != nil || len(epochs) != 1 {
+		t.Fatal(epochs, err)
+	}
+	l, err := c.Log(t.Context(), epochs[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = l.Read(t.Context(), 1)
+	return errors.Is(err, jet.ErrTrimmed)
+}
+
+// Nodes begin with an archived snapshot once the first messages of the stream are gone: a replica, a standby that takes
+// over, the writer at its next start, and a directory that is restored from the stream.
+func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000")
+	f.start(0, serve)
+	a := newAcked()
+	a.begin(f.nodes[0])
+	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s",
+		"--set", "cluster.trim=true"))
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { a.load(f.nodes[0], 1, stop); close(done) }()
+	waitFor(t, func() bool { return a.count() >= 300 && trimmed(t, f.at) })
+	before := a.count()
+	waitFor(t, func() bool { return a.count() >= before+100 })
+	close(stop)
+	<-done
+
+	replica := startReplica(t, f.at)
+	if !strings.Contains(replica.stderr.String(), "begins with an archived snapshot") {
+		t.Errorf("the replica did not begin with a snapshot: %s", replica.stderr.String())
+	}
+	level := func(in *instance) {
+		t.Helper()
+		waitFor(t, func() bool {
+			_, w := position(t, f.nodes[0])
+			_, r := position(t, in)
+			return w == r && w != "0"
+		})
+		sameAnswers(t, f.nodes[0], in)
+	}
+	level(replica)
+	want := fmt.Sprint(f.nodes[0].call(200, "GET", "/state-hash", ""))
+	for _, in := range []*instance{replica, f.nodes[1]} {
+		if got := fmt.Sprint(in.call(200, "GET", "/state-hash", "")); got != want {
+			t.Errorf("state hashes %s and %s", got, want)
+		}
+	}
+
+	f.nodes[0].signal(syscall.SIGTERM) // its next start reads the stream behind the snapshot, too
+	f.nodes[0].endsClean(f.dirs[0])
+	if code, out, text := streamCommand(t, f.at, "verify"); code != 0 || !strings.Contains(out, "behind an archived") ||
+		!strings.Contains(out, "digests equal") {
+		t.Errorf("stream verify: exit code %d: %s%s", code, out, text)
+	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	if code, out, text := streamCommand(t, f.at, "restore", restored); code != 0 {
+		t.Fatalf("stream restore: exit code %d: %s%s", code, out, text)
+	}
+	sound(t, restored)
+	again := start(t, "--data-dir", restored, "--pairs", "none", "--sim", "off", "--quiet",
+		"--set", "rate.allow=127.0.0.1", "--set", "engine.account_orders=100000")
+	if got := fmt.Sprint(again.call(200, "GET", "/state-hash", "")); got != want {
+		t.Errorf("the restored directory has the state hash %s, not %s", got, want)
+	}
+	a.verifyStores(t, again)
+	again.signal(syscall.SIGTERM)
+	again.wait()
+
+	waitFor(t, func() bool { return roleOf(f.nodes[1]) == "writer" })
+	f.start(0, f.standby(0, "--set", "sim.enabled=false")) // its logs begin behind the snapshot
+	if !strings.Contains(f.nodes[0].stderr.String(), "begins with an archived snapshot") {
+		t.Errorf("the standby did not begin with a snapshot: %s", f.nodes[0].stderr.String())
+	}
+	f.nodes[1].signal(syscall.SIGKILL)
+	f.nodes[1].wait()
+	f.awaitRole(0, "writer")
+	stop, done = make(chan struct{}), make(chan struct{})
+	before = a.count()
+	go func() { a.load(f.nodes[0], 2, stop); close(done) }()
+	waitFor(t, func() bool { return a.count() >= before+100 })
+	close(stop)
+	<-done
+	level(replica)
+	for id, o := range a.orders {
+		got := f.nodes[0].do("GET", fmt.Sprintf("%s/orders/%d", f.nodes[0].internal, id), "")
+		if got.status != 200 || a.canceled[id] && !strings.Contains(got.body, "Canceled") {
+			t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, got.status, got.body)
+		}
+	}
+	a.verifyStores(t, f.nodes[0])
+	f.nodes[0].signal(syscall.SIGTERM)
+	f.nodes[0].endsClean(f.dirs[0])
+	sound(t, f.dirs[0])
+}
+
+// sound checks a data directory with journal verify.
+func sound(t *testing.T, dir string) {
+	t.Helper()
+	verify := launch(t, nil, "journal", "verify", dir)
+	for range verify.lines {
+	}
+	if code := verify.wait(); code != 0 {
+		t.Errorf("journal verify: exit code %d: %s", code, verify.stderr.String())
+	}
+}

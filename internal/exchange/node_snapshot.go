@@ -1,0 +1,166 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/hive"
+	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/node"
+	"tickhive/internal/seal"
+	"tickhive/internal/stream"
+	"tickhive/launchpad"
+)
+
+// chooseSnapshot opens the archived snapshot with which a replica begins, if there is one. One that exports events
+// begins before the message of the last event.
+func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
+	f := r.o.Follow
+	if f == nil {
+		return nil
+	}
+	until := uint64(math.MaxUint64)
+	if f.Events != nil {
+		end, last, err := f.Events.Last(ctx)
+		if err != nil {
+			return fmt.Errorf("stream of events: %w", err)
+		}
+		if end > 0 {
+			until = last.Source - 1
+		}
+	}
+	if r.from, err = node.Newest(ctx, f.Log, until); err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
+	if r.from != nil {
+		r.log.Info("begins with an archived snapshot", "message", r.from.At.Seq,
+			"taken", time.UnixMilli(r.from.TakenMs).UTC())
+	}
+	return nil
+}
+
+// begins returns the state of the stream behind the snapshot, or before the first message.
+func (r *restored) begins() (at stream.State) {
+	if r.from != nil {
+		at = r.from.At
+	}
+	return at
+}
+
+// initial returns the snapshot with which a store begins, nil: it is empty.
+func (r *restored) initial(log stream.Log) []byte {
+	if r.from == nil {
+		return nil
+	}
+	return r.from.Store(log)
+}
+
+// beginWith makes the accounts begin with the snapshot.
+func (r *restored) beginWith(o *accounts.StoreOptions) {
+	if r.from != nil {
+		o.Initial, o.EngineLast = r.initial(stream.Accounts), r.from.At.Pos.Of(stream.Engine)
+	}
+}
+
+// begin reads the market's part of a snapshot and publishes it.
+func (y *Following) begin(s *node.Snapshot) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.Market(y.market.Read); err != nil {
+		return fmt.Errorf("the archived snapshot of message %d: %w", s.At.Seq, err)
+	}
+	if want := s.At.Pos.Of(stream.Engine); y.market.Pos != want {
+		return fmt.Errorf("%w: it has the market at record %d, not %d", node.ErrSnapshot, y.market.Pos, want)
+	}
+	if c := y.o.Follow.Copy; c != nil {
+		if err := c.BeginAt(&s.Head); err != nil {
+			return fmt.Errorf("the copy of the standby: %w", err)
+		}
+	}
+	if y.export != nil {
+		y.export.Begin(y.core)
+	}
+	y.info, y.infoText, y.valid = infoOf(s.Writer), s.Writer, s.At.Seq
+	y.front.forward.Lead(y.info.writer(s.At.Term))
+	y.heardNs.Store(clock.MachineNs())
+	y.read.Store(s.At.Seq)
+	y.term.Store(s.At.Term)
+	y.position.Store(y.market.Pos)
+	y.sentNs.Store(s.At.SentNs)
+	y.publish(s.At.SentNs, true)
+	return nil
+}
+
+// archive starts to archive snapshots, if the node is to.
+func (y *Following) archive(ctx context.Context) {
+	f := y.o.Follow
+	if f.Copy == nil || f.ArchiveEvery == 0 {
+		return
+	}
+	failing := false
+	a := node.Archivist{
+		Log: f.Log, Every: f.ArchiveEvery, Trim: f.Trim, Take: y.snapshot,
+		Report: func(seq uint64, bytes int64, err error) {
+			switch {
+			case err == nil:
+				y.log.Info("a snapshot is archived", "message", seq, "bytes", bytes)
+			case !failing:
+				y.incident("stream", "no snapshot can be archived: %v", err)
+			}
+			failing = err != nil
+		},
+	}
+	y.archives.Go(func() { a.Run(ctx) })
+}
+
+// snapshot writes a snapshot of this node. No message is executed meanwhile.
+func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	at := y.reader.State()
+	if at.Seq != y.valid {
+		return 0, nil // the next beat will do
+	}
+	head := node.Head{
+		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chains: y.o.Follow.Copy.Chains(),
+		Genesis: y.o.Follow.Genesis, Writer: json.RawMessage(y.infoText),
+	}
+	var writes [stream.Logs]func(w io.Writer) error
+	for i := range writes {
+		if head.Reflects[i], writes[i], err = y.snapshotOf(stream.Log(i + 1)); err != nil {
+			return 0, err
+		}
+	}
+	return at.Seq, node.WriteSnapshot(w, &head, func(log stream.Log, w io.Writer) error { return writes[log-1](w) })
+}
+
+// snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The
+// accounts' is sealed, if there is a key.
+func (y *Following) snapshotOf(log stream.Log) (reflects uint64, write func(w io.Writer) error, err error) {
+	var body []byte
+	switch log {
+	case stream.Engine:
+		return 0, func(w io.Writer) error { return y.market.Write(w, nil) }, nil
+	case stream.Accounts:
+		err = y.accounts.store.Fold(func() { body = y.accounts.state.AppendSnapshot(nil) })
+		if y.secrets != nil && !y.secrets.Empty() {
+			body = y.secrets.Seal(nil, body, seal.Snapshot)
+		}
+		reflects = y.accounts.state.ReflectsSeq()
+	case stream.Launchpad:
+		err = y.agents.ledger.Fold(func(s *launchpad.State) { body = s.AppendSnapshot(nil) })
+	case stream.Hive:
+		err = y.agents.hive.Fold(func(s *hive.State) { body, reflects = s.AppendSnapshot(nil), s.ReflectsSeq() })
+	}
+	return reflects, func(w io.Writer) error {
+		_, err := w.Write(body)
+		return err
+	}, err
+}

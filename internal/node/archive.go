@@ -1,0 +1,154 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/stream/jet"
+)
+
+// kept is the number of archived snapshots: the newest one, and the one before in case it is damaged.
+const kept = 2
+
+// Newest returns the newest snapshot in the archive of a stream that the stream continues and that is at or before a
+// message; nil if there is none and the stream has its first message. The caller closes it.
+//
+// Errors: jet.ErrTrimmed when the stream cannot be read without one.
+func Newest(ctx context.Context, log jet.Log, until uint64) (*Snapshot, error) {
+	return choose(ctx, log, until, false)
+}
+
+// Oldest returns nil if the stream has its first message, and otherwise the oldest snapshot from which it can be read.
+// Like Newest.
+func Oldest(ctx context.Context, log jet.Log) (*Snapshot, error) {
+	_, err := log.Read(ctx, 1)
+	if err == nil || !errors.Is(err, jet.ErrTrimmed) {
+		return nil, err
+	}
+	return choose(ctx, log, 1<<63, true)
+}
+
+func choose(ctx context.Context, log jet.Log, until uint64, oldest bool) (*Snapshot, error) {
+	archive := log.Archive()
+	all, err := archive.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var reasons error
+	for i := range all {
+		if oldest {
+			i = len(all) - 1 - i
+		}
+		if all[i].Seq > until {
+			continue
+		}
+		s, err := open(ctx, log, archive, all[i].Seq)
+		if err == nil || ctx.Err() != nil {
+			return s, err
+		}
+		reasons = errors.Join(reasons, err)
+	}
+	_, err = log.Read(ctx, 1)
+	if errors.Is(err, jet.ErrTrimmed) {
+		return nil, errors.Join(err, errors.New("no archived snapshot can be used"), reasons)
+	}
+	return nil, nil // it has its first message, or none, which the reader will notice
+}
+
+// open opens a snapshot and checks that the stream has its last message. The stream of servers that have lost their
+// newest messages goes on differently.
+func open(ctx context.Context, log jet.Log, archive jet.Archive, seq uint64) (*Snapshot, error) {
+	body, err := archive.Open(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ReadSnapshot(body)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %d: %w", seq, err)
+	}
+	data, err := log.Read(ctx, seq)
+	if err == nil && (s.At.Seq != seq || !s.At.EndsWith(data)) {
+		err = fmt.Errorf("%w: the stream does not have its last message, number %d", ErrSnapshot, seq)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Archivist puts snapshots of a node into the archive from time to time. One goroutine uses it.
+type Archivist struct {
+	Log   jet.Log
+	Every time.Duration
+	Trim  bool // remove the messages that all archived snapshots reflect
+	// Take writes a snapshot and returns the message that it reflects; 0: there can be none now.
+	Take func(w io.Writer) (seq uint64, err error)
+	// Report receives the result of each attempt.
+	Report func(seq uint64, bytes int64, err error)
+}
+
+// Run archives until ctx ends, whenever the newest archived snapshot, of any node, is older than Every.
+func (a *Archivist) Run(ctx context.Context) {
+	look := time.NewTicker(max(a.Every/10, 100*time.Millisecond))
+	defer look.Stop()
+	for {
+		seq, bytes, err := a.step(ctx, clock.MachineNs()/int64(time.Millisecond))
+		if ctx.Err() != nil {
+			return
+		}
+		if seq > 0 || err != nil {
+			a.Report(seq, bytes, err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// step archives a snapshot if one is due, and trims the stream. seq is 0 if none was due.
+func (a *Archivist) step(ctx context.Context, nowMs int64) (seq uint64, bytes int64, err error) {
+	archive := a.Log.Archive()
+	all, err := archive.List(ctx)
+	if err != nil || len(all) > 0 && nowMs-all[0].AtMs < a.Every.Milliseconds() {
+		return 0, 0, err
+	}
+	f, err := os.CreateTemp("", "tickhive-snapshot-*")
+	if err != nil {
+		return 0, 0, fmt.Errorf("snapshot: %w", err)
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil { // its blocks go with the last use
+		return 0, 0, fmt.Errorf("snapshot: %w", err)
+	}
+	if seq, err = a.Take(f); err != nil || seq == 0 || len(all) > 0 && seq <= all[0].Seq {
+		return 0, 0, err
+	}
+	if bytes, err = f.Seek(0, io.SeekCurrent); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("snapshot: %w", err)
+	}
+	if err := archive.Put(ctx, seq, f, kept); err != nil {
+		return 0, 0, err
+	}
+	return seq, bytes, a.trim(ctx)
+}
+
+// trim removes the messages before the last one of the oldest archived snapshot: the message itself proves that the
+// stream continues the snapshot.
+func (a *Archivist) trim(ctx context.Context) error {
+	all, err := a.Log.Archive().List(ctx)
+	if err != nil || !a.Trim || len(all) < kept || all[kept-1].Seq < 2 {
+		return err
+	}
+	return a.Log.Trim(ctx, all[kept-1].Seq-1)
+}

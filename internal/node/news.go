@@ -1,0 +1,29 @@
+package node
+
+import "sync"
+
+// News tells waiting requests that the views of a replica have changed. Any goroutine may use it.
+type News struct {
+	mu   sync.Mutex
+	next chan struct{} // nil: no request waits
+}
+
+// Wait returns a channel that the next Tell closes.
+func (n *News) Wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next == nil {
+		n.next = make(chan struct{})
+	}
+	return n.next
+}
+
+// Tell wakes the waiting requests.
+func (n *News) Tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next != nil {
+		close(n.next)
+		n.next = nil
+	}
+}
