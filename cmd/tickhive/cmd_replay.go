@@ -21,18 +21,19 @@ import (
 // replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
-	Format   string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis or trades."`
-	Detect   bool     `help:"Say which format the files have, and why; start nothing."`
-	Pair     string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
-	Digits   string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
-	Speed    string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
-	From     string   `placeholder:"TIME" help:"Start at this time of the recording."`
-	Loop     bool     `help:"Start again at the end."`
-	Check    bool     `help:"Compare the results with the recording."`
-	CheckMin string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
-	JSON     bool     `help:"Print the results of the comparisons as one JSON object."`
-	Hold     bool     `help:"Keep serving after the end."`
-	Files    []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
+	Format       string   `placeholder:"NAME" help:"lobster, bitstamp, kraken, binance, tardis, databento or trades."`
+	Detect       bool     `help:"Say which format the files have, and why; start nothing."`
+	Pair         string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
+	Digits       string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
+	Speed        string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
+	From         string   `placeholder:"TIME" help:"Start at this time of the recording."`
+	ExchangeTime bool     `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
+	Loop         bool     `help:"Start again at the end."`
+	Check        bool     `help:"Compare the results with the recording."`
+	CheckMin     string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
+	JSON         bool     `help:"Print the results of the comparisons as one JSON object."`
+	Hold         bool     `help:"Keep serving after the end."`
+	Files        []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain, gzip, zstd or zip; lobster: message file, orderbook file; binance: one or more, with a depth snapshot. Unreadable lines are reported before the replay starts."`
 
 	least int64 // CheckMin in thousandths
 }
@@ -55,7 +56,7 @@ func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
-		Loop: c.Loop, Check: c.Check,
+		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
 	if err != nil {
@@ -73,8 +74,7 @@ func (c *replayCmd) Run(p *program) error {
 
 // detect prints what the first rows of each file look like. The exit code is 4 when a file cannot be replayed.
 func (c *replayCmd) detect(w io.Writer) error {
-	var all []*format.Detection
-	bad := false
+	all, bad := []*format.Detection(nil), false
 	for _, file := range c.Files {
 		d := format.Detect(file, c.Pair)
 		all = append(all, d)

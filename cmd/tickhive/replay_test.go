@@ -270,12 +270,12 @@ func TestReplayDetectsFormatsAndStartsNothing(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	other := filepath.Join(t.TempDir(), "other.bin")
-	if err := os.WriteFile(other, []byte("PAR1\x15\x04"), 0o600); err != nil {
+	if err := os.WriteFile(other, []byte("ARROW1\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, _ = subcommand("replay", "--detect", file, other)
 	if code != exitThreshold || !strings.Contains(out, "other.bin: unknown\n") ||
-		!strings.Contains(out, "are those of Parquet") {
+		!strings.Contains(out, "are those of Arrow") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	if code, _, errs := subcommand("replay", file); code != 2 || !strings.Contains(errs, "--format is missing") {

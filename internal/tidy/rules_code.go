@@ -14,9 +14,10 @@ var exactFolders = []string{
 }
 
 // Floats reports floating-point numbers where numbers must be exact. Exempt are statistics of a market
-// (sim/stats) and Prometheus metrics, because nothing depends on them.
+// (sim/stats) and Prometheus metrics, because nothing depends on them, and a format whose files hold floats.
 func Floats(f *File) []string {
-	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats", "server/servertest") ||
+	exempt := under(f.Dir, "sim/stats", "server/servertest", "sim/replay/format/parquet")
+	if f.Test || !under(f.Dir, exactFolders...) || exempt ||
 		strings.HasPrefix(f.Path, "server/admin/metrics") {
 		return nil
 	}

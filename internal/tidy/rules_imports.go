@@ -82,7 +82,10 @@ var pure = map[string][]string{
 }
 
 // onlyIn lists modules that few folders may import, tests included, so that they can be exchanged.
-var onlyIn = map[string][]string{"github.com/nats-io/": {"internal/stream/jet", "client/examples/events"}}
+var onlyIn = map[string][]string{
+	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events"},
+	"github.com/parquet-go/": {"sim/replay"},
+}
 
 // folderOf returns the folder of mayImport to which a package belongs, empty for none.
 func folderOf(dir string) (folder string) {

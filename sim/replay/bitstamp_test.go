@@ -33,7 +33,7 @@ const bitstampDuplicates = `
 
 func TestADuplicateOfALogLineDoesNotChangeTheBook(t *testing.T) {
 	t.Parallel()
-	checkGolden(t, []golden{{"duplicates", "bitstamp", "", "", bitstampDuplicates + `
+	checkGolden(t, []golden{{name: "duplicates", format: "bitstamp", text: bitstampDuplicates + `
 -- then --
 pair BTC_USD 0,0 from 2015-05-01T00:00:00.000Z
 00:00:00.000 maker buy 5 @ 99 gtc post = #1

@@ -118,6 +118,10 @@ func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 		if err = c.compareTrades(tradesPerQuery); err == nil {
 			err = c.touchAfter(r)
 		}
+	case format.Orders:
+		if err = c.compareTrades(tradesPerQuery); err == nil && r.Depth > 0 {
+			err = c.rowAfter(r)
+		}
 	case format.Trades:
 		err = c.compareTrades(tradesPerQuery)
 	case format.Answers: // compared at the end
@@ -147,6 +151,8 @@ func (c *checker) results() []Check {
 		return []Check{c.books, c.trades, c.given}
 	case format.Levels:
 		return []Check{c.touch, c.trades}
+	case format.Orders:
+		return []Check{c.books, c.trades, c.executions, c.named}
 	case format.Answers:
 		out := []Check{c.candles[0].counts, c.empty}
 		if c.s.Today {

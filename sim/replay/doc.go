@@ -19,7 +19,8 @@
 // Package format turns text into records. The feeder turns records into commands; the
 // recording's shape decides how: trades and bars (feeder.go), order messages with the book
 // after each (feed_messages.go), an order log with books now and then (feed_log.go), level
-// updates with trades (feed_levels.go). The checker compares after each record and at the end.
+// updates with trades (feed_levels.go), order messages of which several are one event
+// (feed_orders.go). The checker compares after each record and at the end.
 //
 // Owner: a Replay belongs to the goroutine that calls Run, which uses the engine's loop
 // only through Entry. A feeder and a checker live for one pass.
@@ -49,7 +50,7 @@
 // recording here; this package changes only for a new shape.
 //
 // Reading order: options, replay, prints, order_entry, feeder, feed_messages, feed_log, log_start, log_ids,
-// feed_levels, checker, check_books, check_trades, check_touch, check_candles, misses,
+// feed_levels, feed_orders, checker, check_books, check_trades, check_touch, check_candles, misses,
 // public_http.
 //
 // It does not wire a server, own a clock or know the API's handlers.

@@ -54,6 +54,8 @@ func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, 
 		f.shape = newLogFeed(f, start)
 	case format.Levels:
 		f.shape = newLevelFeed(f)
+	case format.Orders:
+		f.shape = newOrderFeed(f)
 	case format.Trades, format.Answers:
 		f.shape = &tradeFeed{feeder: f, prints: newPrints(entry, batch)}
 	}

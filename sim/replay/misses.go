@@ -9,6 +9,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // maxMisses bounds the comparisons of one kind whose difference is reported.
@@ -44,7 +45,7 @@ func ParsePercent(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := format.ParseDecimal([]byte(text))
+	d, err := decimal.Parse([]byte(text))
 	v := int64(0)
 	if err == nil {
 		v, err = d.Units(3)

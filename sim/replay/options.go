@@ -10,6 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // Progress holds the progress of a running replay. Options.Progress receives it.
@@ -28,7 +29,9 @@ type Options struct {
 	Speed string
 	From  string // time at which to start (format.ParseFrom); "": at the first record
 	Loop  bool   // start again at the end, with times shifted, until the context ends
-	Check bool   // compare with the recording, in the first pass only
+	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
+	ExchangeTime bool
+	Check        bool // compare with the recording, in the first pass only
 
 	// Progress is called about every 100 ms of machine time, from the goroutine of Run. nil: no calls.
 	Progress func(Progress)
@@ -66,7 +69,7 @@ func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
 	}
-	n, err := format.ParseDecimal([]byte(o.Speed))
+	n, err := decimal.Parse([]byte(o.Speed))
 	v := int64(0)
 	if err == nil {
 		v, err = n.Units(3)

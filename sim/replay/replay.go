@@ -105,6 +105,11 @@ func New(o Options) (*Replay, error) {
 		return nil, err
 	}
 	format.Select(r.reader, o.Pair)
+	if o.ExchangeTime {
+		if err := format.UseExchangeTime(r.reader); err != nil {
+			return nil, err //nolint:wrapcheck // it says all
+		}
+	}
 	if r.survey, err = format.Learn(r.reader); err != nil {
 		return nil, format.Problems(o.Format, o.Files, o.Pair, err) //nolint:wrapcheck // it names its places
 	}

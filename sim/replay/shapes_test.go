@@ -77,8 +77,8 @@ func mustAccept(t *testing.T, cases []acceptance) {
 			for i := range trades {
 				x := &trades[i]
 				got = append(got, fmt.Sprintf("%s %s %s %s", format.NsText(x.TimeNs),
-					decimal(x.Price, v.Instrument.DigitsPrice),
-					decimal(x.Amount, v.Instrument.DigitsAmount), x.TakerSide))
+					amountText(x.Price, v.Instrument.DigitsPrice),
+					amountText(x.Amount, v.Instrument.DigitsAmount), x.TakerSide))
 			}
 			if text := strings.Join(got, "\n"); text != strings.TrimSpace(c.trades) {
 				t.Errorf("trades\n%s\nwant\n%s", text, c.trades)
@@ -87,8 +87,8 @@ func mustAccept(t *testing.T, cases []acceptance) {
 	}
 }
 
-// decimal returns v x 10^-digits as text.
-func decimal(v int64, digits int) string {
+// amountText returns v x 10^-digits as text.
+func amountText(v int64, digits int) string {
 	s := fmt.Sprintf("%0*d", digits+1, v)
 	if digits == 0 {
 		return s

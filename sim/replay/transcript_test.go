@@ -34,8 +34,8 @@ func (t *transcript) Offer(b *sequencer.Batch) error {
 	return t.Entry.Offer(b)
 }
 
-func (t *transcript) price(v int64) string  { return decimal(v, t.digits[0]) }
-func (t *transcript) amount(v int64) string { return decimal(v, t.digits[1]) }
+func (t *transcript) price(v int64) string  { return amountText(v, t.digits[0]) }
+func (t *transcript) amount(v int64) string { return amountText(v, t.digits[1]) }
 
 func (t *transcript) level(price, amount int64) string {
 	return t.amount(amount) + " @ " + t.price(price)
@@ -130,13 +130,14 @@ type golden struct {
 	name, format string
 	from, digits string
 	text         string
+	exchange     bool // the exchange's times
 }
 
 func checkGolden(t *testing.T, cases []golden) {
 	t.Helper()
 	for _, s := range cases {
 		t.Run(s.name, func(t *testing.T) {
-			o := Options{Format: s.format, From: s.from, Digits: s.digits}
+			o := Options{Format: s.format, From: s.from, Digits: s.digits, ExchangeTime: s.exchange}
 			parts := strings.Split("\n"+strings.TrimLeft(s.text, "\n"), "\n-- ")
 			want := ""
 			for _, part := range parts[1:] {

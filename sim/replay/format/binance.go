@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // maxEarly bounds the level updates that are stored until the first book: 1 3/4 hours at one update every 100
@@ -68,13 +70,13 @@ func binanceEvent(name string) binanceMessage {
 // exchange's.
 type binance struct {
 	stream
-	symbol  string
-	message binanceMessage // kind of the line last read
-	first   binanceFirst   // set during the survey
+	exchange bool // the time is the exchange's also where a local one is in front of the line
+	symbol   string
+	first    binanceFirst // set during the survey
 }
 
 func newBinance(files []string) (Reader, error) {
-	t, err := newStream("binance", files)
+	t, err := newStream("binance", files, maxStreams)
 	return &binance{stream: t}, err
 }
 
@@ -97,7 +99,7 @@ func (b *binance) Next(r *Record) error {
 		return err
 	}
 	b.s.count(r.NS)
-	return b.first.take(b.message, b.in)
+	return b.first.take(r.message, r.At)
 }
 
 // oneSymbol refuses a message of another symbol than the first message.
@@ -115,9 +117,9 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 // ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
-		return b.in.fail("give a file with lines", "no records")
+		return b.in.fail(remedyRows, "no records")
 	}
-	b.s.Pair = splitSymbol(b.symbol)
+	b.s.Pair = pairs.Split(b.symbol)
 	if err := b.first.check(b.symbol); err != nil {
 		return err
 	}
@@ -132,18 +134,18 @@ type binanceFirst struct {
 	early int // depth updates before the first snapshot
 }
 
-func (f *binanceFirst) take(m binanceMessage, in *lines) error {
+func (f *binanceFirst) take(m binanceMessage, at Position) error {
 	if f.start.Line == 0 {
-		f.start = in.here(0)
+		f.start = at
 	}
 	if f.n[m]++; f.n[m] == 1 {
-		f.at[m] = in.here(0)
+		f.at[m] = at
 	}
 	if m != binanceDepth || f.n[binanceSnapshot] > 0 {
 		return nil
 	}
 	if f.early++; f.early > maxEarly {
-		return in.fail("take the depth snapshot when the recording begins, or cut what is before it",
+		return at.refuse("take the depth snapshot when the recording begins, or cut what is before it",
 			"more than %d depth updates before the depth snapshot", maxEarly)
 	}
 	return nil
@@ -177,6 +179,8 @@ func (f *binanceFirst) check(symbol string) error {
 type binanceLine struct {
 	Event      string          `json:"e"`
 	EventTime  json.RawMessage `json:"E"` // milliseconds or microseconds, a number
+	TradeTime  json.RawMessage `json:"T"` // of a trade
+	Ignore     json.RawMessage `json:"t"` // without it, t would be decoded into TradeTime
 	Symbol     string          `json:"s"`
 	Stream     string          `json:"stream"`
 	Data       json.RawMessage `json:"data"`
@@ -208,30 +212,34 @@ const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":.
 // parse reads a line `ns {json}` or `{json}`: a message of a stream, or a depth snapshot of the REST API.
 func (b *binance) parse(line []byte, r *Record) (err error) {
 	if bytes.HasPrefix(line, []byte{'{'}) {
-		return b.parseDocument(line, r)
+		return b.parseDocument(line, r, 0)
 	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
 		return flawAt(0, remedyBinance, "a line without a blank")
 	}
-	if r.NS, err = readUnix(ns, timeNs); err != nil {
+	local, err := readUnix(ns, timeNs)
+	if err != nil {
 		return err
 	}
-	return locate(len(line)-len(doc), b.parseDocument(doc, r))
+	if r.NS = local; b.exchange {
+		r.NS = 0
+	}
+	return locate(len(line)-len(doc), b.parseDocument(doc, r, local))
 }
 
-func (b *binance) parseDocument(doc []byte, r *Record) error {
+func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
 	var m binanceLine
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return locateJSON(err, remedyBinance)
 	}
 	if r.NS == 0 {
-		if err := b.exchangeTime(&m, r); err != nil {
+		if err := b.exchangeTime(&m, r, local); err != nil {
 			return err
 		}
 	}
 	if m.LastUpdate != nil {
-		b.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
+		r.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
 		if len(m.Bids)+len(m.Asks) == 0 {
 			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
 		}
@@ -249,38 +257,43 @@ func (b *binance) parseDocument(doc []byte, r *Record) error {
 	return nil
 }
 
-// exchangeTime takes the time of a line that has no local one from its message. One without a time, the answer of REST
-// or best prices, has the time of the line before.
-func (b *binance) exchangeTime(m *binanceLine, r *Record) error {
+// exchangeTime takes the time of a line from its message: the trade's (with exchange), or the event's. A message
+// without one, the answer of REST or best prices, has the time of the line before; local is the time of the first line.
+func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 	var data struct {
 		EventTime json.RawMessage `json:"E"`
 		Event     json.RawMessage `json:"e"` // without it, e would be decoded into EventTime
+		TradeTime json.RawMessage `json:"T"`
+		Trade     json.RawMessage `json:"t"`
 	}
 	if m.Data != nil {
 		if err := json.Unmarshal(m.Data, &data); err != nil {
 			return locateJSON(err, remedyBinance)
 		}
 	}
-	text := cmp.Or(string(m.EventTime), string(data.EventTime))
+	name, text := "E", cmp.Or(string(m.EventTime), string(data.EventTime))
+	if at := cmp.Or(string(m.TradeTime), string(data.TradeTime)); b.exchange && at != "" {
+		name, text = "T", at
+	}
 	if text == "" {
-		if r.NS = b.order.last; r.NS == 0 {
+		if r.NS = cmp.Or(b.order.last, local); r.NS == 0 {
 			return flawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
 		}
 		return nil
 	}
-	at, err := ParseDecimal([]byte(text))
+	at, err := decimal.Parse([]byte(text))
 	if err == nil {
 		r.NS, _, err = unixNs(at)
 	}
 	if err != nil {
-		return flawAt(0, remedyBinance, "the time E: %v", err)
+		return flawAt(0, remedyBinance, "the time %s: %v", name, err)
 	}
 	return nil
 }
 
 func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
-	b.message = kind
-	if b.message > binanceTouch {
+	r.message = kind
+	if kind > binanceTouch {
 		return nil
 	}
 	var m binanceData
@@ -288,7 +301,7 @@ func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 		return locateJSON(err, remedyBinance)
 	}
 	read := b.readTouch
-	switch b.message {
+	switch kind {
 	case binanceDepth:
 		read = b.readDepth
 	case binanceTrade:
@@ -365,7 +378,7 @@ func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	if l.amount, err = notNegative(what+" quantity", qty); err != nil {
 		return nil, err
 	}
-	if l.price.v.Sign() == 0 {
+	if l.price.V.Sign() == 0 {
 		return nil, nil
 	}
 	return []level{l}, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // bitstampKinds maps the second word of a line to the kind of record.
@@ -22,14 +23,14 @@ var bitstampKinds = map[string]Kind{
 type bitstamp struct{ stream }
 
 func newBitstamp(files []string) (Reader, error) {
-	t, err := newStream("bitstamp", files)
+	t, err := newStream("bitstamp", files, 1)
 	return &bitstamp{t}, err
 }
 
 func (b *bitstamp) Open(s *Survey) error {
 	if s.learning() {
 		s.Shape = Log
-		s.Pair = cmp.Or(pairInName(filepath.Base(b.path)), "BTC_USD")
+		s.Pair = cmp.Or(pairs.InName(filepath.Base(b.paths[0])), "BTC_USD")
 	}
 	return b.open(s)
 }

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/pairs"
 )
 
 const (
@@ -63,8 +66,8 @@ func (d *Detection) look(path, pair string) error {
 		return err
 	}
 	defer in.close()
-	d.add("compression", "%s", in.source.packing)
-	d.add("encoding", "%s", in.source.encoding)
+	d.add("compression", "%s", in.source.Packing)
+	d.add("encoding", "%s", in.source.Encoding)
 	head, _ := in.r.Peek(64) // a shorter file has less
 	head = bytes.Clone(head)
 	var first [][]byte
@@ -102,7 +105,7 @@ func (d *Detection) look(path, pair string) error {
 	case "kraken":
 		err = d.krakenAnswers(path)
 	default:
-		err = d.streamRows(path)
+		err = d.streamRows(path, pair)
 	}
 	for i, line := range first {
 		d.add(fmt.Sprintf("line %d", i+1), "%s", clipTo(line, detectWide))
@@ -113,10 +116,8 @@ func (d *Detection) look(path, pair string) error {
 // foreign returns the name of a binary format that no reader takes, by its first bytes; "" when it is none.
 func foreign(head []byte) string {
 	for _, f := range []struct{ magic, name string }{
-		{"PAR1", "Parquet"},
 		{"ARROW1", "Arrow (feather)"},
 		{"FEA1", "feather"},
-		{"DBN", "Databento DBN"},
 		{"BZh", "bzip2"},
 		{"\xfd7zXZ", "xz"},
 		{"7z\xbc\xaf", "7z"},
@@ -138,7 +139,7 @@ func formatOf(line []byte) (name, why string) {
 	}
 	number, rest, _ := bytes.Cut(line, []byte{' '})
 	word, _, _ := bytes.Cut(rest, []byte{' '})
-	_, numberErr := ParseDecimal(number)
+	_, numberErr := decimal.Parse(number)
 	_, known := bitstampKinds[string(word)]
 	switch {
 	case numberErr == nil && known:
@@ -155,6 +156,9 @@ func formatOf(line []byte) (name, why string) {
 		return "binance", `a JSON object that begins with "e", the type of an event`
 	case line[0] == '{':
 		return "trades", "the first line is a JSON object"
+	}
+	if isDatabento(line) {
+		return "databento", "the header has the columns of Databento's order messages, or of its best prices"
 	}
 	if kind := tardisKindOf(line); kind > tardisTrades {
 		return "tardis", "the header is that of Tardis' " + kind.String()
@@ -250,11 +254,11 @@ func (d *Detection) layout(r *tradeRows) {
 
 // pair says which pair the rows have.
 func (d *Detection) pair(name string, r *tradeRows) {
-	switch code := pairInName(name); {
+	switch code := pairs.InName(name); {
 	case code != "":
 		d.add("pair", "%s: the file's name", code)
-	case splitSymbol(r.symbol) != "":
-		d.add("pair", "%s: the symbol %q", splitSymbol(r.symbol), r.symbol)
+	case pairs.Split(r.symbol) != "":
+		d.add("pair", "%s: the symbol %q", pairs.Split(r.symbol), r.symbol)
 	default:
 		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
 	}
@@ -285,7 +289,7 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	day, _ := dayOf(in.file)
 	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
 	if m := tickerInName.FindStringSubmatch(in.file); m != nil {
-		d.add("pair", "%s: the file's name", pairOf(m[1], "USD"))
+		d.add("pair", "%s: the file's name", pairs.Of(m[1], "USD"))
 	}
 	d.add("rows", "%d sampled", n)
 	return notEOF(err)
@@ -325,7 +329,7 @@ func (d *Detection) krakenAnswers(path string) error {
 		}
 	}
 	if len(files) == 1 {
-		d.add("pair", "%s: the member %q of the result", krakenCode(files[0].symbol), files[0].symbol)
+		d.add("pair", "%s: the member %q of the result", pairs.Kraken(files[0].symbol), files[0].symbol)
 	}
 	d.add("rows", "the whole document: %d trades, %d candles, %d tickers, %d pairs' rules, %d books or empty answers",
 		trades, candles, tickers, rules, books)
@@ -333,12 +337,13 @@ func (d *Detection) krakenAnswers(path string) error {
 }
 
 // streamRows reads lines of a recorded stream.
-func (d *Detection) streamRows(path string) error {
+func (d *Detection) streamRows(path, pair string) error {
 	r, err := New(d.Format, []string{path})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	Select(r, pair)
 	s, rec, n := NewSurvey(), Record{}, 0
 	err = r.Open(s)
 	for ; err == nil && n < detectRows; n++ {
@@ -346,9 +351,12 @@ func (d *Detection) streamRows(path string) error {
 			break
 		}
 	}
-	if b, ok := r.(*binance); ok {
-		d.add("pair", "%s: the symbol %q", splitSymbol(b.symbol), b.symbol)
-	} else {
+	switch t := r.(type) {
+	case *binance:
+		d.add("pair", "%s: the symbol %q", pairs.Split(t.symbol), t.symbol)
+	case *databento:
+		d.add("pair", "%s: the symbol %q", databentoPair(t.symbol), t.symbol)
+	default:
 		d.add("pair", "%s", s.Pair)
 	}
 	d.add("rows", "%d sampled", n)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format/dbn/dbntest"
 )
 
 // detected returns what Detect says of a file, one fact a line.
@@ -27,7 +29,7 @@ func detected(t *testing.T, name, content, pair string) (*Detection, string) {
 	return d, out
 }
 
-func packed(text string) string {
+func gzipped(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write([]byte(text))
@@ -39,7 +41,7 @@ func TestDetectSaysWhatItSeesAndWhy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ title, name, content, pair, format, want string }{
 		{
-			"a header", "a.csv.gz", packed("symbol;timestamp;side;price;amount\nXBTUSD;1700000000000000;buy;1.5;2\n"),
+			"a header", "a.csv.gz", gzipped("symbol;timestamp;side;price;amount\nXBTUSD;1700000000000000;buy;1.5;2\n"),
 			"", "trades", `compression gzip: the first bytes are 1f 8b
 encoding UTF-8: no byte order mark
 separator ';'; the first line names 5 columns
@@ -58,6 +60,15 @@ line 2 XBTUSD;1700000000000000;buy;1.5;2
 			`compression none
 format tardis: the header is that of Tardis' incremental_book_L2
 pair BTC_PERPETUAL
+rows 1 sampled
+`,
+		},
+		{
+			"order messages of Databento", "a.dbn", string(dbntest.File(3, dbntest.MBO, map[uint32]string{7: "AAPL"},
+				(&dbntest.Event{NS: 17e17, Instrument: 7, Action: 'A', Side: 'B', Price: 1e9, Size: 1}).Order())), "",
+			"databento", `compression DBN version 3, dataset XNAS.ITCH, schema mbo, 1 symbols: the first bytes are 44
+format databento: the header has the columns of Databento's order messages
+pair AAPL_USD: the symbol "AAPL"
 rows 1 sampled
 `,
 		},
@@ -132,8 +143,13 @@ pair BTC_USDT: the file's name
 func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ title, content, format, want string }{
-		{"Parquet", "PAR1\x15\x04", "", "a:1:1: the first bytes are those of Parquet; convert the file to CSV"},
+		{"a cut Parquet file", "PAR1\x15\x04", "", "a:1:1: parquet: the file is too short; unpack the file"},
+		{"feather", "ARROW1\x00\x00", "", "a:1:1: the first bytes are those of Arrow (feather)"},
 		{"empty", "", "", "a:1:1: the file is empty"},
+		{
+			"DBN of another schema", string(dbntest.File(2, dbntest.Depth, nil)), "",
+			"a:1:1: DBN: the schema is mbp-10, want mbo, mbp-1, tbbo, trades or ohlcv; fetch the data in one of these",
+		},
 		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "binance", "the first line has no time"},
 		{"a stream with a wrong time", `{"e":"trade","E":-5}`, "binance", "the time E: "},
 		{"another answer over several lines", "{\n  \"ok\": true\n}\n", "", "a:1:2: JSON"},
@@ -141,7 +157,7 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 		{"prose", "Dear reader,\nno market is here.\n", "", "a:1:1: no price"},
 		{"an order book", "timestamp,is_snapshot,side,price,amount\n1,true,bid,1,1\n", "trades", `a:1:11: "is_sn`},
 		{"two symbols", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "trades", "a:3:1: symbol"},
-		{"cut off", packed(strings.Repeat("1700000000,1,2\n", 9))[:30], "trades", "unexpected EOF"},
+		{"cut off", gzipped(strings.Repeat("1700000000,1,2\n", 9))[:30], "trades", "unexpected EOF"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()

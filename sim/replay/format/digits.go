@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/internal/fixed"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // learn is the value of Digits.use during a survey.
@@ -23,8 +24,8 @@ type Digits struct {
 
 	need   int // fewest digits with which every bar's volume has one lot for each of its trades
 	needAt Position
-	needOf Decimal // the volume that requires need digits
-	shares int64   // number of trades that share that volume
+	needOf decimal.Decimal // the volume that requires need digits
+	shares int64           // number of trades that share that volume
 }
 
 // NewSurvey returns an empty survey for the first pass.
@@ -33,10 +34,10 @@ func NewSurvey() *Survey {
 }
 
 // units returns a value in ticks or lots. During a survey it records the value and returns its sign.
-func (d *Digits) units(v Decimal, at Position) (int64, error) {
+func (d *Digits) units(v decimal.Decimal, at Position) (int64, error) {
 	if d.use == learn {
 		d.take(v, at)
-		return int64(v.v.Sign()), nil
+		return int64(v.V.Sign()), nil
 	}
 	n, err := v.Units(d.use)
 	if err != nil {
@@ -47,12 +48,12 @@ func (d *Digits) units(v Decimal, at Position) (int64, error) {
 
 // rounded returns a value in ticks or lots, rounded, for a decimal that was recorded as a binary float. During
 // a survey it ignores the number of decimals.
-func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
+func (d *Digits) rounded(v decimal.Decimal, at Position) (int64, error) {
 	if d.use == learn {
 		d.takeSize(v, at)
-		return int64(v.v.Sign()), nil
+		return int64(v.V.Sign()), nil
 	}
-	n, err := v.rounded(d.use)
+	n, err := v.Rounded(d.use)
 	if err != nil {
 		return 0, at.refuse(remedyValue, "%s: %v", d.what, err)
 	}
@@ -60,7 +61,7 @@ func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
 }
 
 // exact returns a value that is only compared, in ticks or lots; -1 when it has too many decimals.
-func (d *Digits) exact(v Decimal) int64 {
+func (d *Digits) exact(v decimal.Decimal) int64 {
 	n, err := v.Units(max(d.use, 0))
 	if err != nil {
 		return -1
@@ -69,16 +70,16 @@ func (d *Digits) exact(v Decimal) int64 {
 }
 
 // take records the decimals and the size of a value during a survey.
-func (d *Digits) take(v Decimal, at Position) {
-	if v.digits > d.most {
-		d.most, d.mostAt = v.digits, at
+func (d *Digits) take(v decimal.Decimal, at Position) {
+	if v.Digits > d.most {
+		d.most, d.mostAt = v.Digits, at
 	}
 	d.takeSize(v, at)
 }
 
-func (d *Digits) takeSize(v Decimal, at Position) {
+func (d *Digits) takeSize(v decimal.Decimal, at Position) {
 	for d.less <= fixed.Scale {
-		if _, err := v.floor(fixed.Scale - d.less); err == nil {
+		if _, err := v.Floor(fixed.Scale - d.less); err == nil {
 			return
 		}
 		d.less++
@@ -87,9 +88,9 @@ func (d *Digits) takeSize(v Decimal, at Position) {
 }
 
 // takeShared records a volume that trades trades will share.
-func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
+func (d *Digits) takeShared(v decimal.Decimal, trades int64, at Position) {
 	for d.use == learn && d.need <= fixed.Scale {
-		lots, err := v.floor(d.need)
+		lots, err := v.Floor(d.need)
 		if err != nil || lots >= trades {
 			return
 		}
@@ -108,7 +109,7 @@ func (d *Digits) fits(digits int) error {
 		return d.lessAt.refuse("correct the value, or give --digits P,A with fewer",
 			"a %s that is too large for %d fractional digits", d.what, digits)
 	case d.need > digits:
-		lots, _ := d.needOf.floor(digits) // cannot fail, because takeShared computed it with more digits
+		lots, _ := d.needOf.Floor(digits) // cannot fail, because takeShared computed it with more digits
 		return d.needAt.refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
 			"a volume of %d lots cannot be %d trades", lots, d.shares)
 	}

@@ -23,13 +23,13 @@
 //  1. The times of records never go back. A stream that several receivers wrote may cross by a
 //     second (stream.go); its later line counts for the time before it.
 //  2. Lines are bounded (MaxLine), and a file that is one JSON document is bounded
-//     (MaxDocument). Both may be packed (unpack.go).
+//     (MaxDocument). Both may be packed (package packed).
 //  3. Numbers are decimals of package fixed. No float64 reads a price or an amount.
 //  4. What is refused names its place and its remedy. What is tolerated is counted in Notes.
 //  5. The same files give the same records.
 //
 // To add a format write one file with a Reader, and add its line to the table of formats.go,
-// its name and its refusals to docs/contract/configuration.md#replay, and a golden recording
+// its name and its refusals to docs/contract/recordings.md, and a golden recording
 // to sim/replay/golden_X_test.go. Use lines or stream (bounded text), columns (CSV), level and text
 // (JSON), Survey.trade and Survey.book (ticks and lots), readTime and readUnix, and flawAt for
 // refusals. Survey.Shape says how the records are fed and compared; a new shape also needs a
@@ -51,9 +51,10 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, unpack, lines, array, backward, errors, decimal, digits, times, stream, pair, json,
-// cells, then one format after the other: lobster, bitstamp, binance, tardis, tardis_rows, kraken, kraken_rows,
-// trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses all of them.
+// Reading order: record, formats, lines, array, backward, errors, values, digits, times, stream, json,
+// cells, then one format after the other: lobster, bitstamp, binance, tardis, tardis_rows, databento, kraken,
+// kraken_rows, trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses
+// all of them.
 //
 // It does not know commands, orders, published market data or the clock of a market.
 package format

@@ -6,13 +6,14 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 )
 
-// formats maps each name of a format (docs/contract/configuration.md#replay) to the function that makes its
+// formats maps each name of a format (docs/contract/recordings.md) to the function that makes its
 // reader.
 var formats = map[string]func(files []string) (Reader, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "tardis": newTardis,
-	"trades": newTrades,
+	"trades": newTrades, "databento": newDatabento,
 }
 
 // Names returns the names of the formats, sorted.
@@ -29,13 +30,29 @@ func New(name string, files []string) (Reader, error) {
 // Select makes r take the rows of one pair out of files with several symbols. It must be called before Learn. A reader
 // of files that hold one symbol ignores it.
 func Select(r Reader, pair string) {
-	if t, ok := r.(*trades); ok {
+	switch t := r.(type) {
+	case *trades:
+		t.pair = pair
+	case *databento:
 		t.pair = pair
 	}
 }
 
+// UseExchangeTime makes r take the times of the exchange instead of those of receipt. It must be called before Learn.
+func UseExchangeTime(r Reader) error {
+	switch t := r.(type) {
+	case *binance:
+		t.exchange = true
+	case *tardis:
+		t.time = tardisAt
+	default:
+		return errors.New("replay: the exchange's time is an option of binance and tardis")
+	}
+	return nil
+}
+
 // Learn reads the recording once and returns the survey. It returns an error for a recording that cannot be
-// replayed.
+// replayed: the first maxProblems problems of lines, and their number.
 func Learn(r Reader) (*Survey, error) {
 	defer r.Close()
 	s := NewSurvey()
@@ -43,17 +60,20 @@ func Learn(r Reader) (*Survey, error) {
 		return nil, err
 	}
 	var rec Record
+	var bad problems
 	for {
-		if err := r.Next(&rec); errors.Is(err, io.EOF) {
+		err := r.Next(&rec)
+		if errors.Is(err, io.EOF) || err != nil && !bad.take(err) {
+			if err := bad.err(); err != nil {
+				return nil, err
+			}
 			return s, nil
-		} else if err != nil {
-			return nil, err
 		}
 	}
 }
 
-// Problems returns what keeps files from being replayed: err, which Learn returned for all of them, and the first
-// problem of each other file, in the order of the files. Only files of the trades format can be read by themselves.
+// Problems returns what keeps files from being replayed: err, which Learn returned for all of them, and the problems of
+// each file behind the one at which Learn ended. Only files of the trades format can be read by themselves.
 func Problems(name string, files []string, pair string, err error) error {
 	if name != "trades" || len(files) < 2 {
 		return err
@@ -65,7 +85,11 @@ func Problems(name string, files []string, pair string, err error) error {
 			return err
 		}
 		Select(r, pair)
-		if _, e = Learn(r); e != nil && !errors.Is(e, os.ErrNotExist) && e.Error() != err.Error() {
+		_, e = Learn(r)
+		if e == nil || errors.Is(e, os.ErrNotExist) {
+			continue
+		}
+		if first, _, _ := strings.Cut(e.Error(), "\n"); !strings.Contains(err.Error(), first) {
 			all = append(all, e)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -57,7 +59,7 @@ func FuzzBinance(f *testing.F) {
 	f.Add([]byte(""))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
-		err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r)
+		err := (&binance{stream: stream{s: NewSurvey(), order: &lineOrder{}}}).parse(line, &r)
 		if err == nil && r.Kind == Update && r.Last < r.First {
 			t.Fatalf("%q: update ids turned round", line)
 		}
@@ -126,7 +128,7 @@ func FuzzTardis(f *testing.F) {
 		if err != nil {
 			return
 		}
-		file := &tardisFile{in: in}
+		file := &tardisFile{in: in, time: tardisTime}
 		r := &tardis{files: []*tardisFile{file}, s: NewSurvey()}
 		if err = file.begin(); err == nil {
 			r.levels = file.kind == tardisLevels
@@ -135,6 +137,35 @@ func FuzzTardis(f *testing.F) {
 		for last := int64(0); err == nil; {
 			var row Record
 			if err = r.Next(&row); err == nil && (row.NS < last || row.Kind == Trade && row.Amount == 0) {
+				t.Fatalf("%q gives %+v", text, row)
+			}
+			last = row.NS
+		}
+		var bad *LineError
+		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
+			t.Fatalf("%q: %v", text, err)
+		}
+	})
+}
+
+func FuzzDatabento(f *testing.F) {
+	const head = "ts_recv,ts_event,publisher_id,instrument_id,action,side,price,size,"
+	f.Add([]byte(head + "order_id,flags,symbol\n2,1723109400000000000,2,7,A,B,100.25,30,12,128,AAPL\n"))
+	f.Add([]byte(head + "order_id,flags,symbol\n1723109400000000000,,2,7,R,N,,0,0,40,\n"))
+	f.Add([]byte(head + "flags,bid_px_00,ask_px_00,bid_sz_00,ask_sz_00\n2,1723109400000000000,2,7,T,N,5,30,0,1,,3,0\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := &databento{stream: stream{paths: []string{path}}, pair: "AAPL_USD"}
+		defer r.Close()
+		s := NewSurvey()
+		err := r.Open(s)
+		for last := int64(0); err == nil; {
+			var row Record
+			sized := func() bool { return row.Price == 1 && row.Amount == 1 }
+			if err = r.Next(&row); err == nil && (row.NS < last || row.Kind == Place && !sized()) {
 				t.Fatalf("%q gives %+v", text, row)
 			}
 			last = row.NS

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"tickhive/sim/replay/format/decimal"
 )
 
 // text holds the text of a JSON string or number; exchanges send prices as either.
@@ -20,7 +22,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 }
 
 // level is one [price, amount] of a recorded book.
-type level struct{ price, amount Decimal }
+type level struct{ price, amount decimal.Decimal }
 
 // UnmarshalJSON reads an array of price and amount and ignores further elements.
 func (l *level) UnmarshalJSON(b []byte) error {
@@ -35,7 +37,7 @@ func (l *level) UnmarshalJSON(b []byte) error {
 	if l.price, err = notNegative("price", parts[0]); err != nil {
 		return err
 	}
-	if l.price.v.Sign() == 0 {
+	if l.price.V.Sign() == 0 {
 		return errors.New("price must be above zero")
 	}
 	l.amount, err = notNegative("amount", parts[1])
@@ -68,7 +70,7 @@ func (s *Survey) book(r *Record, bids, asks []level) (err error) {
 }
 
 // trade sets price and amount of a record.
-func (s *Survey) trade(r *Record, price, amount Decimal) (err error) {
+func (s *Survey) trade(r *Record, price, amount decimal.Decimal) (err error) {
 	if r.Price, err = s.Price.units(price, r.At); err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (s *Survey) trade(r *Record, price, amount Decimal) (err error) {
 }
 
 // prices sets the prices and the volume of a bar or a candle.
-func (s *Survey) prices(r *Record, p [4]Decimal, volume Decimal, volumeAt Position) (err error) {
+func (s *Survey) prices(r *Record, p [4]decimal.Decimal, volume decimal.Decimal, volumeAt Position) (err error) {
 	for i, into := range []*int64{&r.Bar.Open, &r.Bar.High, &r.Bar.Low, &r.Bar.Close} {
 		if *into, err = s.Price.units(p[i], r.At); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"tickhive/sim/replay/format/pairs"
 )
 
 // kraken reads recorded answers of Kraken's public REST API: trades, and the candles and values of the day that
@@ -40,7 +42,7 @@ func (k *kraken) Open(s *Survey) error {
 	if err != nil {
 		return err
 	}
-	s.Shape, s.Pair = Answers, krakenCode(symbol)
+	s.Shape, s.Pair = Answers, pairs.Kraken(symbol)
 	if err := k.takeAll(files, symbol); err != nil {
 		return err
 	}

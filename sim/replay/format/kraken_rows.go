@@ -11,12 +11,13 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // krakenTrade is one row of a Trades answer.
 type krakenTrade struct {
 	ns            int64
-	price, amount Decimal
+	price, amount decimal.Decimal
 	side          engine.Side // the taker's
 	at            Position
 }
@@ -24,15 +25,15 @@ type krakenTrade struct {
 // krakenCandle is one row of an OHLC answer.
 type krakenCandle struct {
 	startSec int64
-	prices   [4]Decimal // open, high, low, close
-	volume   Decimal
+	prices   [4]decimal.Decimal // open, high, low, close
+	volume   decimal.Decimal
 	count    int64
 	at       Position
 }
 
 // krakenTicker holds the values of the current day (since 00:00 UTC) of a Ticker answer.
 type krakenTicker struct {
-	last, volume, vwap, low, high, open Decimal
+	last, volume, vwap, low, high, open decimal.Decimal
 	count                               int64
 }
 
@@ -258,7 +259,7 @@ func (p *krakenParser) ticker(f *krakenFile, members map[string]json.RawMessage)
 	t := &krakenTicker{}
 	for _, m := range []struct {
 		key  string
-		into *Decimal
+		into *decimal.Decimal
 	}{{"c", &t.last}, {"v", &t.volume}, {"p", &t.vwap}, {"l", &t.low}, {"h", &t.high}} {
 		var parts []text
 		if err := json.Unmarshal(members[m.key], &parts); err != nil || len(parts) == 0 {

@@ -8,6 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"tickhive/sim/replay/format/dbn"
+	"tickhive/sim/replay/format/packed"
 )
 
 const (
@@ -39,7 +42,7 @@ func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 type lines struct {
 	file   string
 	r      *bufio.Reader
-	source unpacked
+	source packed.Text
 	closer io.Closer
 	n      int // number of the line last read, from 1
 	buf    []byte
@@ -49,7 +52,7 @@ type lines struct {
 	skipped int       // number of blanks before the text that next returned
 }
 
-// openLines opens path, which unpack reads.
+// openLines opens path, plain or packed.
 func openLines(path string) (*lines, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,11 +68,20 @@ func openLines(path string) (*lines, error) {
 }
 
 func newLines(name string, in io.Reader) (*lines, error) {
-	u, err := unpack(name, in)
+	t, err := packed.Open(in)
 	if err != nil {
-		return nil, err
+		return nil, refusePacked(name, err)
 	}
-	return &lines{file: name, r: u.text, source: u}, nil
+	return &lines{file: name, r: t.Reader, source: t}, nil
+}
+
+// refusePacked returns the error for a file that cannot be unpacked.
+func refusePacked(name string, err error) error {
+	remedy := "unpack the file, or fetch it again"
+	if errors.As(err, new(*dbn.SchemaError)) {
+		remedy = "fetch the data in one of these"
+	}
+	return Position{name, 1, 1}.refuse(remedy, "%v", err)
 }
 
 // next returns the next line without its end, or io.EOF after the last one. The line is valid until the next
@@ -88,7 +100,7 @@ func (l *lines) next() ([]byte, error) {
 }
 
 func (l *lines) read() ([]byte, error) {
-	if l.back != nil && (l.back.begun || l.n >= l.back.head) {
+	if l.back != nil && (l.back.begun || l.n >= l.back.Head) {
 		l.skipped = 0
 		return l.readBack()
 	}
@@ -148,7 +160,8 @@ func (l *lines) close() {
 	if l.back != nil {
 		back = l.back.closer
 	}
-	for _, c := range [...]io.Closer{l.source.closer, l.closer, back} {
+	l.source.Close()
+	for _, c := range [...]io.Closer{l.closer, back} {
 		if c != nil {
 			_ = c.Close() // opened for reading only: no data can be lost
 		}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // lobster reads the two files of a NASDAQ day. Row k of the orderbook file is the state after row k of the
@@ -42,7 +44,7 @@ func (l *lobster) Open(s *Survey) (err error) {
 		s.Shape, s.Price.most, s.FixedDigits, l.open = Messages, 4, true, map[uint64]int64{}
 		s.Ignored = "%d hidden executions, crosses and halts: not fed"
 		if m := tickerInName.FindStringSubmatch(filepath.Base(l.messages)); m != nil {
-			s.Pair = pairOf(m[1], "USD")
+			s.Pair = pairs.Of(m[1], "USD")
 		}
 	}
 	if l.msg, err = openLines(l.messages); err != nil {
@@ -73,6 +75,7 @@ func (l *lobster) Next(r *Record) error {
 		return err
 	}
 	r.At = l.msg.here(0)
+	book, bookErr := l.book.next() // before an error of the message, so that the two files stay side by side
 	if err := parseLobsterMessage(line, r); err != nil {
 		return l.msg.refuse(err)
 	}
@@ -81,14 +84,13 @@ func (l *lobster) Next(r *Record) error {
 	}
 	l.last = r.NS
 	r.NS += l.day
-	line, err = l.book.next()
-	if errors.Is(err, io.EOF) {
+	if errors.Is(bookErr, io.EOF) {
 		return l.book.fail("give the two files of one recording", "the file has ended before message row %d", l.msg.n)
 	}
-	if err != nil {
-		return err
+	if bookErr != nil {
+		return bookErr
 	}
-	if err := parseLobsterRow(line, r); err != nil {
+	if err := parseLobsterRow(book, r); err != nil {
 		return l.book.refuse(err)
 	}
 	if !l.s.learning() {
@@ -174,7 +176,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 
 // positiveUnits reads a number above 0 in units of 10^-digits.
 func positiveUnits(what string, s []byte, digits int) (int64, error) {
-	d, err := ParseDecimal(s)
+	d, err := decimal.Parse(s)
 	v := int64(0)
 	if err == nil {
 		v, err = d.Units(digits)

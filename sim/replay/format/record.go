@@ -84,6 +84,7 @@ type Record struct {
 	Price, Amount int64
 	First, Last   uint64 // update ids of an Update; Last also for a Book and a Touch
 	Replaces      bool   // Book: it holds also when no update is missing
+	More          bool   // Orders: the next record belongs to the same event
 
 	// Levels holds bids and asks, best first. Depth is the largest number of levels of a side in the file. Depth
 	// above 0 in an order message means that Levels is the book after it.
@@ -92,6 +93,8 @@ type Record struct {
 
 	Bar   Prices
 	Today Values
+
+	message binanceMessage // binance: the kind of the line
 }
 
 // reset clears r but retains the memory of its slices.
@@ -110,10 +113,13 @@ const (
 	Messages              // order messages, each with the book after it
 	Log                   // order messages, and a book now and then
 	Levels                // changed levels, and trades
+	Orders                // order messages; several may be one event
 )
 
 // ComparesTrades reports whether each public trade is compared with the record from which it was made.
-func (s *Survey) ComparesTrades() bool { return s.Shape == Trades || s.Shape == Levels }
+func (s *Survey) ComparesTrades() bool {
+	return s.Shape != Answers && s.Shape != Messages && s.Shape != Log
+}
 
 // Set describes a set of candles to compare with.
 type Set struct{ LengthNs int64 }

@@ -1,7 +1,9 @@
 package format
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -9,53 +11,111 @@ import (
 // write one log, so times may be out of order by some milliseconds.
 const maxBack = int64(time.Second)
 
-// stream reads a file of lines that several receivers may have written. Readers of this kind embed it.
+// maxStreams bounds the files of one replay of a stream.
+const maxStreams = 64
+
+// stream reads files of lines that several receivers may have written, merged by time. Readers of this kind embed it.
 type stream struct {
-	path  string
-	s     *Survey
+	paths   []string
+	s       *Survey
+	sources []*source
+	in      *lines     // of the source that was read last
+	order   *lineOrder // of that source
+}
+
+// source is one file of a stream and its next record.
+type source struct {
 	in    *lines
 	order lineOrder
+	next  Record
+	read  bool  // next, or err, is the file's next line
+	err   error // io.EOF at its end
 }
 
-// newStream returns the stream of the only file.
-func newStream(name string, files []string) (stream, error) {
-	if len(files) != 1 {
+// newStream returns the stream of at most most files.
+func newStream(name string, files []string, most int) (stream, error) {
+	switch n := len(files); {
+	case most == 1 && n != 1:
 		return stream{}, fmt.Errorf("replay: %s takes one file", name)
+	case n == 0 || n > most:
+		return stream{}, fmt.Errorf("replay: %s takes 1 to %d files", name, most)
 	}
-	return stream{path: files[0]}, nil
+	return stream{paths: files}, nil
 }
 
-// open opens the file at its first line.
-func (t *stream) open(s *Survey) (err error) {
+// open opens the files at their first lines.
+func (t *stream) open(s *Survey) error {
 	t.Close()
-	t.s, t.order = s, lineOrder{}
-	t.in, err = openLines(t.path)
-	return err
+	t.s = s
+	for _, path := range t.paths {
+		in, err := openLines(path)
+		if err != nil {
+			return err
+		}
+		t.sources = append(t.sources, &source{in: in})
+		t.in, t.order = in, &t.sources[0].order
+	}
+	return nil
 }
 
 // Close implements Reader.Close.
 func (t *stream) Close() {
-	t.in.close()
-	t.in = nil
+	for _, f := range t.sources {
+		f.in.close()
+		f.in = nil
+	}
+	t.sources = nil
 }
 
 // Notes implements Reader.Notes.
 func (t *stream) Notes() []string {
-	return noted(nil, t.order.back, "%d lines whose time goes back by less than a second: taken at the time before")
+	back := 0
+	for _, f := range t.sources {
+		back += f.order.back
+	}
+	return noted(nil, back, "%d lines whose time goes back by less than a second: taken at the time before")
 }
 
-// next reads the next line into r with parse.
+// next reads the earliest next line of all files into r with parse. Of lines with one time, the first file's comes
+// first.
 func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error {
-	r.reset()
-	line, err := t.in.next()
+	var first *source
+	for _, f := range t.sources {
+		if !f.read {
+			t.advance(f, parse)
+		}
+		switch {
+		case errors.Is(f.err, io.EOF):
+		case f.err != nil:
+			f.read = false
+			return f.err
+		case first == nil || f.next.NS < first.next.NS:
+			first = f
+		}
+	}
+	if first == nil {
+		return io.EOF
+	}
+	*r, first.next = first.next, *r
+	first.read = false
+	return nil
+}
+
+// advance reads the next line of a file.
+func (t *stream) advance(f *source, parse func(line []byte, r *Record) error) {
+	f.read = true
+	f.next.reset()
+	t.in, t.order = f.in, &f.order
+	line, err := f.in.next()
 	if err != nil {
-		return err
+		f.err = err
+		return
 	}
-	r.At = t.in.here(0)
-	if err = parse(line, r); err == nil {
-		r.NS, err = t.order.take(r.NS)
+	f.next.At = f.in.here(0)
+	if err = parse(line, &f.next); err == nil {
+		f.next.NS, err = f.order.take(f.next.NS)
 	}
-	return t.in.refuse(err)
+	f.err = f.in.refuse(err)
 }
 
 // lineOrder makes the times of a log ascending.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tickhive/internal/fixed"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // What the survey says of the extremes must be what every value says for itself.
@@ -22,7 +23,7 @@ func TestTheSurveyAgreesWithEveryValue(t *testing.T) {
 		d := Digits{what: "price", use: learn}
 		bad := map[int]bool{}
 		for i, text := range texts {
-			n, err := ParseDecimal([]byte(text))
+			n, err := decimal.Parse([]byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,7 @@ func TestVolumesNeedALotForEachTrade(t *testing.T) {
 	} {
 		d := Digits{what: "amount", use: learn}
 		for i, v := range c.volumes {
-			n, err := ParseDecimal([]byte(v))
+			n, err := decimal.Parse([]byte(v))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,9 +161,12 @@ func TestAFlawKeepsItsPlaceAndRemedy(t *testing.T) {
 		{inner, "f:7:6: wrong; do this"},
 		{locate(10, inner), "f:7:16: wrong; do this"},
 		{locate(10, fmt.Errorf("outer: %w", inner)), "f:7:16: outer: wrong; do this"},
-		{locate(4, errNumber), "f:7:7: " + errNumber.Error() + "; " + remedyValue},
-		{locateMember([]byte(`{"a":1,"b":2}`), "b", errNumber), "f:7:10: " + errNumber.Error() + "; " + remedyValue},
-		{errNumber, "f:7:3: " + errNumber.Error() + "; " + remedyValue},
+		{locate(4, decimal.ErrNumber), "f:7:7: " + decimal.ErrNumber.Error() + "; " + remedyValue},
+		{
+			locateMember([]byte(`{"a":1,"b":2}`), "b", decimal.ErrNumber),
+			"f:7:10: " + decimal.ErrNumber.Error() + "; " + remedyValue,
+		},
+		{decimal.ErrNumber, "f:7:3: " + decimal.ErrNumber.Error() + "; " + remedyValue},
 	} {
 		if got := in.refuse(c.err).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

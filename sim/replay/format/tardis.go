@@ -38,7 +38,8 @@ const tardisHead = "exchange,symbol,timestamp,local_timestamp,"
 // Columns of every file.
 const (
 	tardisSymbol = 1
-	tardisTime   = 3 // local_timestamp, by which the files are merged
+	tardisAt     = 2 // timestamp, of the exchange
+	tardisTime   = 3 // local_timestamp, by which the files are merged unless the exchange's times are wanted
 	tardisData   = 4
 )
 
@@ -72,6 +73,7 @@ type tardis struct {
 	symbol string
 	update uint64 // number of messages that changed the book
 	levels bool   // a file has incremental_book_L2
+	time   int    // the column of the times
 }
 
 // tardisFile is one file and its next record.
@@ -82,6 +84,7 @@ type tardisFile struct {
 	order lineOrder
 	cells []cell
 	width int // columns of the header
+	time  int // the column of the times
 
 	line   []byte // the row behind next, nil at the end
 	ns     int64  // its time
@@ -95,7 +98,7 @@ func newTardis(files []string) (Reader, error) {
 	if len(files) == 0 || len(files) > maxTardisFiles {
 		return nil, fmt.Errorf("replay: tardis takes 1 to %d files", maxTardisFiles)
 	}
-	t := &tardis{}
+	t := &tardis{time: tardisTime}
 	for _, path := range files {
 		t.files = append(t.files, &tardisFile{path: path})
 	}
@@ -111,7 +114,7 @@ func (t *tardis) Open(s *Survey) error {
 	}
 	var book *tardisFile
 	for _, f := range t.files {
-		if err := f.open(); err != nil {
+		if err := f.open(t.time); err != nil {
 			return err
 		}
 		t.levels = t.levels || f.kind == tardisLevels
@@ -135,8 +138,8 @@ func (t *tardis) Open(s *Survey) error {
 }
 
 // open opens the file behind its first row.
-func (f *tardisFile) open() (err error) {
-	*f = tardisFile{path: f.path, next: Record{Levels: f.next.Levels}}
+func (f *tardisFile) open(time int) (err error) {
+	*f = tardisFile{path: f.path, time: time, next: Record{Levels: f.next.Levels}}
 	if f.in, err = openLines(f.path); err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func (t *tardis) Next(r *Record) error {
 	}
 	if first == nil {
 		if t.s.learning() && t.s.Records == 0 {
-			return t.files[0].in.fail("give a file with rows", "no records")
+			return t.files[0].in.fail(remedyRows, "no records")
 		}
 		return io.EOF
 	}
@@ -251,10 +254,10 @@ func (f *tardisFile) read() error {
 		return err
 	}
 	if n := columns(line, ',', f.cells); n != f.width {
-		return f.in.fail("correct the row or fetch the file again", "%d columns, the header has %d", n, f.width)
+		return f.in.fail(remedyRow, "%d columns, the header has %d", n, f.width)
 	}
 	f.line = line
-	at := f.cells[tardisTime]
+	at := f.cells[f.time]
 	ns, err := readUnix(at.text, timeUs)
 	if err == nil {
 		f.ns, err = f.order.take(ns)

@@ -1,6 +1,10 @@
 package format
 
-import "tickhive/engine"
+import (
+	"tickhive/engine"
+
+	"tickhive/sim/replay/format/pairs"
+)
 
 // oneSymbol refuses a row of another symbol than the first row.
 func (t *tardis) oneSymbol(f *tardisFile) error {
@@ -13,7 +17,7 @@ func (t *tardis) oneSymbol(f *tardisFile) error {
 	}
 	t.symbol = string(c.text)
 	if t.s.learning() {
-		t.s.Pair = splitSymbol(t.symbol)
+		t.s.Pair = pairs.Split(t.symbol)
 	}
 	return nil
 }
@@ -123,7 +127,7 @@ func (t *tardis) snapshot(f *tardisFile) error {
 			if err != nil {
 				return err
 			}
-			if ok && l.amount.v.Sign() > 0 {
+			if ok && l.amount.V.Sign() > 0 {
 				sides[side] = append(sides[side], l)
 			}
 		}
@@ -141,7 +145,7 @@ func (t *tardis) quote(f *tardisFile) error {
 		if err != nil {
 			return err
 		}
-		if ok && l.amount.v.Sign() > 0 {
+		if ok && l.amount.V.Sign() > 0 {
 			sides[side] = append(sides[side], l)
 		}
 	}

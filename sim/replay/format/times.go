@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"tickhive/sim/replay/format/decimal"
 )
 
 const (
@@ -80,7 +82,7 @@ func (k timeKind) oneUnit() timeKind { return min(k, timeWritten) }
 // readTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then
 // ms, us, ns. With hasDay, whole numbers below the ms of a day count from midnight of the file's day.
 func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
-	n, err := ParseDecimal(s)
+	n, err := decimal.Parse(s)
 	if err != nil {
 		return readDate(s)
 	}
@@ -153,19 +155,19 @@ func undashed(s []byte) string {
 }
 
 // unixNs reads a Unix time, whose size determines its unit.
-func unixNs(n Decimal) (int64, timeKind, error) {
-	whole, err := n.floor(0)
+func unixNs(n decimal.Decimal) (int64, timeKind, error) {
+	whole, err := n.Floor(0)
 	if err != nil || whole < 0 {
-		return 0, timeNone, errNumber
+		return 0, timeNone, decimal.ErrNumber
 	}
 	digits, kind := 9, timeUnix // number of digits from the time's unit to ns
 	for limit := int64(100_000_000_000); whole >= limit && digits > 0; limit *= 1000 {
 		digits -= 3
 		kind++
 	}
-	ns, err := n.floor(digits)
+	ns, err := n.Floor(digits)
 	if err != nil || ns < 0 || ns > maxTimeNs {
-		return 0, timeNone, errNumber
+		return 0, timeNone, decimal.ErrNumber
 	}
 	return ns, kind, nil
 }
@@ -217,11 +219,11 @@ func readSeconds(s []byte) (int64, error) {
 
 // readScaled reads a number with the unit 10^digits ns. fits reports that the result is in range.
 func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
-	n, err := ParseDecimal(s)
+	n, err := decimal.Parse(s)
 	if err != nil {
 		return 0, false, quoted("time", s, err)
 	}
-	ns, err = n.floor(digits)
+	ns, err = n.Floor(digits)
 	return ns, err == nil && ns >= 0 && ns <= maxTimeNs, nil
 }
 
@@ -235,7 +237,7 @@ func ParseFrom(s string, firstNs int64) (int64, error) {
 		}
 	}
 	ns, _, err := readDate([]byte(s))
-	if n, bad := ParseDecimal([]byte(s)); bad == nil && undashed([]byte(s)) == "" {
+	if n, bad := decimal.Parse([]byte(s)); bad == nil && undashed([]byte(s)) == "" {
 		ns, _, err = unixNs(n)
 	}
 	if err != nil {

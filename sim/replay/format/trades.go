@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tickhive/sim/replay/format/pairs"
 )
 
 // tradeFile holds the results of the survey for one file.
@@ -67,7 +69,7 @@ func (t *trades) Open(s *Survey) error {
 	t.todo = t.files
 	for _, f := range t.files {
 		name := filepath.Base(f.path)
-		switch pair := pairInName(name); {
+		switch pair := pairs.InName(name); {
 		case s.Pair == "":
 			s.Pair = pair
 		case pair != "" && pair != s.Pair:
@@ -104,7 +106,7 @@ func (t *trades) Next(r *Record) error {
 			}
 			if err = t.file.ended(t.in); err == nil {
 				t.symbol = t.rows.symbol
-				t.s.Pair = cmp.Or(t.s.Pair, splitSymbol(t.symbol))
+				t.s.Pair = cmp.Or(t.s.Pair, pairs.Split(t.symbol))
 			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -204,7 +206,7 @@ func (f *tradeFile) ended(in *lines) error {
 		return in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
 	}
 	if f.rows == 0 {
-		return in.fail("give a file with rows, or leave it out", "no rows")
+		return in.fail(remedyRows, "no rows")
 	}
 	if f.bars && f.empty == f.rows {
 		return in.fail(remedyVolume, "no bar has a volume")

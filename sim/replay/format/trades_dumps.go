@@ -3,6 +3,8 @@ package format
 import (
 	"bytes"
 	"slices"
+
+	"tickhive/sim/replay/format/decimal"
 )
 
 // dumps lists the layouts of files without a header that exchanges offer for download. flags are the columns of true or
@@ -32,7 +34,7 @@ func (r *tradeRows) dump() []column {
 		fits := true
 		for i := range r.cells[:r.width] {
 			text := r.cells[i].text
-			_, err := ParseDecimal(text)
+			_, err := decimal.Parse(text)
 			flag := bytes.EqualFold(text, []byte("true")) || bytes.EqualFold(text, []byte("false"))
 			fits = fits && (slices.Contains(d.flags, i) && flag || !slices.Contains(d.flags, i) && err == nil)
 		}

@@ -3,6 +3,9 @@ package format
 import (
 	"bytes"
 	"strings"
+
+	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/pairs"
 )
 
 // maxColumns bounds one CSV row.
@@ -93,7 +96,7 @@ func (r *tradeRows) isOther() bool {
 		return false
 	}
 	symbol := string(v.text)
-	if strings.EqualFold(symbol, r.symbol) || krakenCode(symbol) == r.pair {
+	if strings.EqualFold(symbol, r.symbol) || pairs.Kraken(symbol) == r.pair {
 		return false
 	}
 	if r.others++; r.others == 1 {
@@ -142,7 +145,7 @@ func isVolumeOf(name string) bool {
 
 // looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
 func looksLikeTime(s []byte) bool {
-	if _, err := ParseDecimal(s); err == nil || isTimeOfDay(s) {
+	if _, err := decimal.Parse(s); err == nil || isTimeOfDay(s) {
 		return true
 	}
 	_, _, err := readDate(s)
@@ -152,7 +155,7 @@ func looksLikeTime(s []byte) bool {
 // plain sets the documented columns, for a file without a header.
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
-	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	_, err := decimal.Parse(r.cells[min(3, maxColumns-1)].text)
 	if r.list && r.width == 7 { // freqtrade: timestamp, id, type, side, price, amount, cost
 		r.set([]column{colTime, noColumn, noColumn, colSide, colPrice, colAmount})
 		return r.split(line)
@@ -195,12 +198,12 @@ func (r *tradeRows) split(line []byte) error {
 	}
 	for i := r.width; i < min(n, maxColumns); i++ {
 		if len(r.cells[i].text) > 0 {
-			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point",
+			return flawAt(r.cells[i].at, remedyLong,
 				"%d columns, the rows before have %d", n, r.width)
 		}
 	}
 	if n < r.width || n > maxColumns {
-		return flawAt(len(line)-1, "complete the row or remove it", "%d columns, the rows before have %d", n, r.width)
+		return flawAt(len(line)-1, remedyShort, "%d columns, the rows before have %d", n, r.width)
 	}
 	if r.used == nil {
 		r.used = r.fields.used()

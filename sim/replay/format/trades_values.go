@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/sim/replay/format/decimal"
 )
 
 // trade reads a row as a trade.
@@ -59,7 +60,7 @@ func readSide(v *field) (side engine.Side, ok bool, err error) {
 		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
 			"side %q is a side of an order book", clip(v.text))
 	}
-	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
+	return 0, false, flawAt(v.at, remedySide, "side %q is not buy or sell",
 		clip(v.text))
 }
 
@@ -73,7 +74,7 @@ func readMaker(v *field) (side engine.Side, ok bool, err error) {
 	case "false", "0":
 		return engine.Buy, true, nil
 	}
-	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
+	return 0, false, flawAt(v.at, remedyMaker, "is_buyer_maker %q is not true or false",
 		clip(v.text))
 }
 
@@ -82,7 +83,7 @@ func (r *tradeRows) bar(rec *Record) error {
 	f := &r.fields.first
 	at := f[colOpen].at
 	rec.Kind, rec.At, rec.Bar.Trades = Bar, r.in.here(at), -1
-	var prices [4]Decimal
+	var prices [4]decimal.Decimal
 	var err error
 	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
 		if prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
@@ -100,22 +101,22 @@ func (r *tradeRows) bar(rec *Record) error {
 	if err := r.s.prices(rec, prices, volume, r.in.here(v.at)); err != nil {
 		return err
 	}
-	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
+	switch open, high, low, last := prices[0].V, prices[1].V, prices[2].V, prices[3].V; {
 	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
 		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
 			"open and close are not between low and high")
-	case volume.v.Sign() == 0 && low != high:
+	case volume.V.Sign() == 0 && low != high:
 		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
 	}
-	if volume.v.Sign() > 0 {
+	if volume.V.Sign() > 0 {
 		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.here(v.at))
 	}
 	return nil
 }
 
 // tradesOf returns the number of trades that Path makes of a bar, for a bar whose digits are not known yet.
-func tradesOf(p *[4]Decimal) int64 {
-	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
+func tradesOf(p *[4]decimal.Decimal) int64 {
+	open, near, far, last := p[0].V, p[1].V, p[2].V, p[3].V
 	if open.Sub(far).Cmp(near.Sub(open)) < 0 {
 		near, far = far, near
 	}

@@ -107,6 +107,9 @@ func (p *player) play(r *format.Record) {
 			p.cancel()
 		}
 	case format.Execute:
+		if p.shape == format.Orders {
+			return // the file has its trade, too
+		}
 		p.trade(r.NS, r.Side.Opposite(), r.Price, r.Amount)
 	case format.Trade, format.Report:
 		p.public(r)

@@ -1,4 +1,4 @@
-package format
+package decimal
 
 import (
 	"math/big"
@@ -28,7 +28,7 @@ func TestNumbersAreReadExactly(t *testing.T) {
 		{"0", 18, 0, false},
 		{"1e40", 0, 0, true},
 	} {
-		n, err := ParseDecimal([]byte(c.text))
+		n, err := Parse([]byte(c.text))
 		if err == nil {
 			var got int64
 			if got, err = n.Units(c.digits); err == nil && got != c.want {
@@ -43,7 +43,7 @@ func TestNumbersAreReadExactly(t *testing.T) {
 		"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1",
 		strings.Repeat("1", 65),
 	} {
-		if _, err := ParseDecimal([]byte(bad)); err == nil {
+		if _, err := Parse([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for a number", bad)
 		}
 	}
@@ -53,11 +53,11 @@ func TestFloatsOfRecordedTradesRoundToTheirDecimals(t *testing.T) {
 	for text, want := range map[string]int64{
 		"235.02000000000001": 23502, "236.46999999999997": 23647, "1.005": 101, "0.0049": 0, "1e-3": 0, "5e-3": 1,
 	} {
-		n, err := ParseDecimal([]byte(text))
+		n, err := Parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := n.rounded(2); err != nil || got != want {
+		if got, err := n.Rounded(2); err != nil || got != want {
 			t.Errorf("%s rounds to %d (%v), want %d", text, got, err, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestUnitsAgreeWithBigRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?[0-9]{1,22}(\.[0-9]{1,22})?(e-?[0-9]{1,2})?`).Draw(t, "text")
 		digits := rapid.IntRange(0, 18).Draw(t, "digits")
-		n, err := ParseDecimal([]byte(text))
+		n, err := Parse([]byte(text))
 		if err != nil {
 			return // an exponent beyond the bound
 		}
@@ -85,44 +85,4 @@ func TestUnitsAgreeWithBigRationals(t *testing.T) {
 			t.Fatalf("%s with %d digits: %v, but it is %s", text, digits, err, exact)
 		}
 	})
-}
-
-func TestTimesAreToldBySizeAndByTheFilesDay(t *testing.T) {
-	day, ok := dayOf("btcusd_20161007_second_trade.csv.gz")
-	if !ok || day != 1475798400*secondNs {
-		t.Fatalf("day of the name: %d %v", day, ok)
-	}
-	for text, want := range map[string]int64{
-		"1762795433.9717445":            1762795433971744500,
-		"1762795433971":                 1762795433971000000,
-		"1762795433971744":              1762795433971744000,
-		"1762795433971744512":           1762795433971744512,
-		"2026-01-01T00:00:00Z":          1767225600 * secondNs,
-		"2026-01-01T01:00:00.5+01:00":   1767225600*secondNs + 5e8,
-		"2026-01-01 00:00:00":           1767225600 * secondNs,
-		"20260101 00:01":                1767225660 * secondNs,
-		"2026-01-01T00:00:00.123456789": 1767225600*secondNs + 123456789,
-	} {
-		if got, _, err := readTime([]byte(text), 0, false); err != nil || got != want {
-			t.Errorf("%s is %d (%v), want %d", text, got, err, want)
-		}
-	}
-	if got, _, err := readTime([]byte("19022000"), day, true); err != nil || got != day+19022000*1e6 {
-		t.Errorf("milliseconds of the file's day: %d (%v)", got, err)
-	}
-	for _, bad := range []string{
-		"", "x", "-1", "99999999999999999999", "1969-12-31", "2026-13-01", "12:00", "20260101", "315532799",
-	} {
-		if got, _, err := readTime([]byte(bad), 0, false); err == nil {
-			t.Errorf("%q is %d, want an error", bad, got)
-		}
-	}
-	for _, text := range []string{"20260101", "2026-01-01", "1767225600", "1767225600000"} {
-		if got, err := ParseFrom(text, 0); err != nil || got != 1767225600*secondNs {
-			t.Errorf("from %s: %d (%v)", text, got, err)
-		}
-	}
-	if got, err := ParseFrom("10:30:00.5", day+3600*secondNs); err != nil || got != day+37800*secondNs+5e8 {
-		t.Errorf("a time of day: %d (%v)", got, err)
-	}
 }

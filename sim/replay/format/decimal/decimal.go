@@ -1,4 +1,4 @@
-package format
+package decimal
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 
 // Decimal is a recorded number, in units of 10^-18.
 type Decimal struct {
-	v      fixed.I128 // digits beyond the 18th decimal are cut off
-	digits int        // number of decimals without trailing zeros
+	V      fixed.I128 // digits beyond the 18th decimal are cut off
+	Digits int        // number of decimals without trailing zeros
 }
 
-var (
-	errNumber = errors.New("not a decimal number")
-	errLarge  = errors.New("number is too large")
-)
+// ErrNumber reports a text that is no number.
+var ErrNumber = errors.New("not a decimal number")
+
+var errLarge = errors.New("number is too large")
 
 const (
 	maxDigits   = 64 // most digits of a number
@@ -32,16 +32,16 @@ const (
 // tooLarge replaces a number of more digits. It is 10^20, above every number of ticks or lots.
 var tooLarge = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()
 
-// ParseDecimal reads [+-]digits[.digits][e[+-]digits]. It accepts more digits than fixed.Parse, because a
+// Parse reads [+-]digits[.digits][e[+-]digits]. It accepts more digits than fixed.Parse, because a
 // recorded binary float may have them.
-func ParseDecimal(s []byte) (Decimal, error) {
+func Parse(s []byte) (Decimal, error) {
 	v, err := fixed.Parse(string(s))
 	if err != nil {
 		return parseFloat(s)
 	}
-	d := Decimal{v: v}
+	d := Decimal{V: v}
 	if dot := bytes.IndexByte(s, '.'); dot >= 0 {
-		d.digits = len(bytes.TrimRight(s[dot+1:], "0"))
+		d.Digits = len(bytes.TrimRight(s[dot+1:], "0"))
 	}
 	return d, nil
 }
@@ -53,7 +53,7 @@ var float = regexp.MustCompile(`^[+-]?([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{
 func parseFloat(s []byte) (Decimal, error) {
 	part := float.FindSubmatch(s)
 	if part == nil || len(part[1])+len(part[2]) == 0 || len(part[1])+len(part[2]) > maxDigits {
-		return Decimal{}, errNumber
+		return Decimal{}, ErrNumber
 	}
 	exponent, _ := strconv.Atoi(string(part[3])) // 0 without an exponent
 	if exponent < -maxExponent || exponent > maxExponent {
@@ -63,7 +63,7 @@ func parseFloat(s []byte) (Decimal, error) {
 	text := slices.Concat(zeros, part[1], part[2], zeros)
 	point := len(zeros) + len(part[1]) + exponent
 	whole, fraction := bytes.TrimLeft(text[:point], "0"), bytes.TrimRight(text[point:], "0")
-	d := Decimal{v: tooLarge, digits: len(fraction)}
+	d := Decimal{V: tooLarge, Digits: len(fraction)}
 	if len(whole) <= maxWhole {
 		if len(whole) == 0 {
 			whole = zeros[:1]
@@ -72,81 +72,43 @@ func parseFloat(s []byte) (Decimal, error) {
 		if err != nil {
 			return Decimal{}, err
 		}
-		d.v = v
+		d.V = v
 	}
 	if s[0] == '-' {
-		d.v = d.v.Neg()
+		d.V = d.V.Neg()
 	}
 	return d, nil
 }
 
 // Units returns the number in units of 10^-digits. It returns an error when the number has more decimals.
 func (d Decimal) Units(digits int) (int64, error) {
-	if d.digits > digits {
+	if d.Digits > digits {
 		return 0, fmt.Errorf("more than %d fractional digits", digits)
 	}
-	v, _, fits := fixed.Units(d.v, digits)
+	v, _, fits := fixed.Units(d.V, digits)
 	if !fits {
 		return 0, errLarge
 	}
 	return v, nil
 }
 
-// floor returns the number in units of 10^-digits, with the further decimals cut off.
-func (d Decimal) floor(digits int) (int64, error) { return d.round(digits, 0) }
+// Floor returns the number in units of 10^-digits, with the further decimals cut off.
+func (d Decimal) Floor(digits int) (int64, error) { return d.round(digits, 0) }
 
-// rounded returns the number in units of 10^-digits, rounded half up. It serves decimals with that many digits
+// Rounded returns the number in units of 10^-digits, rounded half up. It serves decimals with that many digits
 // that were recorded as binary floats.
-func (d Decimal) rounded(digits int) (int64, error) {
+func (d Decimal) Rounded(digits int) (int64, error) {
 	return d.round(digits, fixed.Pow10[fixed.Scale-digits]/2)
 }
 
 // round adds add, in units of 10^-18, to the magnitude and cuts off the further decimals.
 func (d Decimal) round(digits int, add uint64) (int64, error) {
-	q, _ := d.v.Abs().Add(fixed.FromU64(add)).DivMod64(fixed.Pow10[fixed.Scale-digits])
+	q, _ := d.V.Abs().Add(fixed.FromU64(add)).DivMod64(fixed.Pow10[fixed.Scale-digits])
 	if q.Hi != 0 || q.Lo >= math.MaxInt64 {
 		return 0, errLarge
 	}
-	if d.v.Sign() < 0 {
+	if d.V.Sign() < 0 {
 		return -int64(q.Lo), nil
 	}
 	return int64(q.Lo), nil
-}
-
-// positive reads a number that must be above zero.
-func positive(what string, s []byte) (Decimal, error) {
-	d, err := ParseDecimal(s)
-	if err == nil && d.v.Sign() <= 0 {
-		err = errors.New("must be above zero")
-	}
-	return d, quoted(what, s, err)
-}
-
-// notNegative reads a number that may be zero.
-func notNegative(what string, s []byte) (Decimal, error) {
-	d, err := ParseDecimal(s)
-	switch {
-	case err != nil:
-		return d, quoted(what, s, err)
-	case s[0] == '-':
-		return d, fmt.Errorf("%s %q is below zero", what, clip(s))
-	}
-	return d, nil
-}
-
-// quoted adds to err the name and the text of the value in which it was found.
-func quoted(what string, s []byte, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %q: %w", what, clip(s), err)
-}
-
-// clip shortens a text for an error message.
-func clip(s []byte) string {
-	const most = 40
-	if len(s) > most {
-		return string(s[:most]) + "..."
-	}
-	return string(s)
 }

@@ -1,4 +1,4 @@
-package format
+package pairs
 
 import (
 	"regexp"
@@ -14,25 +14,25 @@ var quotes = []string{
 	"BTC", "ETH", "BNB",
 }
 
-// splitSymbol returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
+// Split returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
 // it cannot split the symbol.
-func splitSymbol(symbol string) string {
+func Split(symbol string) string {
 	s := strings.ToUpper(symbol)
 	if base, quote, ok := strings.Cut(strings.NewReplacer("/", "_", "-", "_").Replace(s), "_"); ok {
-		return pairOf(base, quote)
+		return Of(base, quote)
 	}
 	for _, q := range quotes {
 		base, ok := strings.CutSuffix(s, q)
 		if ok && base != "" && (len(base) > 2 || q != "TUSD" && q != "BUSD") { // XBTUSD and BNBUSD are in dollars
-			return pairOf(base, q)
+			return Of(base, q)
 		}
 	}
 	return ""
 }
 
-// pairOf returns the code BASE_QUOTE, or "" when it is not valid. It doubles a base of one letter (NASDAQ has
+// Of returns the code BASE_QUOTE, or "" when it is not valid. It doubles a base of one letter (NASDAQ has
 // such symbols), because a currency code has at least two.
-func pairOf(base, quote string) string {
+func Of(base, quote string) string {
 	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
 	if len(base) == 1 {
 		base += base
@@ -47,17 +47,17 @@ func pairOf(base, quote string) string {
 var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
 	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
-// pairInName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
-func pairInName(name string) string {
+// InName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
+func InName(name string) string {
 	m := symbolInName.FindString(name)
-	return splitSymbol(strings.TrimRight(m, "_-. 0123456789"))
+	return Split(strings.TrimRight(m, "_-. 0123456789"))
 }
 
-// krakenCode returns the pair code for Kraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
+// Kraken returns the pair code for Kraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
 // prefixes X (currency) and Z (fiat).
-func krakenCode(symbol string) string {
+func Kraken(symbol string) string {
 	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
-		return pairOf(symbol[1:4], symbol[5:])
+		return Of(symbol[1:4], symbol[5:])
 	}
-	return splitSymbol(strings.TrimSpace(symbol))
+	return Split(strings.TrimSpace(symbol))
 }

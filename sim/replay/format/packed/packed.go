@@ -1,0 +1,209 @@
+package packed
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"tickhive/sim/replay/format/dbn"
+	"tickhive/sim/replay/format/parquet"
+)
+
+// The first bytes of packed files and of texts that are not plain UTF-8.
+var (
+	magicGzip = []byte{0x1f, 0x8b}
+	magicZstd = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	magicZip  = []byte("PK\x03\x04")
+	marks     = [][]byte{{0xef, 0xbb, 0xbf}, {0xff, 0xfe}, {0xfe, 0xff}} // byte order marks
+)
+
+// maxWindow bounds the memory that unpacking a zstd file takes, in bytes.
+const maxWindow = 128 << 20
+
+const (
+	// maxText bounds the text of a packed file that is more than maxRatio times the file, in bytes: a short file must
+	// not make a replay read without end.
+	maxText  = 64 << 20
+	maxRatio = 200
+)
+
+// Text is the text of a file, as UTF-8. Its owner closes it before the file.
+type Text struct {
+	Reader   *bufio.Reader
+	Packing  string // gzip, zstd, zip or none, and by what it is known; of a binary format what its header says
+	Encoding string
+
+	closer io.Closer // nil: nothing to end
+}
+
+// Close ends the decoder of a packed text. It does not close the file.
+func (t *Text) Close() {
+	if t.closer != nil {
+		_ = t.closer.Close() // it decodes: no data can be lost
+	}
+}
+
+// Known reports whether a text with these first bytes is not plain UTF-8.
+func Known(head []byte) bool {
+	for _, magic := range append([][]byte{magicGzip, magicZstd, magicZip}, marks...) {
+		if bytes.HasPrefix(head, magic) {
+			return true
+		}
+	}
+	return isDBN(head) || string(head) == "PAR1"
+}
+
+// openParquet returns the rows of a Parquet file, whose end is read first.
+func openParquet(in io.Reader, inside bool) (Text, error) {
+	r, ok := in.(io.ReaderAt)
+	if !ok || inside {
+		return Text{}, errors.New("parquet in a packed file: its end must be read first")
+	}
+	p, err := parquet.NewReader(r, sizeOf(in))
+	if err != nil {
+		return Text{}, err //nolint:wrapcheck // it names its format
+	}
+	text := &bounded{p, max(maxText, maxRatio*sizeOf(in))}
+	return Text{
+		Reader: bufio.NewReaderSize(text, 64<<10), Packing: p.String(), Encoding: "UTF-8: the texts of the columns",
+	}, nil
+}
+
+// isDBN reports whether a file begins as one of DBN: its version follows the name, a byte that no text has.
+func isDBN(head []byte) bool { return len(head) > 3 && string(head[:3]) == "DBN" && head[3] < '\t' }
+
+// Open returns the text of a plain, gzip, zstd or zip file, or the rows of a DBN or Parquet file as CSV. The first
+// bytes, not the name, decide. A zip must hold one file.
+func Open(in io.Reader) (t Text, err error) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	head, _ := r.Peek(4) // a shorter file has less
+	t.Packing = "none: the first bytes are those of no packed file"
+	inner, what, err := t.unpack(in, r, head)
+	if err != nil {
+		return Text{}, err
+	}
+	if inner != nil {
+		t.Packing = fmt.Sprintf("%s: the first bytes are % x", what, head)
+		r = bufio.NewReaderSize(&bounded{inner, max(maxText, maxRatio*sizeOf(in))}, 64<<10)
+		head, _ = r.Peek(4)
+	}
+	if string(head) == "PAR1" {
+		return openParquet(in, inner != nil)
+	}
+	if isDBN(head) {
+		d, err := dbn.NewReader(r)
+		if err != nil {
+			t.Close()
+			return Text{}, err //nolint:wrapcheck // it names its format
+		}
+		if inner == nil {
+			t.Packing = ""
+		} else {
+			t.Packing += "; then "
+		}
+		t.Packing += d.Header.String()
+		r = bufio.NewReaderSize(d, 64<<10)
+	}
+	t.Reader, t.Encoding = r, "UTF-8: no byte order mark"
+	for i, mark := range marks {
+		if bytes.HasPrefix(head, mark) {
+			t.Encoding = fmt.Sprintf("%s: the byte order mark % x", [...]string{"UTF-8", "UTF-16", "UTF-16"}[i], mark)
+			utf8 := transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder()))
+			t.Reader = bufio.NewReaderSize(utf8, 64<<10)
+			break
+		}
+	}
+	return t, nil
+}
+
+// unpack returns the text of a compressed file and the name of the compression, nil for another file.
+func (t *Text) unpack(in io.Reader, r *bufio.Reader, head []byte) (inner io.Reader, what string, err error) {
+	switch {
+	case bytes.HasPrefix(head, magicGzip):
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, "", fmt.Errorf("gzip: %w", err)
+		}
+		return z, "gzip", nil
+	case bytes.HasPrefix(head, magicZstd):
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, "", fmt.Errorf("zstd: %w", err)
+		}
+		t.closer = z.IOReadCloser()
+		return z, "zstd", nil
+	case bytes.HasPrefix(head, magicZip):
+		inner, err = unzip(in)
+		return inner, "zip", err
+	}
+	return nil, "", nil
+}
+
+// bounded reads at most left bytes.
+type bounded struct {
+	in   io.Reader
+	left int64
+}
+
+// Read implements io.Reader. It returns an error instead of io.EOF when the text is longer.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("the text is longer than %d bytes and %d times its packed size", maxText, maxRatio)
+	}
+	return n, err //nolint:wrapcheck // the caller adds the file
+}
+
+// sizeOf returns the number of bytes of a file, 0 when it is unknown.
+func sizeOf(in io.Reader) int64 {
+	switch f := in.(type) {
+	case *os.File:
+		if info, err := f.Stat(); err == nil {
+			return info.Size()
+		}
+	case interface{ Size() int64 }:
+		return f.Size()
+	}
+	return 0
+}
+
+// unzip returns the content of the one file in a zip. The file must be a file of the disk.
+func unzip(in io.Reader) (io.Reader, error) {
+	f, ok := in.(*os.File)
+	if !ok {
+		return nil, errors.New("zip: it can be read from a file only")
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("zip: %w", err)
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("zip: %w", err)
+	}
+	var files []*zip.File
+	for _, e := range z.File {
+		if !e.FileInfo().IsDir() && !strings.HasPrefix(e.Name, "__MACOSX/") {
+			files = append(files, e)
+		}
+	}
+	if len(files) != 1 {
+		return nil, fmt.Errorf("zip: it holds %d files, not one", len(files))
+	}
+	r, err := files[0].Open()
+	if err != nil {
+		return nil, fmt.Errorf("zip: %s: %w", files[0].Name, err)
+	}
+	return r, nil
+}
