@@ -19,6 +19,10 @@ const maxValues = 1 << 22
 // valueBytes is the size of a value in a dictionary.
 const valueBytes = 32
 
+// plainDictionary is the encoding that writers of the format's version 1 name in place of Plain, in a dictionary, and
+// of RLEDictionary, in data. The package format calls it deprecated, and files have it.
+const plainDictionary format.Encoding = 2
+
 var errPage = errors.New("the page is cut off")
 
 // open reads the next page. A dictionary replaces the one of the chunk.
@@ -140,7 +144,7 @@ func unpack(codec format.CompressionCodec, in []byte, size int64) ([]byte, error
 
 // dictionary reads a page of values to which data pages refer.
 func (k *chunk) dictionary(h *format.PageHeader, body int64) error {
-	if e := h.DictionaryPageHeader.V.Encoding; e != format.Plain && e != format.PlainDictionary {
+	if e := h.DictionaryPageHeader.V.Encoding; e != format.Plain && e != plainDictionary {
 		return fmt.Errorf("a dictionary with the encoding %s", e)
 	}
 	text, err := k.read(h, body, 0, false, 0)
@@ -218,7 +222,7 @@ func (k *chunk) begin(n int64, encoding format.Encoding, text []byte) error {
 	switch encoding {
 	case format.Plain:
 		k.values = plainOf(k.meta.Type, k.c, text)
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		if len(text) == 0 { // all values are null
 			k.values = &referred{}
 			return nil
