@@ -63,11 +63,7 @@ func choose(ctx context.Context, log jet.Log, until uint64, oldest bool) (*Snaps
 // open opens a snapshot and checks that the stream has its last message. The stream of servers that have lost their
 // newest messages goes on differently.
 func open(ctx context.Context, log jet.Log, archive jet.Archive, seq uint64) (*Snapshot, error) {
-	body, err := archive.Open(ctx, seq)
-	if err != nil {
-		return nil, err
-	}
-	s, err := ReadSnapshot(body)
+	s, err := fetch(ctx, archive, seq)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %d: %w", seq, err)
 	}
@@ -80,6 +76,56 @@ func open(ctx context.Context, log jet.Log, archive jet.Archive, seq uint64) (*S
 		return nil, err
 	}
 	return s, nil
+}
+
+// fetch copies a snapshot into a temporary file and reads it to its end, so that a damaged one is not begun with.
+func fetch(ctx context.Context, archive jet.Archive, seq uint64) (*Snapshot, error) {
+	body, err := archive.Open(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	f, err := temporary()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.Copy(f, body); err == nil {
+		err = sound(f)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return ReadSnapshot(f)
+}
+
+// sound reads a snapshot to its end.
+func sound(f *os.File) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	s, err := ReadSnapshot(io.NopCloser(f))
+	if err != nil {
+		return err
+	}
+	return s.Market(func(body io.Reader) error {
+		_, err := io.Copy(io.Discard, body)
+		return err
+	})
+}
+
+// temporary returns a file without a name, whose blocks go with its last use.
+func temporary() (*os.File, error) {
+	f, err := os.CreateTemp("", "tickhive-snapshot-*")
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("snapshot: %w", err), f.Close())
+	}
+	return f, nil
 }
 
 // Archivist puts snapshots of a node into the archive from time to time. One goroutine uses it.
@@ -120,14 +166,11 @@ func (a *Archivist) step(ctx context.Context, nowMs int64) (seq uint64, bytes in
 	if err != nil || len(all) > 0 && nowMs-all[0].AtMs < a.Every.Milliseconds() {
 		return 0, 0, err
 	}
-	f, err := os.CreateTemp("", "tickhive-snapshot-*")
+	f, err := temporary()
 	if err != nil {
-		return 0, 0, fmt.Errorf("snapshot: %w", err)
+		return 0, 0, err
 	}
 	defer f.Close()
-	if err := os.Remove(f.Name()); err != nil { // its blocks go with the last use
-		return 0, 0, fmt.Errorf("snapshot: %w", err)
-	}
 	if seq, err = a.Take(f); err != nil || seq == 0 || len(all) > 0 && seq <= all[0].Seq {
 		return 0, 0, err
 	}

@@ -172,6 +172,16 @@ func TestTheNewestUsableSnapshotIsChosen(t *testing.T) {
 	a.put(4, func(_ *stream.State, data []byte) []byte { // cut
 		return data[:len(data)/4]
 	})
+	a.put(5, same)
+	a.put(5, func(_ *stream.State, data []byte) []byte { // damaged in the market, which is read last
+		if data != nil {
+			data[len(data)-100] ^= 1
+		}
+		return data
+	})
+	if got := newest(5); got != "3" {
+		t.Errorf("with damage near the end: %s is chosen, want 3", got)
+	}
 	a.put(5, func(at *stream.State, data []byte) []byte { // of a stream that has lost its end since
 		at.Prev++
 		return data
