@@ -64,22 +64,7 @@ func (p *plant) open() {
 		p.t.Fatal(err)
 	}
 	p.read()
-	o := StoreOptions{
-		State: testOptions(),
-		Config: durable.Config{
-			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-			Log: wal.Options{PreallocBytes: -1, NoLock: true},
-		},
-		EngineLast: p.journal.LastSeq(),
-		EngineDurable: func(pos uint64) error {
-			p.asked++
-			if p.lax || p.journal.DurableSeq() >= pos {
-				return nil
-			}
-			return p.journal.Sync()
-		},
-	}
-	r, err := Recover(o)
+	r, err := Recover(p.options())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -95,6 +80,25 @@ func (p *plant) open() {
 	})
 	if err := Recheckpoint(p.store, p.s); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// options returns the options of the store beside the open journal.
+func (p *plant) options() StoreOptions {
+	return StoreOptions{
+		State: testOptions(),
+		Config: durable.Config{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
+		EngineLast: p.journal.LastSeq(),
+		EngineDurable: func(pos uint64) error {
+			p.asked++
+			if p.lax || p.journal.DurableSeq() >= pos {
+				return nil
+			}
+			return p.journal.Sync()
+		},
 	}
 }
 
