@@ -4,7 +4,7 @@
 // All mutants of a package are in one test binary, each behind a number that an environment
 // variable chooses, so the package is compiled once. go build -overlay keeps the tree as it
 // was. The binary also records which mutants a test reaches; a mutant is judged by those
-// tests alone, the quickest first. A mutant is killed when a test fails, a timeout when the
+// tests alone, the quickest first, in rounds over all mutants. A mutant is killed when a test fails, a timeout when the
 // tests take three times their own CPU time or wait for ever, not covered when no test reaches
 // it, and a survivor otherwise. Survivors without a row in accepted.txt, and
 // rows without a survivor, fail the run.

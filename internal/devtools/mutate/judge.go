@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -36,6 +37,9 @@ type judge struct {
 	tests  []test   // quickest first
 	failed []string
 	cpu    time.Duration // of all tests
+
+	mu    sync.Mutex
+	kills map[string]int // by file and test
 }
 
 // A test is a test, example or fuzz target and what it does without a mutant.
@@ -136,25 +140,79 @@ func (j *judge) learn() error {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// judge returns the verdict on m and the test that killed it.
-func (j *judge) judge(m *mutant) (verdict, by string, err error) {
+// The rounds of tests. Each is judged for all mutants before the next one, because most mutants die in the first.
+const (
+	firstRound = iota // the test that has killed the most mutants of the file, and the quickest ones
+	secondRound
+	lastRound // the rest
+)
+
+// testsOf returns the tests of a round that reach m, in the groups that share a process, and whether later rounds
+// have any.
+func (j *judge) testsOf(m *mutant, round int) (groups [][]test, more bool) {
 	var reach []test
 	for _, t := range j.tests {
 		if t.seen[m.ID] != 0 {
 			reach = append(reach, t)
 		}
 	}
-	if len(reach) == 0 {
-		return notCovered, "", nil
+	for r, budget := range []time.Duration{round1, round2, 1 << 62} {
+		n := 0
+		for cpu := time.Duration(0); n < len(reach) && cpu+reach[n].cpu <= budget; n++ {
+			cpu += reach[n].cpu
+		}
+		if r == round {
+			groups, more = [][]test{reach[:n]}, n < len(reach)
+			break
+		}
+		reach = reach[n:]
 	}
-	for _, budget := range []time.Duration{round1, round2, 1 << 62} {
+	own := groups[0]
+	if at := j.killer(m.File, own); at >= 0 {
+		groups = [][]test{own[at : at+1], slices.Concat(own[:at], own[at+1:])}
+	}
+	return groups, more
+}
+
+// killer returns the place of the test below round1 that has killed the most mutants of file, -1 for none.
+func (j *judge) killer(file string, tests []test) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at, most := -1, 0
+	for i, t := range tests {
+		if n := j.kills[file+" "+t.name]; n > most && t.cpu <= round1 {
+			at, most = i, n
+		}
+	}
+	return at
+}
+
+func (j *judge) noteKill(file, by string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kills[file+" "+by]++
+}
+
+// judge returns the verdict of a round on m and the test that killed it. It is open when m lives and another round
+// has tests.
+func (j *judge) judge(m *mutant, round int) (verdict, by string, err error) {
+	groups, more := j.testsOf(m, round)
+	switch {
+	case more:
+		verdict = open
+	case round == firstRound && len(groups[0]) == 0:
+		verdict = notCovered
+	default:
+		verdict = survived
+	}
+	for _, group := range groups {
+		if len(group) == 0 {
+			continue
+		}
 		var names []string
 		var cpu time.Duration
-		for len(reach) > 0 && (len(names) == 0 || cpu+reach[0].cpu <= budget) {
-			names, cpu, reach = append(names, reach[0].name), cpu+reach[0].cpu, reach[1:]
-		}
-		if len(names) == 0 {
-			break
+		for _, t := range group {
+			names, cpu = append(names, t.name), cpu+t.cpu
 		}
 		o, err := j.run("^("+strings.Join(names, "|")+")$", "", m.ID, max(floorCPU, slack*cpu))
 		switch {
@@ -167,8 +225,9 @@ func (j *judge) judge(m *mutant) (verdict, by string, err error) {
 			if found := failedTest.FindSubmatch(o.out); found != nil {
 				by = string(found[1])
 			}
+			j.noteKill(m.File, by)
 			return killed, by, nil
 		}
 	}
-	return survived, "", nil
+	return verdict, "", nil
 }

@@ -93,7 +93,7 @@ func judgePackage(o options, p *pkg) (report, error) {
 		return r, err
 	}
 	dir := filepath.Join(o.out, strings.ReplaceAll(p.Path, "/", "_"))
-	j := &judge{pkg: p, dir: dir}
+	j := &judge{pkg: p, dir: dir, kills: map[string]int{}}
 	if j.binary, err = p.build(dir); err != nil {
 		return r, err
 	}
@@ -110,31 +110,40 @@ func judgePackage(o options, p *pkg) (report, error) {
 	for _, t := range j.tests {
 		tests[t.name] = true
 	}
-	var open []*mutant
+	var left [lastRound + 1][]*mutant // by the round that comes next
 	for _, m := range p.Mutants {
-		if one, ok := known.known(p, m, tests); ok {
+		one, ok := known.known(p, m, tests)
+		switch {
+		case ok:
 			r.verdicts[m.Name()] = one.Verdict
-		} else if !m.broken && only.MatchString(m.Name()) {
-			open = append(open, m)
+			j.noteKill(m.File, one.By)
+		case !m.broken && only.MatchString(m.Name()):
+			left[firstRound] = append(left[firstRound], m)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "%s: %d mutants, %d to judge, %d tests of %.1f s CPU time\n",
-		p.Path, len(p.Mutants), len(open), len(j.tests), j.cpu.Seconds())
-	found, err := j.all(open, known, o.jobs)
-	for name, verdict := range found {
-		r.verdicts[name] = verdict
+		p.Path, len(p.Mutants), len(left[firstRound]), len(j.tests), j.cpu.Seconds())
+	for round := range left {
+		if err := j.all(left[round], round, known, o.jobs, r.verdicts); err != nil {
+			return r, err
+		}
+		for _, m := range left[round] {
+			if r.verdicts[m.Name()] == open {
+				left[round+1] = append(left[round+1], m)
+			}
+		}
 	}
-	return r, err
+	return r, nil
 }
 
-// all judges mutants, some at a time.
-func (j *judge) all(mutants []*mutant, known *results, jobs int) (map[string]string, error) {
+// all judges mutants with the tests of a round, some at a time. It puts the verdicts into out.
+func (j *judge) all(mutants []*mutant, round int, known *results, jobs int, out map[string]string) error {
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
 		next  atomic.Int64
+		done  int
 		first error
-		out   = map[string]string{}
 	)
 	for range jobs {
 		wg.Go(func() {
@@ -144,9 +153,9 @@ func (j *judge) all(mutants []*mutant, known *results, jobs int) (map[string]str
 					return
 				}
 				m := mutants[i]
-				verdict, by, err := j.judge(m)
+				verdict, by, err := j.judge(m, round)
 				if err == nil {
-					err = known.add(result{Mutant: m.Name(), Verdict: verdict, By: by, Hash: m.Hash, Tree: j.pkg.Tree})
+					err = known.add(result{m.Name(), verdict, by, m.Hash, j.pkg.Tree})
 				}
 				mu.Lock()
 				out[m.Name()] = verdict
@@ -154,13 +163,13 @@ func (j *judge) all(mutants []*mutant, known *results, jobs int) (map[string]str
 					first = fmt.Errorf("%s: %w", m.Name(), err)
 					next.Store(int64(len(mutants)))
 				}
-				if n := len(out); n%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%s: %d of %d\n", j.pkg.Path, n, len(mutants))
+				if done++; done%100 == 0 {
+					fmt.Fprintf(os.Stderr, "%s: round %d: %d of %d\n", j.pkg.Path, round+1, done, len(mutants))
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	return out, first
+	return first
 }

@@ -19,6 +19,7 @@ const (
 	timedOut   = "timeout"
 	notCovered = "not covered"
 	survived   = "survived"
+	open       = "open" // another round of tests comes, a stopped run begins again with the first one
 )
 
 // A result is the verdict on one mutant, a line of the results file.
@@ -76,14 +77,12 @@ func (r *results) known(p *pkg, m *mutant, tests map[string]bool) (result, bool)
 	defer r.mu.Unlock()
 	one, ok := r.by[m.Name()]
 	switch {
-	case !ok || one.Hash != m.Hash:
-		return one, false
-	case one.Verdict == killed:
-		return one, tests[one.By]
-	case one.Verdict == timedOut:
+	case !ok || one.Hash != m.Hash || one.Verdict == open:
+		return result{}, false
+	case one.Verdict == killed && tests[one.By], one.Verdict == timedOut, one.Tree == p.Tree:
 		return one, true
 	}
-	return one, one.Tree == p.Tree
+	return result{}, false
 }
 
 func (r *results) add(one result) error {
