@@ -64,9 +64,12 @@ func Create(fsys vfs.FS, dir string, opts Options, behind Position) (*Log, error
 		behind.Chain = chainStart(opts.Identity.History, opts.Name, behind.Seq)
 	}
 	l.setLast(behind)
+	l.opts.Failed = nil // until it is made
 	if err := l.startFresh(1); err != nil {
-		return nil, err
+		_ = l.Fail(err)
+		return nil, errors.Join(err, l.Close())
 	}
+	l.opts.Failed = opts.Failed
 	return l, nil
 }
 
