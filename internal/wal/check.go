@@ -49,14 +49,17 @@ func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) 
 		at += len(checked)
 	}
 	for i := range files {
-		if off := segs[i].slots.damaged; off != 0 && files[i].Err == nil {
-			files[i].Err = &CorruptError{
+		var slot *CorruptError
+		if off := segs[i].slots.damaged; off != 0 {
+			slot = &CorruptError{
 				File: segs[i].path, Offset: off, Reason: "one of the two slots that say where the log ends is damaged",
 			}
+		} else if end.damage != nil && end.damage.File == segs[i].path {
+			slot = end.damage
 		}
-	}
-	if n := len(files); n > 0 && end.damage != nil && files[n-1].Err == nil {
-		files[n-1].Err = end.damage
+		if slot != nil && files[i].Err == nil {
+			files[i].Err = slot
+		}
 	}
 	return checkSnapshots(fsys, dir, &opts, segs, files, seqs, decode)
 }
@@ -96,8 +99,8 @@ func checkSnapshots(
 	decode func(io.Reader) error,
 ) ([]Checked, error) {
 	last, whole := uint64(0), true
-	for _, f := range files {
-		last, whole = f.Last, whole && f.Err == nil
+	if n := len(files); n > 0 {
+		last, whole = files[n-1].Last, files[n-1].Err == nil
 	}
 	for _, seq := range seqs {
 		f, err := checkSnapshot(fsys, dir, opts, segs, seq, decode)

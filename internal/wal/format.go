@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"path"
 	"strconv"
 	"strings"
 
@@ -178,9 +177,6 @@ func (f *frame) continues(b []byte, chain uint64) bool {
 func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, SegmentExt) }
 
 func parseSegmentName(name string) (uint64, bool) {
-	if path.Ext(name) != SegmentExt {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(strings.TrimSuffix(name, SegmentExt), 10, 64)
-	return n, err == nil && segmentName(n) == name
+	n, _ := strconv.ParseUint(strings.TrimSuffix(name, SegmentExt), 10, 64)
+	return n, segmentName(n) == name
 }

@@ -231,8 +231,7 @@ func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
 	}
 	var seqs []uint64
 	for _, name := range names {
-		seq, err := strconv.ParseUint(strings.TrimSuffix(name, SnapshotExt), 10, 64)
-		if err == nil && SnapshotName(seq) == name {
+		if seq, _ := strconv.ParseUint(strings.TrimSuffix(name, SnapshotExt), 10, 64); SnapshotName(seq) == name {
 			seqs = append(seqs, seq)
 		}
 	}
