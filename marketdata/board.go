@@ -1,6 +1,8 @@
 package marketdata
 
 import (
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"tickhive/engine"
@@ -88,7 +90,7 @@ func (r *Root) Sorted() []engine.PairID { return r.names.sorted }
 // no order, until yield returns false. Changed returns false when yield did, or when the two
 // roots hold different pairs.
 func (r *Root) Changed(before *Root, yield func(place int) bool) bool {
-	if r.names != before.names || r.n != before.n {
+	if r.names != before.names {
 		return false
 	}
 	for g, group := range r.groups {
@@ -111,16 +113,11 @@ func (r *Root) Assets() []*engine.Asset { return r.assets }
 
 // Asset returns the asset with this symbol, nil when there is none.
 func (r *Root) Asset(symbol string) *engine.Asset {
-	lo, hi := 0, len(r.assets)
-	for lo < hi {
-		if mid := (lo + hi) / 2; r.assets[mid].Symbol < symbol {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	i, ok := slices.BinarySearchFunc(r.assets, symbol, func(a *engine.Asset, symbol string) int {
+		return strings.Compare(a.Symbol, symbol)
+	})
+	if !ok {
+		return nil
 	}
-	if lo < len(r.assets) && r.assets[lo].Symbol == symbol {
-		return r.assets[lo]
-	}
-	return nil
+	return r.assets[i]
 }

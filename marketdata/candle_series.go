@@ -105,7 +105,7 @@ func (s *candleSeries) close(c Candle, keep int) {
 	if gone := v.first / chunkCandles; gone > 0 {
 		// Copy the list: readers may hold the old one, and dropped chunks must not stay
 		// reachable.
-		chunks := make([]*candleChunk, len(v.chunks)-gone, max(2*(len(v.chunks)-gone), 2))
+		chunks := make([]*candleChunk, len(v.chunks)-gone, 2*(len(v.chunks)-gone))
 		copy(chunks, v.chunks[gone:])
 		v.chunks = chunks
 		v.first -= gone * chunkCandles

@@ -76,7 +76,7 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 // new ones.
 func (tc *textCache) forget(c *tradeChunk) {
 	for k := range c.text {
-		if p := c.text[k].Swap(&tc.dropped); p != nil && p != &tc.dropped {
+		if p := c.text[k].Swap(&tc.dropped); p != nil {
 			tc.bytes.Add(-int64(cap(*p)))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
-	"tickhive/internal/mirror"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 )
@@ -97,7 +96,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 		if err = serve(p, writerOptions(*o, r.DataDir, h), announcement{out: p.out}, signals); err != nil {
 			h.Held.End() // no beats of a node that does not serve
 		}
-		if !errors.Is(err, mirror.ErrFenced) {
+		if !errors.Is(err, exchange.ErrFenced) {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/input"
 )
 
 // rowAfter compares the levels that the file has after a message with the published book. It skips the first
@@ -90,7 +89,7 @@ func (c *checker) endLog() {
 	c.missBooks(c.books1s.waiting)
 	type trade struct {
 		level format.Level
-		at    input.Position
+		at    format.Position
 	}
 	var missed []trade
 	for level, places := range c.logged {
@@ -133,7 +132,7 @@ type bookState struct {
 type recordedBook struct {
 	bookState
 	touch touch
-	at    input.Position
+	at    format.Position
 }
 
 // lateBooks compares each recorded book with the published books up to logLate before and after it.

@@ -4,7 +4,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/input"
 )
 
 // intervalSeconds holds the lengths of the intervals of fixed length; months and years have none.
@@ -35,7 +34,7 @@ type candleCheck struct {
 type candle struct {
 	startSec int64
 	format.Prices
-	at input.Position
+	at format.Position
 }
 
 // openCandles prepares the comparison of each set of recorded candles. In a recording with answers, candles of

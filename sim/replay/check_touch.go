@@ -3,7 +3,6 @@ package replay
 import (
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/input"
 )
 
 // maxRecent bounds the best bids and asks that wait for the book update with the same id. Updates come at most
@@ -16,7 +15,7 @@ type touch [2]format.Level
 // seen is a touch with the place of the recorded one, which ours has not.
 type seen struct {
 	touch
-	at input.Position
+	at format.Position
 }
 
 // recent holds the newest touches by update id.

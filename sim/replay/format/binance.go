@@ -11,7 +11,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -110,8 +109,7 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	case b.symbol == "":
 		b.symbol = symbol
 	default:
-		return input.FlawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol,
-			b.symbol)
+		return flawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol, b.symbol)
 	}
 	return nil
 }
@@ -119,7 +117,7 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 // ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
-		return b.in.Fail(remedyRows, "no records")
+		return b.in.fail(remedyRows, "no records")
 	}
 	b.s.Pair = pairs.Split(b.symbol)
 	if err := b.first.check(b.symbol); err != nil {
@@ -130,13 +128,13 @@ func (b *binance) ended() error {
 
 // binanceFirst holds, for each kind of message, the place of the first one and the number of them.
 type binanceFirst struct {
-	at    [binanceMessages]input.Position
+	at    [binanceMessages]Position
 	n     [binanceMessages]int
-	start input.Position
+	start Position
 	early int // depth updates before the first snapshot
 }
 
-func (f *binanceFirst) take(m binanceMessage, at input.Position) error {
+func (f *binanceFirst) take(m binanceMessage, at Position) error {
 	if f.start.Line == 0 {
 		f.start = at
 	}
@@ -147,7 +145,7 @@ func (f *binanceFirst) take(m binanceMessage, at input.Position) error {
 		return nil
 	}
 	if f.early++; f.early > maxEarly {
-		return at.Refuse("take the depth snapshot when the recording begins, or cut what is before it",
+		return at.refuse("take the depth snapshot when the recording begins, or cut what is before it",
 			"more than %d depth updates before the depth snapshot", maxEarly)
 	}
 	return nil
@@ -161,17 +159,17 @@ func (f *binanceFirst) check(symbol string) error {
 	stream := strings.ToLower(symbol)
 	switch {
 	case f.n[binanceDepth] > 0 && f.n[binanceSnapshot] == 0:
-		return f.at[binanceDepth].Refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
+		return f.at[binanceDepth].refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
 			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
 			"depth updates and no depth snapshot in the file: the book would stay empty")
 	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
-		return f.at[binancePartial].Refuse("record "+stream+"@depth@100ms and a depth snapshot",
+		return f.at[binancePartial].refuse("record "+stream+"@depth@100ms and a depth snapshot",
 			"a stream of the best levels alone: the book would stay empty")
 	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
-		return f.at[binanceAggregate].Refuse("record "+stream+"@trade",
+		return f.at[binanceAggregate].refuse("record "+stream+"@trade",
 			"a stream of aggregate trades alone: there would be no trade")
 	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
-		return f.start.Refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
+		return f.start.refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
 			"neither trades nor a depth snapshot: nothing to replay")
 	}
 	return nil
@@ -218,16 +216,16 @@ func (b *binance) parse(line []byte, r *Record) (err error) {
 	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
-		return input.FlawAt(0, remedyBinance, "a line without a blank")
+		return flawAt(0, remedyBinance, "a line without a blank")
 	}
-	local, err := input.ReadUnix(ns, input.TimeNs)
+	local, err := readUnix(ns, timeNs)
 	if err != nil {
 		return err
 	}
 	if r.NS = local; b.exchange {
 		r.NS = 0
 	}
-	return input.Locate(len(line)-len(doc), b.parseDocument(doc, r, local))
+	return locate(len(line)-len(doc), b.parseDocument(doc, r, local))
 }
 
 func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
@@ -243,18 +241,18 @@ func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
 	if m.LastUpdate != nil {
 		r.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
 		if len(m.Bids)+len(m.Asks) == 0 {
-			return input.FlawAt(0, "take the snapshot again", "a depth snapshot without levels")
+			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
 		}
 		return b.s.book(r, m.Bids, m.Asks)
 	}
 	if m.Data == nil && m.Event == "" && m.Symbol == "" {
-		return input.FlawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
+		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
 	}
 	if m.Data == nil {
 		return b.parseData(binanceEvent(m.Event), doc, r)
 	}
 	if err := b.parseData(binanceStream(m.Stream), m.Data, r); err != nil {
-		return input.Locate(max(bytes.Index(doc, m.Data), 0), err)
+		return locate(max(bytes.Index(doc, m.Data), 0), err)
 	}
 	return nil
 }
@@ -279,16 +277,16 @@ func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 	}
 	if text == "" {
 		if r.NS = cmp.Or(b.order.last, local); r.NS == 0 {
-			return input.FlawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
+			return flawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
 		}
 		return nil
 	}
 	at, err := decimal.Parse([]byte(text))
 	if err == nil {
-		r.NS, _, err = input.UnixNs(at)
+		r.NS, _, err = unixNs(at)
 	}
 	if err != nil {
-		return input.FlawAt(0, remedyBinance, "the time %s: %v", name, err)
+		return flawAt(0, remedyBinance, "the time %s: %v", name, err)
 	}
 	return nil
 }
@@ -318,11 +316,11 @@ func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 
 func (b *binance) readTrade(m *binanceData, r *Record) error {
 	r.Kind, r.Sided = Trade, true
-	price, err := input.Positive("price", m.Price)
+	price, err := positive("price", m.Price)
 	if err != nil {
 		return err
 	}
-	amount, err := input.Positive("quantity", m.Qty)
+	amount, err := positive("quantity", m.Qty)
 	if err != nil {
 		return err
 	}
@@ -374,10 +372,10 @@ func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	}
 	var l level
 	var err error
-	if l.price, err = input.NotNegative(what, p); err != nil {
+	if l.price, err = notNegative(what, p); err != nil {
 		return nil, err
 	}
-	if l.amount, err = input.NotNegative(what+" quantity", qty); err != nil {
+	if l.amount, err = notNegative(what+" quantity", qty); err != nil {
 		return nil, err
 	}
 	if l.price.V.Sign() == 0 {

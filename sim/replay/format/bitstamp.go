@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -40,7 +39,7 @@ func (b *bitstamp) Next(r *Record) error {
 	err := b.next(r, b.parse)
 	switch start := b.s.StartNs; {
 	case errors.Is(err, io.EOF) && b.s.Records == 0:
-		return b.in.Fail("record the order_book channel beside the orders",
+		return b.in.fail("record the order_book channel beside the orders",
 			"no order_book line: the opening book is unknown")
 	case err != nil || !b.s.learning():
 	case r.Kind == Book:
@@ -61,20 +60,20 @@ func (b *bitstamp) parse(line []byte, r *Record) (err error) {
 	ms, rest, ok := bytes.Cut(line, []byte{' '})
 	word, doc, ok2 := bytes.Cut(rest, []byte{' '})
 	if !ok || !ok2 {
-		return input.FlawAt(0, remedyBitstamp, "a line without time, kind and JSON")
+		return flawAt(0, remedyBitstamp, "a line without time, kind and JSON")
 	}
-	if r.NS, err = input.ReadUnix(ms, input.TimeMs); err != nil {
+	if r.NS, err = readUnix(ms, timeMs); err != nil {
 		return err
 	}
 	if r.Kind, ok = bitstampKinds[string(word)]; !ok {
-		return input.FlawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", input.Clip(word))
+		return flawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", clip(word))
 	}
 	if r.Kind == Book {
 		err = b.parseBook(doc, r)
 	} else {
 		err = b.parseOrder(doc, r)
 	}
-	return input.Locate(len(line)-len(doc), err)
+	return locate(len(line)-len(doc), err)
 }
 
 func (b *bitstamp) parseBook(doc []byte, r *Record) error {
@@ -106,11 +105,11 @@ func (b *bitstamp) parseOrder(doc []byte, r *Record) error {
 		return errors.New("id is missing")
 	}
 	r.ID = *o.ID
-	price, err := input.Positive("price", o.Price)
+	price, err := positive("price", o.Price)
 	if err != nil {
 		return locateMember(doc, "price", err)
 	}
-	amount, err := input.NotNegative("amount", o.Amount)
+	amount, err := notNegative("amount", o.Amount)
 	if err != nil {
 		return locateMember(doc, "amount", err)
 	}

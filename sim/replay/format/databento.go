@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -57,7 +56,7 @@ type databento struct {
 	stream
 	pair  string // pair whose rows are taken; "": the file has one symbol
 	all   bool   // the pair is the name of the only symbol
-	cells [maxColumns]input.Cell
+	cells [maxColumns]cell
 	where [dbColumns]int // index of each column, -1 without it
 	width int
 
@@ -80,21 +79,21 @@ func (d *databento) Open(s *Survey) error {
 		return err
 	}
 	d.symbol, d.publisher, d.other, d.mixed, d.others, d.doubtful, d.update = "", "", "", false, 0, 0, 0
-	header, err := d.in.Next()
+	header, err := d.in.next()
 	if errors.Is(err, io.EOF) {
-		return input.Top(d.in.File).Refuse(remedyDatabento, "the file is empty")
+		return Position{d.in.file, 1, 1}.refuse(remedyDatabento, "the file is empty")
 	} else if err != nil {
 		return err
 	}
-	d.width = input.Columns(header, ',', d.cells[:])
+	d.width = columns(header, ',', d.cells[:])
 	if s.learning() {
 		s.Ignored = "%d messages without an order: not fed"
 	}
 	switch ok := findDatabento(d.cells[:min(d.width, maxColumns)], &d.where); {
 	case !ok || d.width > maxColumns:
-		return d.in.Fail(remedyDatabento, "the header is %q", input.Clip(header))
+		return d.in.fail(remedyDatabento, "the header is %q", clip(header))
 	case d.where[dbDeeper] >= 0:
-		return d.in.Fail(remedyDatabento, "several levels a side: the schema is mbp-10")
+		return d.in.fail(remedyDatabento, "several levels a side: the schema is mbp-10")
 	case !s.learning():
 	case d.where[dbOrder] >= 0:
 		s.Shape = Orders
@@ -105,9 +104,9 @@ func (d *databento) Open(s *Survey) error {
 }
 
 // findDatabento finds the columns of a header. ok is false for one of another layout.
-func findDatabento(cells []input.Cell, where *[dbColumns]int) (ok bool) {
+func findDatabento(cells []cell, where *[dbColumns]int) (ok bool) {
 	for i, name := range databentoColumns {
-		where[i] = slices.IndexFunc(cells, func(c input.Cell) bool { return string(c.Text) == name })
+		where[i] = slices.IndexFunc(cells, func(c cell) bool { return string(c.text) == name })
 	}
 	book := where[dbBidPrice] >= 0 && where[dbAskPrice] >= 0 && where[dbBidSize] >= 0 && where[dbAskSize] >= 0
 	return !slices.Contains(where[:dbReceived], -1) && (where[dbOrder] >= 0 || book)
@@ -115,8 +114,8 @@ func findDatabento(cells []input.Cell, where *[dbColumns]int) (ok bool) {
 
 // isDatabento reports whether a line is the header of a file that this reader takes, or refuses by its schema.
 func isDatabento(line []byte) bool {
-	var cells [maxColumns]input.Cell
-	n := input.Columns(line, ',', cells[:])
+	var cells [maxColumns]cell
+	n := columns(line, ',', cells[:])
 	return n <= maxColumns && findDatabento(cells[:n], new([dbColumns]int))
 }
 
@@ -150,10 +149,10 @@ func (d *databento) ended() (again bool, err error) {
 		d.all = true
 		return true, d.Open(d.s)
 	case d.others > 0:
-		return false, d.in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
+		return false, d.in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
 			d.others)
 	}
-	return false, d.in.Fail(remedyRows, "no records")
+	return false, d.in.fail(remedyRows, "no records")
 }
 
 // databentoPair returns the pair code of a symbol: BTC-USD is a pair, a share or a future is traded in dollars. A
@@ -175,17 +174,17 @@ func (d *databento) Notes() []string {
 }
 
 // at returns the cell of a column, empty without it.
-func (d *databento) at(column int) input.Cell {
+func (d *databento) at(column int) cell {
 	if i := d.where[column]; i >= 0 {
 		return d.cells[i]
 	}
-	return input.Cell{}
+	return cell{}
 }
 
 // parse reads a row.
 func (d *databento) parse(line []byte, r *Record) error {
-	if n := input.Columns(line, ',', d.cells[:]); n != d.width {
-		return input.FlawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
+	if n := columns(line, ',', d.cells[:]); n != d.width {
+		return flawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
 	if d.isOther() {
 		d.skipped, r.NS = true, d.order.last
@@ -195,20 +194,20 @@ func (d *databento) parse(line []byte, r *Record) error {
 		return err
 	}
 	f := d.at(dbFlags)
-	flags, err := strconv.ParseUint(string(f.Text), 10, 8)
+	flags, err := strconv.ParseUint(string(f.text), 10, 8)
 	if err != nil {
-		return input.FlawAt(f.At, input.RemedyValue, "flags %q are not 0 to 255", input.Clip(f.Text))
+		return flawAt(f.at, remedyValue, "flags %q are not 0 to 255", clip(f.text))
 	}
 	if flags&dbMaybeBad != 0 {
 		d.doubtful++
 	}
 	r.More = flags&dbLast == 0
 	at := d.at(dbEvent)
-	if received := d.at(dbReceived); len(received.Text) > 0 && (flags&dbSnapshot != 0 || len(at.Text) == 0) {
+	if received := d.at(dbReceived); len(received.text) > 0 && (flags&dbSnapshot != 0 || len(at.text) == 0) {
 		at = received // an order of a complete book has the time at which it came to rest
 	}
-	if r.NS, _, err = input.ReadTime(at.Text, 0, false); err != nil {
-		return input.Locate(at.At, err)
+	if r.NS, _, err = readTime(at.text, 0, false); err != nil {
+		return locate(at.at, err)
 	}
 	if d.where[dbOrder] < 0 {
 		return d.best(r)
@@ -219,42 +218,42 @@ func (d *databento) parse(line []byte, r *Record) error {
 // isOther counts a row of another symbol than the pair.
 func (d *databento) isOther() bool {
 	c := d.at(dbSymbol)
-	symbol := string(c.Text)
+	symbol := string(c.text)
 	if d.pair == "" || d.all || symbol == "" || symbol == d.symbol || databentoPair(symbol) == d.pair {
 		return false
 	}
 	if d.others++; d.others == 1 {
-		d.other = string(c.Text)
+		d.other = string(c.text)
 	}
-	d.mixed = d.mixed || string(c.Text) != d.other
+	d.mixed = d.mixed || string(c.text) != d.other
 	return true
 }
 
 // oneBook refuses a row of another symbol or another venue than the rows before.
 func (d *databento) oneBook() error {
 	c := d.at(dbSymbol)
-	if len(c.Text) == 0 {
+	if len(c.text) == 0 {
 		c = d.at(dbInstrument)
 	}
 	switch p := d.at(dbPublisher); {
-	case string(c.Text) == d.symbol && string(p.Text) == d.publisher:
+	case string(c.text) == d.symbol && string(p.text) == d.publisher:
 		return nil
 	case d.symbol == "":
-		d.symbol, d.publisher = string(c.Text), string(p.Text)
+		d.symbol, d.publisher = string(c.text), string(p.text)
 		return nil
-	case string(c.Text) != d.symbol:
-		return input.FlawAt(c.At, "give one of them as --pair", "symbol %q, the rows before are of %q",
-			input.Clip(c.Text), d.symbol)
+	case string(c.text) != d.symbol:
+		return flawAt(c.at, "give one of them as --pair", "symbol %q, the rows before are of %q", clip(c.text),
+			d.symbol)
 	default:
-		return input.FlawAt(p.At, "fetch the data of one venue",
-			"publisher %q, the rows before are of %q: each has its own book", input.Clip(p.Text), d.publisher)
+		return flawAt(p.at, "fetch the data of one venue",
+			"publisher %q, the rows before are of %q: each has its own book", clip(p.text), d.publisher)
 	}
 }
 
 // side reads the letter of a side. ok is false for N.
 func (d *databento) side() (side engine.Side, ok bool, err error) {
 	c := d.at(dbSide)
-	switch string(c.Text) {
+	switch string(c.text) {
 	case "B":
 		return engine.Buy, true, nil
 	case "A":
@@ -262,7 +261,7 @@ func (d *databento) side() (side engine.Side, ok bool, err error) {
 	case "N":
 		return 0, false, nil
 	}
-	return 0, false, input.FlawAt(c.At, input.RemedyValue, "side %q is neither A, B nor N", input.Clip(c.Text))
+	return 0, false, flawAt(c.at, remedyValue, "side %q is neither A, B nor N", clip(c.text))
 }
 
 // order3 reads a row of mbo.
@@ -271,7 +270,7 @@ func (d *databento) order3(r *Record) (err error) {
 	if r.Side, r.Sided, err = d.side(); err != nil {
 		return err
 	}
-	switch string(action.Text) {
+	switch string(action.text) {
 	case "A":
 		r.Kind = Place
 	case "M":
@@ -289,15 +288,14 @@ func (d *databento) order3(r *Record) (err error) {
 	case "N":
 		return nil
 	default:
-		return input.FlawAt(action.At, input.RemedyValue, "action %q is not A, C, M, R, T, F or N",
-			input.Clip(action.Text))
+		return flawAt(action.at, remedyValue, "action %q is not A, C, M, R, T, F or N", clip(action.text))
 	}
 	if !r.Sided {
-		return input.FlawAt(d.at(dbSide).At, input.RemedyValue, "action %s needs a side, A or B", action.Text)
+		return flawAt(d.at(dbSide).at, remedyValue, "action %s needs a side, A or B", action.text)
 	}
 	id := d.at(dbOrder)
-	if r.ID, err = strconv.ParseUint(string(id.Text), 10, 64); err != nil {
-		return input.FlawAt(id.At, input.RemedyValue, "order id %q is not a number", input.Clip(id.Text))
+	if r.ID, err = strconv.ParseUint(string(id.text), 10, 64); err != nil {
+		return flawAt(id.at, remedyValue, "order id %q is not a number", clip(id.text))
 	}
 	return d.sized(r)
 }
@@ -305,13 +303,13 @@ func (d *databento) order3(r *Record) (err error) {
 // sized reads price and size of a row.
 func (d *databento) sized(r *Record) error {
 	p, a := d.at(dbPrice), d.at(dbSize)
-	price, err := input.Positive("price", pointed(p.Text))
+	price, err := positive("price", pointed(p.text))
 	if err != nil {
-		return input.Locate(p.At, err)
+		return locate(p.at, err)
 	}
-	amount, err := input.Positive("size", a.Text)
+	amount, err := positive("size", a.text)
 	if err != nil {
-		return input.Locate(a.At, err)
+		return locate(a.at, err)
 	}
 	return d.s.trade(r, price, amount)
 }
@@ -321,7 +319,7 @@ func (d *databento) best(r *Record) (err error) {
 	if r.Side, r.Sided, err = d.side(); err != nil {
 		return err
 	}
-	if string(d.at(dbAction).Text) == "T" {
+	if string(d.at(dbAction).text) == "T" {
 		r.Kind = Trade
 		return d.sized(r)
 	}
@@ -329,10 +327,10 @@ func (d *databento) best(r *Record) (err error) {
 	d.update++
 	r.First, r.Last = d.update, d.update
 	var sides [2][]level
-	for side, at := range [2][2]input.Cell{
+	for side, at := range [2][2]cell{
 		{d.at(dbBidPrice), d.at(dbBidSize)}, {d.at(dbAskPrice), d.at(dbAskSize)},
 	} {
-		at[0].Text = pointed(at[0].Text)
+		at[0].text = pointed(at[0].text)
 		l, ok, err := levelAt(at[0], at[1])
 		if err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -43,7 +42,7 @@ func (d *Detection) add(name, format string, args ...any) {
 // "" takes the only one.
 func Detect(path, pair string) *Detection {
 	d := &Detection{File: path}
-	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*input.LineError)) {
+	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
 		d.Format = "" // nothing could be read
 	}
 	return d
@@ -62,20 +61,20 @@ func Together(files []*Detection) bool {
 
 // look finds the format by the first lines and reads rows in it.
 func (d *Detection) look(path, pair string) error {
-	in, err := input.Open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	d.add("compression", "%s", in.Source.Packing)
-	d.add("encoding", "%s", in.Source.Encoding)
-	head, _ := in.R.Peek(64) // a shorter file has less
+	defer in.close()
+	d.add("compression", "%s", in.source.Packing)
+	d.add("encoding", "%s", in.source.Encoding)
+	head, _ := in.r.Peek(64) // a shorter file has less
 	head = bytes.Clone(head)
 	var first [][]byte
-	head, _ = input.Trim(head)
+	head, _ = trim(head)
 	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole && foreign(head) == "" {
 		for len(first) < detectShown {
-			line, err := in.Next()
+			line, err := in.next()
 			if errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
@@ -91,7 +90,7 @@ func (d *Detection) look(path, pair string) error {
 	d.Format, why = formatOf(head)
 	if d.Format == "" {
 		d.add("looked at", "%q", clipTo(head, detectWide))
-		return input.Position{File: in.File, Line: max(in.N-len(first)+1, 1), Column: 1}.Refuse(remedyLayout, "%s", why)
+		return Position{in.file, max(in.n-len(first)+1, 1), 1}.refuse(remedyLayout, "%s", why)
 	}
 	d.add("format", "%s: %s", d.Format, why)
 	if tardisKindOf(head) == tardisTrades {
@@ -167,7 +166,7 @@ func formatOf(line []byte) (name, why string) {
 	if parseLobsterMessage(line, &Record{}) == nil {
 		return "lobster", "a message file: six columns, type 1 to 7 in the second and 1 or -1 in the last"
 	}
-	if _, _, err := input.ReadTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
+	if _, _, err := readTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
 		return "lobster", "an orderbook file: four whole numbers for each level"
 	}
 	return "trades", "rows of columns"
@@ -175,14 +174,14 @@ func formatOf(line []byte) (name, why string) {
 
 // firstCell returns the first cell of a row.
 func firstCell(line []byte) []byte {
-	var cells [1]input.Cell
-	input.Columns(line, input.SeparatorOf(line), cells[:])
-	return unquote(cells[0].Text)
+	var cells [1]cell
+	columns(line, separatorOf(line), cells[:])
+	return unquote(cells[0].text)
 }
 
 // tradeRows reads rows of trades or bars and says what their columns are.
 func (d *Detection) tradeRows(path, pair string) error {
-	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: input.DayNs}}}
+	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: dayNs}}}
 	defer t.Close()
 	file := &t.files[0]
 	var rec Record
@@ -213,7 +212,7 @@ func (d *Detection) tradeRows(path, pair string) error {
 		if file.bars {
 			what = "bars"
 		}
-		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, input.NsText(file.first), input.NsText(file.last))
+		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, NsText(file.first), NsText(file.last))
 	}
 	return notEOF(err)
 }
@@ -235,7 +234,7 @@ func (d *Detection) layout(r *tradeRows) {
 		}
 	}
 	switch {
-	case r.json && r.in.Array:
+	case r.json && r.in.array:
 		d.add("layout", "a JSON array of objects")
 	case r.json:
 		d.add("layout", "one JSON object a line")
@@ -248,7 +247,7 @@ func (d *Detection) layout(r *tradeRows) {
 			"their values", r.separator, r.width)
 	}
 	d.add("columns", "%s", strings.Join(parts, ", "))
-	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != input.TimeNone {
+	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != timeNone {
 		d.add("time", "%s: %q", r.units[v.rank], clipTo(v.text, detectWide))
 	}
 }
@@ -271,25 +270,25 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	if parseLobsterMessage(head, &Record{}) == nil {
 		parse = parseLobsterMessage
 	}
-	in, err := input.Open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer in.close()
 	n, rec := 0, Record{}
 	for ; err == nil && n < detectRows; n++ {
 		var line []byte
-		if line, err = in.Next(); err != nil {
+		if line, err = in.next(); err != nil {
 			break
 		}
 		rec.reset()
-		if err = in.Refuse(parse(line, &rec)); err != nil {
+		if err = in.refuse(parse(line, &rec)); err != nil {
 			break
 		}
 	}
-	day, _ := input.DayOf(in.File)
-	d.add("time", "seconds after midnight UTC of %s", input.NsText(day)[:len("2006-01-02")])
-	if m := tickerInName.FindStringSubmatch(in.File); m != nil {
+	day, _ := dayOf(in.file)
+	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
+	if m := tickerInName.FindStringSubmatch(in.file); m != nil {
 		d.add("pair", "%s: the file's name", pairs.Of(m[1], "USD"))
 	}
 	d.add("rows", "%d sampled", n)
@@ -308,7 +307,7 @@ func isKraken(head []byte) bool {
 
 // krakenAnswers reads the whole document, which has no rows to sample, and says what it answers.
 func (d *Detection) krakenAnswers(path string) error {
-	name, doc, err := input.ReadDocument(path)
+	name, doc, err := readDocument(path)
 	if err != nil {
 		return err
 	}

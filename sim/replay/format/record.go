@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/input"
 )
 
 // Kind is the kind of a record.
@@ -79,7 +78,7 @@ type Record struct {
 	Side  engine.Side // the order's side; for a Trade the taker's side
 	Sided bool        // Trade: the file states the side
 	NS    int64
-	At    input.Position
+	At    Position
 
 	ID            uint64 // id of the order in the file
 	Price, Amount int64

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"tickhive/sim/replay/format/input"
 )
 
 // maxBack limits how far the time of a line may be before the time of the previous line. Several receivers
@@ -21,13 +19,13 @@ type stream struct {
 	paths   []string
 	s       *Survey
 	sources []*source
-	in      *input.Lines // of the source that was read last
-	order   *lineOrder   // of that source
+	in      *lines     // of the source that was read last
+	order   *lineOrder // of that source
 }
 
 // source is one file of a stream and its next record.
 type source struct {
-	in    *input.Lines
+	in    *lines
 	order lineOrder
 	next  Record
 	read  bool  // next, or err, is the file's next line
@@ -50,7 +48,7 @@ func (t *stream) open(s *Survey) error {
 	t.Close()
 	t.s = s
 	for _, path := range t.paths {
-		in, err := input.Open(path)
+		in, err := openLines(path)
 		if err != nil {
 			return err
 		}
@@ -63,7 +61,7 @@ func (t *stream) open(s *Survey) error {
 // Close implements Reader.Close.
 func (t *stream) Close() {
 	for _, f := range t.sources {
-		f.in.Close()
+		f.in.close()
 		f.in = nil
 	}
 	t.sources = nil
@@ -108,16 +106,16 @@ func (t *stream) advance(f *source, parse func(line []byte, r *Record) error) {
 	f.read = true
 	f.next.reset()
 	t.in, t.order = f.in, &f.order
-	line, err := f.in.Next()
+	line, err := f.in.next()
 	if err != nil {
 		f.err = err
 		return
 	}
-	f.next.At = f.in.Here(0)
+	f.next.At = f.in.here(0)
 	if err = parse(line, &f.next); err == nil {
 		f.next.NS, err = f.order.take(f.next.NS)
 	}
-	f.err = f.in.Refuse(err)
+	f.err = f.in.refuse(err)
 }
 
 // lineOrder makes the times of a log ascending.
@@ -133,8 +131,8 @@ func (o *lineOrder) take(ns int64) (int64, error) {
 		return ns, nil
 	}
 	if o.last-ns > maxBack {
-		return 0, input.FlawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be",
-			(o.last-ns)/1e6, maxBack/1e6)
+		return 0, flawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be", (o.last-ns)/1e6,
+			maxBack/1e6)
 	}
 	o.back++
 	return o.last, nil

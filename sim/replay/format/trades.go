@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -43,7 +42,7 @@ type trades struct {
 	s      *Survey
 	todo   []tradeFile // files after the open one
 	file   *tradeFile
-	in     *input.Lines
+	in     *lines
 	rows   *tradeRows
 	set    int    // index in Survey.Sets of the open file; negative: the file is fed
 	symbol string // symbol of the earlier files, during a survey
@@ -55,7 +54,7 @@ func newTrades(files []string) (Reader, error) {
 	}
 	t := &trades{}
 	for _, f := range files {
-		t.files = append(t.files, tradeFile{path: f, divisor: input.DayNs})
+		t.files = append(t.files, tradeFile{path: f, divisor: dayNs})
 	}
 	return t, nil
 }
@@ -74,15 +73,15 @@ func (t *trades) Open(s *Survey) error {
 		case s.Pair == "":
 			s.Pair = pair
 		case pair != "" && pair != s.Pair:
-			return input.Top(name).Refuse(remedySymbols, "the file's name tells %s, the names before %s",
-				pair, s.Pair)
+			return Position{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair,
+				s.Pair)
 		}
 	}
 	return nil
 }
 
 func (t *trades) Close() {
-	t.in.Close()
+	t.in.close()
 	t.in, t.rows = nil, nil
 }
 
@@ -137,7 +136,7 @@ func (t *trades) turn() bool {
 	if !t.s.learning() || !t.rows.newest || t.file.newest {
 		return false
 	}
-	*t.file = tradeFile{path: t.file.path, all: t.file.all, divisor: input.DayNs, newest: true, head: t.rows.head}
+	*t.file = tradeFile{path: t.file.path, all: t.file.all, divisor: dayNs, newest: true, head: t.rows.head}
 	t.again()
 	return true
 }
@@ -150,14 +149,14 @@ func (t *trades) again() {
 
 func (t *trades) openFile() (err error) {
 	t.file, t.todo = &t.todo[0], t.todo[1:]
-	if t.in, err = input.Open(t.file.path); err != nil {
+	if t.in, err = openLines(t.file.path); err != nil {
 		return err
 	}
-	if err = t.in.SplitArray(); err != nil {
+	if err = t.in.splitArray(); err != nil {
 		return err
 	}
 	if t.file.newest {
-		if err = t.in.Turn(t.file.path, t.file.head); err != nil {
+		if err = t.in.turn(t.file.path, t.file.head); err != nil {
 			return err
 		}
 	}
@@ -182,14 +181,14 @@ func (t *trades) took(r *Record) error {
 }
 
 // take counts a row of the file.
-func (f *tradeFile) take(r *Record, in *input.Lines) error {
+func (f *tradeFile) take(r *Record, in *lines) error {
 	bar := r.Kind == Bar
 	if f.rows == 0 {
 		f.first, f.bars = r.NS, bar
 	} else if f.bars != bar {
-		return in.Fail("give them in files of their own", "trades and bars in one file")
+		return in.fail("give them in files of their own", "trades and bars in one file")
 	}
-	f.divisor = gcd(f.divisor, r.NS%input.DayNs)
+	f.divisor = gcd(f.divisor, r.NS%dayNs)
 	f.rows++
 	f.last = r.NS
 	switch {
@@ -202,15 +201,15 @@ func (f *tradeFile) take(r *Record, in *input.Lines) error {
 }
 
 // ended completes the survey of the file.
-func (f *tradeFile) ended(in *input.Lines) error {
+func (f *tradeFile) ended(in *lines) error {
 	if f.rows == 0 && f.others > 0 {
-		return in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
+		return in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
 	}
 	if f.rows == 0 {
-		return in.Fail(remedyRows, "no rows")
+		return in.fail(remedyRows, "no rows")
 	}
 	if f.bars && f.empty == f.rows {
-		return in.Fail(remedyVolume, "no bar has a volume")
+		return in.fail(remedyVolume, "no bar has a volume")
 	}
 	f.length = barLength(f.path, f.divisor)
 	return nil
@@ -254,7 +253,7 @@ func (t *trades) choose() error {
 			continue
 		}
 		if n := len(t.fed); n > 0 && f.first < t.fed[n-1].last {
-			return input.Top(filepath.Base(f.path)).Refuse("give the files in order of time, and none twice",
+			return Position{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice",
 				"begins before the file given before it ends")
 		}
 		t.fed = append(t.fed, f)
@@ -285,11 +284,11 @@ var lengthByName = []struct {
 	word string
 	ns   int64
 }{
-	{"second", input.SecondNs},
+	{"second", secondNs},
 	{"minute", int64(time.Minute)},
 	{"hour", int64(time.Hour)},
-	{"daily", input.DayNs},
-	{"day", input.DayNs},
+	{"daily", dayNs},
+	{"day", dayNs},
 }
 
 // barLength returns the length of a file's bars by the file's name. If the name does not tell, it returns the

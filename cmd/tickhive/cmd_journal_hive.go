@@ -1,4 +1,4 @@
-package journalcmd
+package main
 
 import (
 	"errors"
