@@ -54,6 +54,6 @@ func start() int {
 func run(args []string, p *program) int {
 	return cmdline.Run(cmdline.Line{
 		Name: "tickhive-bench", About: "Measures TickHive against references in the same run.",
-		Commands: &cli{}, Bound: p, Out: p.out, Err: p.err,
+		Commands: &cli{}, Bound: []any{p}, Out: p.out, Err: p.err,
 	}, args)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/backup"
 	"tickhive/internal/datadir"
 	"tickhive/internal/vfs"
@@ -95,8 +96,8 @@ func (r *progressReader) Read(p []byte) (int, error) {
 // logEnds returns the last record of each log of a backup.
 func logEnds(m *datadir.Meta) string {
 	var out []string
-	for _, log := range storeLogs {
-		out = append(out, fmt.Sprintf("%s record %d", log.name, m.Logs[log.name].Seq))
+	for _, log := range journalcmd.Logs {
+		out = append(out, fmt.Sprintf("%s record %d", log.Name, m.Logs[log.Name].Seq))
 	}
 	return strings.Join(out, ", ")
 }
@@ -123,9 +124,9 @@ func verifyArchive(a *backup.Archive) (meta datadir.Meta, err error) {
 	if meta, err = datadir.CheckBackup(raw, clock); err != nil {
 		return meta, err
 	}
-	for i := range storeLogs {
-		log := &storeLogs[i]
-		files, err := log.check(a, log.name, &meta)
+	for i := range journalcmd.Logs {
+		log := &journalcmd.Logs[i]
+		files, err := log.Check(a, log.Name, &meta)
 		if err != nil {
 			return meta, err
 		}

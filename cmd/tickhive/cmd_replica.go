@@ -11,6 +11,7 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
+	"tickhive/internal/mirror"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 )
@@ -96,7 +97,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 		if err = serve(p, writerOptions(*o, r.DataDir, h), announcement{out: p.out}, signals); err != nil {
 			h.Held.End() // no beats of a node that does not serve
 		}
-		if !errors.Is(err, exchange.ErrFenced) {
+		if !errors.Is(err, mirror.ErrFenced) {
 			return err
 		}
 	}

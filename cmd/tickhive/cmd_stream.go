@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/backup"
 	"tickhive/internal/clusterdemo"
 	"tickhive/internal/datadir"
@@ -172,11 +173,11 @@ func (c *streamRestoreCmd) Run(p *program) error {
 			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
 			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
 		}
-		for i, log := range storeLogs {
+		for i, log := range journalcmd.Logs {
 			if i > 0 {
 				text += ", "
 			}
-			text += fmt.Sprintf("%s record %d", log.name, ends[log.name].Seq)
+			text += fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq)
 		}
 		text := "restored from the stream of the epoch " + s.Epoch + ": " + text + "; new epoch"
 		return meta.WriteMeta(c.Dir, time.Now(), text)
@@ -190,8 +191,8 @@ func (c *streamRestoreCmd) Run(p *program) error {
 
 // copyLayout returns the logs of a directory that is written from a stream.
 func copyLayout() (l [stream.Logs]node.CopyLog) {
-	for i, log := range storeLogs {
-		l[i] = node.CopyLog{Name: log.name, Options: log.options}
+	for i, log := range journalcmd.Logs {
+		l[i] = node.CopyLog{Name: log.Name, Options: log.Options}
 	}
 	return l
 }

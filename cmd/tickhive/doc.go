@@ -20,7 +20,8 @@
 //
 // Reading order: main, config, flags, hide, config_types, config_keys, config_load, config_validate,
 // config_validate_market, config_market, options, config_options, stream, serve, announce, demo_key, signals,
-// progress, logging, internal_api, then one file per subcommand (cmd_*).
+// progress, logging, internal_api, then one file per subcommand (cmd_*), and
+// journalcmd for those that read a data directory.
 //
 // The package keeps no state: everything that outlives the process is in the data directory,
 // which internal/exchange owns.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/cmd/tickhive/journalcmd"
 )
 
 // voter is a user with a key that may trade.
@@ -157,7 +158,7 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	var proof strings.Builder
-	if err := verifyHive(&proof, filepath.Join(dir, "hive")); err != nil ||
+	if err := (&journalcmd.Verify{Dir: filepath.Join(dir, "hive")}).Run(&journalcmd.Env{Out: &proof}); err != nil ||
 		!strings.HasPrefix(proof.String(), "hive entries 1 to 3 head 0x") {
 		t.Errorf("the chain, offline: %q %v", proof.String(), err)
 	}

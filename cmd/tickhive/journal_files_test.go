@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
@@ -30,13 +31,13 @@ func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 		t.Fatalf("%d %s", code, said)
 	}
 	files := 0
-	for _, log := range storeLogs {
-		names, err := filepath.Glob(filepath.Join(dir, log.name, "*"))
+	for _, log := range journalcmd.Logs {
+		names, err := filepath.Glob(filepath.Join(dir, log.Name, "*"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			short := filepath.Join(log.name, filepath.Base(name))
+			short := filepath.Join(log.Name, filepath.Base(name))
 			if !strings.Contains(said, short+" ") {
 				t.Errorf("no line for %s: %s", short, said)
 			}

@@ -47,7 +47,7 @@ type Line struct {
 	Name     string // of the program
 	About    string // one sentence for --help
 	Commands any    // pointer to the struct that kong parses into
-	Bound    any    // passed to the Run method of the selected command
+	Bound    []any  // passed to the Run method of the selected command
 	Out, Err io.Writer
 }
 
@@ -75,7 +75,7 @@ func run(l Line, args []string) (int, error) {
 		kong.Description(l.About),
 		kong.Writers(l.Out, l.Err),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Bind(l.Bound),
+		kong.Bind(l.Bound...),
 	)
 	if err != nil {
 		return 2, err

@@ -9,6 +9,7 @@ import (
 
 	"tickhive/internal/backup"
 	"tickhive/internal/datadir"
+	"tickhive/internal/mirror"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/server/admin"
@@ -66,19 +67,13 @@ func (c copies) close() error {
 	return errors.Join(errs...)
 }
 
-// namedLog is one of the logs of a data directory.
-type namedLog struct {
-	name string
-	log  *wal.Log
-}
-
-// logs returns the logs of a stored exchange.
-func (x *Running) logs() []namedLog {
-	return []namedLog{
-		{"engine", x.journal.log},
-		{"accounts", x.accounts.store.Log()},
-		{"launchpad", x.agents.ledger.Log()},
-		{"hive", x.agents.hive.Log()},
+// logs returns the logs of a stored exchange, in the order of stream.Log.
+func (x *Running) logs() []mirror.NamedLog {
+	return []mirror.NamedLog{
+		{Name: "engine", Log: x.journal.log},
+		{Name: "accounts", Log: x.accounts.store.Log()},
+		{Name: "launchpad", Log: x.agents.ledger.Log()},
+		{Name: "hive", Log: x.agents.hive.Log()},
 	}
 }
 
@@ -90,13 +85,13 @@ func (f *front) logStats() (out []admin.LogStat) {
 	}
 	for _, l := range x.logs() {
 		s := admin.LogStat{
-			Log: l.name, Bytes: l.log.BytesWritten(), Last: l.log.LastSeq(), Durable: l.log.DurableSeq(),
-			Figures: wal.FiguresOf(l.log), Replay: l.log.BytesSince(wal.NewestSnapshot(l.log)),
+			Log: l.Name, Bytes: l.Log.BytesWritten(), Last: l.Log.LastSeq(), Durable: l.Log.DurableSeq(),
+			Figures: wal.FiguresOf(l.Log), Replay: l.Log.BytesSince(wal.NewestSnapshot(l.Log)),
 		}
-		if l.name == "engine" {
+		if l.Name == "engine" {
 			s.SnapshotFailures = x.snapshots.failed.Load() // also those that fail before anything is written
 		}
-		for _, seg := range l.log.Segments() {
+		for _, seg := range l.Log.Segments() {
 			s.Segments++
 			s.DiskBytes += seg.Bytes
 		}
@@ -114,11 +109,11 @@ func (f *front) logStats() (out []admin.LogStat) {
 // least up to the market's older snapshot, as in the directory.
 func (x *Running) copyLogs(logs *copies) (*backup.Reader, error) {
 	for _, l := range x.logs() {
-		c, err := wal.BeginCopy(l.log)
+		c, err := wal.BeginCopy(l.Log)
 		if err != nil {
 			return nil, err
 		}
-		*logs = append(*logs, logCopy{l.name, c})
+		*logs = append(*logs, logCopy{l.Name, c})
 	}
 	var clockNs int64
 	if err := x.loop.Query(func() {

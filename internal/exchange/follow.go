@@ -42,6 +42,9 @@ type FollowOptions struct {
 // errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
 var errSkips = errors.New("the writer's journal skips a record, which a replica has executed already")
 
+// errFollowEnds ends the execution of a stream in order.
+var errFollowEnds = errors.New("exchange: the replica stops")
+
 func (o *Options) epoch() string {
 	if o.Follow == nil {
 		return ""
@@ -350,7 +353,7 @@ func (y *Following) status() *public.Replication {
 // Stop ends the replica.
 func (y *Following) Stop(ctx context.Context) {
 	y.front.hub.Shutdown()
-	y.cancel(errStopping)
+	y.cancel(errFollowEnds)
 	<-y.ended
 	y.archives.Wait()
 	if y.export != nil {

@@ -20,7 +20,7 @@ type Running struct {
 	watch     *watch
 	scrub     *scrub // nil: off
 	guard     *guard
-	mirror    atomic.Pointer[mirror] // handlers read it; nil: the records go nowhere else
+	mirror    atomic.Pointer[writing] // handlers read it; nil: the records go nowhere else
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured

@@ -103,7 +103,7 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 		return nil, err
 	}
 	y.log.Warn("the writer is silent; this node campaigns", "term", at.Term+1)
-	held, err := node.Campaign(ctx, y.o.Follow.Log, candidate(at, number, info, stream.Founding{}))
+	held, err := node.Campaign(ctx, y.o.Follow.Log, node.Candidate(at, number, info, stream.Founding{}))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 		case <-more:
 		}
 	}
-	y.cancel(errStopping)
+	y.cancel(errFollowEnds)
 	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
 	y.archives.Wait()
 	y.log.Info("this node is the writer", "term", h.Term)

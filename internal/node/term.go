@@ -41,6 +41,14 @@ func NewNumber() (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]) | 1, nil
 }
 
+// Candidate returns the candidate for the term behind at.
+func Candidate(at stream.State, number uint64, term []byte, found stream.Founding) *stream.Candidate {
+	return &stream.Candidate{
+		At: at, Node: number, Rules: Rules, Info: term, Found: found,
+		Limits: stream.Limits{InFlight: 4, Queue: 16 << 20},
+	}
+}
+
 // Campaign makes the candidate the writer and waits until its term counts, or ctx ends.
 //
 // Errors: jet.ErrFenced, when another node is the writer; those of stream.Campaign and jet.Appender.Run; ctx's. After

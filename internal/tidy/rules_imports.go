@@ -15,10 +15,11 @@ var mayImport = map[string][]string{
 	"internal/events":     {"engine", "internal/stream"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
-		"internal/events", "internal/stream", "internal/node",
+		"internal/events", "internal/stream", "internal/node", "internal/mirror",
 	},
 	"internal/clusterdemo": {"internal/stream"},
 	"internal/node":        {"internal/stream", "marketdata", "launchpad", "hive"},
+	"internal/mirror":      {"internal/datadir", "internal/node", "internal/stream"},
 	"internal/stream":      {},
 
 	"internal/stream/jet": {"internal/stream"},
@@ -67,7 +68,7 @@ var mayImport = map[string][]string{
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench", "internal/exchange", "internal/datadir", "internal/stream", "internal/node",
+		"bench", "internal/exchange", "internal/datadir", "internal/stream", "internal/node", "internal/mirror",
 		"internal/clusterdemo",
 	},
 }

@@ -7,6 +7,7 @@ import (
 
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // rowAfter compares the levels that the file has after a message with the published book. It skips the first
@@ -89,7 +90,7 @@ func (c *checker) endLog() {
 	c.missBooks(c.books1s.waiting)
 	type trade struct {
 		level format.Level
-		at    format.Position
+		at    input.Position
 	}
 	var missed []trade
 	for level, places := range c.logged {
@@ -132,7 +133,7 @@ type bookState struct {
 type recordedBook struct {
 	bookState
 	touch touch
-	at    format.Position
+	at    input.Position
 }
 
 // lateBooks compares each recorded book with the published books up to logLate before and after it.

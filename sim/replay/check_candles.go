@@ -4,6 +4,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // intervalSeconds holds the lengths of the intervals of fixed length; months and years have none.
@@ -34,7 +35,7 @@ type candleCheck struct {
 type candle struct {
 	startSec int64
 	format.Prices
-	at format.Position
+	at input.Position
 }
 
 // openCandles prepares the comparison of each set of recorded candles. In a recording with answers, candles of

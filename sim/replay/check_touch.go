@@ -3,6 +3,7 @@ package replay
 import (
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // maxRecent bounds the best bids and asks that wait for the book update with the same id. Updates come at most
@@ -15,7 +16,7 @@ type touch [2]format.Level
 // seen is a touch with the place of the recorded one, which ours has not.
 type seen struct {
 	touch
-	at format.Position
+	at input.Position
 }
 
 // recent holds the newest touches by update id.

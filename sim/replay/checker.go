@@ -5,6 +5,7 @@ import (
 
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // Check holds the result of one kind of comparison with the recording.
@@ -58,11 +59,11 @@ type checker struct {
 	bids, asks []marketdata.Level
 
 	books1s  lateBooks
-	tally    map[format.Level]int               // for each price and amount: recorded trades minus public trades
-	logged   map[format.Level][]format.Position // places of the recorded trades of tally, oldest first
+	tally    map[format.Level]int              // for each price and amount: recorded trades minus public trades
+	logged   map[format.Level][]input.Position // places of the recorded trades of tally, oldest first
 	misses   []Miss
-	at       format.Position    // place of the record being fed
-	places   []format.Position  // places of expected
+	at       input.Position     // place of the record being fed
+	places   []input.Position   // places of expected
 	expected []marketdata.Trade // fed trades that were not found in the public trades yet
 
 	touches, ourTouches recent
@@ -73,7 +74,7 @@ type checker struct {
 func newChecker(s *format.Survey, pub Public, from int64) *checker {
 	c := &checker{
 		s: s, pub: pub, whole: from <= s.FirstNs, tally: map[format.Level]int{},
-		logged: map[format.Level][]format.Position{},
+		logged: map[format.Level][]input.Position{},
 		books:  Check{Kind: "book rows"}, trades: Check{Kind: "trades"}, executions: Check{Kind: "executions"},
 		named: Check{Kind: "named orders"}, given: Check{Kind: "sides given by the file", Given: true},
 		touch: Check{Kind: "best bid and ask"}, values: Check{Kind: "ticker values"},

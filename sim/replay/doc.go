@@ -8,7 +8,7 @@
 // How to use it:
 //
 //	r, err := replay.New(replay.Options{Format: "lobster", Files: files, Speed: "max", Check: true})
-//	// a *format.LineError names file, line, column, finding and remedy; nothing was started yet
+//	// a *input.LineError names file, line, column, finding and remedy; nothing was started yet
 //	clk := clock.NewManual(r.StartNs())  // the loop's virtual clock
 //	spec := r.PairSpec()                 // add this pair with an engine.AddPair command
 //	r.UseTaker(taker)                    // an account other than Options.Maker

@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // logStart holds the facts about a log that the replay needs before it feeds the first record.
@@ -61,7 +62,7 @@ func readStart(r format.Reader, s *format.Survey, fromNs int64, most int) (logSt
 		l.take(&rec)
 	}
 	if l.first == 0 {
-		return logStart{}, fmt.Errorf("replay: no book at or after %s; start earlier", format.NsText(fromNs))
+		return logStart{}, fmt.Errorf("replay: no book at or after %s; start earlier", input.NsText(fromNs))
 	}
 	for id, o := range l.later {
 		if id < l.firstID && !l.created[id] {

@@ -10,6 +10,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 )
 
 // maxMisses bounds the comparisons of one kind whose difference is reported.
@@ -25,7 +26,7 @@ type Miss struct {
 }
 
 // miss keeps one of the first comparisons of its kind that do not agree.
-func (c *checker) miss(kind string, at format.Position, ours, theirs string) {
+func (c *checker) miss(kind string, at input.Position, ours, theirs string) {
 	n := 0
 	for i := range c.misses {
 		if c.misses[i].Kind == kind {
@@ -77,7 +78,7 @@ func (r *Report) Agrees(percent int64) bool {
 }
 
 func (c *checker) tradeText(t *marketdata.Trade) string {
-	return fmt.Sprintf("%s %s of %s at %s", format.NsText(t.TimeNs), t.TakerSide, c.amount(t.Amount), c.price(t.Price))
+	return fmt.Sprintf("%s %s of %s at %s", input.NsText(t.TimeNs), t.TakerSide, c.amount(t.Amount), c.price(t.Price))
 }
 
 func (c *checker) barText(open, high, low, last int64, volume fixed.U128) string {

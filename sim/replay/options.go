@@ -27,7 +27,7 @@ type Options struct {
 	Digits string   // "P,A": numbers of digits of price and amount; "": derived from the files
 	// factor relative to the recorded speed, with at most three decimals; "max" or "": as fast as possible
 	Speed string
-	From  string // time at which to start (format.ParseFrom); "": at the first record
+	From  string // time at which to start (input.ParseFrom); "": at the first record
 	Loop  bool   // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool

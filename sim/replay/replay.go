@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
 	"tickhive/sim/replay/format"
+	"tickhive/sim/replay/format/input"
 )
 
 // fallbackPair is the pair code for files that do not name a pair.
@@ -91,7 +92,7 @@ func (r *Report) Notes() []string {
 }
 
 // New reads the files once. The error for data that cannot be replayed, or that would be misread, is a
-// *format.LineError with file, line, column, finding and remedy. New starts nothing and writes nothing.
+// *input.LineError with file, line, column, finding and remedy. New starts nothing and writes nothing.
 func New(o Options) (*Replay, error) {
 	r := &Replay{opts: o, goneIDs: maxGone, batch: printBatch}
 	price, amount, err := r.parse()
@@ -117,12 +118,12 @@ func New(o Options) (*Replay, error) {
 		return nil, fmt.Errorf("replay: %s: no records", o.Files[0])
 	}
 	if o.From != "" {
-		if r.fromNs, err = format.ParseFrom(o.From, r.survey.FirstNs); err != nil {
+		if r.fromNs, err = input.ParseFrom(o.From, r.survey.FirstNs); err != nil {
 			return nil, err
 		}
 		if r.fromNs > r.survey.StartNs {
 			return nil, fmt.Errorf("replay: from %s is after the last record that a replay can start from, %s",
-				format.NsText(r.fromNs), format.NsText(r.survey.StartNs))
+				input.NsText(r.fromNs), input.NsText(r.survey.StartNs))
 		}
 	}
 	return r, r.describe(price, amount)

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -109,7 +110,8 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	case b.symbol == "":
 		b.symbol = symbol
 	default:
-		return flawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol, b.symbol)
+		return input.FlawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol,
+			b.symbol)
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 // ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
-		return b.in.fail(remedyRows, "no records")
+		return b.in.Fail(remedyRows, "no records")
 	}
 	b.s.Pair = pairs.Split(b.symbol)
 	if err := b.first.check(b.symbol); err != nil {
@@ -128,13 +130,13 @@ func (b *binance) ended() error {
 
 // binanceFirst holds, for each kind of message, the place of the first one and the number of them.
 type binanceFirst struct {
-	at    [binanceMessages]Position
+	at    [binanceMessages]input.Position
 	n     [binanceMessages]int
-	start Position
+	start input.Position
 	early int // depth updates before the first snapshot
 }
 
-func (f *binanceFirst) take(m binanceMessage, at Position) error {
+func (f *binanceFirst) take(m binanceMessage, at input.Position) error {
 	if f.start.Line == 0 {
 		f.start = at
 	}
@@ -145,7 +147,7 @@ func (f *binanceFirst) take(m binanceMessage, at Position) error {
 		return nil
 	}
 	if f.early++; f.early > maxEarly {
-		return at.refuse("take the depth snapshot when the recording begins, or cut what is before it",
+		return at.Refuse("take the depth snapshot when the recording begins, or cut what is before it",
 			"more than %d depth updates before the depth snapshot", maxEarly)
 	}
 	return nil
@@ -159,17 +161,17 @@ func (f *binanceFirst) check(symbol string) error {
 	stream := strings.ToLower(symbol)
 	switch {
 	case f.n[binanceDepth] > 0 && f.n[binanceSnapshot] == 0:
-		return f.at[binanceDepth].refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
+		return f.at[binanceDepth].Refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
 			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
 			"depth updates and no depth snapshot in the file: the book would stay empty")
 	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
-		return f.at[binancePartial].refuse("record "+stream+"@depth@100ms and a depth snapshot",
+		return f.at[binancePartial].Refuse("record "+stream+"@depth@100ms and a depth snapshot",
 			"a stream of the best levels alone: the book would stay empty")
 	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
-		return f.at[binanceAggregate].refuse("record "+stream+"@trade",
+		return f.at[binanceAggregate].Refuse("record "+stream+"@trade",
 			"a stream of aggregate trades alone: there would be no trade")
 	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
-		return f.start.refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
+		return f.start.Refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
 			"neither trades nor a depth snapshot: nothing to replay")
 	}
 	return nil
@@ -216,16 +218,16 @@ func (b *binance) parse(line []byte, r *Record) (err error) {
 	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
-		return flawAt(0, remedyBinance, "a line without a blank")
+		return input.FlawAt(0, remedyBinance, "a line without a blank")
 	}
-	local, err := readUnix(ns, timeNs)
+	local, err := input.ReadUnix(ns, input.TimeNs)
 	if err != nil {
 		return err
 	}
 	if r.NS = local; b.exchange {
 		r.NS = 0
 	}
-	return locate(len(line)-len(doc), b.parseDocument(doc, r, local))
+	return input.Locate(len(line)-len(doc), b.parseDocument(doc, r, local))
 }
 
 func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
@@ -241,18 +243,18 @@ func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
 	if m.LastUpdate != nil {
 		r.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
 		if len(m.Bids)+len(m.Asks) == 0 {
-			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
+			return input.FlawAt(0, "take the snapshot again", "a depth snapshot without levels")
 		}
 		return b.s.book(r, m.Bids, m.Asks)
 	}
 	if m.Data == nil && m.Event == "" && m.Symbol == "" {
-		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
+		return input.FlawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
 	}
 	if m.Data == nil {
 		return b.parseData(binanceEvent(m.Event), doc, r)
 	}
 	if err := b.parseData(binanceStream(m.Stream), m.Data, r); err != nil {
-		return locate(max(bytes.Index(doc, m.Data), 0), err)
+		return input.Locate(max(bytes.Index(doc, m.Data), 0), err)
 	}
 	return nil
 }
@@ -277,16 +279,16 @@ func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 	}
 	if text == "" {
 		if r.NS = cmp.Or(b.order.last, local); r.NS == 0 {
-			return flawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
+			return input.FlawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
 		}
 		return nil
 	}
 	at, err := decimal.Parse([]byte(text))
 	if err == nil {
-		r.NS, _, err = unixNs(at)
+		r.NS, _, err = input.UnixNs(at)
 	}
 	if err != nil {
-		return flawAt(0, remedyBinance, "the time %s: %v", name, err)
+		return input.FlawAt(0, remedyBinance, "the time %s: %v", name, err)
 	}
 	return nil
 }
@@ -316,11 +318,11 @@ func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 
 func (b *binance) readTrade(m *binanceData, r *Record) error {
 	r.Kind, r.Sided = Trade, true
-	price, err := positive("price", m.Price)
+	price, err := input.Positive("price", m.Price)
 	if err != nil {
 		return err
 	}
-	amount, err := positive("quantity", m.Qty)
+	amount, err := input.Positive("quantity", m.Qty)
 	if err != nil {
 		return err
 	}
@@ -372,10 +374,10 @@ func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	}
 	var l level
 	var err error
-	if l.price, err = notNegative(what, p); err != nil {
+	if l.price, err = input.NotNegative(what, p); err != nil {
 		return nil, err
 	}
-	if l.amount, err = notNegative(what+" quantity", qty); err != nil {
+	if l.amount, err = input.NotNegative(what+" quantity", qty); err != nil {
 		return nil, err
 	}
 	if l.price.V.Sign() == 0 {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -39,7 +40,7 @@ func (b *bitstamp) Next(r *Record) error {
 	err := b.next(r, b.parse)
 	switch start := b.s.StartNs; {
 	case errors.Is(err, io.EOF) && b.s.Records == 0:
-		return b.in.fail("record the order_book channel beside the orders",
+		return b.in.Fail("record the order_book channel beside the orders",
 			"no order_book line: the opening book is unknown")
 	case err != nil || !b.s.learning():
 	case r.Kind == Book:
@@ -60,20 +61,20 @@ func (b *bitstamp) parse(line []byte, r *Record) (err error) {
 	ms, rest, ok := bytes.Cut(line, []byte{' '})
 	word, doc, ok2 := bytes.Cut(rest, []byte{' '})
 	if !ok || !ok2 {
-		return flawAt(0, remedyBitstamp, "a line without time, kind and JSON")
+		return input.FlawAt(0, remedyBitstamp, "a line without time, kind and JSON")
 	}
-	if r.NS, err = readUnix(ms, timeMs); err != nil {
+	if r.NS, err = input.ReadUnix(ms, input.TimeMs); err != nil {
 		return err
 	}
 	if r.Kind, ok = bitstampKinds[string(word)]; !ok {
-		return flawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", clip(word))
+		return input.FlawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", input.Clip(word))
 	}
 	if r.Kind == Book {
 		err = b.parseBook(doc, r)
 	} else {
 		err = b.parseOrder(doc, r)
 	}
-	return locate(len(line)-len(doc), err)
+	return input.Locate(len(line)-len(doc), err)
 }
 
 func (b *bitstamp) parseBook(doc []byte, r *Record) error {
@@ -105,11 +106,11 @@ func (b *bitstamp) parseOrder(doc []byte, r *Record) error {
 		return errors.New("id is missing")
 	}
 	r.ID = *o.ID
-	price, err := positive("price", o.Price)
+	price, err := input.Positive("price", o.Price)
 	if err != nil {
 		return locateMember(doc, "price", err)
 	}
-	amount, err := notNegative("amount", o.Amount)
+	amount, err := input.NotNegative("amount", o.Amount)
 	if err != nil {
 		return locateMember(doc, "amount", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -56,7 +57,7 @@ type databento struct {
 	stream
 	pair  string // pair whose rows are taken; "": the file has one symbol
 	all   bool   // the pair is the name of the only symbol
-	cells [maxColumns]cell
+	cells [maxColumns]input.Cell
 	where [dbColumns]int // index of each column, -1 without it
 	width int
 
@@ -79,21 +80,21 @@ func (d *databento) Open(s *Survey) error {
 		return err
 	}
 	d.symbol, d.publisher, d.other, d.mixed, d.others, d.doubtful, d.update = "", "", "", false, 0, 0, 0
-	header, err := d.in.next()
+	header, err := d.in.Next()
 	if errors.Is(err, io.EOF) {
-		return Position{d.in.file, 1, 1}.refuse(remedyDatabento, "the file is empty")
+		return input.Top(d.in.File).Refuse(remedyDatabento, "the file is empty")
 	} else if err != nil {
 		return err
 	}
-	d.width = columns(header, ',', d.cells[:])
+	d.width = input.Columns(header, ',', d.cells[:])
 	if s.learning() {
 		s.Ignored = "%d messages without an order: not fed"
 	}
 	switch ok := findDatabento(d.cells[:min(d.width, maxColumns)], &d.where); {
 	case !ok || d.width > maxColumns:
-		return d.in.fail(remedyDatabento, "the header is %q", clip(header))
+		return d.in.Fail(remedyDatabento, "the header is %q", input.Clip(header))
 	case d.where[dbDeeper] >= 0:
-		return d.in.fail(remedyDatabento, "several levels a side: the schema is mbp-10")
+		return d.in.Fail(remedyDatabento, "several levels a side: the schema is mbp-10")
 	case !s.learning():
 	case d.where[dbOrder] >= 0:
 		s.Shape = Orders
@@ -104,9 +105,9 @@ func (d *databento) Open(s *Survey) error {
 }
 
 // findDatabento finds the columns of a header. ok is false for one of another layout.
-func findDatabento(cells []cell, where *[dbColumns]int) (ok bool) {
+func findDatabento(cells []input.Cell, where *[dbColumns]int) (ok bool) {
 	for i, name := range databentoColumns {
-		where[i] = slices.IndexFunc(cells, func(c cell) bool { return string(c.text) == name })
+		where[i] = slices.IndexFunc(cells, func(c input.Cell) bool { return string(c.Text) == name })
 	}
 	book := where[dbBidPrice] >= 0 && where[dbAskPrice] >= 0 && where[dbBidSize] >= 0 && where[dbAskSize] >= 0
 	return !slices.Contains(where[:dbReceived], -1) && (where[dbOrder] >= 0 || book)
@@ -114,8 +115,8 @@ func findDatabento(cells []cell, where *[dbColumns]int) (ok bool) {
 
 // isDatabento reports whether a line is the header of a file that this reader takes, or refuses by its schema.
 func isDatabento(line []byte) bool {
-	var cells [maxColumns]cell
-	n := columns(line, ',', cells[:])
+	var cells [maxColumns]input.Cell
+	n := input.Columns(line, ',', cells[:])
 	return n <= maxColumns && findDatabento(cells[:n], new([dbColumns]int))
 }
 
@@ -149,10 +150,10 @@ func (d *databento) ended() (again bool, err error) {
 		d.all = true
 		return true, d.Open(d.s)
 	case d.others > 0:
-		return false, d.in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
+		return false, d.in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols",
 			d.others)
 	}
-	return false, d.in.fail(remedyRows, "no records")
+	return false, d.in.Fail(remedyRows, "no records")
 }
 
 // databentoPair returns the pair code of a symbol: BTC-USD is a pair, a share or a future is traded in dollars. A
@@ -174,17 +175,17 @@ func (d *databento) Notes() []string {
 }
 
 // at returns the cell of a column, empty without it.
-func (d *databento) at(column int) cell {
+func (d *databento) at(column int) input.Cell {
 	if i := d.where[column]; i >= 0 {
 		return d.cells[i]
 	}
-	return cell{}
+	return input.Cell{}
 }
 
 // parse reads a row.
 func (d *databento) parse(line []byte, r *Record) error {
-	if n := columns(line, ',', d.cells[:]); n != d.width {
-		return flawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
+	if n := input.Columns(line, ',', d.cells[:]); n != d.width {
+		return input.FlawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
 	if d.isOther() {
 		d.skipped, r.NS = true, d.order.last
@@ -194,20 +195,20 @@ func (d *databento) parse(line []byte, r *Record) error {
 		return err
 	}
 	f := d.at(dbFlags)
-	flags, err := strconv.ParseUint(string(f.text), 10, 8)
+	flags, err := strconv.ParseUint(string(f.Text), 10, 8)
 	if err != nil {
-		return flawAt(f.at, remedyValue, "flags %q are not 0 to 255", clip(f.text))
+		return input.FlawAt(f.At, input.RemedyValue, "flags %q are not 0 to 255", input.Clip(f.Text))
 	}
 	if flags&dbMaybeBad != 0 {
 		d.doubtful++
 	}
 	r.More = flags&dbLast == 0
 	at := d.at(dbEvent)
-	if received := d.at(dbReceived); len(received.text) > 0 && (flags&dbSnapshot != 0 || len(at.text) == 0) {
+	if received := d.at(dbReceived); len(received.Text) > 0 && (flags&dbSnapshot != 0 || len(at.Text) == 0) {
 		at = received // an order of a complete book has the time at which it came to rest
 	}
-	if r.NS, _, err = readTime(at.text, 0, false); err != nil {
-		return locate(at.at, err)
+	if r.NS, _, err = input.ReadTime(at.Text, 0, false); err != nil {
+		return input.Locate(at.At, err)
 	}
 	if d.where[dbOrder] < 0 {
 		return d.best(r)
@@ -218,42 +219,42 @@ func (d *databento) parse(line []byte, r *Record) error {
 // isOther counts a row of another symbol than the pair.
 func (d *databento) isOther() bool {
 	c := d.at(dbSymbol)
-	symbol := string(c.text)
+	symbol := string(c.Text)
 	if d.pair == "" || d.all || symbol == "" || symbol == d.symbol || databentoPair(symbol) == d.pair {
 		return false
 	}
 	if d.others++; d.others == 1 {
-		d.other = string(c.text)
+		d.other = string(c.Text)
 	}
-	d.mixed = d.mixed || string(c.text) != d.other
+	d.mixed = d.mixed || string(c.Text) != d.other
 	return true
 }
 
 // oneBook refuses a row of another symbol or another venue than the rows before.
 func (d *databento) oneBook() error {
 	c := d.at(dbSymbol)
-	if len(c.text) == 0 {
+	if len(c.Text) == 0 {
 		c = d.at(dbInstrument)
 	}
 	switch p := d.at(dbPublisher); {
-	case string(c.text) == d.symbol && string(p.text) == d.publisher:
+	case string(c.Text) == d.symbol && string(p.Text) == d.publisher:
 		return nil
 	case d.symbol == "":
-		d.symbol, d.publisher = string(c.text), string(p.text)
+		d.symbol, d.publisher = string(c.Text), string(p.Text)
 		return nil
-	case string(c.text) != d.symbol:
-		return flawAt(c.at, "give one of them as --pair", "symbol %q, the rows before are of %q", clip(c.text),
-			d.symbol)
+	case string(c.Text) != d.symbol:
+		return input.FlawAt(c.At, "give one of them as --pair", "symbol %q, the rows before are of %q",
+			input.Clip(c.Text), d.symbol)
 	default:
-		return flawAt(p.at, "fetch the data of one venue",
-			"publisher %q, the rows before are of %q: each has its own book", clip(p.text), d.publisher)
+		return input.FlawAt(p.At, "fetch the data of one venue",
+			"publisher %q, the rows before are of %q: each has its own book", input.Clip(p.Text), d.publisher)
 	}
 }
 
 // side reads the letter of a side. ok is false for N.
 func (d *databento) side() (side engine.Side, ok bool, err error) {
 	c := d.at(dbSide)
-	switch string(c.text) {
+	switch string(c.Text) {
 	case "B":
 		return engine.Buy, true, nil
 	case "A":
@@ -261,7 +262,7 @@ func (d *databento) side() (side engine.Side, ok bool, err error) {
 	case "N":
 		return 0, false, nil
 	}
-	return 0, false, flawAt(c.at, remedyValue, "side %q is neither A, B nor N", clip(c.text))
+	return 0, false, input.FlawAt(c.At, input.RemedyValue, "side %q is neither A, B nor N", input.Clip(c.Text))
 }
 
 // order3 reads a row of mbo.
@@ -270,7 +271,7 @@ func (d *databento) order3(r *Record) (err error) {
 	if r.Side, r.Sided, err = d.side(); err != nil {
 		return err
 	}
-	switch string(action.text) {
+	switch string(action.Text) {
 	case "A":
 		r.Kind = Place
 	case "M":
@@ -288,14 +289,15 @@ func (d *databento) order3(r *Record) (err error) {
 	case "N":
 		return nil
 	default:
-		return flawAt(action.at, remedyValue, "action %q is not A, C, M, R, T, F or N", clip(action.text))
+		return input.FlawAt(action.At, input.RemedyValue, "action %q is not A, C, M, R, T, F or N",
+			input.Clip(action.Text))
 	}
 	if !r.Sided {
-		return flawAt(d.at(dbSide).at, remedyValue, "action %s needs a side, A or B", action.text)
+		return input.FlawAt(d.at(dbSide).At, input.RemedyValue, "action %s needs a side, A or B", action.Text)
 	}
 	id := d.at(dbOrder)
-	if r.ID, err = strconv.ParseUint(string(id.text), 10, 64); err != nil {
-		return flawAt(id.at, remedyValue, "order id %q is not a number", clip(id.text))
+	if r.ID, err = strconv.ParseUint(string(id.Text), 10, 64); err != nil {
+		return input.FlawAt(id.At, input.RemedyValue, "order id %q is not a number", input.Clip(id.Text))
 	}
 	return d.sized(r)
 }
@@ -303,13 +305,13 @@ func (d *databento) order3(r *Record) (err error) {
 // sized reads price and size of a row.
 func (d *databento) sized(r *Record) error {
 	p, a := d.at(dbPrice), d.at(dbSize)
-	price, err := positive("price", pointed(p.text))
+	price, err := input.Positive("price", pointed(p.Text))
 	if err != nil {
-		return locate(p.at, err)
+		return input.Locate(p.At, err)
 	}
-	amount, err := positive("size", a.text)
+	amount, err := input.Positive("size", a.Text)
 	if err != nil {
-		return locate(a.at, err)
+		return input.Locate(a.At, err)
 	}
 	return d.s.trade(r, price, amount)
 }
@@ -319,7 +321,7 @@ func (d *databento) best(r *Record) (err error) {
 	if r.Side, r.Sided, err = d.side(); err != nil {
 		return err
 	}
-	if string(d.at(dbAction).text) == "T" {
+	if string(d.at(dbAction).Text) == "T" {
 		r.Kind = Trade
 		return d.sized(r)
 	}
@@ -327,10 +329,10 @@ func (d *databento) best(r *Record) (err error) {
 	d.update++
 	r.First, r.Last = d.update, d.update
 	var sides [2][]level
-	for side, at := range [2][2]cell{
+	for side, at := range [2][2]input.Cell{
 		{d.at(dbBidPrice), d.at(dbBidSize)}, {d.at(dbAskPrice), d.at(dbAskSize)},
 	} {
-		at[0].text = pointed(at[0].text)
+		at[0].Text = pointed(at[0].Text)
 		l, ok, err := levelAt(at[0], at[1])
 		if err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format/input"
 )
 
 const mboHead = "ts_event,publisher_id,instrument_id,action,side,price,size,order_id,flags,symbol\n"
@@ -51,7 +53,7 @@ func TestDatabentoRefusesWhatItWouldMisread(t *testing.T) {
 		"time goes back":  {row("", "") + strings.TrimPrefix(row("9400", "9390"), mboHead), "f:3:1: time goes back"},
 	} {
 		_, _, err := learnText(t, "databento", "", c.text)
-		var bad *LineError
+		var bad *input.LineError
 		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -42,7 +43,7 @@ func (d *Detection) add(name, format string, args ...any) {
 // "" takes the only one.
 func Detect(path, pair string) *Detection {
 	d := &Detection{File: path}
-	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
+	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*input.LineError)) {
 		d.Format = "" // nothing could be read
 	}
 	return d
@@ -61,20 +62,20 @@ func Together(files []*Detection) bool {
 
 // look finds the format by the first lines and reads rows in it.
 func (d *Detection) look(path, pair string) error {
-	in, err := openLines(path)
+	in, err := input.Open(path)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	d.add("compression", "%s", in.source.Packing)
-	d.add("encoding", "%s", in.source.Encoding)
-	head, _ := in.r.Peek(64) // a shorter file has less
+	defer in.Close()
+	d.add("compression", "%s", in.Source.Packing)
+	d.add("encoding", "%s", in.Source.Encoding)
+	head, _ := in.R.Peek(64) // a shorter file has less
 	head = bytes.Clone(head)
 	var first [][]byte
-	head, _ = trim(head)
+	head, _ = input.Trim(head)
 	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole && foreign(head) == "" {
 		for len(first) < detectShown {
-			line, err := in.next()
+			line, err := in.Next()
 			if errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
@@ -90,7 +91,7 @@ func (d *Detection) look(path, pair string) error {
 	d.Format, why = formatOf(head)
 	if d.Format == "" {
 		d.add("looked at", "%q", clipTo(head, detectWide))
-		return Position{in.file, max(in.n-len(first)+1, 1), 1}.refuse(remedyLayout, "%s", why)
+		return input.Position{File: in.File, Line: max(in.N-len(first)+1, 1), Column: 1}.Refuse(remedyLayout, "%s", why)
 	}
 	d.add("format", "%s: %s", d.Format, why)
 	if tardisKindOf(head) == tardisTrades {
@@ -166,7 +167,7 @@ func formatOf(line []byte) (name, why string) {
 	if parseLobsterMessage(line, &Record{}) == nil {
 		return "lobster", "a message file: six columns, type 1 to 7 in the second and 1 or -1 in the last"
 	}
-	if _, _, err := readTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
+	if _, _, err := input.ReadTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
 		return "lobster", "an orderbook file: four whole numbers for each level"
 	}
 	return "trades", "rows of columns"
@@ -174,14 +175,14 @@ func formatOf(line []byte) (name, why string) {
 
 // firstCell returns the first cell of a row.
 func firstCell(line []byte) []byte {
-	var cells [1]cell
-	columns(line, separatorOf(line), cells[:])
-	return unquote(cells[0].text)
+	var cells [1]input.Cell
+	input.Columns(line, input.SeparatorOf(line), cells[:])
+	return unquote(cells[0].Text)
 }
 
 // tradeRows reads rows of trades or bars and says what their columns are.
 func (d *Detection) tradeRows(path, pair string) error {
-	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: dayNs}}}
+	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: input.DayNs}}}
 	defer t.Close()
 	file := &t.files[0]
 	var rec Record
@@ -212,7 +213,7 @@ func (d *Detection) tradeRows(path, pair string) error {
 		if file.bars {
 			what = "bars"
 		}
-		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, NsText(file.first), NsText(file.last))
+		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, input.NsText(file.first), input.NsText(file.last))
 	}
 	return notEOF(err)
 }
@@ -234,7 +235,7 @@ func (d *Detection) layout(r *tradeRows) {
 		}
 	}
 	switch {
-	case r.json && r.in.array:
+	case r.json && r.in.Array:
 		d.add("layout", "a JSON array of objects")
 	case r.json:
 		d.add("layout", "one JSON object a line")
@@ -247,7 +248,7 @@ func (d *Detection) layout(r *tradeRows) {
 			"their values", r.separator, r.width)
 	}
 	d.add("columns", "%s", strings.Join(parts, ", "))
-	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != timeNone {
+	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != input.TimeNone {
 		d.add("time", "%s: %q", r.units[v.rank], clipTo(v.text, detectWide))
 	}
 }
@@ -270,25 +271,25 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	if parseLobsterMessage(head, &Record{}) == nil {
 		parse = parseLobsterMessage
 	}
-	in, err := openLines(path)
+	in, err := input.Open(path)
 	if err != nil {
 		return err
 	}
-	defer in.close()
+	defer in.Close()
 	n, rec := 0, Record{}
 	for ; err == nil && n < detectRows; n++ {
 		var line []byte
-		if line, err = in.next(); err != nil {
+		if line, err = in.Next(); err != nil {
 			break
 		}
 		rec.reset()
-		if err = in.refuse(parse(line, &rec)); err != nil {
+		if err = in.Refuse(parse(line, &rec)); err != nil {
 			break
 		}
 	}
-	day, _ := dayOf(in.file)
-	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
-	if m := tickerInName.FindStringSubmatch(in.file); m != nil {
+	day, _ := input.DayOf(in.File)
+	d.add("time", "seconds after midnight UTC of %s", input.NsText(day)[:len("2006-01-02")])
+	if m := tickerInName.FindStringSubmatch(in.File); m != nil {
 		d.add("pair", "%s: the file's name", pairs.Of(m[1], "USD"))
 	}
 	d.add("rows", "%d sampled", n)
@@ -307,7 +308,7 @@ func isKraken(head []byte) bool {
 
 // krakenAnswers reads the whole document, which has no rows to sample, and says what it answers.
 func (d *Detection) krakenAnswers(path string) error {
-	name, doc, err := readDocument(path)
+	name, doc, err := input.ReadDocument(path)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/internal/fixed"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 )
 
 // learn is the value of Digits.use during a survey.
@@ -17,13 +18,13 @@ type Digits struct {
 	use  int // learn, or the number of digits of the pair
 
 	most   int // most decimals of any value
-	mostAt Position
+	mostAt input.Position
 
 	less   int // by how much the digits must be below fixed.Scale so that the largest value fits
-	lessAt Position
+	lessAt input.Position
 
 	need   int // fewest digits with which every bar's volume has one lot for each of its trades
-	needAt Position
+	needAt input.Position
 	needOf decimal.Decimal // the volume that requires need digits
 	shares int64           // number of trades that share that volume
 }
@@ -34,28 +35,28 @@ func NewSurvey() *Survey {
 }
 
 // units returns a value in ticks or lots. During a survey it records the value and returns its sign.
-func (d *Digits) units(v decimal.Decimal, at Position) (int64, error) {
+func (d *Digits) units(v decimal.Decimal, at input.Position) (int64, error) {
 	if d.use == learn {
 		d.take(v, at)
 		return int64(v.V.Sign()), nil
 	}
 	n, err := v.Units(d.use)
 	if err != nil {
-		return 0, at.refuse(remedyValue, "%s: %v", d.what, err)
+		return 0, at.Refuse(input.RemedyValue, "%s: %v", d.what, err)
 	}
 	return n, nil
 }
 
 // rounded returns a value in ticks or lots, rounded, for a decimal that was recorded as a binary float. During
 // a survey it ignores the number of decimals.
-func (d *Digits) rounded(v decimal.Decimal, at Position) (int64, error) {
+func (d *Digits) rounded(v decimal.Decimal, at input.Position) (int64, error) {
 	if d.use == learn {
 		d.takeSize(v, at)
 		return int64(v.V.Sign()), nil
 	}
 	n, err := v.Rounded(d.use)
 	if err != nil {
-		return 0, at.refuse(remedyValue, "%s: %v", d.what, err)
+		return 0, at.Refuse(input.RemedyValue, "%s: %v", d.what, err)
 	}
 	return n, nil
 }
@@ -70,14 +71,14 @@ func (d *Digits) exact(v decimal.Decimal) int64 {
 }
 
 // take records the decimals and the size of a value during a survey.
-func (d *Digits) take(v decimal.Decimal, at Position) {
+func (d *Digits) take(v decimal.Decimal, at input.Position) {
 	if v.Digits > d.most {
 		d.most, d.mostAt = v.Digits, at
 	}
 	d.takeSize(v, at)
 }
 
-func (d *Digits) takeSize(v decimal.Decimal, at Position) {
+func (d *Digits) takeSize(v decimal.Decimal, at input.Position) {
 	for d.less <= fixed.Scale {
 		if _, err := v.Floor(fixed.Scale - d.less); err == nil {
 			return
@@ -88,7 +89,7 @@ func (d *Digits) takeSize(v decimal.Decimal, at Position) {
 }
 
 // takeShared records a volume that trades trades will share.
-func (d *Digits) takeShared(v decimal.Decimal, trades int64, at Position) {
+func (d *Digits) takeShared(v decimal.Decimal, trades int64, at input.Position) {
 	for d.use == learn && d.need <= fixed.Scale {
 		lots, err := v.Floor(d.need)
 		if err != nil || lots >= trades {
@@ -103,14 +104,14 @@ func (d *Digits) takeShared(v decimal.Decimal, trades int64, at Position) {
 func (d *Digits) fits(digits int) error {
 	switch {
 	case d.most > digits:
-		return d.mostAt.refuse("give --digits P,A with that many, or leave it out",
+		return d.mostAt.Refuse("give --digits P,A with that many, or leave it out",
 			"a %s with %d fractional digits, where the pair has %d", d.what, d.most, digits)
 	case fixed.Scale-d.less < digits:
-		return d.lessAt.refuse("correct the value, or give --digits P,A with fewer",
+		return d.lessAt.Refuse("correct the value, or give --digits P,A with fewer",
 			"a %s that is too large for %d fractional digits", d.what, digits)
 	case d.need > digits:
 		lots, _ := d.needOf.Floor(digits) // cannot fail, because takeShared computed it with more digits
-		return d.needAt.refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
+		return d.needAt.Refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
 			"a volume of %d lots cannot be %d trades", lots, d.shares)
 	}
 	return nil
@@ -130,7 +131,7 @@ func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
 			if amount > price {
 				most = &s.Amount
 			}
-			return 0, 0, most.mostAt.refuse("round the values to their decimals",
+			return 0, 0, most.mostAt.Refuse("round the values to their decimals",
 				"the files need %d digits of price and %d of amount, together at most %d; this %s has %d",
 				price, amount, fixed.Scale, most.what, most.most)
 		}

@@ -8,7 +8,7 @@
 // digits of prices and amounts; after Survey.Choose the records carry ticks and lots.
 //
 //	r, err := format.New("trades", files) // nil: no such format
-//	s, err := format.Learn(r)             // a *LineError names file, line, column, finding and remedy
+//	s, err := format.Learn(r)             // a *input.LineError names file, line, column, finding and remedy
 //	price, amount, err := s.Choose(0, 0, false)
 //	err = r.Open(s)
 //	for err == nil {
@@ -22,16 +22,16 @@
 //
 //  1. The times of records never go back. A stream that several receivers wrote may cross by a
 //     second (stream.go); its later line counts for the time before it.
-//  2. Lines are bounded (MaxLine), and a file that is one JSON document is bounded
-//     (MaxDocument). Both may be packed (package packed).
+//  2. Lines are bounded (input.MaxLine), and a file that is one JSON document is bounded
+//     (input.MaxDocument). Both may be packed. Package input reads them.
 //  3. Numbers are decimals of package fixed. No float64 reads a price or an amount.
 //  4. What is refused names its place and its remedy. What is tolerated is counted in Notes.
 //  5. The same files give the same records.
 //
 // To add a format write one file with a Reader, and add its line to the table of formats.go,
 // its name and its refusals to docs/contract/recordings.md, and a golden recording
-// to sim/replay/golden_X_test.go. Use lines or stream (bounded text), columns (CSV), level and text
-// (JSON), Survey.trade and Survey.book (ticks and lots), readTime and readUnix, and flawAt for
+// to sim/replay/golden_X_test.go. Use input.Lines or stream (bounded text), input.Columns (CSV), level and text
+// (JSON), Survey.trade and Survey.book (ticks and lots), input.ReadTime and ReadUnix, and input.FlawAt for
 // refusals. Survey.Shape says how the records are fed and compared; a new shape also needs a
 // feed in package replay.
 //
@@ -51,10 +51,9 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, lines, array, backward, errors, values, digits, times, stream, json,
-// cells, then one format after the other: lobster, bitstamp, binance, tardis, tardis_rows, databento, kraken,
-// kraken_rows, trades, trades_rows, trades_values, trades_columns, trades_dumps, trades_json; then detect, which uses
-// all of them.
+// Reading order: package input; record, formats, problems, digits, stream, json, then one format after the other:
+// lobster, bitstamp, binance, tardis, tardis_rows, databento, kraken, kraken_rows, trades, trades_rows, trades_values,
+// trades_columns, trades_dumps, trades_json; then detect, which uses all of them.
 //
 // It does not know commands, orders, published market data or the clock of a market.
 package format

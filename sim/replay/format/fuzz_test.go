@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tickhive/sim/replay/format/input"
 )
 
 // The readers must take or refuse any bytes: no panic, no endless loop, and every refusal
@@ -74,7 +76,7 @@ func FuzzKraken(f *testing.F) {
 	f.Add([]byte(`{"error":[],"result":{"X":{"pair_decimals":1,"lot_decimals":8}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if _, err := parseKraken("f", doc); err != nil {
-			var bad *LineError
+			var bad *input.LineError
 			if !errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "" {
 				t.Fatalf("%q: %v", doc, err)
 			}
@@ -88,7 +90,7 @@ func FuzzTrades(f *testing.F) {
 	f.Add([]byte("4000,611.78,611.87,611.78,611.87,0.60046\n"))
 	f.Add([]byte(`{"timestamp":1700000000000,"p":"1","q":"2","m":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in, err := newLines("f", bytes.NewReader(text))
+		in, err := input.New("f", bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -99,7 +101,7 @@ func FuzzTrades(f *testing.F) {
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			var bad *LineError
+			var bad *input.LineError
 			if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -124,7 +126,7 @@ func FuzzTardis(f *testing.F) {
 		f.Add([]byte(tardisHead + rows))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in, err := newLines("f", bytes.NewReader(text))
+		in, err := input.New("f", bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -141,7 +143,7 @@ func FuzzTardis(f *testing.F) {
 			}
 			last = row.NS
 		}
-		var bad *LineError
+		var bad *input.LineError
 		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -170,7 +172,7 @@ func FuzzDatabento(f *testing.F) {
 			}
 			last = row.NS
 		}
-		var bad *LineError
+		var bad *input.LineError
 		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 			t.Fatalf("%q: %v", text, err)
 		}

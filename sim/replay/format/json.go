@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 )
 
 // text holds the text of a JSON string or number; exchanges send prices as either.
@@ -15,7 +16,7 @@ type text []byte
 // UnmarshalJSON stores the value without quotes. It returns an error for anything but a string or a number.
 func (t *text) UnmarshalJSON(b []byte) error {
 	if len(b) == 0 || b[0] != '"' && b[0] != '-' && (b[0] < '0' || b[0] > '9') {
-		return fmt.Errorf("%q is neither a string nor a number", clip(b))
+		return fmt.Errorf("%q is neither a string nor a number", input.Clip(b))
 	}
 	*t = append((*t)[:0], bytes.Trim(b, `"`)...)
 	return nil
@@ -34,18 +35,18 @@ func (l *level) UnmarshalJSON(b []byte) error {
 		return errors.New("level: want [price, amount]")
 	}
 	var err error
-	if l.price, err = notNegative("price", parts[0]); err != nil {
+	if l.price, err = input.NotNegative("price", parts[0]); err != nil {
 		return err
 	}
 	if l.price.V.Sign() == 0 {
 		return errors.New("price must be above zero")
 	}
-	l.amount, err = notNegative("amount", parts[1])
+	l.amount, err = input.NotNegative("amount", parts[1])
 	return err
 }
 
 // levels appends recorded levels, converted to ticks and lots.
-func (s *Survey) levels(dst []Level, recorded []level, at Position) ([]Level, error) {
+func (s *Survey) levels(dst []Level, recorded []level, at input.Position) ([]Level, error) {
 	for i := range recorded {
 		price, err := s.Price.units(recorded[i].price, at)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *Survey) trade(r *Record, price, amount decimal.Decimal) (err error) {
 }
 
 // prices sets the prices and the volume of a bar or a candle.
-func (s *Survey) prices(r *Record, p [4]decimal.Decimal, volume decimal.Decimal, volumeAt Position) (err error) {
+func (s *Survey) prices(r *Record, p [4]decimal.Decimal, volume decimal.Decimal, volumeAt input.Position) (err error) {
 	for i, into := range []*int64{&r.Bar.Open, &r.Bar.High, &r.Bar.Low, &r.Bar.Close} {
 		if *into, err = s.Price.units(p[i], r.At); err != nil {
 			return err
@@ -98,7 +99,7 @@ func memberAt(doc []byte, name string) int {
 
 // locateMember adds to err the offset of a member in a JSON object.
 func locateMember(doc []byte, name string, err error) error {
-	return locate(memberAt(doc, name), err)
+	return input.Locate(memberAt(doc, name), err)
 }
 
 // locateJSON returns err with its offset in the document.
@@ -112,7 +113,7 @@ func locateJSON(err error, remedy string) error {
 	case errors.As(err, &kind):
 		at = kind.Offset
 	default: // the syntax is valid, a value in the document is wrong
-		remedy = remedyValue
+		remedy = input.RemedyValue
 	}
-	return flawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)
+	return input.FlawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)
 }

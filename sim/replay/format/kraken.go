@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -50,7 +51,7 @@ func (k *kraken) Open(s *Survey) error {
 		s.Price.most = max(s.Price.most, *k.pair.DigitsPrice)
 		s.Amount.most = max(s.Amount.most, *k.pair.DigitsAmount)
 	}
-	s.Sets, s.Today = []Set{{k.length() * secondNs}}, k.ticker != nil
+	s.Sets, s.Today = []Set{{k.length() * input.SecondNs}}, k.ticker != nil
 	return nil
 }
 
@@ -75,7 +76,7 @@ func (k *kraken) Next(r *Record) error {
 		return k.s.trade(r, t.price, t.amount)
 	case n < len(k.trades)+len(k.candles):
 		c := &k.candles[n-len(k.trades)]
-		r.Kind, r.At, r.NS, r.Bar.Trades = Candle, c.at, c.startSec*secondNs, c.count
+		r.Kind, r.At, r.NS, r.Bar.Trades = Candle, c.at, c.startSec*input.SecondNs, c.count
 		return k.s.prices(r, c.prices, c.volume, c.at)
 	case n == len(k.trades)+len(k.candles) && k.ticker != nil:
 		r.Kind = Today
@@ -108,7 +109,7 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	}
 	for _, f := range files {
 		if !mine[f.name] {
-			return Position{f.name, 1, 1}.refuse(remedySymbols, "the answer is about %s, the trades are of %s",
+			return input.Top(f.name).Refuse(remedySymbols, "the answer is about %s, the trades are of %s",
 				f.symbol, symbol)
 		}
 		if f.symbol != symbol {
@@ -125,7 +126,7 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 // readAll reads all answers. The trades determine the pair to replay.
 func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 	for _, path := range k.paths {
-		name, doc, err := readDocument(path)
+		name, doc, err := input.ReadDocument(path)
 		if err != nil {
 			return nil, "", err
 		}
@@ -138,8 +139,8 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 				continue
 			}
 			if symbol != "" && symbol != f.symbol {
-				return nil, "", Position{name, 1, 1}.refuse(remedySymbols, "trades of more than one pair: %s and %s",
-					symbol, f.symbol)
+				return nil, "", input.Top(name).Refuse(remedySymbols, "trades of more than one pair: "+
+					"%s and %s", symbol, f.symbol)
 			}
 			symbol = f.symbol
 		}
@@ -156,18 +157,18 @@ func (k *kraken) take(f *krakenFile) error {
 	switch {
 	case len(f.trades) > 0:
 		if n := len(k.trades); n > 0 && f.trades[0].ns < k.trades[n-1].ns {
-			return f.trades[0].at.refuse("give the files in order of time, and none twice",
+			return f.trades[0].at.Refuse("give the files in order of time, and none twice",
 				"begins before the trades given before it end")
 		}
 		k.trades = append(k.trades, f.trades...)
 	case len(f.candles) > 0:
 		if len(k.candles) > 0 {
-			return f.candles[0].at.refuse("give one OHLC answer", "a second file of candles")
+			return f.candles[0].at.Refuse("give one OHLC answer", "a second file of candles")
 		}
 		k.candles = f.candles
 	case f.ticker != nil:
 		if k.ticker != nil {
-			return Position{f.name, 1, 1}.refuse("give one Ticker answer", "a second ticker")
+			return input.Top(f.name).Refuse("give one Ticker answer", "a second ticker")
 		}
 		k.ticker = f.ticker
 	case f.pair != nil:
@@ -201,7 +202,7 @@ func (k *kraken) covered() (out []krakenCandle) {
 	if len(k.candles) == 0 {
 		return nil
 	}
-	length, lastSec := k.length(), k.trades[len(k.trades)-1].ns/secondNs
+	length, lastSec := k.length(), k.trades[len(k.trades)-1].ns/input.SecondNs
 	newest := k.candles[len(k.candles)-1].startSec
 	more := false
 	for _, c := range k.candles {
@@ -218,7 +219,7 @@ func (k *kraken) covered() (out []krakenCandle) {
 
 // tradesFrom returns the number of trades at or after startSec.
 func (k *kraken) tradesFrom(startSec int64) (n int64) {
-	for i := len(k.trades) - 1; i >= 0 && k.trades[i].ns >= startSec*secondNs; i-- {
+	for i := len(k.trades) - 1; i >= 0 && k.trades[i].ns >= startSec*input.SecondNs; i-- {
 		n++
 	}
 	return n

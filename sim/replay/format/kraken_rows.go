@@ -12,6 +12,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 )
 
 // krakenTrade is one row of a Trades answer.
@@ -19,7 +20,7 @@ type krakenTrade struct {
 	ns            int64
 	price, amount decimal.Decimal
 	side          engine.Side // the taker's
-	at            Position
+	at            input.Position
 }
 
 // krakenCandle is one row of an OHLC answer.
@@ -28,7 +29,7 @@ type krakenCandle struct {
 	prices   [4]decimal.Decimal // open, high, low, close
 	volume   decimal.Decimal
 	count    int64
-	at       Position
+	at       input.Position
 }
 
 // krakenTicker holds the values of the current day (since 00:00 UTC) of a Ticker answer.
@@ -75,26 +76,27 @@ const remedyKraken = "give answers of Trades, OHLC, Ticker and AssetPairs as the
 
 // here returns the current position of the parser. It counts lines from the previous position on, because a
 // document may have a million rows.
-func (p *krakenParser) here() Position {
+func (p *krakenParser) here() input.Position {
 	at := min(max(p.at, 0), int64(len(p.doc)))
 	if at < p.counted {
 		p.counted, p.newlines = 0, 0
 	}
 	p.newlines += bytes.Count(p.doc[p.counted:at], []byte{'\n'})
 	p.counted = at
-	return Position{p.name, 1 + p.newlines, int(at) - bytes.LastIndexByte(p.doc[:at], '\n')}
+	column := int(at) - bytes.LastIndexByte(p.doc[:at], '\n')
+	return input.Position{File: p.name, Line: 1 + p.newlines, Column: column}
 }
 
 // fail returns an error at the current position.
 func (p *krakenParser) fail(format string, args ...any) error {
-	return p.here().refuse(remedyKraken, format, args...)
+	return p.here().Refuse(remedyKraken, format, args...)
 }
 
 // refuse returns err at the current position, with its own remedy if it has one.
 func (p *krakenParser) refuse(err error) error {
-	var f *flaw
-	errors.As(locate(0, err), &f)
-	return p.here().refuse(f.remedy, "%v", err)
+	var f *input.Flaw
+	errors.As(input.Locate(0, err), &f)
+	return p.here().Refuse(f.Remedy, "%v", err)
 }
 
 func (p *krakenParser) failJSON(err error) error {
@@ -119,7 +121,7 @@ func (p *krakenParser) parse() ([]*krakenFile, error) {
 		return nil, p.fail("something follows the JSON document")
 	}
 	if len(answer.Error) > 0 {
-		return nil, p.fail("the answer is an error: %s", clip([]byte(answer.Error[0])))
+		return nil, p.fail("the answer is an error: %s", input.Clip([]byte(answer.Error[0])))
 	}
 	var files []*krakenFile
 	for _, key := range slices.Sorted(maps.Keys(answer.Result)) {
@@ -184,7 +186,7 @@ func (p *krakenParser) rows(f *krakenFile, value []byte) error {
 			return p.refuse(err)
 		}
 		if ns < last {
-			return p.here().refuse("sort the rows by time", "time goes back: rows must be in order of time")
+			return p.here().Refuse("sort the rows by time", "time goes back: rows must be in order of time")
 		}
 		last = ns
 	}
@@ -200,7 +202,7 @@ func (p *krakenParser) row(f *krakenFile, row []json.RawMessage) (ns int64, err 
 		c, err := parseKrakenCandle(row)
 		c.at = p.here()
 		f.candles = append(f.candles, c)
-		return c.startSec * secondNs, err
+		return c.startSec * input.SecondNs, err
 	case len(row) >= 4 && row[0][0] == '"':
 		t, err := parseKrakenTrade(row)
 		t.at = p.here()
@@ -212,13 +214,13 @@ func (p *krakenParser) row(f *krakenFile, row []json.RawMessage) (ns int64, err 
 }
 
 func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {
-	if t.price, err = positive("price", unquote(row[0])); err != nil {
+	if t.price, err = input.Positive("price", unquote(row[0])); err != nil {
 		return t, err
 	}
-	if t.amount, err = positive("volume", unquote(row[1])); err != nil {
+	if t.amount, err = input.Positive("volume", unquote(row[1])); err != nil {
 		return t, err
 	}
-	if t.ns, err = readUnix(row[2], timeUnix); err != nil {
+	if t.ns, err = input.ReadUnix(row[2], input.TimeUnix); err != nil {
 		return t, err
 	}
 	switch string(unquote(row[3])) {
@@ -227,29 +229,29 @@ func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {
 	case "s":
 		t.side = engine.Sell
 	default:
-		return t, fmt.Errorf("side %q is not b or s", clip(row[3]))
+		return t, fmt.Errorf("side %q is not b or s", input.Clip(row[3]))
 	}
 	return t, nil
 }
 
 func parseKrakenCandle(row []json.RawMessage) (c krakenCandle, err error) {
-	ns, err := readUnix(row[0], timeUnix)
+	ns, err := input.ReadUnix(row[0], input.TimeUnix)
 	if err != nil {
 		return c, err
 	}
-	if c.startSec = ns / secondNs; ns%secondNs != 0 {
-		return c, fmt.Errorf("time %q is not a whole second", clip(row[0]))
+	if c.startSec = ns / input.SecondNs; ns%input.SecondNs != 0 {
+		return c, fmt.Errorf("time %q is not a whole second", input.Clip(row[0]))
 	}
 	for i := range c.prices {
-		if c.prices[i], err = positive("price", unquote(row[1+i])); err != nil {
+		if c.prices[i], err = input.Positive("price", unquote(row[1+i])); err != nil {
 			return c, err
 		}
 	}
-	if c.volume, err = notNegative("volume", unquote(row[6])); err != nil {
+	if c.volume, err = input.NotNegative("volume", unquote(row[6])); err != nil {
 		return c, err
 	}
 	if c.count, err = strconv.ParseInt(string(row[7]), 10, 64); err != nil || c.count < 0 {
-		return c, fmt.Errorf("count %q is not a number", clip(row[7]))
+		return c, fmt.Errorf("count %q is not a number", input.Clip(row[7]))
 	}
 	return c, nil
 }
@@ -265,7 +267,7 @@ func (p *krakenParser) ticker(f *krakenFile, members map[string]json.RawMessage)
 		if err := json.Unmarshal(members[m.key], &parts); err != nil || len(parts) == 0 {
 			return p.fail("ticker %s: want an array of texts", m.key)
 		}
-		n, err := notNegative(m.key, parts[0])
+		n, err := input.NotNegative(m.key, parts[0])
 		if err != nil {
 			return p.fail("ticker %v", err)
 		}
@@ -277,7 +279,7 @@ func (p *krakenParser) ticker(f *krakenFile, members map[string]json.RawMessage)
 	}
 	t.count = counts[0]
 	var err error
-	if t.open, err = positive("o", unquote(members["o"])); err != nil {
+	if t.open, err = input.Positive("o", unquote(members["o"])); err != nil {
 		return p.fail("ticker %v", err)
 	}
 	f.ticker = t

@@ -1,8 +1,6 @@
 package format
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,64 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
-
-func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
-	long := strings.Repeat("9", MaxLine+1)
-	l, err := newLines("long", strings.NewReader("1\n"+long+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.next(); err != nil {
-		t.Fatal(err)
-	}
-	var bad *LineError
-	if _, err := l.next(); !errors.As(err, &bad) || bad.Line != 2 {
-		t.Errorf("a line of %d bytes: %v", len(long), err)
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte("a\r\n\nb")); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	l, err = newLines("packed", bytes.NewReader(packed.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _ := l.next()
-	text := string(first)
-	second, _ := l.next()
-	if text != "a" || string(second) != "b" || l.n != 3 {
-		t.Errorf("read %q and %q, line %d", text, second, l.n)
-	}
-	l, err = newLines("torn", bytes.NewReader(packed.Bytes()[:packed.Len()-6]))
-	for err == nil {
-		_, err = l.next()
-	}
-	if !errors.As(err, &bad) {
-		t.Errorf("torn gzip: %v, want a LineError", err)
-	}
-}
-
-// A few kilobytes that unpack to gigabytes are refused.
-func TestAPackedTextIsBoundedByItsSize(t *testing.T) {
-	t.Parallel()
-	const maxText = 64 << 20 // of package packed
-	zeros := strings.Repeat("1\n", 512)
-	bomb := gzipped(strings.Repeat(zeros, maxText/1024+1))
-	l, err := newLines("bomb", strings.NewReader(bomb))
-	for err == nil {
-		_, err = l.next()
-	}
-	var bad *LineError
-	if !errors.As(err, &bad) || bad.Line < maxText/4 || !strings.Contains(bad.Reason, "times its packed size") {
-		t.Errorf("%d bytes: %v", len(bomb), err)
-	}
-}
 
 // Every file of a replay names its first problem, not only the first file.
 func TestAllFilesNameTheirProblems(t *testing.T) {
@@ -125,7 +68,7 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 // A reader is fed millions of rows: the record, the line and its cells are used again.
 func TestARowOfTradesDoesNotAllocate(t *testing.T) {
 	text := "time,price,amount,side\n" + strings.Repeat("1700000000123,61837.63,0.00125,buy\n", 2000)
-	in, err := newLines("a.csv", strings.NewReader(text))
+	in, err := input.New("a.csv", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -21,7 +22,7 @@ type lobster struct {
 	day             int64
 
 	s         *Survey
-	msg, book *lines
+	msg, book *input.Lines
 	last      int64            // time of the message before, ns
 	open      map[uint64]int64 // open shares by order id, during a survey
 }
@@ -31,7 +32,7 @@ func newLobster(files []string) (Reader, error) {
 		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; "+
 			"%d files given", len(files))
 	}
-	day, _ := dayOf(filepath.Base(files[0]))
+	day, _ := input.DayOf(filepath.Base(files[0]))
 	return &lobster{messages: files[0], books: files[1], day: day}, nil
 }
 
@@ -47,16 +48,16 @@ func (l *lobster) Open(s *Survey) (err error) {
 			s.Pair = pairs.Of(m[1], "USD")
 		}
 	}
-	if l.msg, err = openLines(l.messages); err != nil {
+	if l.msg, err = input.Open(l.messages); err != nil {
 		return err
 	}
-	l.book, err = openLines(l.books)
+	l.book, err = input.Open(l.books)
 	return err
 }
 
 func (l *lobster) Close() {
-	l.msg.close()
-	l.book.close()
+	l.msg.Close()
+	l.book.Close()
 	l.msg, l.book = nil, nil
 }
 
@@ -64,34 +65,34 @@ func (l *lobster) Notes() []string { return nil }
 
 func (l *lobster) Next(r *Record) error {
 	r.reset()
-	line, err := l.msg.next()
+	line, err := l.msg.Next()
 	if errors.Is(err, io.EOF) {
-		if _, err := l.book.next(); !errors.Is(err, io.EOF) {
-			return l.book.fail("give the two files of one recording", "the message file has ended at row %d", l.msg.n)
+		if _, err := l.book.Next(); !errors.Is(err, io.EOF) {
+			return l.book.Fail("give the two files of one recording", "the message file has ended at row %d", l.msg.N)
 		}
 		return io.EOF
 	}
 	if err != nil {
 		return err
 	}
-	r.At = l.msg.here(0)
-	book, bookErr := l.book.next() // before an error of the message, so that the two files stay side by side
+	r.At = l.msg.Here(0)
+	book, bookErr := l.book.Next() // before an error of the message, so that the two files stay side by side
 	if err := parseLobsterMessage(line, r); err != nil {
-		return l.msg.refuse(err)
+		return l.msg.Refuse(err)
 	}
 	if r.NS < l.last {
-		return l.msg.fail("sort the rows of both files by time", "time goes back")
+		return l.msg.Fail("sort the rows of both files by time", "time goes back")
 	}
 	l.last = r.NS
 	r.NS += l.day
 	if errors.Is(bookErr, io.EOF) {
-		return l.book.fail("give the two files of one recording", "the file has ended before message row %d", l.msg.n)
+		return l.book.Fail("give the two files of one recording", "the file has ended before message row %d", l.msg.N)
 	}
 	if bookErr != nil {
 		return bookErr
 	}
 	if err := parseLobsterRow(book, r); err != nil {
-		return l.book.refuse(err)
+		return l.book.Refuse(err)
 	}
 	if !l.s.learning() {
 		return nil
@@ -107,7 +108,7 @@ func (l *lobster) follow(r *Record) error {
 	switch r.Kind {
 	case Place:
 		if _, ok := l.open[r.ID]; ok {
-			return l.msg.fail("remove the line", "order %d is added a second time while it is open", r.ID)
+			return l.msg.Fail("remove the line", "order %d is added a second time while it is open", r.ID)
 		}
 		l.open[r.ID] = r.Amount
 	case Cancel:
@@ -135,41 +136,41 @@ const lobsterDummy = 9_999_999_999
 
 // parseLobsterMessage reads a message. Its time is the time since midnight.
 func parseLobsterMessage(line []byte, m *Record) (err error) {
-	var col [6]cell
-	if n := columns(line, ',', col[:]); n != len(col) {
-		return flawAt(0, "give the message file first, then the orderbook file",
+	var col [6]input.Cell
+	if n := input.Columns(line, ',', col[:]); n != len(col) {
+		return input.FlawAt(0, "give the message file first, then the orderbook file",
 			"%d columns, a message has 6: time, type, order id, size, price, direction", n)
 	}
-	if m.NS, err = readSeconds(col[0].text); err != nil {
-		return locate(col[0].at, err)
+	if m.NS, err = input.ReadSeconds(col[0].Text); err != nil {
+		return input.Locate(col[0].At, err)
 	}
-	if m.NS >= 2*dayNs {
-		return flawAt(col[0].at, "times of this format are seconds after midnight", "time %s is beyond the day",
-			col[0].text)
+	if m.NS >= 2*input.DayNs {
+		return input.FlawAt(col[0].At, "times of this format are seconds after midnight", "time %s is beyond the day",
+			col[0].Text)
 	}
-	kind, err := strconv.Atoi(string(col[1].text))
+	kind, err := strconv.Atoi(string(col[1].Text))
 	if err != nil || kind < 1 || kind > lobsterTypes {
-		return flawAt(col[1].at, remedyValue, "type %q is not 1 to 7", clip(col[1].text))
+		return input.FlawAt(col[1].At, input.RemedyValue, "type %q is not 1 to 7", input.Clip(col[1].Text))
 	}
 	if m.Kind = lobsterKinds[kind]; m.Kind == Other {
 		return nil // the other columns are not used, and in a halt have other meanings
 	}
-	if m.ID, err = strconv.ParseUint(string(col[2].text), 10, 64); err != nil {
-		return flawAt(col[2].at, remedyValue, "order id %q is not a number", clip(col[2].text))
+	if m.ID, err = strconv.ParseUint(string(col[2].Text), 10, 64); err != nil {
+		return input.FlawAt(col[2].At, input.RemedyValue, "order id %q is not a number", input.Clip(col[2].Text))
 	}
-	if m.Amount, err = positiveUnits("size", col[3].text, 0); err != nil {
-		return locate(col[3].at, err)
+	if m.Amount, err = positiveUnits("size", col[3].Text, 0); err != nil {
+		return input.Locate(col[3].At, err)
 	}
-	if m.Price, err = positiveUnits("price", col[4].text, 0); err != nil {
-		return locate(col[4].at, err)
+	if m.Price, err = positiveUnits("price", col[4].Text, 0); err != nil {
+		return input.Locate(col[4].At, err)
 	}
-	switch string(col[5].text) {
+	switch string(col[5].Text) {
 	case "1":
 		m.Side = engine.Buy
 	case "-1":
 		m.Side = engine.Sell
 	default:
-		return flawAt(col[5].at, remedyValue, "direction %q is not 1 or -1", clip(col[5].text))
+		return input.FlawAt(col[5].At, input.RemedyValue, "direction %q is not 1 or -1", input.Clip(col[5].Text))
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func positiveUnits(what string, s []byte, digits int) (int64, error) {
 	if err == nil && v <= 0 {
 		err = errors.New("must be above zero")
 	}
-	return v, quoted(what, s, err)
+	return v, input.Quoted(what, s, err)
 }
 
 // parseLobsterRow reads the used levels of an orderbook row, best first.
@@ -193,18 +194,18 @@ func parseLobsterRow(line []byte, r *Record) error {
 	rest, at := line, 0
 	for more := true; more; r.Depth++ {
 		if r.Depth == maxLobsterLevels {
-			return flawAt(len(line)-len(rest), remedyValue, "more than %d levels", maxLobsterLevels)
+			return input.FlawAt(len(line)-len(rest), input.RemedyValue, "more than %d levels", maxLobsterLevels)
 		}
 		for _, side := range [2]engine.Side{engine.Sell, engine.Buy} {
 			at = len(line) - len(rest)
 			if !more {
-				return flawAt(len(line)-1, remedyValue,
+				return input.FlawAt(len(line)-1, input.RemedyValue,
 					"%d levels and a half: want ask price, ask size, bid price, bid size for each", r.Depth)
 			}
 			var price, size []byte
 			price, rest, more = bytes.Cut(rest, []byte{','})
 			if !more {
-				return flawAt(at, remedyValue, "level %d: a price without a size", r.Depth+1)
+				return input.FlawAt(at, input.RemedyValue, "level %d: a price without a size", r.Depth+1)
 			}
 			size, rest, more = bytes.Cut(rest, []byte{','})
 			l, err := parseLobsterLevel(price, size)
@@ -212,7 +213,7 @@ func parseLobsterRow(line []byte, r *Record) error {
 				err = addLobsterLevel(r, side, l, open[side])
 			}
 			if err != nil {
-				return locate(at, fmt.Errorf("level %d: %w", r.Depth+1, err))
+				return input.Locate(at, fmt.Errorf("level %d: %w", r.Depth+1, err))
 			}
 			open[side] = open[side] && l.Amount != 0
 		}
@@ -235,10 +236,10 @@ func addLobsterLevel(r *Record, side engine.Side, l Level, open bool) error {
 
 func parseLobsterLevel(price, size []byte) (l Level, err error) {
 	if l.Price, err = strconv.ParseInt(string(bytes.TrimSpace(price)), 10, 64); err != nil {
-		return l, fmt.Errorf("price %q is not a whole number", clip(price))
+		return l, fmt.Errorf("price %q is not a whole number", input.Clip(price))
 	}
 	if l.Amount, err = strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64); err != nil || l.Amount < 0 {
-		return l, fmt.Errorf("size %q is not a whole number", clip(size))
+		return l, fmt.Errorf("size %q is not a whole number", input.Clip(size))
 	}
 	if l.Price >= lobsterDummy || l.Price <= -lobsterDummy {
 		l.Amount = 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/input"
 )
 
 // Kind is the kind of a record.
@@ -78,7 +79,7 @@ type Record struct {
 	Side  engine.Side // the order's side; for a Trade the taker's side
 	Sided bool        // Trade: the file states the side
 	NS    int64
-	At    Position
+	At    input.Position
 
 	ID            uint64 // id of the order in the file
 	Price, Amount int64

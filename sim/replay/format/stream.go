@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"tickhive/sim/replay/format/input"
 )
 
 // maxBack limits how far the time of a line may be before the time of the previous line. Several receivers
@@ -19,13 +21,13 @@ type stream struct {
 	paths   []string
 	s       *Survey
 	sources []*source
-	in      *lines     // of the source that was read last
-	order   *lineOrder // of that source
+	in      *input.Lines // of the source that was read last
+	order   *lineOrder   // of that source
 }
 
 // source is one file of a stream and its next record.
 type source struct {
-	in    *lines
+	in    *input.Lines
 	order lineOrder
 	next  Record
 	read  bool  // next, or err, is the file's next line
@@ -48,7 +50,7 @@ func (t *stream) open(s *Survey) error {
 	t.Close()
 	t.s = s
 	for _, path := range t.paths {
-		in, err := openLines(path)
+		in, err := input.Open(path)
 		if err != nil {
 			return err
 		}
@@ -61,7 +63,7 @@ func (t *stream) open(s *Survey) error {
 // Close implements Reader.Close.
 func (t *stream) Close() {
 	for _, f := range t.sources {
-		f.in.close()
+		f.in.Close()
 		f.in = nil
 	}
 	t.sources = nil
@@ -106,16 +108,16 @@ func (t *stream) advance(f *source, parse func(line []byte, r *Record) error) {
 	f.read = true
 	f.next.reset()
 	t.in, t.order = f.in, &f.order
-	line, err := f.in.next()
+	line, err := f.in.Next()
 	if err != nil {
 		f.err = err
 		return
 	}
-	f.next.At = f.in.here(0)
+	f.next.At = f.in.Here(0)
 	if err = parse(line, &f.next); err == nil {
 		f.next.NS, err = f.order.take(f.next.NS)
 	}
-	f.err = f.in.refuse(err)
+	f.err = f.in.Refuse(err)
 }
 
 // lineOrder makes the times of a log ascending.
@@ -131,8 +133,8 @@ func (o *lineOrder) take(ns int64) (int64, error) {
 		return ns, nil
 	}
 	if o.last-ns > maxBack {
-		return 0, flawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be", (o.last-ns)/1e6,
-			maxBack/1e6)
+		return 0, input.FlawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be",
+			(o.last-ns)/1e6, maxBack/1e6)
 	}
 	o.back++
 	return o.last, nil

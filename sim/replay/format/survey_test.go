@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"tickhive/internal/fixed"
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 )
 
 // What the survey says of the extremes must be what every value says for itself.
@@ -30,10 +30,10 @@ func TestTheSurveyAgreesWithEveryValue(t *testing.T) {
 			if _, err := n.Units(digits); err != nil {
 				bad[i+1] = true
 			}
-			d.take(n, Position{"f", i + 1, 1})
+			d.take(n, input.Position{File: "f", Line: i + 1, Column: 1})
 		}
 		err := d.fits(digits)
-		var found *LineError
+		var found *input.LineError
 		switch {
 		case len(bad) == 0 && err != nil:
 			t.Fatalf("%v in %d digits: %v", texts, digits, err)
@@ -70,32 +70,13 @@ func TestVolumesNeedALotForEachTrade(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.takeShared(n, c.trades, Position{"f", i + 1, 1})
+			d.takeShared(n, c.trades, input.Position{File: "f", Line: i + 1, Column: 1})
 		}
 		if d.fits(c.need) != nil || c.need > 0 && d.fits(c.need-1) == nil {
 			t.Errorf("%v shared by %d trades: %v with %d digits, %v with one less", c.volumes, c.trades, d.fits(c.need),
 				c.need, d.fits(c.need-1))
 		}
 	}
-}
-
-func TestCellsKnowTheirPlace(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		line := []byte(rapid.StringMatching(`[ a-z0-9,."\t]{0,40}`).Draw(t, "line"))
-		var cells [maxColumns]cell
-		n := columns(line, ',', cells[:])
-		parts := bytes.Split(line, []byte{','})
-		if n != len(parts) {
-			t.Fatalf("%q has %d columns, want %d", line, n, len(parts))
-		}
-		for i, part := range parts {
-			c := cells[i]
-			if !bytes.Equal(c.text, bytes.TrimSpace(part)) || !bytes.HasPrefix(line[c.at:], c.text) {
-				t.Fatalf("%q: column %d is %q at %d, want %q", line, i, c.text, c.at, part)
-			}
-		}
-	})
 }
 
 func TestTimesOfALogMayCrossByASecond(t *testing.T) {
@@ -106,30 +87,16 @@ func TestTimesOfALogMayCrossByASecond(t *testing.T) {
 		back     int
 		err      bool
 	}{
-		{10 * secondNs, 10 * secondNs, 0, false},
-		{10*secondNs - 1, 10 * secondNs, 1, false},
-		{9 * secondNs, 10 * secondNs, 2, false},
-		{9*secondNs - 1, 0, 2, true},
-		{11 * secondNs, 11 * secondNs, 2, false},
-		{11 * secondNs, 11 * secondNs, 2, false},
+		{10 * input.SecondNs, 10 * input.SecondNs, 0, false},
+		{10*input.SecondNs - 1, 10 * input.SecondNs, 1, false},
+		{9 * input.SecondNs, 10 * input.SecondNs, 2, false},
+		{9*input.SecondNs - 1, 0, 2, true},
+		{11 * input.SecondNs, 11 * input.SecondNs, 2, false},
+		{11 * input.SecondNs, 11 * input.SecondNs, 2, false},
 	} {
 		got, err := o.take(c.ns)
 		if got != c.want || (err != nil) != c.err || o.back != c.back {
 			t.Errorf("%d: %d, %d back, %v; want %+v", c.ns, got, o.back, err, c)
-		}
-	}
-}
-
-func TestDatesWithoutDashesAreTold(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"20240102": "2024-01-02", "19700101": "1970-01-01", "202401021030": "2024-01-02T10:30:00",
-		"20240102103059": "2024-01-02T10:30:59", "20240102103059123": "2024-01-02T10:30:59.123",
-		"20241302": "", "20240230": "", "18991231": "", "21010101": "", "2024010": "", "202401022530": "",
-		"1700000000": "", "1700000000000": "", "17000000000000": "", "34200123": "", "2024.102": "", "": "",
-	} {
-		if got := undashed([]byte(text)); got != want {
-			t.Errorf("%s is %q, want %q", text, got, want)
 		}
 	}
 }
@@ -144,7 +111,7 @@ func TestPlacesOfADocument(t *testing.T) {
 		line, column int
 	}{{0, 1, 1}, {1, 1, 2}, {3, 2, 1}, {8, 4, 2}, {4, 2, 2}, {2, 1, 3}, {99, 4, 3}, {-5, 1, 1}} {
 		p.at = c.at
-		if got := p.here(); got != (Position{"f", c.line, c.column}) {
+		if got := p.here(); got != (input.Position{File: "f", Line: c.line, Column: c.column}) {
 			t.Errorf("byte %d is %+v, want %d:%d", c.at, got, c.line, c.column)
 		}
 	}
@@ -152,27 +119,27 @@ func TestPlacesOfADocument(t *testing.T) {
 
 func TestAFlawKeepsItsPlaceAndRemedy(t *testing.T) {
 	t.Parallel()
-	inner := flawAt(3, "do this", "wrong")
-	in := &lines{file: "f", n: 7, skipped: 2}
+	inner := input.FlawAt(3, "do this", "wrong")
+	in := &input.Lines{File: "f", N: 7, Skipped: 2}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
 		{inner, "f:7:6: wrong; do this"},
-		{locate(10, inner), "f:7:16: wrong; do this"},
-		{locate(10, fmt.Errorf("outer: %w", inner)), "f:7:16: outer: wrong; do this"},
-		{locate(4, decimal.ErrNumber), "f:7:7: " + decimal.ErrNumber.Error() + "; " + remedyValue},
+		{input.Locate(10, inner), "f:7:16: wrong; do this"},
+		{input.Locate(10, fmt.Errorf("outer: %w", inner)), "f:7:16: outer: wrong; do this"},
+		{input.Locate(4, decimal.ErrNumber), "f:7:7: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue},
 		{
 			locateMember([]byte(`{"a":1,"b":2}`), "b", decimal.ErrNumber),
-			"f:7:10: " + decimal.ErrNumber.Error() + "; " + remedyValue,
+			"f:7:10: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue,
 		},
-		{decimal.ErrNumber, "f:7:3: " + decimal.ErrNumber.Error() + "; " + remedyValue},
+		{decimal.ErrNumber, "f:7:3: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue},
 	} {
-		if got := in.refuse(c.err).Error(); got != c.want {
+		if got := in.Refuse(c.err).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if in.refuse(nil) != nil || locate(1, nil) != nil || locateMember(nil, "x", nil) != nil {
+	if in.Refuse(nil) != nil || input.Locate(1, nil) != nil || locateMember(nil, "x", nil) != nil {
 		t.Error("no error became one")
 	}
 }

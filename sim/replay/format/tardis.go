@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"tickhive/sim/replay/format/input"
 )
 
 const (
@@ -80,9 +82,9 @@ type tardis struct {
 type tardisFile struct {
 	path  string
 	kind  tardisKind
-	in    *lines
+	in    *input.Lines
 	order lineOrder
-	cells []cell
+	cells []input.Cell
 	width int // columns of the header
 	time  int // the column of the times
 
@@ -124,7 +126,7 @@ func (t *tardis) Open(s *Survey) error {
 			continue
 		}
 		if book != nil {
-			return f.in.fail("leave one of them out, or add incremental_book_L2, with which the others are compared",
+			return f.in.Fail("leave one of them out, or add incremental_book_L2, with which the others are compared",
 				"%s beside %s: two files give the book", f.kind, book.kind)
 		}
 		book = f
@@ -140,7 +142,7 @@ func (t *tardis) Open(s *Survey) error {
 // open opens the file behind its first row.
 func (f *tardisFile) open(time int) (err error) {
 	*f = tardisFile{path: f.path, time: time, next: Record{Levels: f.next.Levels}}
-	if f.in, err = openLines(f.path); err != nil {
+	if f.in, err = input.Open(f.path); err != nil {
 		return err
 	}
 	return f.begin()
@@ -148,18 +150,18 @@ func (f *tardisFile) open(time int) (err error) {
 
 // begin reads the header and the first row.
 func (f *tardisFile) begin() error {
-	f.cells = make([]cell, maxTardisCells)
-	header, err := f.in.next()
+	f.cells = make([]input.Cell, maxTardisCells)
+	header, err := f.in.Next()
 	if errors.Is(err, io.EOF) {
-		return Position{f.in.file, 1, 1}.refuse(remedyTardis, "the file is empty")
+		return input.Top(f.in.File).Refuse(remedyTardis, "the file is empty")
 	} else if err != nil {
 		return err
 	}
 	if f.kind = tardisKindOf(header); f.kind == tardisNone {
-		return f.in.fail(remedyTardis, "the header is %q", clip(header))
+		return f.in.Fail(remedyTardis, "the header is %q", input.Clip(header))
 	}
-	if f.width = columns(header, ',', f.cells); f.width > maxTardisCells {
-		return f.in.fail(remedyTardis, "%d columns, at most %d", f.width, maxTardisCells)
+	if f.width = input.Columns(header, ',', f.cells); f.width > maxTardisCells {
+		return f.in.Fail(remedyTardis, "%d columns, at most %d", f.width, maxTardisCells)
 	}
 	return f.read()
 }
@@ -167,7 +169,7 @@ func (f *tardisFile) begin() error {
 // Close implements Reader.Close.
 func (t *tardis) Close() {
 	for _, f := range t.files {
-		f.in.close()
+		f.in.Close()
 		f.in = nil
 	}
 }
@@ -192,7 +194,7 @@ func (t *tardis) Next(r *Record) error {
 	}
 	if first == nil {
 		if t.s.learning() && t.s.Records == 0 {
-			return t.files[0].in.fail(remedyRows, "no records")
+			return t.files[0].in.Fail(remedyRows, "no records")
 		}
 		return io.EOF
 	}
@@ -218,7 +220,7 @@ func (t *tardis) advance(f *tardisFile) error {
 		f.ended = true
 		return nil
 	}
-	f.next.At, f.next.NS = f.in.here(0), f.ns
+	f.next.At, f.next.NS = f.in.Here(0), f.ns
 	if err := t.oneSymbol(f); err != nil {
 		return err
 	}
@@ -239,28 +241,28 @@ func (t *tardis) advance(f *tardisFile) error {
 // row ends a record that is one row: it reads the row behind it.
 func (f *tardisFile) row(err error) error {
 	if err != nil {
-		return f.in.refuse(err)
+		return f.in.Refuse(err)
 	}
 	return f.read()
 }
 
 // read reads the row behind next.
 func (f *tardisFile) read() error {
-	line, err := f.in.next()
+	line, err := f.in.Next()
 	if errors.Is(err, io.EOF) {
 		f.line = nil
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if n := columns(line, ',', f.cells); n != f.width {
-		return f.in.fail(remedyRow, "%d columns, the header has %d", n, f.width)
+	if n := input.Columns(line, ',', f.cells); n != f.width {
+		return f.in.Fail(remedyRow, "%d columns, the header has %d", n, f.width)
 	}
 	f.line = line
 	at := f.cells[f.time]
-	ns, err := readUnix(at.text, timeUs)
+	ns, err := input.ReadUnix(at.Text, input.TimeUs)
 	if err == nil {
 		f.ns, err = f.order.take(ns)
 	}
-	return f.in.refuse(locate(at.at, err))
+	return f.in.Refuse(input.Locate(at.At, err))
 }

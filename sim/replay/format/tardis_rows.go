@@ -3,6 +3,7 @@ package format
 import (
 	"tickhive/engine"
 
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -10,12 +11,13 @@ import (
 func (t *tardis) oneSymbol(f *tardisFile) error {
 	c := f.cells[tardisSymbol]
 	switch {
-	case string(c.text) == t.symbol:
+	case string(c.Text) == t.symbol:
 		return nil
 	case t.symbol != "":
-		return f.in.refuse(flawAt(c.at, remedySymbols, "symbol %q, the rows before are of %q", clip(c.text), t.symbol))
+		return f.in.Refuse(input.FlawAt(c.At, remedySymbols, "symbol %q, the rows before are of %q",
+			input.Clip(c.Text), t.symbol))
 	}
-	t.symbol = string(c.text)
+	t.symbol = string(c.Text)
 	if t.s.learning() {
 		t.s.Pair = pairs.Split(t.symbol)
 	}
@@ -26,43 +28,44 @@ func (t *tardis) oneSymbol(f *tardisFile) error {
 func (t *tardis) trade(f *tardisFile) error {
 	c := f.cells[tardisData:]
 	f.next.Kind = Trade
-	switch side := c[1]; string(side.text) {
+	switch side := c[1]; string(side.Text) {
 	case "buy":
 		f.next.Side, f.next.Sided = engine.Buy, true
 	case "sell":
 		f.next.Side, f.next.Sided = engine.Sell, true
 	case "unknown":
 	default:
-		return flawAt(side.at, remedyValue, "side %q is neither buy, sell nor unknown", clip(side.text))
+		return input.FlawAt(side.At, input.RemedyValue, "side %q is neither buy, sell nor unknown",
+			input.Clip(side.Text))
 	}
-	price, err := positive("price", c[2].text)
+	price, err := input.Positive("price", c[2].Text)
 	if err != nil {
-		return locate(c[2].at, err)
+		return input.Locate(c[2].At, err)
 	}
-	amount, err := positive("amount", c[3].text)
+	amount, err := input.Positive("amount", c[3].Text)
 	if err != nil {
-		return locate(c[3].at, err)
+		return input.Locate(c[3].At, err)
 	}
 	return t.s.trade(&f.next, price, amount)
 }
 
 // levelAt reads a level from two cells. An empty price is no level.
-func levelAt(price, amount cell) (l level, ok bool, err error) {
-	if len(price.text) == 0 {
+func levelAt(price, amount input.Cell) (l level, ok bool, err error) {
+	if len(price.Text) == 0 {
 		return l, false, nil
 	}
-	if l.price, err = positive("price", price.text); err != nil {
-		return l, false, locate(price.at, err)
+	if l.price, err = input.Positive("price", price.Text); err != nil {
+		return l, false, input.Locate(price.At, err)
 	}
-	l.amount, err = notNegative("amount", amount.text)
-	return l, err == nil, locate(amount.at, err)
+	l.amount, err = input.NotNegative("amount", amount.Text)
+	return l, err == nil, input.Locate(amount.At, err)
 }
 
 // group reads the rows of one message: those of one time, or all of a complete book.
 func (t *tardis) group(f *tardisFile) error {
 	whole, ns, rows := f.isSnapshot(), f.ns, 0
 	if !whole && !f.begun {
-		return f.in.fail("give the file of the whole day, which begins with the complete book",
+		return f.in.Fail("give the file of the whole day, which begins with the complete book",
 			"the first row is not one of a complete book (is_snapshot true)")
 	}
 	f.begun = true
@@ -74,10 +77,10 @@ func (t *tardis) group(f *tardisFile) error {
 	sides[0], sides[1] = sides[0][:0], sides[1][:0]
 	for ; f.line != nil && f.isSnapshot() == whole && (whole || f.ns == ns); rows++ {
 		if rows == maxTardisGroup {
-			return f.in.fail("cut the file", "more than %d rows of one time", maxTardisGroup)
+			return f.in.Fail("cut the file", "more than %d rows of one time", maxTardisGroup)
 		}
 		if err := t.change(f, sides); err != nil {
-			return f.in.refuse(err)
+			return f.in.Refuse(err)
 		}
 		if err := f.read(); err != nil {
 			return err
@@ -86,7 +89,7 @@ func (t *tardis) group(f *tardisFile) error {
 	return t.s.book(&f.next, sides[0], sides[1])
 }
 
-func (f *tardisFile) isSnapshot() bool { return string(f.cells[tardisData].text) == "true" }
+func (f *tardisFile) isSnapshot() bool { return string(f.cells[tardisData].Text) == "true" }
 
 // change reads a row of incremental_book_L2.
 func (t *tardis) change(f *tardisFile, sides *[2][]level) error {
@@ -94,20 +97,21 @@ func (t *tardis) change(f *tardisFile, sides *[2][]level) error {
 		return err
 	}
 	c := f.cells[tardisData:]
-	if s := string(c[0].text); s != "true" && s != "false" {
-		return flawAt(c[0].at, remedyValue, "is_snapshot %q is neither true nor false", clip(c[0].text))
+	if s := string(c[0].Text); s != "true" && s != "false" {
+		return input.FlawAt(c[0].At, input.RemedyValue, "is_snapshot %q is neither true nor false",
+			input.Clip(c[0].Text))
 	}
 	side := engine.Buy
-	switch string(c[1].text) {
+	switch string(c[1].Text) {
 	case "bid":
 	case "ask":
 		side = engine.Sell
 	default:
-		return flawAt(c[1].at, remedyValue, "side %q is neither bid nor ask", clip(c[1].text))
+		return input.FlawAt(c[1].At, input.RemedyValue, "side %q is neither bid nor ask", input.Clip(c[1].Text))
 	}
 	l, ok, err := levelAt(c[2], c[3])
 	if err == nil && !ok {
-		err = flawAt(c[2].at, remedyValue, "no price")
+		err = input.FlawAt(c[2].At, input.RemedyValue, "no price")
 	}
 	sides[side] = append(sides[side], l)
 	return err
@@ -117,7 +121,8 @@ func (t *tardis) change(f *tardisFile, sides *[2][]level) error {
 func (t *tardis) snapshot(f *tardisFile) error {
 	c := f.cells[tardisData:f.width]
 	if len(c)%4 != 0 {
-		return flawAt(0, remedyTardis, "%d columns of levels, want price and amount of as many asks as bids", len(c))
+		return input.FlawAt(0, remedyTardis, "%d columns of levels, want price and amount of as many asks as bids",
+			len(c))
 	}
 	sides := &f.update
 	sides[0], sides[1] = sides[0][:0], sides[1][:0]
@@ -140,7 +145,7 @@ func (t *tardis) quote(f *tardisFile) error {
 	c := f.cells[tardisData:]
 	sides := &f.update
 	sides[0], sides[1] = sides[0][:0], sides[1][:0]
-	for side, at := range [2][2]cell{{c[2], c[3]}, {c[1], c[0]}} {
+	for side, at := range [2][2]input.Cell{{c[2], c[3]}, {c[1], c[0]}} {
 		l, ok, err := levelAt(at[0], at[1])
 		if err != nil {
 			return err

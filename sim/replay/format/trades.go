@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -42,7 +43,7 @@ type trades struct {
 	s      *Survey
 	todo   []tradeFile // files after the open one
 	file   *tradeFile
-	in     *lines
+	in     *input.Lines
 	rows   *tradeRows
 	set    int    // index in Survey.Sets of the open file; negative: the file is fed
 	symbol string // symbol of the earlier files, during a survey
@@ -54,7 +55,7 @@ func newTrades(files []string) (Reader, error) {
 	}
 	t := &trades{}
 	for _, f := range files {
-		t.files = append(t.files, tradeFile{path: f, divisor: dayNs})
+		t.files = append(t.files, tradeFile{path: f, divisor: input.DayNs})
 	}
 	return t, nil
 }
@@ -73,15 +74,15 @@ func (t *trades) Open(s *Survey) error {
 		case s.Pair == "":
 			s.Pair = pair
 		case pair != "" && pair != s.Pair:
-			return Position{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair,
-				s.Pair)
+			return input.Top(name).Refuse(remedySymbols, "the file's name tells %s, the names before %s",
+				pair, s.Pair)
 		}
 	}
 	return nil
 }
 
 func (t *trades) Close() {
-	t.in.close()
+	t.in.Close()
 	t.in, t.rows = nil, nil
 }
 
@@ -136,7 +137,7 @@ func (t *trades) turn() bool {
 	if !t.s.learning() || !t.rows.newest || t.file.newest {
 		return false
 	}
-	*t.file = tradeFile{path: t.file.path, all: t.file.all, divisor: dayNs, newest: true, head: t.rows.head}
+	*t.file = tradeFile{path: t.file.path, all: t.file.all, divisor: input.DayNs, newest: true, head: t.rows.head}
 	t.again()
 	return true
 }
@@ -149,14 +150,14 @@ func (t *trades) again() {
 
 func (t *trades) openFile() (err error) {
 	t.file, t.todo = &t.todo[0], t.todo[1:]
-	if t.in, err = openLines(t.file.path); err != nil {
+	if t.in, err = input.Open(t.file.path); err != nil {
 		return err
 	}
-	if err = t.in.splitArray(); err != nil {
+	if err = t.in.SplitArray(); err != nil {
 		return err
 	}
 	if t.file.newest {
-		if err = t.in.turn(t.file.path, t.file.head); err != nil {
+		if err = t.in.Turn(t.file.path, t.file.head); err != nil {
 			return err
 		}
 	}
@@ -181,14 +182,14 @@ func (t *trades) took(r *Record) error {
 }
 
 // take counts a row of the file.
-func (f *tradeFile) take(r *Record, in *lines) error {
+func (f *tradeFile) take(r *Record, in *input.Lines) error {
 	bar := r.Kind == Bar
 	if f.rows == 0 {
 		f.first, f.bars = r.NS, bar
 	} else if f.bars != bar {
-		return in.fail("give them in files of their own", "trades and bars in one file")
+		return in.Fail("give them in files of their own", "trades and bars in one file")
 	}
-	f.divisor = gcd(f.divisor, r.NS%dayNs)
+	f.divisor = gcd(f.divisor, r.NS%input.DayNs)
 	f.rows++
 	f.last = r.NS
 	switch {
@@ -201,15 +202,15 @@ func (f *tradeFile) take(r *Record, in *lines) error {
 }
 
 // ended completes the survey of the file.
-func (f *tradeFile) ended(in *lines) error {
+func (f *tradeFile) ended(in *input.Lines) error {
 	if f.rows == 0 && f.others > 0 {
-		return in.fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
+		return in.Fail("give one of its symbols as --pair", "no rows of the pair, %d of other symbols", f.others)
 	}
 	if f.rows == 0 {
-		return in.fail(remedyRows, "no rows")
+		return in.Fail(remedyRows, "no rows")
 	}
 	if f.bars && f.empty == f.rows {
-		return in.fail(remedyVolume, "no bar has a volume")
+		return in.Fail(remedyVolume, "no bar has a volume")
 	}
 	f.length = barLength(f.path, f.divisor)
 	return nil
@@ -253,7 +254,7 @@ func (t *trades) choose() error {
 			continue
 		}
 		if n := len(t.fed); n > 0 && f.first < t.fed[n-1].last {
-			return Position{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice",
+			return input.Top(filepath.Base(f.path)).Refuse("give the files in order of time, and none twice",
 				"begins before the file given before it ends")
 		}
 		t.fed = append(t.fed, f)
@@ -284,11 +285,11 @@ var lengthByName = []struct {
 	word string
 	ns   int64
 }{
-	{"second", secondNs},
+	{"second", input.SecondNs},
 	{"minute", int64(time.Minute)},
 	{"hour", int64(time.Hour)},
-	{"daily", dayNs},
-	{"day", dayNs},
+	{"daily", input.DayNs},
+	{"day", input.DayNs},
 }
 
 // barLength returns the length of a file's bars by the file's name. If the name does not tell, it returns the

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"tickhive/sim/replay/format/input"
 )
 
 // column is the meaning of a column of a trades file or of a member of NDJSON.
@@ -96,7 +98,7 @@ type fields struct {
 func (f *fields) add(c column, v field) error {
 	bit := uint(1) << v.rank
 	if f.ranks[c]&bit != 0 {
-		return flawAt(v.nameAt, "keep one of the two", "a second member %q", v.name)
+		return input.FlawAt(v.nameAt, "keep one of the two", "a second member %q", v.name)
 	}
 	f.ranks[c] |= bit
 	v.set = true
@@ -131,51 +133,52 @@ func (f *fields) bars() bool {
 // check returns an error for names that would be misread.
 func (f *fields) check() error {
 	if book := &f.first[colBook]; book.set {
-		return flawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
+		return input.FlawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
 	}
 	if a, b := f.first[colAmount], f.second[colAmount]; b.set {
 		if b.nameAt < a.nameAt {
 			a, b = b, a
 		}
-		return flawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
+		return input.FlawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
 			"%q and %q: cannot decide which column is the base amount", a.name, b.name)
 	}
 	price := &f.first[colPrice]
 	switch {
 	case price.set && f.bars():
-		return flawAt(price.nameAt, "keep either the price of trades or bars", "%q beside open, high, low and close",
-			price.name)
+		return input.FlawAt(price.nameAt, "keep either the price of trades or bars",
+			"%q beside open, high, low and close", price.name)
 	case f.bars() && !f.first[colAmount].set:
-		return flawAt(0, remedyVolume, "bars without a volume")
+		return input.FlawAt(0, remedyVolume, "bars without a volume")
 	case !price.set && !f.bars():
-		return flawAt(0, remedyLayout, "no price, and not all of open, high, low and close: neither a row nor a header")
+		return input.FlawAt(0, remedyLayout,
+			"no price, and not all of open, high, low and close: neither a row nor a header")
 	case !f.first[colAmount].set:
-		return flawAt(0, remedyLayout, "no amount: neither a row nor a header")
+		return input.FlawAt(0, remedyLayout, "no amount: neither a row nor a header")
 	case !f.first[colTime].set:
-		return flawAt(0, remedyLayout, "no time: neither a row nor a header")
+		return input.FlawAt(0, remedyLayout, "no time: neither a row nor a header")
 	}
 	return nil
 }
 
 // splitTime returns the time that two columns form, a date and a time of day; 0 when one column has the time. It is an
 // error when they cannot be joined. kind is the kind of the first value, timeNone when it could not be read.
-func (f *fields) splitTime(kind timeKind) (ns int64, err error) {
+func (f *fields) splitTime(kind input.TimeKind) (ns int64, err error) {
 	first, other := &f.first[colTime], &f.second[colTime]
 	if !other.set {
 		other = &f.clock
 	}
-	whole := kind != timeNone && kind != timeDayMs && kind != timeWrittenDay
+	whole := kind != input.TimeNone && kind != input.TimeDayMs && kind != input.TimeWrittenDay
 	if whole || !other.set || bytes.Equal(first.text, other.text) {
 		return 0, nil
 	}
 	day, clock := other, first
-	if kind == timeWrittenDay {
+	if kind == input.TimeWrittenDay {
 		day, clock = first, other
 	}
-	if ns, ok := joinTime(day.text, clock.text); ok && day.name != "" && clock.name != "" {
+	if ns, ok := input.JoinTime(day.text, clock.text); ok && day.name != "" && clock.name != "" {
 		return ns, nil // without a name the column may be another one
 	}
-	return 0, flawAt(clock.at,
+	return 0, input.FlawAt(clock.at,
 		"join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
 		"the time is split over the columns %s and %s", day.label(), clock.label())
 }

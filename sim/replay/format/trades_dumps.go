@@ -33,7 +33,7 @@ func (r *tradeRows) dump() []column {
 		}
 		fits := true
 		for i := range r.cells[:r.width] {
-			text := r.cells[i].text
+			text := r.cells[i].Text
 			_, err := decimal.Parse(text)
 			flag := bytes.EqualFold(text, []byte("true")) || bytes.EqualFold(text, []byte("false"))
 			fits = fits && (slices.Contains(d.flags, i) && flag || !slices.Contains(d.flags, i) && err == nil)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"tickhive/sim/replay/format/input"
 )
 
 // remedyJSON is the remedy for a line that is no JSON object.
@@ -38,7 +40,7 @@ func (r *tradeRows) members(line []byte) error {
 		return flawJSON(dec, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return flawAt(int(dec.InputOffset())-1, remedyJSON, "JSON: something follows the object")
+		return input.FlawAt(int(dec.InputOffset())-1, remedyJSON, "JSON: something follows the object")
 	}
 	if r.event {
 		r.events++
@@ -72,7 +74,7 @@ func (r *tradeRows) member(v field, start byte) error {
 	switch {
 	case c != noColumn:
 		return r.fields.add(c, v)
-	case isTimeOfDay(v.text):
+	case input.IsTimeOfDay(v.text):
 		v.set = true
 		r.fields.clock = v
 	}
@@ -86,5 +88,5 @@ func flawJSON(dec *json.Decoder, err error) error {
 	if errors.As(err, &syntax) {
 		at = max(int(syntax.Offset)-1, 0)
 	}
-	return flawAt(at, remedyJSON, "JSON: %v", err)
+	return input.FlawAt(at, remedyJSON, "JSON: %v", err)
 }

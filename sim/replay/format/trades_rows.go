@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tickhive/sim/replay/format/decimal"
+	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
 )
 
@@ -14,7 +15,7 @@ const maxColumns = 64
 // tradeRows reads CSV or NDJSON rows of trades or bars.
 type tradeRows struct {
 	s      *Survey
-	in     *lines
+	in     *input.Lines
 	day    int64
 	hasDay bool
 
@@ -23,12 +24,12 @@ type tradeRows struct {
 	list      bool // the file is an array of arrays
 	width     int  // number of columns that every CSV row must have
 	separator byte // of the columns
-	cells     [maxColumns]cell
+	cells     [maxColumns]input.Cell
 	fields    fields
 	used      []*field // the fields of the CSV file's columns
 
-	units  [maxRanks]timeKind // kind of the times, by the rank of their name
-	symbol string             // symbol of the rows before
+	units  [maxRanks]input.TimeKind // kind of the times, by the rank of their name
+	symbol string                   // symbol of the rows before
 	last   int64
 	rows   int
 	first  int64 // time of the first row
@@ -44,33 +45,33 @@ type tradeRows struct {
 	maker  bool   // the side of the row is the maker's
 }
 
-func newTradeRows(in *lines, s *Survey) *tradeRows {
+func newTradeRows(in *input.Lines, s *Survey) *tradeRows {
 	r := &tradeRows{in: in, s: s}
-	r.day, r.hasDay = dayOf(in.file)
+	r.day, r.hasDay = input.DayOf(in.File)
 	return r
 }
 
 // next reads the next row into rec. It returns io.EOF after the last row.
 func (r *tradeRows) next(rec *Record) error {
 	for {
-		line, err := r.in.next()
+		line, err := r.in.Next()
 		if err != nil {
 			return err
 		}
 		if ok, err := r.parse(line, rec); ok || err != nil {
-			return r.in.refuse(err)
+			return r.in.Refuse(err)
 		}
 	}
 }
 
 // parse reads a line. ok is false for a header.
 func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
-	if line[0] == '[' && r.in.array {
+	if line[0] == '[' && r.in.Array {
 		r.list = true
 		line[0], line[len(line)-1] = ' ', ' '
 	}
 	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
-		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
+		return false, input.FlawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
 	}
 	switch {
 	case r.json:
@@ -108,20 +109,20 @@ func (r *tradeRows) isOther() bool {
 
 // header determines the columns from the first line: from its names, or from the number of its values.
 func (r *tradeRows) header(line []byte) (bool, error) {
-	if r.in.n == 1 && bytes.HasPrefix(line, []byte("http")) && bytes.IndexByte(line, ',') < 0 {
+	if r.in.N == 1 && bytes.HasPrefix(line, []byte("http")) && bytes.IndexByte(line, ',') < 0 {
 		return true, nil // a downloaded file may begin with the address of its site
 	}
-	r.separator = separatorOf(line)
-	r.width = columns(line, r.separator, r.cells[:])
+	r.separator = input.SeparatorOf(line)
+	r.width = input.Columns(line, r.separator, r.cells[:])
 	if r.width > maxColumns {
-		return true, flawAt(0, remedyLayout, "%d columns, at most %d", r.width, maxColumns)
+		return true, input.FlawAt(0, remedyLayout, "%d columns, at most %d", r.width, maxColumns)
 	}
 	r.known = true
-	if looksLikeTime(unquote(r.cells[0].text)) {
+	if looksLikeTime(unquote(r.cells[0].Text)) {
 		return false, r.plain(line)
 	}
 	for i := range r.cells[:r.width] {
-		v := field{name: string(unquote(r.cells[i].text)), index: i, nameAt: r.cells[i].at}
+		v := field{name: string(unquote(r.cells[i].Text)), index: i, nameAt: r.cells[i].At}
 		c, rank := columnNamed(v.name)
 		if c == noColumn && !r.fields.first[colAmount].set && isVolumeOf(v.name) {
 			c, rank = colAmount, maxRanks-1
@@ -145,17 +146,17 @@ func isVolumeOf(name string) bool {
 
 // looksLikeTime reports whether the first cell of a line is a time, so that the line is a row and no header.
 func looksLikeTime(s []byte) bool {
-	if _, err := decimal.Parse(s); err == nil || isTimeOfDay(s) {
+	if _, err := decimal.Parse(s); err == nil || input.IsTimeOfDay(s) {
 		return true
 	}
-	_, _, err := readDate(s)
+	_, _, err := input.ReadDate(s)
 	return err == nil
 }
 
 // plain sets the documented columns, for a file without a header.
 func (r *tradeRows) plain(line []byte) error {
 	order := []column{colTime, colPrice, colAmount, colSide}
-	_, err := decimal.Parse(r.cells[min(3, maxColumns-1)].text)
+	_, err := decimal.Parse(r.cells[min(3, maxColumns-1)].Text)
 	if r.list && r.width == 7 { // freqtrade: timestamp, id, type, side, price, amount, cost
 		r.set([]column{colTime, noColumn, noColumn, colSide, colPrice, colAmount})
 		return r.split(line)
@@ -168,11 +169,11 @@ func (r *tradeRows) plain(line []byte) error {
 	case r.width == 6:
 		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
 	case r.width < 3:
-		return flawAt(0, remedyLayout, "%d columns", r.width)
+		return input.FlawAt(0, remedyLayout, "%d columns", r.width)
 	case r.width == 5 && err == nil:
-		return flawAt(0, remedyVolume, "5 columns of numbers: bars without a volume")
+		return input.FlawAt(0, remedyVolume, "5 columns of numbers: bars without a volume")
 	case r.width > 6 && err == nil:
-		return flawAt(0, remedyLayout, "%d columns without a header", r.width)
+		return input.FlawAt(0, remedyLayout, "%d columns without a header", r.width)
 	}
 	r.set(order[:min(len(order), r.width)])
 	return r.split(line)
@@ -190,26 +191,26 @@ func (r *tradeRows) set(order []column) {
 // split splits a CSV row into cells. It refuses a row with more or fewer columns than the others: it is cut
 // off, or has an additional comma, so values would be in the wrong columns.
 func (r *tradeRows) split(line []byte) error {
-	n := columns(line, r.separator, r.cells[:])
+	n := input.Columns(line, r.separator, r.cells[:])
 	if r.separator == '\t' { // the line has lost its empty cells at the end
 		for ; n < r.width; n++ {
-			r.cells[n] = cell{nil, len(line)}
+			r.cells[n] = input.Cell{At: len(line)}
 		}
 	}
 	for i := r.width; i < min(n, maxColumns); i++ {
-		if len(r.cells[i].text) > 0 {
-			return flawAt(r.cells[i].at, remedyLong,
+		if len(r.cells[i].Text) > 0 {
+			return input.FlawAt(r.cells[i].At, remedyLong,
 				"%d columns, the rows before have %d", n, r.width)
 		}
 	}
 	if n < r.width || n > maxColumns {
-		return flawAt(len(line)-1, remedyShort, "%d columns, the rows before have %d", n, r.width)
+		return input.FlawAt(len(line)-1, remedyShort, "%d columns, the rows before have %d", n, r.width)
 	}
 	if r.used == nil {
 		r.used = r.fields.used()
 	}
 	for _, v := range r.used {
-		v.text, v.at = unquote(r.cells[v.index].text), r.cells[v.index].at
+		v.text, v.at = unquote(r.cells[v.index].Text), r.cells[v.index].At
 	}
 	return nil
 }
@@ -227,12 +228,12 @@ func (r *tradeRows) row(rec *Record) (err error) {
 	case f[colPrice].set:
 		err = r.trade(rec)
 	case r.rows > 0 && rec.NS == r.last:
-		err = flawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
+		err = input.FlawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
 	default:
 		err = r.bar(rec)
 	}
 	if r.rows == 0 {
-		r.first, r.head = rec.NS, r.in.n-1
+		r.first, r.head = rec.NS, r.in.N-1
 	}
 	r.last = rec.NS
 	r.rows++
@@ -243,51 +244,51 @@ func (r *tradeRows) row(rec *Record) (err error) {
 // times.
 func (r *tradeRows) time() (int64, error) {
 	v := &r.fields.first[colTime]
-	ns, kind, err := readTime(v.text, r.day, r.hasDay)
-	if kind == timeWrittenDay && r.known {
+	ns, kind, err := input.ReadTime(v.text, r.day, r.hasDay)
+	if kind == input.TimeWrittenDay && r.known {
 		r.findClock(v.index)
 	}
 	switch joined, split := r.fields.splitTime(kind); {
 	case split != nil:
 		return 0, split
 	case joined != 0:
-		ns, kind = joined, timeWritten
+		ns, kind = joined, input.TimeWritten
 	case err != nil:
 		return 0, v.noTime(err)
 	}
 	switch unit := r.units[v.rank]; {
-	case kind == timeDayMs && unit == timeNone && undashed(v.text) != "":
-		return 0, flawAt(v.at, "write "+undashed(v.text)+", or milliseconds of the file's day",
-			"time %q: a date without dashes reads as a number", clip(v.text))
-	case unit != timeNone && unit != kind.oneUnit():
-		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s",
-			clip(v.text), kind, unit)
+	case kind == input.TimeDayMs && unit == input.TimeNone && input.Undashed(v.text) != "":
+		return 0, input.FlawAt(v.at, "write "+input.Undashed(v.text)+", or milliseconds of the file's day",
+			"time %q: a date without dashes reads as a number", input.Clip(v.text))
+	case unit != input.TimeNone && unit != kind.OneUnit():
+		return 0, input.FlawAt(v.at, "write all times of the file in one unit",
+			"time %q is %s, the rows before have %s", input.Clip(v.text), kind, unit)
 	case ns < r.last:
-		r.newest = r.last == r.first && !r.in.array
-		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
+		r.newest = r.last == r.first && !r.in.Array
+		return 0, input.FlawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
 	}
-	r.units[v.rank] = kind.oneUnit()
+	r.units[v.rank] = kind.OneUnit()
 	return ns, nil
 }
 
 // noTime returns the error for a value that is no time.
 func (v *field) noTime(err error) error {
 	if c, _ := columnNamed(string(v.text)); c != noColumn {
-		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",
-			clip(v.text))
+		return input.FlawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",
+			input.Clip(v.text))
 	}
-	if isTimeOfDay(v.text) {
-		return flawAt(v.at, remedyTime, "time %q is a time of day without its date", clip(v.text))
+	if input.IsTimeOfDay(v.text) {
+		return input.FlawAt(v.at, input.RemedyTime, "time %q is a time of day without its date", input.Clip(v.text))
 	}
-	return locate(v.at, err)
+	return input.Locate(v.at, err)
 }
 
 // findClock looks for a time of day in the other columns of a CSV row.
 func (r *tradeRows) findClock(day int) {
 	r.fields.clock = field{}
 	for i := range r.cells[:r.width] {
-		if i != day && isTimeOfDay(unquote(r.cells[i].text)) {
-			r.fields.clock = field{set: true, index: i, text: r.cells[i].text, at: r.cells[i].at}
+		if i != day && input.IsTimeOfDay(unquote(r.cells[i].Text)) {
+			r.fields.clock = field{set: true, index: i, text: r.cells[i].Text, at: r.cells[i].At}
 			return
 		}
 	}
@@ -299,7 +300,7 @@ func (r *tradeRows) oneMarket() error {
 		switch strings.ToLower(string(v.text)) {
 		case "", "t", "f", "trade", "fill", "match":
 		default:
-			return flawAt(v.at, remedyBook, "%s %q is no trade", v.name, clip(v.text))
+			return input.FlawAt(v.at, remedyBook, "%s %q is no trade", v.name, input.Clip(v.text))
 		}
 	}
 	v := &r.fields.first[colSymbol]
@@ -308,7 +309,8 @@ func (r *tradeRows) oneMarket() error {
 	case r.symbol == "":
 		r.symbol = string(v.text)
 	default:
-		return flawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q", clip(v.text), clip([]byte(r.symbol)))
+		return input.FlawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q",
+			input.Clip(v.text), input.Clip([]byte(r.symbol)))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package journalcmd
 
 import (
 	"encoding/json"
@@ -18,14 +18,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalCmd reads a journal offline. Verify and dump take no lock and change nothing.
-type journalCmd struct {
-	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
-	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
-	Skip   journalSkipCmd   `cmd:"" help:"Skip a record that a start cannot apply."`
-}
-
-type journalVerifyCmd struct {
+// Verify checks every record of a journal.
+type Verify struct {
 	Dir          string `arg:"" help:"Data directory, or one of its subdirectories."`
 	At           uint64 `help:"Stop when the sum of the pairs' seqs reaches this value (seq in /internal/v1/state-hash)."`
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
@@ -55,12 +49,12 @@ var errInsideCommand = errors.New("no command ends at that seq")
 
 // Run replays the log and prints the state hash. It replays from the oldest record if no segment was removed,
 // otherwise from a snapshot.
-func (c *journalVerifyCmd) Run(p *program) error {
+func (c *Verify) Run(e *Env) error {
 	if isHiveDir(c.Dir) {
-		return verifyHive(p.out, c.Dir)
+		return verifyHive(e.Out, c.Dir)
 	}
 	if isStoreDir(c.Dir) {
-		return verifyStore(p.out, c.Dir)
+		return verifyStore(e.Out, c.Dir)
 	}
 	dir, err := engineDir(c.Dir)
 	if err != nil {
@@ -71,7 +65,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.files(p.out)
+	files, err := c.files(e.Out)
 	if err != nil {
 		return err
 	}
@@ -94,7 +88,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
-	bar := newProgress(p.err, "verify", c.Quiet)
+	bar := e.Progress("verify", c.Quiet)
 	sum := seqSum(r.Core)
 	if c.At != 0 && sum > c.At {
 		return fmt.Errorf("--at: seq %d is before the oldest retained state, which is at seq %d "+
@@ -118,11 +112,11 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err := c.explain(err, dir, r, sum); err != nil {
 		return err
 	}
-	return c.print(p.out, r, first, rd, skips, files)
+	return c.print(e.Out, r, first, rd, skips, files)
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
-func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, sum uint64) error {
+func (c *Verify) explain(err error, dir string, r *replica.Replica, sum uint64) error {
 	switch {
 	case errors.Is(err, errInsideCommand):
 		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
@@ -136,7 +130,7 @@ func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, su
 }
 
 // passed ends the replay when it has reached the seq of --at.
-func (c *journalVerifyCmd) passed(sum uint64) error {
+func (c *Verify) passed(sum uint64) error {
 	switch {
 	case sum == c.At:
 		return replica.ErrStop
@@ -147,7 +141,7 @@ func (c *journalVerifyCmd) passed(sum uint64) error {
 }
 
 // files checks and prints the files, unless only a part of the log is to be replayed. The error reports damage.
-func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
+func (c *Verify) files(out io.Writer) ([]wal.Checked, error) {
 	if !c.whole() {
 		return nil, nil
 	}
@@ -159,10 +153,10 @@ func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
 }
 
 // whole reports whether the whole log is checked: neither --at nor --from-snapshot is given.
-func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
+func (c *Verify) whole() bool { return c.At == 0 && !c.FromSnapshot }
 
 // printDamage prints one line a file, or one JSON object if a file is damaged. It returns the damage.
-func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
+func (c *Verify) printDamage(out io.Writer, files []wal.Checked) error {
 	damage := damageOf(files)
 	if !c.JSON {
 		printFiles(out, files)
@@ -176,7 +170,7 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 
 // begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
 // snapshot of files.
-func (c *journalVerifyCmd) begin(
+func (c *Verify) begin(
 	log replica.LogDir, o replica.Options, files []wal.Checked,
 ) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
@@ -201,7 +195,7 @@ func (c *journalVerifyCmd) begin(
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(
+func (c *Verify) print(
 	out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips, files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
@@ -234,97 +228,4 @@ func seqSum(c *engine.Core) (sum uint64) {
 		sum += uint64(c.LastSeq(id))
 	}
 	return sum
-}
-
-type journalDumpCmd struct {
-	Dir  string `arg:"" help:"Data directory, or its engine directory."`
-	From uint64 `help:"First record." default:"0"`
-	To   uint64 `help:"Last record; 0 means the end." default:"0"`
-}
-
-// Run prints one JSON object per record. At a damaged record it prints file, offset and reason, and ends.
-func (c *journalDumpCmd) Run(p *program) error {
-	if c.To != 0 && c.To < c.From {
-		return usage("--to %d is before --from %d", c.To, c.From)
-	}
-	dir, err := engineDir(c.Dir)
-	if err != nil {
-		return err
-	}
-	log := exchange.EngineLog(dir)
-	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, c.From)
-	if err != nil {
-		return exchange.ExplainDamage(err)
-	}
-	defer func() { _ = rd.Close() }()
-	enc := json.NewEncoder(p.out)
-	for {
-		rec, err := rd.Next()
-		if errors.Is(err, io.EOF) || err == nil && c.To != 0 && rec.Seq > c.To {
-			return nil
-		}
-		if err != nil {
-			return exchange.ExplainDamage(err)
-		}
-		var cmd engine.Command
-		line := map[string]any{
-			"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
-			"bytes": len(rec.Payload),
-		}
-		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
-			line["error"] = err.Error()
-		} else {
-			line["command"] = dumpCommand(&cmd)
-		}
-		if err := enc.Encode(line); err != nil {
-			return err
-		}
-	}
-}
-
-var commandNames = map[engine.CommandKind]string{
-	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
-	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
-	engine.OpenAccount: "open_account",
-	engine.Skip:        "skip",
-	engine.Continue:    "continue",
-}
-
-// dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
-func dumpCommand(c *engine.Command) map[string]any {
-	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
-	if c.First {
-		m["first"] = true
-	}
-	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {
-		m["pair"] = c.Pair
-	}
-	switch c.Kind {
-	case engine.Skip:
-		m["record"] = c.Order
-	case engine.Place:
-		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
-		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
-		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
-		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
-		if c.Client != nil {
-			m["clientOrderId"] = c.Client.Text
-		}
-	case engine.Cancel, engine.CancelAll, engine.Replace:
-		m["account"], m["order"], m["flags"] = c.Account, c.Order, c.Flags
-		if c.Kind == engine.Replace {
-			m["priceTicks"], m["amountLots"] = c.Price, c.Amount
-		}
-	case engine.AddPair, engine.SetPair:
-		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
-	case engine.SetAsset:
-		m["symbol"] = c.Asset.Symbol
-	case engine.OpenAccount:
-		m["uuid"] = fmt.Sprintf("%x", c.UUID[:])
-	case engine.Continue: // its command is the pair's last one before it
-	}
-	if c.Refuse != engine.NotRejected {
-		m["refuse"] = c.Refuse.String()
-	}
-	return m
 }

@@ -1,4 +1,4 @@
-package format
+package input
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ type backward struct {
 	begun  bool // the header was read
 }
 
-// turn makes l read its first lines up to head forward and the rest backward. A packed file is unpacked in memory, up
+// Turn makes l read its first lines up to head forward and the rest backward. A packed file is unpacked in memory, up
 // to MaxDocument.
-func (l *lines) turn(path string, head int) error {
+func (l *Lines) Turn(path string, head int) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -31,34 +31,34 @@ func (l *lines) turn(path string, head int) error {
 	if packed.Known(first[:n]) {
 		t, err := packed.Open(f)
 		if err != nil {
-			return refusePacked(l.file, err)
+			return refusePacked(l.File, err)
 		}
 		defer t.Close()
 		doc, err := io.ReadAll(io.LimitReader(t.Reader, MaxDocument+1))
 		if err != nil {
-			return l.fail(remedyRead, "%v", err)
+			return l.Fail(remedyRead, "%v", err)
 		}
 		if len(doc) > MaxDocument {
-			return l.fail("unpack the file to plain UTF-8, or sort its rows by time",
+			return l.Fail("unpack the file to plain UTF-8, or sort its rows by time",
 				"the newest row is first in a packed text of more than %d bytes", MaxDocument)
 		}
 		text = bytes.NewReader(doc)
 	}
 	if l.back.Backward, err = packed.NewBackward(text, head, MaxLine); err != nil {
-		return l.fail(remedyRead, "%v", err)
+		return l.Fail(remedyRead, "%v", err)
 	}
 	return nil
 }
 
 // readBack reads the next line of a text that is read backward behind its header.
-func (l *lines) readBack() ([]byte, error) {
+func (l *Lines) readBack() ([]byte, error) {
 	if !l.back.begun {
-		l.back.begun, l.n = true, l.back.Lines+1
+		l.back.begun, l.N = true, l.back.Lines+1
 	}
-	l.n--
+	l.N--
 	line, err := l.back.Line()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, l.fail(remedyRead, "%v", err)
+		return nil, l.Fail(remedyRead, "%v", err)
 	}
 	return line, err
 }

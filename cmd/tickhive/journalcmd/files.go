@@ -1,4 +1,4 @@
-package main
+package journalcmd
 
 import (
 	"crypto/rand"
@@ -37,15 +37,16 @@ func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
 	}
 }
 
-// storeLog describes a log of a data directory: the version of its records and a decoder of its snapshots.
-type storeLog struct {
-	name    string
-	options wal.Options
-	decode  func(io.Reader) error
+// Log describes a log of a data directory.
+type Log struct {
+	Name    string
+	Options wal.Options // with the version of its records
+
+	decode func(io.Reader) error // of a snapshot
 }
 
-// storeLogs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
-var storeLogs = []storeLog{
+// Logs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
+var Logs = []Log{
 	{"engine", exchange.EngineLogOptions(), discard},
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
 		if _, sealed := seal.KeyOf(b); sealed {
@@ -72,16 +73,16 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	if err != nil {
 		known = nil
 	}
-	for i := range storeLogs {
-		log := &storeLogs[i]
-		path := filepath.Join(dir, log.name)
+	for i := range Logs {
+		log := &Logs[i]
+		path := filepath.Join(dir, log.Name)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			if alone != log.name {
+			if alone != log.Name {
 				continue
 			}
 			path = filepath.Join(base, alone)
 		}
-		files, err := log.check(vfs.OS{}, path, known)
+		files, err := log.Check(vfs.OS{}, path, known)
 		if err != nil {
 			return nil, err
 		}
@@ -90,18 +91,18 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	return all, nil
 }
 
-// check reads every segment and snapshot of the log at path; meta is nil when the directory has none.
-func (log *storeLog) check(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked, err error) {
-	o := log.options
+// Check reads every segment and snapshot of the log at path; meta is nil when the directory has none.
+func (log *Log) Check(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked, err error) {
+	o := log.Options
 	o.Boot = datadir.MachineBoot()
 	if meta != nil {
-		if o, err = meta.LogOptions(log.name, o); err != nil {
+		if o, err = meta.LogOptions(log.Name, o); err != nil {
 			return nil, err
 		}
 	}
 	files, err = wal.Check(fsys, path, o, log.decode)
 	for i := range files {
-		files[i].File = filepath.Join(log.name, filepath.Base(files[i].File))
+		files[i].File = filepath.Join(log.Name, filepath.Base(files[i].File))
 	}
 	return files, err
 }

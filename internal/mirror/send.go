@@ -1,4 +1,4 @@
-package exchange
+package mirror
 
 import (
 	"context"
@@ -7,29 +7,26 @@ import (
 	"io"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // last returns the last record of a log that a power cut spares.
-func (m *mirror) last(log stream.Log) uint64 {
-	if m.durableAll {
-		return m.logs[log-1].LastSeq()
+func (m *Mirror) last(log stream.Log) uint64 {
+	if m.source.DurableAll {
+		return m.source.Logs[log-1].Log.LastSeq()
 	}
-	return m.logs[log-1].DurableSeq()
+	return m.source.Logs[log-1].Log.DurableSeq()
 }
 
 // send hands what is durable to the appender. The logs are looked at in the order in which they refer to each
 // other: the hive to the launchpad, both to the accounts, all to the market.
-func (m *mirror) send(work context.Context) error {
+func (m *Mirror) send(work context.Context) error {
 	var to stream.Positions
 	for log := stream.Hive; log > stream.Accounts; log-- {
 		to[log-1] = m.last(log)
 	}
-	now := m.x.clock.NowNs()
+	now := m.source.NowNs()
 	idle := to[stream.Launchpad-1] == m.sent[stream.Launchpad-1] && to[stream.Hive-1] == m.sent[stream.Hive-1] &&
 		m.last(stream.Accounts) == m.sent[stream.Accounts-1] && m.last(stream.Engine) == m.sent[stream.Engine-1]
 	if idle && now-m.lookedNs < int64(mirrorIdle) {
@@ -65,28 +62,26 @@ func (m *mirror) send(work context.Context) error {
 
 // look asks the loop for its position, and for a time before which it stamps no further command. Once in a while it
 // asks for a digest of the market at that position, too.
-func (m *mirror) look(now int64) (pos uint64, sealed int64, err error) {
-	err = m.x.loop.Query(func() {
-		pos, sealed = m.x.loop.Position(), m.x.clock.NowNs()
-		if m.digestPos == 0 && now-m.digestNs >= int64(digestEvery) && pos > 0 {
-			m.digestNs, m.digestPos, m.digest = now, pos, replica.Digest(m.x.core)
-		}
-	})
-	return pos, sealed, err
+func (m *Mirror) look(now int64) (pos uint64, sealed int64, err error) {
+	wanted := m.digestPos == 0 && now-m.digestNs >= int64(digestEvery)
+	at, err := m.source.Look(wanted)
+	if wanted && err == nil && at.Pos > 0 {
+		m.digestNs, m.digestPos, m.digest = now, at.Pos, at.Digest
+	}
+	return at.Pos, at.SealedNs, err
 }
 
 // barrier returns a position of the market and one of the accounts: every record of the accounts behind the second
 // one names a position of the market that is not before the first one.
-func (m *mirror) barrier() (accountsTo, marketTo uint64, err error) {
-	a := m.x.accounts
-	err = a.store.Fold(func() { accountsTo, marketTo = a.store.Log().LastSeq(), a.state.EnginePos() })
+func (m *Mirror) barrier() (accountsTo, marketTo uint64, err error) {
+	accountsTo, marketTo, err = m.source.Barrier()
 	return accountsTo, min(marketTo, m.last(stream.Engine)), err
 }
 
 // merge sends the records of the accounts, each behind the record of the market that it names, and the market's.
-func (m *mirror) merge(work context.Context, to stream.Positions) error {
+func (m *Mirror) merge(work context.Context, to stream.Positions) error {
 	for {
-		if m.next == nil {
+		if !m.waits {
 			rec, ok, err := m.read(stream.Accounts, to[stream.Accounts-1])
 			if err != nil {
 				return err
@@ -94,40 +89,30 @@ func (m *mirror) merge(work context.Context, to stream.Positions) error {
 			if !ok {
 				return m.sendTo(work, stream.Engine, to[stream.Engine-1])
 			}
-			next, err := m.x.decodeAccounts(rec.Payload)
+			pos, err := m.source.MarketPos(rec.Payload)
 			if err != nil {
 				return err
 			}
-			if rec.Seq <= m.aheadTo {
-				next.EnginePos = min(next.EnginePos, m.aheadPos)
+			if rec.Seq <= m.source.AheadTo {
+				pos = min(pos, m.source.AheadPos)
 			}
-			m.next, m.nextRaw = &next, append(m.nextRaw[:0], rec.Payload...)
+			m.nextPos, m.next, m.waits = pos, append(m.next[:0], rec.Payload...), true
 		}
-		if m.next.EnginePos > to[stream.Engine-1] {
+		if m.nextPos > to[stream.Engine-1] {
 			return m.sendTo(work, stream.Engine, to[stream.Engine-1])
 		}
-		if err := m.sendTo(work, stream.Engine, m.next.EnginePos); err != nil {
+		if err := m.sendTo(work, stream.Engine, m.nextPos); err != nil {
 			return err
 		}
-		if err := m.add(work, stream.Accounts, m.nextRaw); err != nil {
+		if err := m.add(work, stream.Accounts, m.next); err != nil {
 			return err
 		}
-		m.next = nil
+		m.waits = false
 	}
-}
-
-// decodeAccounts decodes a record of the accounts, sealed or not.
-func (b *base) decodeAccounts(raw []byte) (rec accounts.Record, err error) {
-	if b.secrets != nil {
-		if raw, err = b.secrets.Open(raw, seal.Record); err != nil {
-			return rec, err
-		}
-	}
-	return accounts.DecodeRecord(raw)
 }
 
 // sendTo sends the records of a log up to a position.
-func (m *mirror) sendTo(work context.Context, log stream.Log, to uint64) error {
+func (m *Mirror) sendTo(work context.Context, log stream.Log, to uint64) error {
 	for {
 		rec, ok, err := m.read(log, to)
 		if err != nil || !ok {
@@ -140,13 +125,13 @@ func (m *mirror) sendTo(work context.Context, log stream.Log, to uint64) error {
 }
 
 // read returns the next record of a log, which is at or before to. ok is false when there is none.
-func (m *mirror) read(log stream.Log, to uint64) (rec wal.Record, ok bool, err error) {
+func (m *Mirror) read(log stream.Log, to uint64) (rec wal.Record, ok bool, err error) {
 	r := m.readers[log-1]
 	if m.sent[log-1] >= to {
 		return rec, false, nil
 	}
 	if rec, err = r.Next(); errors.Is(err, io.EOF) {
-		if err = r.Extend(m.logs[log-1], to); err == nil {
+		if err = r.Extend(m.source.Logs[log-1].Log, to); err == nil {
 			rec, err = r.Next()
 		}
 	}
@@ -154,7 +139,7 @@ func (m *mirror) read(log stream.Log, to uint64) (rec wal.Record, ok bool, err e
 }
 
 // add hands a record to the appender. When its queue is full, it waits.
-func (m *mirror) add(work context.Context, log stream.Log, record []byte) error {
+func (m *Mirror) add(work context.Context, log stream.Log, record []byte) error {
 	for {
 		pos, err := m.appender.Add(log, record)
 		switch {
@@ -173,7 +158,7 @@ func (m *mirror) add(work context.Context, log stream.Log, record []byte) error 
 }
 
 // pause waits until the stream has confirmed something.
-func (m *mirror) pause(work context.Context) error {
+func (m *Mirror) pause(work context.Context) error {
 	select {
 	case <-work.Done():
 		return context.Cause(work)
@@ -181,12 +166,12 @@ func (m *mirror) pause(work context.Context) error {
 	case <-time.After(mirrorEvery):
 	}
 	m.note()
-	return m.failure()
+	return m.Failure()
 }
 
 // sendDigest waits until everything is confirmed. Then the next message begins behind the digest's position, so
 // a reader can compare.
-func (m *mirror) sendDigest(work context.Context) error {
+func (m *Mirror) sendDigest(work context.Context) error {
 	for {
 		_, at := m.appender.Status()
 		if at.Pos == m.sent && m.appender.Open() == 0 {

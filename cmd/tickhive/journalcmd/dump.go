@@ -1,0 +1,108 @@
+package journalcmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"tickhive/engine"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/exchange"
+	"tickhive/internal/wal"
+)
+
+// Dump prints the records of a journal.
+type Dump struct {
+	Dir  string `arg:"" help:"Data directory, or its engine directory."`
+	From uint64 `help:"First record." default:"0"`
+	To   uint64 `help:"Last record; 0 means the end." default:"0"`
+}
+
+// Run prints one JSON object per record. At a damaged record it prints file, offset and reason, and ends.
+func (c *Dump) Run(e *Env) error {
+	if c.To != 0 && c.To < c.From {
+		return cmdline.UsageError{Err: fmt.Errorf("--to %d is before --from %d", c.To, c.From)}
+	}
+	dir, err := engineDir(c.Dir)
+	if err != nil {
+		return err
+	}
+	log := exchange.EngineLog(dir)
+	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, c.From)
+	if err != nil {
+		return exchange.ExplainDamage(err)
+	}
+	defer func() { _ = rd.Close() }()
+	enc := json.NewEncoder(e.Out)
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) || err == nil && c.To != 0 && rec.Seq > c.To {
+			return nil
+		}
+		if err != nil {
+			return exchange.ExplainDamage(err)
+		}
+		var cmd engine.Command
+		line := map[string]any{
+			"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
+			"bytes": len(rec.Payload),
+		}
+		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
+			line["error"] = err.Error()
+		} else {
+			line["command"] = dumpCommand(&cmd)
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+}
+
+var commandNames = map[engine.CommandKind]string{
+	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
+	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
+	engine.OpenAccount: "open_account",
+	engine.Skip:        "skip",
+	engine.Continue:    "continue",
+}
+
+// dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
+func dumpCommand(c *engine.Command) map[string]any {
+	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
+	if c.First {
+		m["first"] = true
+	}
+	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {
+		m["pair"] = c.Pair
+	}
+	switch c.Kind {
+	case engine.Skip:
+		m["record"] = c.Order
+	case engine.Place:
+		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
+		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
+		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
+		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
+		if c.Client != nil {
+			m["clientOrderId"] = c.Client.Text
+		}
+	case engine.Cancel, engine.CancelAll, engine.Replace:
+		m["account"], m["order"], m["flags"] = c.Account, c.Order, c.Flags
+		if c.Kind == engine.Replace {
+			m["priceTicks"], m["amountLots"] = c.Price, c.Amount
+		}
+	case engine.AddPair, engine.SetPair:
+		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
+	case engine.SetAsset:
+		m["symbol"] = c.Asset.Symbol
+	case engine.OpenAccount:
+		m["uuid"] = fmt.Sprintf("%x", c.UUID[:])
+	case engine.Continue: // its command is the pair's last one before it
+	}
+	if c.Refuse != engine.NotRejected {
+		m["refuse"] = c.Refuse.String()
+	}
+	return m
+}

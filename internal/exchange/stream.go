@@ -1,0 +1,184 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/mirror"
+	"tickhive/internal/node"
+	"tickhive/internal/refuse"
+	"tickhive/internal/seal"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/marketdata/replica"
+	"tickhive/server/public"
+)
+
+// StreamOptions configures the stream that takes the records of all logs. It needs a data directory and a real clock.
+type StreamOptions struct {
+	// Open opens the stream of an epoch; nil: there is none. done ends its use.
+	Open func(ctx context.Context, epoch string) (log jet.Log, done func(), err error)
+	// Quorum makes a change wait for the stream before it is answered.
+	Quorum bool
+	// Settings is a text of all settings on which the meaning of the records depends. A stream has one.
+	Settings string
+	// Sim is a text of the settings of the simulated market, which a standby must have too.
+	Sim string
+	// Handover is the term that this node took as a standby; nil: the start campaigns.
+	Handover *Handover
+}
+
+// settleWithin limits the time that a request waits for the stream.
+const settleWithin = 10 * time.Second
+
+// writing is the part of a writer that sends its records to the stream. A nil one sends nothing.
+type writing struct {
+	*mirror.Mirror
+	x    *Running
+	done func() // ends the use of the stream
+}
+
+// keepMirror opens the stream, becomes its writer and begins to send what it lacks.
+func (x *Running) keepMirror(ctx context.Context) error {
+	if x.o.Stream.Open == nil {
+		return nil
+	}
+	log, done, err := x.o.Stream.Open(ctx, x.data.Epoch())
+	if err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
+	w := &writing{x: x, done: done}
+	s, err := w.source()
+	if err == nil {
+		w.Mirror, err = mirror.Begin(ctx, log, s)
+	}
+	if err != nil {
+		done()
+		return fmt.Errorf("stream: %w", err)
+	}
+	x.mirror.Store(w)
+	return nil
+}
+
+// source describes the exchange for the mirror.
+func (w *writing) source() (*mirror.Source, error) {
+	x := w.x
+	term, err := x.termRecord()
+	if err != nil {
+		return nil, fmt.Errorf("term record: %w", err)
+	}
+	s := &mirror.Source{
+		Dir: x.data, Term: term, DurableAll: x.o.Journal.Sync == sequencer.SyncOff,
+		Genesis: node.Genesis{
+			Epoch: x.data.Epoch(), Version: cmdline.Version, Seed: x.agents.ledger.View().Seed(),
+			LedgerNs: x.agents.ledger.View().GenesisNs(), Settings: x.o.Stream.Settings,
+		},
+		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
+		MarketPos: func(record []byte) (uint64, error) {
+			rec, err := x.decodeAccounts(record)
+			return rec.EnginePos, err
+		},
+		AheadTo: x.accounts.store.Recovered().LastSeq, AheadPos: x.pos,
+	}
+	copy(s.Logs[:], x.logs())
+	if k := x.secrets; k != nil && !k.Empty() {
+		s.Genesis.SealedWith = k.ID()
+	}
+	if h := x.o.Stream.Handover; h != nil {
+		s.Held, s.Began = h.Held, h.Genesis
+	}
+	return s, nil
+}
+
+// look asks the loop for its position.
+func (w *writing) look(digest bool) (at mirror.Look, err error) {
+	x := w.x
+	err = x.loop.Query(func() {
+		at = mirror.Look{Pos: x.loop.Position(), SealedNs: x.clock.NowNs()}
+		if digest && at.Pos > 0 {
+			at.Digest = replica.Digest(x.core)
+		}
+	})
+	return at, err
+}
+
+// barrier returns the last record of the accounts and the position of the market that they reflect.
+func (w *writing) barrier() (last, marketPos uint64, err error) {
+	a := w.x.accounts
+	err = a.store.Fold(func() { last, marketPos = a.store.Log().LastSeq(), a.state.EnginePos() })
+	return last, marketPos, err
+}
+
+// failed reports that the stream receives nothing more.
+func (w *writing) failed(err error) {
+	w.x.incident("stream", "the stream receives nothing more until a restart: %v", err)
+	if errors.Is(err, jet.ErrFenced) && w.x.o.Stream.Quorum {
+		w.x.front.fail(mirror.ErrFenced)
+	}
+}
+
+// failure returns the reason why the stream receives nothing more, nil while it does.
+func (w *writing) failure() error {
+	if w == nil {
+		return nil
+	}
+	return w.Failure()
+}
+
+// status describes the writer for /api/status.
+func (w *writing) status() *public.Replication {
+	if w == nil {
+		return nil
+	}
+	at := w.At()
+	return &public.Replication{
+		Role: "writer", Term: at.Term, Position: at.Pos.Of(stream.Engine),
+		LagMs: max(w.x.clock.NowNs()-at.SentNs, 0) / int64(time.Millisecond), Failed: w.Failure() != nil,
+	}
+}
+
+// drain ends the mirror while the loop still runs.
+func (w *writing) drain(ctx context.Context) {
+	if w == nil {
+		return
+	}
+	if err := w.Drain(ctx); err != nil {
+		w.x.log.Warn("the stream does not have the last records; the next start sends them", "error", err)
+	}
+	w.done()
+}
+
+// decodeAccounts decodes a record of the accounts, sealed or not.
+func (b *base) decodeAccounts(raw []byte) (rec accounts.Record, err error) {
+	if b.secrets != nil {
+		if raw, err = b.secrets.Open(raw, seal.Record); err != nil {
+			return rec, err
+		}
+	}
+	return accounts.DecodeRecord(raw)
+}
+
+// settler returns the function that lets changes wait for the stream, nil if they do not.
+func (f *front) settler(b *base) func() *refuse.Refusal {
+	if b.o.Stream.Open == nil || !b.o.Stream.Quorum {
+		return nil
+	}
+	return func() *refuse.Refusal {
+		x := f.stage.Load().running
+		if x == nil || x.mirror.Load() == nil {
+			return nil
+		}
+		if err := x.mirror.Load().Settle(settleWithin); err != nil {
+			f.log.Debug("a change is not confirmed by the stream", "error", err) // status and metrics tell the operator
+			return refuse.New(refuse.OutcomeUnknown, "", "The change is recorded on this machine, and the stream did "+
+				"not confirm it within %s. It counts unless this machine is lost. "+
+				"Repeat an order with the same clientOrderId.", settleWithin)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,308 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tickhive/internal/datadir"
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/wal"
+)
+
+// Source is the exchange whose records a Mirror sends.
+type Source struct {
+	Logs    [stream.Logs]NamedLog // in the order of stream.Log
+	Dir     *datadir.Dir
+	Genesis node.Genesis // of the exchange; a stream that began otherwise is refused
+	Term    []byte       // information of the term record
+	// Held is the term that the node has already, in a stream that began with Began; nil: New campaigns.
+	Held  *node.Term
+	Began node.Genesis
+
+	DurableAll bool // journal.sync = off: what is written counts as durable
+	// Look returns the loop's position and a time before which it stamps no further command, and with digest the
+	// market's digest at the position. After an error the loop runs no more.
+	Look func(digest bool) (Look, error)
+	// Barrier returns the last record of the accounts, and a position of the market that no later one precedes.
+	Barrier func() (last, marketPos uint64, err error)
+	// MarketPos returns the position of the market that a record of the accounts names.
+	MarketPos func(record []byte) (uint64, error)
+	// The accounts' records up to AheadTo may name positions beyond the journal's end at the start, AheadPos.
+	AheadTo, AheadPos uint64
+	MakeDurable       func() error // waits until every record of the market is durable
+	NowNs             func() int64
+	Failed            func(err error) // hears once why the stream receives nothing more
+}
+
+// NamedLog is a log and its name.
+type NamedLog struct {
+	Name string
+	Log  *wal.Log
+}
+
+// Look holds what Source.Look finds.
+type Look struct {
+	Pos      uint64
+	SealedNs int64
+	Digest   uint64
+}
+
+// ErrFenced reports that another node is the writer of the stream. This one must acknowledge nothing more.
+var ErrFenced = errors.New("another node is the writer now: what this one has stored and the stream has not " +
+	"confirmed does not count")
+
+// Times of a mirror.
+const (
+	mirrorEvery = 5 * time.Millisecond  // between two looks at the logs
+	mirrorIdle  = 50 * time.Millisecond // between two readings of the time while nothing happens
+	digestEvery = time.Second           // between two digests
+	leadWithin  = 30 * time.Second      // from the term record to its confirmation
+)
+
+// Mirror sends the records of the four logs to the stream, in an order in which a reader can execute them, once they
+// are durable here. A goroutine runs it; any goroutine may call its methods. A nil Mirror sends nothing.
+type Mirror struct {
+	source   Source
+	appender *node.Term
+	readers  [stream.Logs]*wal.Reader
+	sent     stream.Positions // handed to the appender
+	next     []byte           // a record of the accounts
+	nextPos  uint64           // the position of the market that it names
+	waits    bool             // it is not sent yet
+
+	lookedNs  int64 // when the loop was asked last
+	digestNs  int64
+	digest    uint64
+	digestPos uint64 // 0: none waits
+
+	kick   chan struct{}
+	cancel context.CancelCauseFunc
+	ended  sync.WaitGroup
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when the stream has confirmed something, or the mirror has failed
+	at      stream.State
+	err     error
+}
+
+// errStopping ends a mirror in order.
+var errStopping = errors.New("mirror: it stops")
+
+// Begin becomes the writer of the stream and begins to send what it lacks.
+func Begin(ctx context.Context, log jet.Log, s *Source) (*Mirror, error) {
+	m := &Mirror{source: *s, kick: make(chan struct{}, 1), changed: make(chan struct{})}
+	if err := m.begin(ctx, log); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// begin reads the stream to its end, campaigns behind it unless the node has the term, and starts the goroutines.
+func (m *Mirror) begin(ctx context.Context, log jet.Log) (err error) {
+	var at stream.State
+	began := m.source.Began
+	if held := m.source.Held; held != nil {
+		_, at = held.Status()
+	} else if at, began, err = node.ReadStream(ctx, log); err != nil {
+		return err
+	}
+	if err := m.agree(&at, &began, &m.source.Genesis); err != nil {
+		return err
+	}
+	m.sent, m.at = at.Pos, at
+	for i, l := range m.source.Logs {
+		if m.readers[i], err = l.Log.Reader(at.Pos[i] + 1); err != nil {
+			return fmt.Errorf("it lacks records that the journal does not have any more; "+
+				"a journal that feeds a stream keeps every record: %w", err)
+		}
+	}
+	if m.appender = m.source.Held; m.appender == nil {
+		if m.appender, err = m.campaign(ctx, log, at); err != nil {
+			return err
+		}
+	}
+	work, cancel := context.WithCancelCause(context.Background())
+	m.cancel = cancel
+	m.ended.Go(func() { m.fail(m.appender.Wait()) })
+	m.ended.Go(func() { m.run(work) })
+	return nil
+}
+
+// campaign makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a later
+// start notices when another node has had the term since.
+func (m *Mirror) campaign(ctx context.Context, log jet.Log, at stream.State) (*node.Term, error) {
+	info, err := json.Marshal(&m.source.Genesis)
+	if err != nil {
+		return nil, fmt.Errorf("genesis: %w", err)
+	}
+	number, err := node.NewNumber()
+	if err != nil {
+		return nil, err
+	}
+	if err := datadir.KeepTerm(m.source.Dir, at.Node, number); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("no answer within %s", leadWithin))
+	defer cancel()
+	return node.Campaign(ctx, log, node.Candidate(at, number, m.source.Term, stream.Founding{
+		History: datadir.History(m.source.Dir), Info: info,
+	}))
+}
+
+// agree checks that the stream is one of this exchange's history.
+func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
+	switch {
+	case at.History == [16]byte{}:
+		return nil
+	case !datadir.HadTerm(m.source.Dir, at.Node):
+		return fmt.Errorf("%w (term %d). Start this machine as a standby in another directory: tickhive replica "+
+			"--promote --data-dir DIR", ErrFenced, at.Term)
+	case at.History != datadir.History(m.source.Dir):
+		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
+	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
+		return errors.New("it began with another ledger")
+	case begun.SealedWith != own.SealedWith:
+		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
+			"a new stream")
+	case begun.Settings != own.Settings:
+		return errors.New("it began with other settings of engine, market, orders, launchpad, hive, referral, assets " +
+			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which " +
+			"begins a new stream")
+	}
+	for i, l := range m.source.Logs {
+		if at.Pos[i] > l.Log.LastSeq() {
+			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d: the directory was "+
+				"restored from a copy, or lost records", at.Pos[i], l.Name, l.Log.LastSeq())
+		}
+	}
+	return nil
+}
+
+// run sends what is new until work ends or something fails.
+func (m *Mirror) run(work context.Context) {
+	tick := time.NewTicker(mirrorEvery)
+	defer tick.Stop()
+	for {
+		err := m.send(work)
+		if err != nil {
+			m.fail(err)
+			return
+		}
+		select {
+		case <-work.Done():
+			return
+		case <-m.appender.Wake():
+			m.note()
+		case <-m.kick:
+		case <-tick.C:
+		}
+	}
+}
+
+// note tells the waiting requests what the stream has confirmed.
+func (m *Mirror) note() {
+	_, at := m.appender.Status()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at != m.at {
+		m.at = at
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+}
+
+// fail keeps the first error, which ends the mirror.
+func (m *Mirror) fail(err error) {
+	m.mu.Lock()
+	first := m.err == nil
+	if first {
+		m.err = err
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+	m.mu.Unlock()
+	if !first || errors.Is(err, errStopping) || errors.Is(err, node.ErrEnded) {
+		return
+	}
+	m.source.Failed(err)
+}
+
+// Failure returns the reason why the mirror has ended, nil while it works.
+func (m *Mirror) Failure() error {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Settle waits until the stream has confirmed every record that the logs have now.
+func (m *Mirror) Settle(within time.Duration) error {
+	var want stream.Positions
+	for i, l := range m.source.Logs {
+		want[i] = l.Log.LastSeq()
+	}
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for {
+		m.mu.Lock()
+		at, err, changed := m.at.Pos, m.err, m.changed
+		m.mu.Unlock()
+		reached := true
+		for i := range want {
+			reached = reached && at[i] >= want[i]
+		}
+		switch {
+		case reached:
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return fmt.Errorf("the stream has confirmed %d, and the logs have %d", at, want)
+		}
+	}
+}
+
+// At returns what the stream has confirmed.
+func (m *Mirror) At() stream.State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
+}
+
+// Drain sends what is left, within a second, and ends the mirror. The loop still runs. The error says why the stream
+// lacks the last records.
+func (m *Mirror) Drain(ctx context.Context) (err error) {
+	if ctx.Err() == nil {
+		err = errors.Join(m.source.MakeDurable(), m.Settle(time.Second))
+	}
+	m.cancel(errStopping)
+	m.appender.End()
+	m.ended.Wait()
+	m.close()
+	return err
+}
+
+// close closes the readers.
+func (m *Mirror) close() {
+	for _, r := range m.readers {
+		if r != nil {
+			_ = r.Close() // was only read
+		}
+	}
+}
