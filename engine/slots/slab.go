@@ -1,5 +1,7 @@
 package slots
 
+import "unsafe"
+
 // Slabs grow by chunks of 2^chunkBits values and copy nothing, so growth causes one allocation and no pause,
 // whatever the size. Chunks are small, because every quiet pair has one of each kind: a thousand pairs with a
 // few orders each take 46 MB.
@@ -16,8 +18,12 @@ type Slab[T any] struct {
 	used   int32 // number of slots ever used
 }
 
-// At returns the value of slot i. Its address does not change until the slot is released.
-func (s *Slab[T]) At(i int32) *T { return &s.chunks[uint32(i)>>chunkBits][i&chunkMask] }
+// At returns the value of slot i. Its address does not change until the slot is released. Go's own indexing of the
+// chunk would first read the head of the chunk, to see that its address is not nil: one more cache line a call.
+func (s *Slab[T]) At(i int32) *T {
+	chunk := unsafe.Pointer(s.chunks[uint32(i)>>chunkBits])
+	return (*T)(unsafe.Add(chunk, uintptr(i&chunkMask)*unsafe.Sizeof(*new(T))))
+}
 
 // Alloc returns a free slot. Its value is whatever the previous user left.
 func (s *Slab[T]) Alloc() int32 {
