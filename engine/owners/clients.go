@@ -15,11 +15,7 @@ import (
 // first. The pair forgets an id that leaves the window at once when its order is closed, else
 // when that order ends.
 
-// clientShards is the number of tables that share the ids by hash, so that growing one table
-// moves few ids.
-const clientShards = 64
-
-// Client is one remembered id: 56 bytes, and 4 to 10 in the table.
+// Client is one remembered id: 56 bytes, and 11 to 22 in the table.
 type Client struct {
 	Hash    [2]uint64
 	Content [2]uint64
@@ -41,18 +37,12 @@ func (e *Client) Order() uint64 { return e.order >> 2 }
 // Open reports whether the order is open.
 func (e *Client) Open() bool { return e.order&clientOpen != 0 }
 
-// clientShard is an open-addressing table of entry slots, 0 empty.
-type clientShard struct {
-	slots []int32
-	count int
-}
-
 // Clients holds the client order ids of one pair. All of its slots are of entries.
 type Clients struct {
 	entries        slots.Slab[Client]
-	shards         *[clientShards]clientShard // nil: never used
-	oldest, newest int32                      // oldest and newest entry of the pair's window
-	open           int                        // number of entries whose order is open
+	table          slots.Table // of the entries
+	oldest, newest int32       // oldest and newest entry of the pair's window
+	open           int         // number of entries whose order is open
 	perPair        int
 	perOwner       int32
 }
@@ -76,73 +66,21 @@ func (c *Clients) Window() iter.Seq[*Client] {
 	}
 }
 
+// hashed returns the bits of an id's hash by which the table finds it.
+func hashed(hash *[2]uint64) uint32 { return uint32(hash[0]) }
+
 // Find returns the slot of a client id, 0: not remembered.
 func (c *Clients) Find(hash [2]uint64) int32 {
-	if c.shards == nil {
-		return 0
+	s, next := c.table.Seek(hashed(&hash), 0)
+	for s != 0 && c.entries.At(s).Hash != hash {
+		s, next = c.table.Seek(hashed(&hash), next)
 	}
-	t := &c.shards[hash[1]%clientShards]
-	if t.count == 0 {
-		return 0
-	}
-	mask := uint64(len(t.slots) - 1)
-	for i := hash[0] & mask; ; i = (i + 1) & mask {
-		s := t.slots[i]
-		if s == 0 || c.entries.At(s).Hash == hash {
-			return s
-		}
-	}
+	return s
 }
 
-func (c *Clients) insert(s int32, hash [2]uint64) {
-	if c.shards == nil {
-		c.shards = new([clientShards]clientShard)
-	}
-	t := &c.shards[hash[1]%clientShards]
-	if (t.count+1)*4 > len(t.slots)*3 {
-		old := t.slots
-		t.slots = make([]int32, max(8, 2*len(old)))
-		for _, o := range old {
-			if o != 0 {
-				t.place(o, c.entries.At(o).Hash[0])
-			}
-		}
-	}
-	t.place(s, hash[0])
-	t.count++
-}
-
-func (t *clientShard) place(s int32, h uint64) {
-	mask := uint64(len(t.slots) - 1)
-	i := h & mask
-	for t.slots[i] != 0 {
-		i = (i + 1) & mask
-	}
-	t.slots[i] = s
-}
-
-// remove deletes an entry from its table and moves the later entries of the run back.
+// remove forgets an entry.
 func (c *Clients) remove(s int32) {
-	hash := c.entries.At(s).Hash
-	t := &c.shards[hash[1]%clientShards]
-	mask := uint64(len(t.slots) - 1)
-	i := hash[0] & mask
-	for t.slots[i] != s {
-		i = (i + 1) & mask
-	}
-	for j := i; ; {
-		j = (j + 1) & mask
-		if t.slots[j] == 0 {
-			break
-		}
-		home := c.entries.At(t.slots[j]).Hash[0] & mask
-		if (j-home)&mask >= (j-i)&mask {
-			t.slots[i] = t.slots[j]
-			i = j
-		}
-	}
-	t.slots[i] = 0
-	t.count--
+	c.table.Delete(hashed(&c.entries.At(s).Hash), s)
 	c.entries.Release(s)
 }
 
@@ -161,7 +99,7 @@ func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) 
 	}
 	s := c.entries.Alloc()
 	*c.entries.At(s) = Client{Hash: hash, Content: content, order: n<<2 | clientOpen, Owner: ws}
-	c.insert(s, hash)
+	c.table.Put(hashed(&hash), s)
 	c.open++
 	c.enterWindow(s, w)
 	if w.window > c.perOwner {
@@ -180,7 +118,7 @@ func (c *Clients) Restore(o *Set, id Client, n uint64, account uint32, open, win
 		c.entries.At(s).order |= clientOpen
 		c.open++
 	}
-	c.insert(s, id.Hash)
+	c.table.Put(hashed(&id.Hash), s)
 	if window {
 		c.enterWindow(s, o.slots.At(ws))
 	}
@@ -250,16 +188,11 @@ func (c *Clients) Close(s int32) {
 // Outside returns the entries that have left the window and are retained only because their orders are open, by
 // order number.
 func (c *Clients) Outside() (slots []int32) {
-	if c.shards == nil {
-		return nil
-	}
-	for i := range c.shards {
-		for _, s := range c.shards[i].slots {
-			if s != 0 && c.entries.At(s).order&clientWindow == 0 {
-				slots = append(slots, s)
-			}
+	c.table.All(func(s int32) {
+		if c.entries.At(s).order&clientWindow == 0 {
+			slots = append(slots, s)
 		}
-	}
+	})
 	slices.SortFunc(slots, func(x, y int32) int {
 		return cmp.Compare(c.entries.At(x).order, c.entries.At(y).order)
 	})
@@ -269,19 +202,14 @@ func (c *Clients) Outside() (slots []int32) {
 // Check walks over the table and the window and reports the first broken invariant. named is the number of open orders
 // that have client ids.
 func (c *Clients) Check(named int) error {
-	inTables := 0
-	if c.shards != nil {
-		for i := range c.shards {
-			for _, s := range c.shards[i].slots {
-				if s == 0 {
-					continue
-				}
-				inTables++
-				if e := c.entries.At(s); c.Find(e.Hash) != s {
-					return fmt.Errorf("the client id of order %d is not found", e.Order())
-				}
-			}
+	var lost error
+	c.table.All(func(s int32) {
+		if e := c.entries.At(s); c.Find(e.Hash) != s {
+			lost = fmt.Errorf("the client id of order %d is not found", e.Order())
 		}
+	})
+	if lost != nil {
+		return lost
 	}
 	n, window, open := uint64(0), 0, 0
 	for e := range c.Window() {
@@ -298,9 +226,10 @@ func (c *Clients) Check(named int) error {
 		return fmt.Errorf("%d open orders have client ids, counted %d", named, c.open)
 	}
 	// A client id that has left the window stays in the table only while its order is open.
-	if outside := named - open; inTables != c.entries.InUse() || inTables != window+outside || inTables > c.perPair {
+	outside, known := named-open, c.table.Count()
+	if known != c.entries.InUse() || known != window+outside || known > c.perPair {
 		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
-			inTables, c.entries.InUse(), window, outside)
+			known, c.entries.InUse(), window, outside)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestCheckNotices(t *testing.T) {
 		says   string
 	}{
 		"open":    {func(_ *Set, c *Clients) { c.open++ }, "counted"},
-		"hash":    {func(_ *Set, c *Clients) { oldest(c).Hash[1] += clientShards / 2 }, "not found"},
+		"hash":    {func(_ *Set, c *Clients) { oldest(c).Hash[0]++ }, "not found"},
 		"order":   {func(_ *Set, c *Clients) { oldest(c).order += 100 << 2 }, "out of order"},
 		"window":  {func(_ *Set, c *Clients) { c.entries.At(c.newest).order &^= clientWindow }, "out of order"},
 		"lost":    {func(_ *Set, c *Clients) { c.perPair = 1 }, "in tables"},
