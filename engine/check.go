@@ -113,7 +113,7 @@ func (w *walk) stops(side Side) (err error) {
 		return err == nil
 	})
 	for i := range b.stops.queue {
-		s := b.stops.queue[i].slot
+		s := b.stops.queue[i].Slot
 		if o := b.orders.at(s); o.side == side && err == nil {
 			lots += w.stop(s, o)
 			err = w.order(s, o)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 )
 
@@ -123,7 +124,7 @@ func TestCheckNotices(t *testing.T) {
 func reach(b *book, o *order) {
 	s := b.orders.ids.Get(o.n)
 	b.orders.dequeue(o, b.orders.levels.At(o.level))
-	b.stops.push(reached{n: o.n, slot: s})
+	b.stops.queue.Push(slots.Queued{N: o.n, Slot: s})
 }
 
 // Check finds a taker under way that is something else, too.

@@ -51,11 +51,11 @@
 //     (cancel.go).
 //
 // Memory of one resting order: 64 bytes hot, 24 cold, 4 in the index, about 5 for its share
-// of the level; a client id adds 56 bytes and its table entry. An order that is the last one
+// of the level; a client id adds 56 bytes and its table entry of 11 to 22. An order that is the last one
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
 // Reading order: ids, instrument, asset, command, event, reject, options; order, ladder,
-// package owners, open, tape, book; core, place, taker, match, selftrade, fillable,
+// package owners, open, tape, book; core, place, express, taker, match, selftrade, fillable,
 // stops, cancel, replace, parts; pairs, control; registers, bookview; command_codec, command_decode,
 // state, state_pair, state_parts, state_control; check.
 //

@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"math"
 	"slices"
+
+	"tickhive/engine/slots"
 )
 
 // partState is the unfinished command of a pair as the state has it:
@@ -41,13 +42,11 @@ func (b *book) partState() *partState {
 		p.account, p.named = p.taker.account, p.taker.client != 0
 	}
 	queue := slices.Clone(b.stops.queue)
-	slices.SortFunc(queue, func(x, y reached) int {
-		return cmp.Or(cmp.Compare(x.wave, y.wave), cmp.Compare(x.n, y.n))
-	})
+	slices.SortFunc(queue, slots.Queued.Compare)
 	p.stops = make([]reachedState, len(queue))
 	for i, r := range queue {
-		o := b.orders.at(r.slot)
-		p.stops[i] = reachedState{r.wave, *o, *b.stops.parked.At(b.orders.cold.At(r.slot).stop), b.orders.account(o)}
+		o := b.orders.at(r.Slot)
+		p.stops[i] = reachedState{r.Wave, *o, *b.stops.parked.At(b.orders.cold.At(r.Slot).stop), b.orders.account(o)}
 	}
 	return p
 }
@@ -155,16 +154,16 @@ func (s pairState) restorePart() {
 		t.slot = b.orders.restore(o, coldOrder{}, p.account)
 		t.owner = b.orders.at(t.slot).owner
 	}
-	before := reached{}
+	before := slots.Queued{}
 	for i := range p.stops {
 		r := &p.stops[i]
-		now := reached{n: r.order.n, wave: r.wave}
+		now := slots.Queued{N: r.order.n, Wave: r.wave}
 		n := r.order.n
-		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || !before.before(&now) || r.wave > b.stops.wave {
+		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || before.Compare(now) >= 0 || r.wave > b.stops.wave {
 			s.Fail("the reached stop %d is out of order", n)
 		}
 		before = now
-		now.slot = s.restoreStop(&r.order, &r.stop, r.account)
+		now.Slot = s.restoreStop(&r.order, &r.stop, r.account)
 		b.stops.queue = append(b.stops.queue, now) // sorted, so it is a heap
 	}
 	c := p.continuation

@@ -7,20 +7,11 @@ type stops struct {
 	sides  [2]slots.Keys // maps stopKey to a stop level, by side of the order
 	parked slots.Slab[stopOrder]
 	lots   [2]int64 // of the waiting stop_limit orders of a side
-	// queue holds the stops that the command under way has reached: a heap by wave and number.
+	// queue holds the stops that the command under way has reached, by wave and number of the order.
 	// wave counts the stops that the command has triggered: what it reaches later queues behind.
-	queue []reached
+	queue slots.Queue
 	wave  uint32
 }
-
-// reached is a stop that is off its level and will be triggered.
-type reached struct {
-	n    uint64 // of the order
-	slot int32
-	wave uint32
-}
-
-func (r *reached) before(x *reached) bool { return r.wave < x.wave || r.wave == x.wave && r.n < x.n }
 
 // through reports whether the last trade has reached a stop price: a buy stop at or
 // above it, a sell stop at or below it. Before the first trade it reports false.
@@ -119,50 +110,13 @@ func (b *book) collect() (done bool) {
 				s := lv.head
 				o := q.at(s)
 				q.dequeue(o, lv)
-				w.push(reached{n: o.n, slot: s, wave: w.wave})
+				w.queue.Push(slots.Queued{N: o.n, Slot: s, Wave: w.wave})
 			}
 			w.sides[side].Delete(key)
 			q.levels.Release(ls)
 		}
 	}
 	return true
-}
-
-// push adds a stop to the queue.
-func (w *stops) push(r reached) {
-	w.queue = append(w.queue, r)
-	h := w.queue
-	for i := len(h) - 1; ; { // until it is not before the one above it; the first has itself above
-		up := (i - 1) / 2
-		if !h[i].before(&h[up]) {
-			return
-		}
-		h[i], h[up] = h[up], h[i]
-		i = up
-	}
-}
-
-// pop removes and returns the slot of the stop to be triggered next. There must be one.
-func (w *stops) pop() int32 {
-	h := w.queue
-	slot, last := h[0].slot, len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	w.queue = h
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			return slot
-		}
-		if c+1 < last && h[c+1].before(&h[c]) {
-			c++
-		}
-		if !h[c].before(&h[i]) {
-			return slot
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
 }
 
 // unpark ends the wait of a stop that has been removed from its queue.
@@ -197,7 +151,7 @@ func (b *book) cascade() {
 			return
 		}
 		b.stops.wave++
-		if !b.trigger(b.stops.pop()) {
+		if !b.trigger(b.stops.queue.Pop()) {
 			return
 		}
 	}

@@ -3,10 +3,12 @@
 //	Slab   slot number -> value; slots are reused
 //	Index  dense number, such as an order's -> slot
 //	Keys   sorted key, such as a price -> slot
+//	Table  hash -> slots
+//	Queue  slots by the order in which they are to be taken
 //
 // Slot 0 is never used, so 0 means none. In steady state nothing allocates.
 //
 // Owner: one goroutine at a time.
 //
-// Reading order: slab, index, keys.
+// Reading order: slab, index, keys, table, queue.
 package slots
