@@ -151,12 +151,14 @@ func (l *ladder) remove(levels *slots.Slab[level], s int32) {
 		l.tree.Delete(key)
 		return
 	}
-	i := l.n - 1
-	for l.top[i].slot != s {
-		i--
-	}
-	copy(l.top[i:l.n], l.top[i+1:l.n])
 	l.n--
+	if s != l.best { // the touch is the last one
+		i := l.n - 1
+		for l.top[i].slot != s {
+			i--
+		}
+		copy(l.top[i:l.n], l.top[i+1:])
+	}
 	if l.n == 0 {
 		l.refill()
 	}
@@ -208,17 +210,13 @@ type ladders [2]ladder
 
 // crosses reports whether an order at price would take from the other side.
 func (l *ladders) crosses(side Side, price int64) bool {
-	opp := &l[side.Opposite()]
-	if opp.best == 0 {
-		return false
-	}
 	if side == Buy {
-		return price >= opp.touch
+		return l[Sell].best != 0 && price >= l[Sell].touch
 	}
-	return price <= opp.touch
+	return price <= l[Buy].touch // the touch of an empty side is 0
 }
 
 // crossed reports whether the best bid is at or above the best ask.
 func (l *ladders) crossed() bool {
-	return l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch // the touch of an empty side is 0
+	return l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch
 }

@@ -56,7 +56,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 		lv.shown -= q
 		opp.open -= q
 		t.fill(lv.price, q)
-		b.emitTrade(t, s, o, lv.price, q)
+		t.report(b.emitTrade(s, o, lv.price, q))
 		if o.shown == 0 {
 			b.makerEmptied(s, o, lv)
 		}
@@ -75,25 +75,29 @@ func (t *taker) fill(price, q int64) {
 	}
 }
 
-func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
+// emitTrade emits a trade with the maker of a slot; the caller sets the taker's members.
+func (b *book) emitTrade(s int32, o *order, price, q int64) *Event {
 	b.trade++
 	b.last = price
 	e := b.tape.emit(EventTrade)
 	b.tape.weigh(tradeWeight)
-	e.Side = t.side
-	e.Flags = t.flags
-	e.Account = t.account
-	e.Order = t.id
 	e.Maker = MakeOrderID(b.id, o.n)
 	e.Trade = b.trade
 	e.Price = price
 	e.Amount = q
 	e.MakerOpen = o.shown + b.orders.hidden(s, o)
 	e.MakerAccount = b.orders.account(o)
-	e.TakerFee = t.takerFee
-	e.TakerDiscount = t.discount
-	e.MakerFee = o.makerFee
-	e.MakerDiscount = o.discount
+	e.MakerFee, e.MakerDiscount = o.makerFee, o.discount
+	return e
+}
+
+// report sets the members of a trade that the taker determines.
+func (t *taker) report(e *Event) {
+	e.Side = t.side
+	e.Flags = t.flags
+	e.Account = t.account
+	e.Order = t.id
+	e.TakerFee, e.TakerDiscount = t.takerFee, t.discount
 	e.Status = PartiallyCompleted
 	if t.byQuote() {
 		e.Quote = t.money
@@ -226,8 +230,13 @@ func (b *book) release(t *taker) {
 		b.forget(t.slot, b.orders.at(t.slot))
 		return
 	}
-	if t.client != 0 {
-		b.clients.Close(t.client)
+	b.releaseNew(t.owner, t.client)
+}
+
+// releaseNew frees what an order holds that never had a slot.
+func (b *book) releaseNew(owner, client int32) {
+	if client != 0 {
+		b.clients.Close(client)
 	}
-	b.orders.owners.DropOrder(t.owner)
+	b.orders.owners.DropOrder(owner)
 }

@@ -12,6 +12,9 @@ func (b *book) place(cmd *Command) {
 			}
 		}
 	}
+	if known == 0 && b.express(cmd) {
+		return
+	}
 	if r := b.checkMembers(cmd); r != NotRejected {
 		b.tape.refuse(cmd, r)
 		return
@@ -24,10 +27,6 @@ func (b *book) place(cmd *Command) {
 		b.tape.refuse(cmd, r)
 		return
 	}
-	if cmd.Type == Limit && cmd.TIF == GTC && !b.sides.crosses(cmd.Side, cmd.Price) {
-		b.placeResting(cmd)
-		return
-	}
 	b.placeTaker(cmd)
 }
 
@@ -35,8 +34,11 @@ func (b *book) place(cmd *Command) {
 // is unfinished, the order has no id, and a later part calls placeTaker again.
 func (b *book) placeTaker(cmd *Command) {
 	var t taker
-	b.makeTaker(&t, cmd)
-	r, known := b.checkBook(cmd, &t)
+	t.set(cmd, b.orders.owners.AddOrder(uint32(cmd.Account)))
+	r, known := NotRejected, true
+	if cmd.Type < StopLimit { // the check of a stop runs when it is triggered
+		r, known = b.mayEnter(&t)
+	}
 	if r != NotRejected {
 		b.orders.owners.DropOrder(t.owner)
 		if known {
@@ -153,15 +155,6 @@ func (b *book) stopFits(id AccountID) bool {
 	return id == 0 || int(b.orders.owners.At(b.orders.owners.Find(uint32(id))).Stops) < b.opts.AccountStops
 }
 
-// checkBook checks the order's conditions (its type, time in force, post-only) against the
-// book. For a stop this check runs when it is triggered instead.
-func (b *book) checkBook(cmd *Command, t *taker) (r Reason, known bool) {
-	if cmd.Type >= StopLimit {
-		return NotRejected, true
-	}
-	return b.mayEnter(t)
-}
-
 // mayEnter checks whether a taker may enter the book at this point. The answer is not known yet
 // when the part ends before the check of a fill-or-kill taker does.
 func (b *book) mayEnter(t *taker) (r Reason, known bool) {
@@ -183,11 +176,11 @@ func (b *book) mayEnter(t *taker) (r Reason, known bool) {
 	return NotRejected, true
 }
 
-// makeTaker sets the taker from the command and counts one more open order of its owner.
-func (b *book) makeTaker(t *taker, cmd *Command) {
+// set makes the taker of a command's order, which an owner has.
+func (t *taker) set(cmd *Command, owner int32) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
-	t.owner = b.orders.owners.AddOrder(uint32(cmd.Account))
+	t.owner = owner
 	t.side = cmd.Side
 	t.tif = cmd.TIF
 	t.stp = cmd.STP
@@ -198,7 +191,12 @@ func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.takerFee = cmd.TakerFee
 	t.discount = cmd.Discount
 	if cmd.Type.market() {
-		t.setMoney(cmd.Flags, cmd)
+		switch {
+		case t.byQuote():
+			t.capped, t.money = true, cmd.Quote
+		case t.flags&FlagFunded != 0 && t.side == Buy:
+			t.capped, t.money = true, cmd.SpendLimit
+		}
 		t.setMarket()
 	} else {
 		t.flags &^= FlagQuote | FlagFunded
@@ -207,49 +205,10 @@ func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.setEarn(cmd.EarnLimit)
 }
 
-func (t *taker) setMoney(flags uint8, cmd *Command) {
-	switch {
-	case flags&FlagQuote != 0:
-		t.capped, t.money = true, cmd.Quote
-	case flags&FlagFunded != 0 && cmd.Side == Buy:
-		t.capped, t.money = true, cmd.SpendLimit
-	}
-}
-
-// placeResting lets an order rest that matches nothing. Half of all orders are of this kind, so it avoids the
-// cost of a taker.
-func (b *book) placeResting(cmd *Command) {
-	owner := b.orders.owners.AddOrder(uint32(cmd.Account))
-	n, client := b.accept(cmd, owner, GTC)
-	s, o := b.orders.add(n, owner, cmd.Side)
-	o.total = cmd.Amount
-	o.stp = cmd.STP
-	o.makerFee, o.takerFee, o.discount = cmd.MakerFee, cmd.TakerFee, cmd.Discount
-	lv := b.enqueue(s, o, cmd.Price, cmd.Amount, cmd.Display, client, cmd.Flags)
-	b.tape.level(lv)
-}
-
-// accept assigns the order its id and remembers its client id.
+// accept gives the order its id and remembers its client id.
 func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, client int32) {
-	b.lastN++
-	n = b.lastN
-	if cmd.Client != nil {
-		client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, n, owner)
-	}
-	e := b.tape.emit(EventAccepted)
-	e.Order = MakeOrderID(b.id, n)
-	e.Account = cmd.Account
-	e.Side = cmd.Side
-	e.Type = cmd.Type
+	n, client, e := b.accepted(cmd, owner)
 	e.TIF = tif
-	e.STP = cmd.STP
-	e.Flags = cmd.Flags
-	e.TakerFee = cmd.TakerFee
-	e.MakerFee = cmd.MakerFee
-	e.TakerDiscount = cmd.Discount
-	if cmd.Client != nil {
-		e.Client = cmd.Client
-	}
 	if !cmd.EarnLimit.IsZero() {
 		e.setEarnLimit(cmd.EarnLimit)
 	}
@@ -268,4 +227,23 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount
 	return n, client
+}
+
+// accepted does the same and sets the members of the event that every order has.
+func (b *book) accepted(cmd *Command, owner int32) (n uint64, client int32, e *Event) {
+	b.lastN++
+	n = b.lastN
+	e = b.tape.emit(EventAccepted)
+	if cmd.Client != nil {
+		client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, n, owner)
+		e.Client = cmd.Client
+	}
+	e.Order = MakeOrderID(b.id, n)
+	e.Account = cmd.Account
+	e.Side = cmd.Side
+	e.Type = cmd.Type
+	e.STP = cmd.STP
+	e.Flags = cmd.Flags
+	e.TakerFee, e.MakerFee, e.TakerDiscount = cmd.TakerFee, cmd.MakerFee, cmd.Discount
+	return n, client, e
 }

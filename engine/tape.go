@@ -57,12 +57,11 @@ func (t *tape) endCommand() (dst []Event) {
 // emit appends the next event of the pair with its common members set and the others zero. The pointer is valid
 // until the next emit.
 func (t *tape) emit(kind EventKind) *Event {
-	n := len(t.out)
-	if n == cap(t.out) {
-		t.out = slices.Grow(t.out, 1)
+	if len(t.out) == cap(t.out) {
+		t.grow()
 	}
-	t.out = t.out[:n+1]
-	e := &t.out[n]
+	t.out = t.out[:len(t.out)+1]
+	e := &t.out[len(t.out)-1]
 	*e = Event{}
 	t.seq++
 	e.Seq = t.seq
@@ -72,6 +71,11 @@ func (t *tape) emit(kind EventKind) *Event {
 	e.Rules = t.rules
 	return e
 }
+
+// grow makes room for events. It is a function of its own because few calls of emit need it.
+//
+//go:noinline
+func (t *tape) grow() { t.out = slices.Grow(t.out, 1) }
 
 // level emits the current shown amount of a level.
 func (t *tape) level(lv *level) {

@@ -13,7 +13,8 @@ type Table struct {
 	count  int
 }
 
-// tableShard holds the entries whose hashes have equal lowest bits: a power of two, three quarters of them used at most.
+// tableShard holds the entries whose hashes have equal lowest bits. Their number is a power of two; at most three
+// quarters are used.
 type tableShard struct {
 	entries []tableEntry
 	count   int
