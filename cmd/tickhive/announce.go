@@ -18,6 +18,7 @@ type announcement struct {
 	file string  // file of the demo key; empty: none
 	json bool    // --ephemeral
 	key  demoKey // the key in the file; in prepare the one to deliver
+	led  *bool   // set once the exchange is ready; nil: not asked for
 
 	public, internal, binance string // binance is empty without that listener
 	secure                    bool   // the public listeners speak TLS

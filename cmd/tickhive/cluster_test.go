@@ -84,6 +84,10 @@ func startFailing(t *testing.T, seed uint64) *failing {
 				"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=60000",
 				"--set", "engine.account_orders=100000",
 			}, common...)
+			if c.standbys {
+				c.args[n] = append(c.args[n], "--promote", "--set", "cluster.archive_every=2s", "--set",
+					"replica.max_lag=1h")
+			}
 			c.startNode(n)
 			c.acked.begin(c.nodes[n].Load())
 		}

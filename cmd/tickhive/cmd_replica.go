@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
-	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
 	"tickhive/internal/mirror"
-	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 )
 
@@ -28,6 +24,8 @@ type replicaCmd struct {
 	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	Events         bool     `help:"Append trades, changes of books and orders to a stream for other programs, which keeps 1 GiB (replica.events)."`
 	Quiet          bool     `help:"Suppress progress output."`
+
+	keep []string // files that a writer which becomes a standby takes along from its data directory
 }
 
 // Run serves until SIGTERM or an interrupt, or until a record cannot be executed.
@@ -39,10 +37,16 @@ func (r *replicaCmd) Run(p *program) error {
 	case r.Promote && r.Events:
 		return usageError{Err: errors.New("--events: a writer appends no events; let another replica do it")}
 	}
-	signals := takeSignals(p)
+	kept := &listen.Kept{Open: listen.At}
+	defer kept.Close()
+	s := serveFlags{Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet}
+	return r.run(p, s, kept, takeSignals(p))
+}
+
+// run follows the stream on the sockets of kept.
+func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals processSignals) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s := serveFlags{Listen: r.Listen, InternalListen: r.InternalListen, Quiet: r.Quiet}
 	if r.Events {
 		s.Set = append(s.Set, "replica.events=1073741824")
 	}
@@ -64,14 +68,12 @@ func (r *replicaCmd) Run(p *program) error {
 	}
 	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
 	follow.ArchiveEvery = time.Duration(cfg.Cluster.ArchiveEvery)
-	o.Sim.Seed, o.Sim.SeedGiven, o.Follow = follow.Genesis.Seed, true, &follow
+	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = follow.Genesis.Seed, true, &follow, kept.Listen
 	if !r.Promote {
 		_, err = p.follow(ctx, o, 0, signals)
 		return err
 	}
-	kept := &listen.Kept{Open: listen.At}
-	defer kept.Close()
-	o.Hooks.Listen, o.Stream.Quorum = kept.Listen, true
+	o.Stream.Quorum = true
 	return r.stand(ctx, p, &o, time.Duration(cfg.Cluster.TakeoverAfter), signals)
 }
 
@@ -80,7 +82,7 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 	signals processSignals,
 ) error {
 	for {
-		dir, err := openCopy(r.DataDir, o.Follow.Genesis.Epoch)
+		dir, err := openCopy(r.DataDir, o.Follow.Genesis.Epoch, r.keep, o.Log.Info)
 		if err != nil {
 			return fmt.Errorf("--data-dir: %w", err)
 		}
@@ -110,28 +112,6 @@ func writerOptions(o exchange.Options, dir string, h *exchange.Handover) exchang
 	o.Stream.Settings, o.Stream.Handover = h.Genesis.Settings, h
 	o.Stream.Open = func(context.Context, string) (jet.Log, func(), error) { return log, func() {}, nil }
 	return o
-}
-
-// openCopy opens the directory of a standby. A data directory of the same exchange, which the node left as the writer,
-// is kept beside it: the stream has everything that was acknowledged.
-func openCopy(dir, epoch string) (*node.Copy, error) {
-	meta, err := datadir.ReadMeta(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case meta.Epoch != epoch:
-		return nil, fmt.Errorf("%s is the data directory of another exchange or epoch: name another directory", dir)
-	default:
-		idle, err := datadir.OpenIdle(dir) // refused while a process uses it
-		if err != nil {
-			return nil, err
-		}
-		if err := errors.Join(idle.Unlock(), os.RemoveAll(dir+".before"), os.Rename(dir, dir+".before")); err != nil {
-			return nil, err
-		}
-	}
-	return node.OpenCopy(dir, copyLayout())
 }
 
 // follow opens, starts, runs and stops a replica. A standby, whose options have a copy, returns the term that it has

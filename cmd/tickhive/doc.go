@@ -19,7 +19,7 @@
 //     one line where it is harmless.
 //
 // Reading order: main, config, flags, hide, config_types, config_keys, config_load, config_validate,
-// config_validate_market, config_market, options, config_options, stream, serve, announce, demo_key, signals,
+// config_validate_market, config_market, options, config_options, stream, serve, fenced, announce, demo_key, signals,
 // progress, logging, internal_api, then one file per subcommand (cmd_*), and
 // journalcmd for those that read a data directory.
 //

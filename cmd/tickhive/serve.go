@@ -21,6 +21,7 @@ type serveCmd struct {
 	Journal        string `placeholder:"STREAM" help:"Send all records to a stream, which replicas follow: embedded, or nats://HOST:PORT,... (journal.stream)."`
 	Ack            string `placeholder:"local|quorum" help:"What a change waits for before its answer: local, or quorum: the stream, too (journal.ack)."`
 	Advertise      string `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
+	Promote        bool   `help:"When another node is the writer, go on as a standby, which becomes the writer when that one is silent; needs --ack quorum."`
 	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
 	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
 }
@@ -48,6 +49,11 @@ func (s *serveCmd) Run(p *program) error {
 			return err
 		}
 	}
+	if s.Promote {
+		if err := cfg.checkPromote(); err != nil {
+			return err
+		}
+	}
 	leave := func() error { return nil }
 	if s.Ephemeral {
 		if leave, err = cfg.ephemeral(); err != nil {
@@ -62,7 +68,10 @@ func (s *serveCmd) Run(p *program) error {
 	if a.wantsKey() {
 		o.DemoKey = nil // one key is enough
 	}
-	return errors.Join(serve(p, o, a, signals), leave())
+	if !cfg.replaceable() {
+		return errors.Join(serve(p, o, a, signals), leave())
+	}
+	return s.write(p, cfg, o, a, signals)
 }
 
 // serve opens, starts, runs and stops the exchange.
@@ -74,7 +83,9 @@ func serve(p *program, o exchange.Options, a announcement, signals processSignal
 	}
 	select {
 	case err := <-x.Failed():
-		x.Stop(context.Background())
+		ctx, cancel := stopContext(err)
+		defer cancel()
+		x.Stop(ctx)
 		return err
 	case sig := <-signals.stop:
 		return s.stop(sig)
@@ -113,6 +124,9 @@ func (p *program) start(o exchange.Options, a announcement, signals <-chan os.Si
 		}
 		x.Admit()
 		a.ready()
+		if a.led != nil {
+			*a.led = true
+		}
 		return s, x, nil
 	case err := <-opened.Failed():
 		s.launch.Stop(context.Background())

@@ -151,37 +151,6 @@ func TestAStandbyTakesOver(t *testing.T) {
 	writer.endsClean(f.dirs[len(faults)%2])
 }
 
-// A writer that another node has replaced ends instead of serving, and its directory does not start as the writer
-// again. The simulated market goes on at the new writer.
-func TestAFencedWriterEnds(t *testing.T) {
-	t.Parallel()
-	f := newFailover(t)
-	serve := f.serve()
-	f.start(0, serve)
-	f.start(1, f.standby(1))
-	old := f.nodes[0]
-	old.signal(syscall.SIGSTOP)
-	f.awaitRole(1, "writer")
-	old.signal(syscall.SIGCONT)
-	if code := old.wait(); code != 1 || !strings.Contains(old.stderr.String(), "another node is the writer now") {
-		t.Errorf("exit code %d: %s", code, old.stderr.String())
-	}
-	again := launch(t, nil, serve...)
-	if code := again.wait(); code != 1 || !strings.Contains(again.stderr.String(), "tickhive replica --promote") {
-		t.Errorf("exit code %d: %s", code, again.stderr.String())
-	}
-	f.nodes[1].waitLine("ready ")
-	_, was := position(t, f.nodes[1])
-	waitFor(t, func() bool { _, now := position(t, f.nodes[1]); return now != was })
-	f.start(0, f.standby(0))
-	if role, _ := position(t, f.nodes[0]); role != "replica" {
-		t.Errorf("the old writer is a %s", role)
-	}
-	if _, err := os.Stat(filepath.Join(f.dirs[0]+".before", "meta.json")); err != nil {
-		t.Error(err)
-	}
-}
-
 // A standby says at its start why it could not take over.
 func TestAStandbyRefusesAWriterThatItCannotReplace(t *testing.T) {
 	t.Parallel()

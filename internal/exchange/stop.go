@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -33,7 +34,11 @@ func (x *Running) Stop(ctx context.Context) {
 	x.front.shutdown(ctx)
 	x.mirror.Load().drain(ctx)
 	x.halt()
-	x.end(x.lastSnapshot)
+	last := x.lastSnapshot
+	if errors.Is(x.mirror.Load().failure(), jet.ErrFenced) {
+		last = nil // no start uses this directory
+	}
+	x.end(last)
 }
 
 // lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long and the accounts

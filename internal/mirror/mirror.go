@@ -162,8 +162,8 @@ func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 	case at.History == [16]byte{}:
 		return nil
 	case !datadir.HadTerm(m.source.Dir, at.Node):
-		return fmt.Errorf("%w (term %d). Start this machine as a standby in another directory: tickhive replica "+
-			"--promote --data-dir DIR", ErrFenced, at.Term)
+		return fmt.Errorf("%w (term %d). Start this machine as a standby: the same command with --promote, or "+
+			"tickhive replica --promote --data-dir DIR", ErrFenced, at.Term)
 	case at.History != datadir.History(m.source.Dir):
 		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
 	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:

@@ -39,10 +39,17 @@ type Copy struct {
 // NewCopy returns a copy in an empty or absent directory, which the caller has checked.
 func NewCopy(dir string, layout [stream.Logs]CopyLog) *Copy { return &Copy{dir: dir, layout: layout} }
 
-// OpenCopy locks a directory, removes what an earlier copy has left there, and returns a new copy.
+// IsCopy reports whether a directory is the copy of a standby.
+func IsCopy(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, copyMark))
+	return err == nil
+}
+
+// OpenCopy locks a directory, removes what an earlier copy has left there, and returns a new copy. The directory may
+// have the files other, which stay.
 //
-// Errors: *vfs.LockedError; a directory with other files is refused.
-func OpenCopy(dir string, layout [stream.Logs]CopyLog) (*Copy, error) {
+// Errors: *vfs.LockedError; a directory with further files is refused.
+func OpenCopy(dir string, layout [stream.Logs]CopyLog, other ...string) (*Copy, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -52,25 +59,26 @@ func OpenCopy(dir string, layout [stream.Logs]CopyLog) (*Copy, error) {
 	}
 	c := NewCopy(dir, layout)
 	c.lock = lock
-	if err := c.empty(); err != nil {
+	if err := c.empty(other); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return c, nil
 }
 
 // empty removes what an earlier copy has left, and marks the directory.
-func (c *Copy) empty() error {
+func (c *Copy) empty(other []string) error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return err
 	}
-	known := []string{"LOCK", copyMark}
+	known := append([]string{"LOCK", copyMark}, other...)
+	mine := func(name string) bool { return name == "LOCK" || slices.Contains(other, name) }
 	for _, l := range c.layout {
 		known = append(known, l.Name)
 	}
 	marked := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == copyMark })
 	for _, e := range entries {
-		if e.Name() != "LOCK" && !marked || !slices.Contains(known, e.Name()) {
+		if !mine(e.Name()) && !marked || !slices.Contains(known, e.Name()) {
 			return fmt.Errorf("%s has %s and is no copy of a standby: name another directory", c.dir, e.Name())
 		}
 	}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tickhive/client"
+)
+
+// servedUntil returns how long the node answers a read with something else than 200, until the node has the role.
+func (f *failover) servedUntil(n int, role string) (longest time.Duration) {
+	f.t.Helper()
+	in, good := f.nodes[n], time.Now()
+	waitFor(f.t, func() bool {
+		if tries("GET", in.public+"/api/orderbook?currencyPairCode=AA_USDT", "") == 200 {
+			good = time.Now()
+		}
+		longest = max(longest, time.Since(good))
+		return roleOf(in) == role && time.Since(good) < 10*time.Millisecond
+	})
+	return longest
+}
+
+// tries sends a request and returns the status of its answer, 0 for none.
+func tries(method, url, body string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	resp, err := httpClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp.StatusCode
+}
+
+// A writer that another node has replaced goes on as a standby in the same process, acknowledges nothing that is lost,
+// and becomes the writer again: frozen and cut off, in both directions, twice in a row.
+func TestADeposedWriterFollowsAndTakesOverAgain(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	off := []string{"--sim", "off", "--set", "engine.account_orders=100000", "--set", "replica.max_lag=1h"}
+	lines := [2]*line{newLine(t, "http://"+f.at), newLine(t, "http://"+f.at)}
+	through := func(args []string, n int) []string {
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], f.at, lines[n].ln.Addr().String())
+		}
+		return args
+	}
+	f.start(0, through(f.serve(append([]string{"--promote", "--pairs", "none"}, off...)...), 0))
+	a := newAcked()
+	a.begin(f.nodes[0])
+	f.start(1, through(f.standby(1, "--set", "sim.enabled=false"), 1))
+	book := f.nodes[0].follower("AA_USDT")
+	for !book.Books["AA_USDT"].Ready() {
+		step(t, book)
+	}
+	for round, fault := range []string{"freeze", "freeze", "cut", "cut", "freeze", "cut"} {
+		old, other := round%2, 1-round%2
+		writer := f.nodes[old]
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { a.load(writer, uint64(round), stop); close(done) }()
+		before := a.count()
+		waitFor(t, func() bool { return a.count() >= before+100 })
+		if fault == "freeze" {
+			writer.signal(syscall.SIGSTOP)
+		} else {
+			lines[old].set(lineFrozen)
+		}
+		f.awaitRole(other, "writer")
+		if fault == "freeze" {
+			writer.signal(syscall.SIGCONT)
+		} else {
+			lines[old].set(lineUp)
+		}
+		dark := f.servedUntil(old, "replica")
+		close(stop)
+		<-done
+		t.Logf("%s of node %d: no answer of 200 for %v, %d orders acknowledged so far", fault, old,
+			dark.Round(time.Millisecond), a.count())
+	}
+	writer, replica := f.nodes[0], f.nodes[1]
+	f.sameState(writer, replica)
+	a.holds(t, writer)
+	if err := book.Reconnect(context.Background(), client.StreamURL(replica.public)); err != nil {
+		t.Fatal(err)
+	}
+	if ack := step(t, book); ack.Type != "subscribed" || ack.Epoch != book.Books["AA_USDT"].Epoch {
+		t.Errorf("after six takeovers: %s; the epoch was %s", ack.Raw, book.Books["AA_USDT"].Epoch)
+	}
+	sameAsREST(t, writer, book, "AA_USDT")
+	// A kill of the standby, whose directory is a copy: the same command goes on as a standby.
+	writer.signal(syscall.SIGTERM)
+	writer.wait()
+	f.awaitRole(1, "writer")
+	f.start(0, through(f.serve(append([]string{"--promote", "--pairs", "none"}, off...)...), 0))
+	f.sameState(f.nodes[1], f.nodes[0])
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.start(0, through(f.serve(append([]string{"--promote", "--pairs", "none"}, off...)...), 0))
+	f.sameState(f.nodes[1], f.nodes[0])
+	a.holds(t, f.nodes[1])
+}
+
+// sameState waits until both have executed the same records, and compares them.
+func (f *failover) sameState(writer, replica *instance) {
+	f.t.Helper()
+	waitFor(f.t, func() bool {
+		if roleOf(writer) != "writer" || roleOf(replica) != "replica" {
+			return false
+		}
+		_, w := position(f.t, writer)
+		_, r := position(f.t, replica)
+		return w == r && w != "0"
+	})
+	sameAnswers(f.t, writer, replica)
+	w, r := writer.call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
+	if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
+		f.t.Errorf("state hashes %v and %v", w, r)
+	}
+}
+
+// holds compares a writer with what was acknowledged.
+func (a *acked) holds(t *testing.T, writer *instance) {
+	t.Helper()
+	for id, o := range a.orders {
+		got := writer.do("GET", fmt.Sprintf("%s/orders/%d", writer.internal, id), "")
+		if got.status != 200 || a.canceled[id] && !strings.Contains(got.body, "Canceled") {
+			t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, got.status, got.body)
+		}
+	}
+	a.verifyStores(t, writer)
+}
+
+// A writer without --promote goes on as a replica, and its directory does not start as the writer again. The simulated
+// market goes on at the new writer. A request that waits meanwhile is not acknowledged.
+func TestADeposedWriterFollowsAsAReplica(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	serve := f.serve("--set", "replica.max_lag=1h")
+	f.start(0, serve)
+	f.start(1, f.standby(1))
+	old := f.nodes[0]
+	old.signal(syscall.SIGSTOP)
+	status := make(chan int)
+	go func() { status <- tries("POST", old.internal+"/users", `{"nativeBalance":1}`) }()
+	f.awaitRole(1, "writer")
+	old.signal(syscall.SIGCONT)
+	f.awaitRole(0, "replica")
+	if got := <-status; got/100 == 2 {
+		t.Errorf("a request at a deposed writer was answered with %d", got)
+	}
+	f.nodes[1].waitLine("ready ")
+	_, was := position(t, old)
+	waitFor(t, func() bool { _, now := position(t, old); return now != was })
+	if a := old.do("GET", old.public+"/api/tickers?currencyPairCode=BTC_USDT", ""); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	old.signal(syscall.SIGTERM)
+	if code := old.wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, old.stderr.String())
+	}
+	again := launch(t, nil, serve...)
+	if code := again.wait(); code != 1 || !strings.Contains(again.stderr.String(), "the same command with --promote") {
+		t.Errorf("exit code %d: %s", code, again.stderr.String())
+	}
+	f.start(0, append(serve, "--promote"))
+	if role, _ := position(t, f.nodes[0]); role != "replica" {
+		t.Errorf("the old writer is a %s", role)
+	}
+	if _, err := os.Stat(filepath.Join(f.dirs[0]+".before", "meta.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// --promote is refused where it has no effect.
+func TestPromoteNeedsAWriterThatCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"serve", "--promote"},
+		{"serve", "--promote", "--journal", "embedded", "--ack", "quorum"},
+		{"serve", "--promote", "--journal", "nats://127.0.0.1:1"},
+		{"serve", "--promote", "--journal", "nats://127.0.0.1:1", "--ack", "quorum", "--binance-listen", "127.0.0.1:0"},
+	} {
+		in := launch(t, nil, append(args, "--data-dir", filepath.Join(t.TempDir(), "d"))...)
+		if code := in.wait(); code != 2 || !strings.Contains(in.stderr.String(), "--promote: ") {
+			t.Errorf("%v: exit code %d: %s", args, code, in.stderr.String())
+		}
+	}
+}
