@@ -121,7 +121,9 @@ func (h *History) read(w walker) {
 	for _, p := range h.pairs {
 		base := uint64(0)
 		if w.U64(&base); p != nil && base > 0 {
-			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1), counts: make([]uint16, 1)}
+			// One more order holds the first page: lower limits evict orders before those of lower numbers are read.
+			p.orders = orderIndex{base: base - 1, pages: []*idPage{{}}, counts: []uint16{1}}
+			defer p.orders.forget(engine.MakeOrderID(p.id, (base-1)*idPageOrders))
 		}
 	}
 	h.readOpen(w, format)

@@ -1,0 +1,141 @@
+package marketdata
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+)
+
+// The next change by time alone is the first second at which a trade of any pair leaves its window, and a publication
+// at that time shows it.
+func TestTheNextChangeIsThatOfTheFirstPair(t *testing.T) {
+	rnd := newRand(t)
+	const pairs = 60
+	r := newRig(Options{}, pairs)
+	trades := [pairs]engine.TradeID{}
+	r.publish()
+	f := r.feed
+	trade := func(pair int) {
+		p := f.pairs[pair]
+		trades[pair]++
+		p.foldTrade(&engine.Event{
+			Kind: engine.EventTrade, TimeNs: r.now, Trade: trades[pair], Seq: p.seq + 1, Price: 5, Amount: 7,
+		}, &f.opts)
+		p.seq++
+		f.markChanged(p)
+	}
+	for range 1500 {
+		switch rnd.IntN(4) {
+		case 0:
+			r.now += rnd.Int64N(9000 * nanosecond)
+		case 1: // all that is due by then
+			if next := f.NextNs(); next != math.MaxInt64 {
+				r.now = max(r.now, next+rnd.Int64N(2)*rnd.Int64N(20_000*nanosecond))
+			}
+		default:
+			hot := pairs
+			if rnd.IntN(2) == 0 {
+				hot = 4
+			}
+			for range rnd.IntN(6) {
+				trade(rnd.IntN(hot))
+			}
+		}
+		f.Publish(r.now)
+		checkDue(t, f, r.now)
+	}
+	r.now += 2 * secondsOfDay * nanosecond
+	f.Publish(r.now)
+	checkDue(t, f, r.now)
+	if f.NextNs() != math.MaxInt64 {
+		t.Errorf("every window is empty, the next change is at %d", f.NextNs())
+	}
+}
+
+// checkDue compares the order of the pairs with their windows.
+func checkDue(t *testing.T, f *Feed, now int64) {
+	t.Helper()
+	first, counting := int64(math.MaxInt64), 0
+	for _, p := range f.pairs {
+		sec, ok := p.window.nextSec()
+		if ok != (p.dueAt > 0) || ok && (p.dueSec != sec || f.due.heap[p.dueAt-1] != p) {
+			t.Fatalf("pair %d: a trade leaves at %d (%v), its place is %d by %d", p.id, sec, ok, p.dueAt, p.dueSec)
+		}
+		if ok {
+			counting++
+			first = min(first, sec*nanosecond)
+			if sec <= floorSec(now) {
+				t.Fatalf("pair %d: a trade has left at %d, it is %d", p.id, sec, floorSec(now))
+			}
+		}
+	}
+	if f.NextNs() != first || len(f.due.heap) != counting {
+		t.Fatalf("the next change is at %d, want %d; %d pairs, want %d", f.NextNs(), first, len(f.due.heap), counting)
+	}
+	for _, p := range f.due.heap[counting:cap(f.due.heap)] {
+		if p != nil {
+			t.Fatalf("pair %d stays in memory", p.id)
+		}
+	}
+}
+
+// Each limit is the last number that is taken, and the text of a refusal names it.
+func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
+	candles := func(n int) (c [Intervals]int) {
+		for i := range c {
+			c[i] = n
+		}
+		return c
+	}
+	for _, o := range []Options{
+		{TradesMin: 1, TradesMax: 1},
+		{TradesMax: 100_000_000},
+		{TradesMin: 100_000_000, TradesMax: 100_000_000},
+		{Candles: candles(1)},
+		{Candles: candles(10_000_000)},
+		{ClosedOrders: 1},
+		{ClosedOrders: 500_000_000},
+		{ClientIDs: 1},
+		{ClientIDs: 500_000_000},
+		{Fills: 2},
+		{Fills: 500_000_000},
+		{ChunkText: 64 << 30},
+		{ChunkText: 1},
+	} {
+		if err := o.Validate(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for want, o := range map[string]Options{
+		"want 1 <= trades_min (-1) <= trades_max (2000000) <= 100000000":      {TradesMin: -1},
+		"want 1 <= trades_min (10000) <= trades_max (100000001) <= 100000000": {TradesMax: 100_000_001},
+		"want 1 <= trades_min (8) <= trades_max (7) <= 100000000":             {TradesMin: 8, TradesMax: 7},
+		"candles kept of minute: -1 is not in 1..10000000":                    {Candles: candles(-1)},
+		"candles kept of minute: 10000001 is not in 1..10000000":              {Candles: candles(10_000_001)},
+		"closed orders kept: -1 is not in 1..500000000":                       {ClosedOrders: -1},
+		"closed orders kept: 500000001 is not in 1..500000000":                {ClosedOrders: 500_000_001},
+		"client ids kept: -1 is not in 1..500000000":                          {ClientIDs: -1},
+		"client ids kept: 500000001 is not in 1..500000000":                   {ClientIDs: 500_000_001},
+		"fills kept: 1 is not in 2..500000000":                                {Fills: 1},
+		"fills kept: 500000001 is not in 2..500000000":                        {Fills: 500_000_001},
+		"kept text of trades: out of range":                                   {ChunkText: 64<<30 + 1},
+	} {
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", o, err, want)
+		}
+		if !panics(func() { NewFeed(o) }) {
+			t.Errorf("a feed with %+v is made", o)
+		}
+	}
+	same(t, Options{
+		TradesMin: 10_000, TradesMax: 2_000_000, ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
+		ChunkText: 64 << 20,
+		Candles:   [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
+	}, Options{}.withDefaults())
+	set := Options{
+		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, ChunkText: 1, Candles: candles(8),
+	}
+	same(t, set, set.withDefaults())
+}

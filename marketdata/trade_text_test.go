@@ -1,0 +1,158 @@
+package marketdata
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+)
+
+// manyTrades returns a rig with trades of pair 0, published.
+func manyTrades(o Options, n int) *rig {
+	r := newRig(o, 1)
+	for range n {
+		r.trade(0, engine.Buy, 100, 1)
+	}
+	r.publish()
+	return r
+}
+
+func renderTrades(calls *int) func([]byte, engine.TradeID, []Trade) []byte {
+	return func(dst []byte, first engine.TradeID, trades []Trade) []byte {
+		*calls++
+		return fmt.Appendf(dst, "%d-%d", first, first+engine.TradeID(len(trades))-1)
+	}
+}
+
+// A chunk is closed with its last trade, and named by each of its trades, also after others were dropped.
+func TestChunksOfTrades(t *testing.T) {
+	for _, c := range []struct {
+		keep, n int
+		want    []string // chunks; a + marks a closed one
+	}{
+		{5000, 1023, []string{"1-1023"}},
+		{5000, 1024, []string{"1-1024+"}},
+		{5000, 1025, []string{"1-1024+", "1025-1025"}},
+		{2000, 4096, []string{"2097-3072", "3073-4096+"}},
+		{1500, 4000, []string{"2501-3072", "3073-4000"}},
+	} {
+		r := manyTrades(Options{TradesMin: 1, TradesMax: c.keep}, c.n)
+		tr := &r.feed.Board().Load().View(0).Trades
+		var got []string
+		for id := tr.First(); id <= tr.Last(); id++ {
+			first, trades, closed := tr.Chunk(id)
+			last := first + engine.TradeID(len(trades)) - 1
+			name := fmt.Sprintf("%d-%d", first, last)
+			calls := 0
+			if text := string(tr.ChunkText(id, ChunkTapeGzip, renderTrades(&calls))); text != name {
+				t.Fatalf("the text of %d is that of %s, want %s", id, text, name)
+			}
+			if closed {
+				name += "+"
+			}
+			if !slices.Contains(got, name) {
+				got = append(got, name)
+			}
+		}
+		same(t, c.want, got)
+		for _, id := range []engine.TradeID{0, tr.First() - 1, tr.Last() + 1} {
+			if !panics(func() { tr.Chunk(id) }) || !panics(func() { tr.At(id) }) {
+				t.Errorf("%d trades: trade %d is given", c.n, id)
+			}
+		}
+	}
+}
+
+// A cached text that is read between two sweeps stays; one that is not goes.
+func TestATextThatIsReadStays(t *testing.T) {
+	const chunks, size = 8, 100
+	r := manyTrades(Options{TradesMin: 1, TradesMax: 100_000, ChunkText: chunks * size}, chunks*chunkTrades)
+	tr := &r.feed.Board().Load().View(0).Trades
+	calls := 0
+	render := func(dst []byte, first engine.TradeID, _ []Trade) []byte {
+		calls++
+		return append(make([]byte, 0, size), strings.Repeat("x", int(first/chunkTrades))...)
+	}
+	read := func(chunk int) (rendered bool) {
+		before := calls
+		tr.ChunkText(engine.TradeID(chunk*chunkTrades+1), ChunkAggBuy, render)
+		return calls > before
+	}
+	sweep := func() {
+		for _, c := range r.feed.pairs[0].ring.view.chunks {
+			r.feed.cache.sweep(c)
+		}
+	}
+	for chunk := range chunks {
+		if !read(chunk) || read(chunk) {
+			t.Fatalf("chunk %d is not cached", chunk)
+		}
+	}
+	sweep() // all were read since they were cached
+	if n := r.feed.cache.bytes.Load(); n != chunks*size {
+		t.Errorf("%d bytes are cached after the first sweep", n)
+	}
+	for chunk := range 3 {
+		if read(chunk) {
+			t.Errorf("chunk %d was read and is rendered again", chunk)
+		}
+	}
+	sweep()
+	if n := r.feed.cache.bytes.Load(); n != 3*size {
+		t.Errorf("%d bytes are cached after the second sweep", n)
+	}
+	for chunk := range chunks {
+		if rendered := read(chunk); rendered != (chunk >= 3) {
+			t.Errorf("chunk %d is rendered: %v", chunk, rendered)
+		}
+	}
+	sweep()
+	sweep()
+	if n := r.feed.cache.bytes.Load(); n != 0 {
+		t.Errorf("%d bytes are cached and nothing was read", n)
+	}
+}
+
+// A publication sweeps texts only once the cache is three quarters full, through all pairs in turn.
+func TestPublicationsMakeRoomForTexts(t *testing.T) {
+	r := newRig(Options{TradesMin: 1, TradesMax: 100_000, ChunkText: 1000}, 3)
+	for pair := range engine.PairID(3) {
+		for range 2 * chunkTrades {
+			r.trade(pair, engine.Buy, 100, 1)
+		}
+	}
+	r.publish()
+	read := func(pair engine.PairID, chunk int) {
+		tr := &r.feed.Board().Load().View(pair).Trades
+		tr.ChunkText(engine.TradeID(chunk*chunkTrades+1), ChunkAggBuy, func([]byte, engine.TradeID, []Trade) []byte {
+			return make([]byte, 0, 250)
+		})
+	}
+	publish := func() int64 {
+		r.place(0, 1, engine.Buy, 1, 1)
+		r.publish()
+		return r.feed.cache.bytes.Load()
+	}
+	read(0, 0)
+	read(0, 1)
+	read(1, 0)
+	for range 3 {
+		if n := publish(); n != 750 {
+			t.Fatalf("%d bytes: three quarters are no reason to sweep", n)
+		}
+	}
+	read(2, 1)
+	if n := publish(); n > 750 {
+		t.Errorf("%d bytes are cached after a publication that had to make room", n)
+	}
+}
+
+// A document with a body is served unchanged.
+func TestADocumentWithABody(t *testing.T) {
+	d := &Doc{Body: []byte("text")}
+	if d.Size() != 4 || string(d.CachedBytes()) != "text" || string(d.Bytes()) != "text" {
+		t.Errorf("%d bytes, %q, %q", d.Size(), d.CachedBytes(), d.Bytes())
+	}
+}
