@@ -272,8 +272,9 @@ func TestEveryFailedCallOfARewriteIsReported(t *testing.T) {
 	eachCall(t, disk, func(fsys vfs.FS) (Position, error) {
 		return Rewrite(fsys, vfs.NewMem(), testDir, opts, same, same)
 	})
+	large := func([]byte) ([]byte, error) { return make([]byte, 2*chunkBytes), nil }
 	eachCall(t, vfs.NewMem(), func(to vfs.FS) (Position, error) {
-		return Rewrite(disk.Kill(), to, testDir, opts, same, same)
+		return Rewrite(disk.Kill(), to, testDir, opts, same, large)
 	}, "close 000001.wal", "close 000002.wal", "close 000003.wal", "write 000004.wal") // synced; a slot after a sync
 }
 

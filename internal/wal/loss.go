@@ -22,7 +22,7 @@ func (l *opening) neededFrom(begin, k int) (int, error) {
 			return i, nil
 		}
 	}
-	for begin < k && l.segs[begin].reason != "" {
+	for l.segs[begin].reason != "" { // that of k is readable
 		begin++
 	}
 	return begin, nil

@@ -138,6 +138,9 @@ func TestALogIsMadeBehindAPosition(t *testing.T) {
 		fsys := vfs.NewMem()
 		l, err := Create(fsys, testDir, opts, from)
 		must(t, err)
+		if start := chainStart(ID{7}, "log", 4); from.Chain == 0 && l.Position().Chain != start {
+			t.Errorf("a chain begins with %x, want %x", l.Position().Chain, start)
+		}
 		if l.LastSeq() != 4 || l.DurableSeq() != 4 || l.Recovered().FirstSeq != 5 || l.Recovered().LastSeq != 4 {
 			t.Errorf("new: ends at %d, durable %d, %+v", l.LastSeq(), l.DurableSeq(), l.Recovered())
 		}

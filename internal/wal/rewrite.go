@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"slices"
 
 	"tickhive/internal/vfs"
 )
@@ -45,7 +44,6 @@ func Rewrite(
 	if err = l.startFresh(segs[0].num); err == nil {
 		err = l.takeRecords(segs, record)
 	}
-	slices.Reverse(seqs)
 	for _, seq := range seqs {
 		if err == nil {
 			err = l.takeSnapshot(seq, snapshot)

@@ -66,7 +66,7 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, e
 		case errors.As(err, &version):
 			return found, err
 		case errors.Is(err, ErrUnwanted):
-		case err != nil && !found.OK:
+		case !found.OK:
 			found.Damaged = append(found.Damaged, err.Error())
 			if unread := (*fs.PathError)(nil); !errors.As(err, &unread) { // a file that cannot be read now may be sound
 				found.bad = append(found.bad, name)

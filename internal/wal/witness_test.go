@@ -70,7 +70,8 @@ func TestAValidFrameOfAnotherSequenceIsDamage(t *testing.T) {
 		sealFrame(frame, len(payload), seq, chain, seedOf(ID{}, "log", 1))
 		overwrite(t, fsys, firstFrame+int64(len(frame)), frame)
 		var damaged *CorruptError
-		if _, err := Open(fsys, testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 {
+		if _, err := Open(fsys, testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 ||
+			damaged.Reason != fmt.Sprintf("record has sequence %d", seq) {
 			t.Errorf("sequence %d in the place of 2: %v", seq, err)
 		}
 		if seqs, _, _, err := readAll(fsys, Options{}); !errors.As(err, &damaged) || len(seqs) != 1 {
@@ -100,7 +101,8 @@ func TestAFrameOfAnotherHistoryIsDamage(t *testing.T) {
 	other := logs[1].Content(path.Join(testDir, segmentName(1)))
 	overwrite(t, logs[0], firstFrame+size, other[firstFrame+size:firstFrame+2*size])
 	var damaged *CorruptError
-	if _, err := Open(logs[0], testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 {
+	if _, err := Open(logs[0], testDir, Options{}); !errors.As(err, &damaged) || damaged.Seq != 2 ||
+		damaged.Reason != "record does not follow the one before it" {
 		t.Fatal(err)
 	}
 }

@@ -112,7 +112,7 @@ func TestAStoppedLogReportsItsFirstCause(t *testing.T) {
 // A log that was closed ends there: one that has more now was changed by somebody else.
 func TestAClosedLogThatHasMoreIsDamaged(t *testing.T) {
 	e := newEnds(t)
-	chains := []Position{}
+	chains := []Position{{Chain: chainStart(e.opts.Identity.History, "log", 0)}}
 	r, err := e.log.Reader(0)
 	must(t, err)
 	for {
