@@ -20,6 +20,7 @@ type replicaCmd struct {
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
 	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
+	TrustLazySync  bool     `help:"With --promote: do not ask whether the servers sync before they acknowledge (stream.trust_lazy_sync)."`
 	DataDir        string   `placeholder:"DIR" help:"Directory for --promote, which the replica makes from the stream; an earlier one is kept as DIR.before."`
 	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	Events         bool     `help:"Append trades, changes of books and orders to a stream for other programs, which keeps 1 GiB (replica.events)."`
@@ -34,6 +35,8 @@ func (r *replicaCmd) Run(p *program) error {
 	case r.Promote != (r.DataDir != ""):
 		return usageError{Err: errors.New("--promote and --data-dir go together: a replica stores nothing, and a " +
 			"standby needs a directory")}
+	case r.TrustLazySync && !r.Promote:
+		return usage("--trust-lazy-sync: only a writer, and with --promote a standby, ask the servers")
 	case r.Promote && r.Events:
 		return usageError{Err: errors.New("--events: a writer appends no events; let another replica do it")}
 	}
@@ -47,6 +50,9 @@ func (r *replicaCmd) Run(p *program) error {
 func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals processSignals) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if r.TrustLazySync {
+		s.Set = append(s.Set, trustLazySync)
+	}
 	if r.Events {
 		s.Set = append(s.Set, "replica.events=1073741824")
 	}
@@ -56,7 +62,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	if !r.Promote {
 		s.Sim = "off"
 	}
-	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set}
+	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote}
 	cfg, follow, done, err := f.follower(ctx, p, s)
 	if err != nil {
 		return err

@@ -53,6 +53,8 @@ type streamFlags struct {
 	Set        []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
 	Quiet      bool     `help:"Suppress progress output."`
+
+	standby bool // the process may become the writer
 }
 
 // follower returns the configuration of a process that follows a stream, and opens the stream.
@@ -71,7 +73,7 @@ func (f *streamFlags) follower(
 	if cfg.Replica.From == "" {
 		return cfg, to, nil, usageError{Err: errors.New("which stream? Name its servers with --from nats://HOST:PORT")}
 	}
-	if to, done, err = cfg.followStream(ctx); err != nil {
+	if to, done, err = cfg.followStream(ctx, f.standby); err != nil {
 		return cfg, to, nil, fmt.Errorf("--from (replica.from): %w", err)
 	}
 	if err = cfg.read("the stream's first message", []byte(to.Genesis.Settings)); err == nil {

@@ -76,9 +76,12 @@ type Config struct {
 		Ack           string   `toml:"ack" default:"local" oneof:"local, quorum" help:"what a change waits for before its answer: local, or quorum: the stream, too"`
 	} `toml:"journal"`
 	Stream struct {
-		Listen      string `toml:"listen" default:"127.0.0.1:4222" help:"loopback address of the embedded NATS server; port 0 picks a free port"`
-		CA          string `toml:"ca" help:"PEM certificates by which the NATS servers are verified"`
-		Credentials string `toml:"credentials" help:"file with an nkey seed or NATS credentials (.creds)"`
+		Listen      string   `toml:"listen" default:"127.0.0.1:4222" help:"loopback address of the embedded NATS server; port 0 picks a free port"`
+		CA          string   `toml:"ca" help:"PEM certificates by which the NATS servers are verified"`
+		Credentials string   `toml:"credentials" help:"file with an nkey seed or NATS credentials (.creds)"`
+		System      string   `toml:"system_credentials" help:"like stream.credentials, of a user of the servers' system account, by which a writer with quorum sees whether they sync"`
+		Monitor     []string `toml:"monitor" help:"monitoring addresses of the NATS servers, http://HOST:8222, by which a writer with quorum sees whether they sync"`
+		TrustLazy   bool     `toml:"trust_lazy_sync" default:"false" help:"do not ask whether the NATS servers sync before they acknowledge"`
 	} `toml:"stream"`
 	Replica struct {
 		From   string   `toml:"from" help:"servers of the stream that a replica follows: nats://HOST:PORT,..."`

@@ -27,9 +27,17 @@ func (c *Config) replaceable() bool {
 	return c.Journal.Ack == ackQuorum && c.Journal.Stream != "" && c.Journal.Stream != streamEmbedded
 }
 
-// checkPromote refuses --promote where it can have no effect.
-func (c *Config) checkPromote() error {
+// trustLazySync is the setting of --trust-lazy-sync.
+const trustLazySync = "stream.trust_lazy_sync=true"
+
+// checkReplaceable refuses --promote and --trust-lazy-sync where they can have no effect.
+func (s *serveCmd) checkReplaceable(c *Config) error {
 	switch {
+	case s.TrustLazySync && !c.replaceable():
+		return usage("--trust-lazy-sync: only a writer that waits for a stream on servers of its own asks them: set " +
+			"--journal nats://HOST:PORT,... and --ack quorum")
+	case !s.Promote:
+		return nil
 	case !c.replaceable():
 		return usage("--promote: only a writer that waits for a stream on servers of its own can be replaced: set " +
 			"--journal nats://HOST:PORT,... and --ack quorum")

@@ -22,6 +22,7 @@ type serveCmd struct {
 	Ack            string `placeholder:"local|quorum" help:"What a change waits for before its answer: local, or quorum: the stream, too (journal.ack)."`
 	Advertise      string `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	Promote        bool   `help:"When another node is the writer, go on as a standby, which becomes the writer when that one is silent; needs --ack quorum."`
+	TrustLazySync  bool   `help:"Do not ask whether the servers of the stream sync before they acknowledge (stream.trust_lazy_sync)."`
 	DemoKey        string `placeholder:"FILE" help:"Write a funded API key to this file (JSON, mode 0600) before the exchange is ready."`
 	Ephemeral      bool   `help:"For test suites: a temporary data directory, removed at the end, free ports, and one line of JSON with addresses and a funded API key."`
 }
@@ -39,6 +40,9 @@ func (s *serveCmd) Run(p *program) error {
 			s.Set = append(s.Set, key+"="+value)
 		}
 	}
+	if s.TrustLazySync {
+		s.Set = append(s.Set, trustLazySync)
+	}
 	cfg, err := s.config(p)
 	if err != nil {
 		return err
@@ -49,10 +53,8 @@ func (s *serveCmd) Run(p *program) error {
 			return err
 		}
 	}
-	if s.Promote {
-		if err := cfg.checkPromote(); err != nil {
-			return err
-		}
+	if err := s.checkReplaceable(cfg); err != nil {
+		return err
 	}
 	leave := func() error { return nil }
 	if s.Ephemeral {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	streamEmbedded = "embedded"
 	ackQuorum      = "quorum"
 )
+
+// maxMonitored is the largest number of servers in stream.monitor.
+const maxMonitored = 64
 
 // meaning names the sections on which the meaning of the records depends.
 var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "referral"}
@@ -92,6 +96,15 @@ func (c *Config) validateStream() error {
 			errs = append(errs, fmt.Errorf("%s: %w", key.name, err))
 		}
 	}
+	if len(c.Stream.Monitor) > maxMonitored {
+		errs = append(errs, fmt.Errorf("stream.monitor: %d addresses, at most %d", len(c.Stream.Monitor), maxMonitored))
+	}
+	for _, at := range c.Stream.Monitor {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			strings.Trim(u.Path, "/") != "" {
+			errs = append(errs, fmt.Errorf("stream.monitor: %q must have the form http://HOST:8222", at))
+		}
+	}
 	if c.Journal.Stream != "" && c.Stream.CA != "" && c.Auth.SecretKey == "" {
 		errs = append(errs, errors.New("auth.secret_key_file: the keys of users would leave this machine unsealed: "+
 			"set it here and at the replicas"))
@@ -134,7 +147,10 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	}
 	conn, err := jet.Connect(to)
 	if err == nil {
-		if log, err = conn.Log(ctx, epoch, replicas); err != nil {
+		if log, err = conn.Log(ctx, epoch, replicas); err == nil && c.replaceable() {
+			err = c.checkSync(ctx, conn, log, to)
+		}
+		if err != nil {
 			conn.Close()
 		}
 	}
@@ -153,9 +169,23 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	}, nil
 }
 
-// followStream opens the stream that a replica follows, and reads its first message.
-func (c *Config) followStream(ctx context.Context) (f exchange.FollowOptions, done func(), err error) {
-	conn, err := jet.Connect(c.remote(c.Replica.From))
+// checkSync refuses servers that acknowledge what a power cut may take from them.
+func (c *Config) checkSync(ctx context.Context, conn *jet.Conn, log jet.Log, to jet.Remote) error {
+	if c.Stream.TrustLazy {
+		return nil
+	}
+	from := jet.SyncSources{Monitor: c.Stream.Monitor}
+	if to.Seed = c.Stream.System; to.Seed != "" {
+		from.System = &to
+	}
+	return conn.CheckSync(ctx, log, from)
+}
+
+// followStream opens the stream that a replica or a standby follows, and reads its first message.
+func (c *Config) followStream(ctx context.Context, standby bool,
+) (f exchange.FollowOptions, done func(), err error) {
+	to := c.remote(c.Replica.From)
+	conn, err := jet.Connect(to)
 	if err != nil {
 		return f, nil, err
 	}
@@ -175,6 +205,9 @@ func (c *Config) followStream(ctx context.Context) (f exchange.FollowOptions, do
 	log, err := conn.Log(ctx, epoch, 0)
 	if err == nil {
 		f.Genesis, err = node.ReadGenesis(ctx, log)
+	}
+	if err == nil && standby {
+		err = c.checkSync(ctx, conn, log, to) // it acknowledges changes once it is the writer
 	}
 	if err == nil && c.Replica.Events > 0 {
 		f.Events, err = conn.Events(ctx, epoch, c.Replica.Events)

@@ -12,9 +12,15 @@ import (
 // one of several servers its name, its address for the others, and the addresses of all.
 const asStream = "TEST_AS_STREAM"
 
+// lazyServer as the last word makes the server acknowledge before it syncs.
+const lazyServer = "lazy"
+
 // serveStream runs a server until the process is killed.
 func serveStream(words []string) int {
 	o := jet.ServerOptions{Dir: words[0], Listen: words[1]}
+	if words[len(words)-1] == lazyServer {
+		o.LazySync, words = true, words[:len(words)-1]
+	}
 	if len(words) > 2 {
 		o.Name, o.Cluster, o.Routes = words[2], words[3], words[4:]
 	}

@@ -26,6 +26,8 @@ type ServerOptions struct {
 	Name    string
 	Cluster string
 	Routes  []string
+	// LazySync makes it acknowledge before it syncs, for tests.
+	LazySync bool
 }
 
 // StartServer starts a server. One of several is ready for connections before it has met the others.
@@ -33,7 +35,7 @@ type ServerOptions struct {
 // Errors: ErrSettings.
 func StartServer(so ServerOptions) (*Server, error) {
 	o := &server.Options{
-		ServerName: cmp.Or(so.Name, "tickhive"), JetStream: true, StoreDir: so.Dir, SyncAlways: true,
+		ServerName: cmp.Or(so.Name, "tickhive"), JetStream: true, StoreDir: so.Dir, SyncAlways: !so.LazySync,
 		DontListen: so.Listen == "", NoLog: true, NoSigs: true, MaxPayload: maxPayload,
 	}
 	var err error
@@ -81,7 +83,24 @@ func start(o *server.Options) (*Server, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("jet: the embedded server is not ready after %s", readyWithin)
 	}
+	if err := showSync(s); err != nil {
+		s.Shutdown()
+		return nil, err
+	}
 	return &Server{s}, nil
+}
+
+// showSync lets clients of a server ask whether it syncs (CheckSync).
+func showSync(s *server.Server) error {
+	all, system := s.GlobalAccount(), s.SystemAccount()
+	err := system.AddServiceExportWithResponse(syncSubject, server.Streamed, nil)
+	if err == nil {
+		err = all.AddServiceImport(system, syncSubject, syncSubject)
+	}
+	if err != nil {
+		return fmt.Errorf("jet: the embedded server: %w", err)
+	}
+	return nil
 }
 
 // URL returns the address for other processes, empty without one.

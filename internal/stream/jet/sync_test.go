@@ -1,0 +1,177 @@
+package jet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// Servers that sync each message pass, alone and as three of a cluster, and one that does not is named.
+func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
+	for _, c := range []struct {
+		servers, lazy int
+	}{{1, 0}, {1, 1}, {3, 0}, {3, 1}} {
+		t.Run(fmt.Sprintf("%d of %d are lazy", c.lazy, c.servers), func(t *testing.T) {
+			log, con := cluster(t, c.servers, c.lazy)
+			err := con.CheckSync(within(t), log, SyncSources{})
+			if c.lazy == 0 && err != nil {
+				t.Error(err)
+			}
+			if c.lazy > 0 && (!errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges before")) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// cluster starts servers of which the first ones are lazy, and opens a log with a copy on each.
+func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
+	t.Helper()
+	var addresses, routes []string
+	for range 2 * n {
+		addresses = append(addresses, freeAddress(t))
+	}
+	if n > 1 {
+		routes = addresses[n:]
+	}
+	r := Remote{}
+	for i := range n {
+		o := ServerOptions{
+			Dir: t.TempDir(), Listen: addresses[i], Name: fmt.Sprintf("s%d", i), LazySync: i < lazy, Routes: routes,
+		}
+		if n > 1 {
+			o.Cluster = addresses[n+i]
+		}
+		s, err := StartServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Stop)
+		r.URLs = append(r.URLs, "nats://"+addresses[i])
+	}
+	con := conn(t, r)
+	log, err := con.Log(within(t), "e1", n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(log.Close)
+	return log, con
+}
+
+// freeAddress returns an address of this machine that is free at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().String()
+}
+
+// configured starts a server as nats-server does with a configuration file, and returns its address and the address of
+// its monitor.
+func configured(t *testing.T, text string) (at, monitor string) {
+	t.Helper()
+	at, monitor = freeAddress(t), freeAddress(t)
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	text = fmt.Sprintf("listen: %s\nhttp: %s\nserver_name: s0\n%s", at, monitor,
+		strings.ReplaceAll(text, "STORE", strconv.Quote(t.TempDir())))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.NoLog, o.NoSigs = true, true
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(readyWithin) {
+		t.Fatal("the server does not start")
+	}
+	return "nats://" + at, "http://" + monitor
+}
+
+// seed writes the seed of a new user to a file, and returns the user's public key.
+func seed(t *testing.T) (file, public string) {
+	t.Helper()
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := user.Seed()
+	if err == nil {
+		public, err = user.PublicKey()
+	}
+	file = filepath.Join(t.TempDir(), "seed")
+	if err = errors.Join(err, os.WriteFile(file, secret, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return file, public
+}
+
+// A server with a configuration of its own shows what it does in three ways, and is refused without one of them.
+func TestCheckSyncLooksInThreePlaces(t *testing.T) {
+	for _, sync := range []string{"always", "2m"} {
+		t.Run(sync, func(t *testing.T) {
+			app, appKey := seed(t)
+			system, systemKey := seed(t)
+			accounts := `
+jetstream { store_dir: STORE, sync_interval: ` + sync + ` }
+system_account: SYS
+accounts {
+  SYS { users: [{nkey: ` + systemKey + `}], EXPORTS }
+  APP { jetstream: enabled, users: [{nkey: ` + appKey + `}], IMPORTS }
+}
+`
+			with := strings.NewReplacer(
+				"EXPORTS", `exports: [{service: "$SYS.REQ.SERVER.PING.JSZ", response: stream}]`,
+				"IMPORTS", `imports: [{service: {account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ"}}]`)
+			without := strings.NewReplacer(", EXPORTS", "", ", IMPORTS", "")
+			check := func(text string, from func(r Remote, monitor string) SyncSources) error {
+				at, monitor := configured(t, text)
+				r := Remote{URLs: []string{at}, Seed: app}
+				con := conn(t, r)
+				return con.CheckSync(within(t), open(t, con), from(r, monitor))
+			}
+			for name, err := range map[string]error{
+				"import": check(with.Replace(accounts), func(Remote, string) SyncSources { return SyncSources{} }),
+				"system user": check(without.Replace(accounts), func(r Remote, _ string) SyncSources {
+					r.Seed = system
+					return SyncSources{System: &r}
+				}),
+				"monitor": check(without.Replace(accounts), func(_ Remote, monitor string) SyncSources {
+					return SyncSources{Monitor: []string{monitor}}
+				}),
+			} {
+				if sync == "always" && err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if sync != "always" && (!errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges")) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			err := check(without.Replace(accounts), func(Remote, string) SyncSources {
+				return SyncSources{Monitor: []string{"http://" + freeAddress(t)}}
+			})
+			for _, way := range []string{"stream.system_credentials", "stream.monitor", "--trust-lazy-sync"} {
+				if !errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), way) {
+					t.Errorf("%v, want %s", err, way)
+				}
+			}
+		})
+	}
+}
