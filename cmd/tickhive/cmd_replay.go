@@ -28,6 +28,7 @@ type replayCmd struct {
 	Speed        string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
 	From         string   `placeholder:"TIME" help:"Start at this time of the recording."`
 	ExchangeTime bool     `help:"Take the exchange's times, not those of receipt (binance, tardis)."`
+	Passive      bool     `help:"Fill the orders that the file names, also where the engine would choose others (lobster)."`
 	Loop         bool     `help:"Start again at the end."`
 	Check        bool     `help:"Compare the results with the recording."`
 	CheckMin     string   `placeholder:"PERCENT" help:"Compare, and exit with 4 when fewer comparisons of a kind agree."`
@@ -56,7 +57,7 @@ func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
-		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime,
+		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
 	if err != nil {
@@ -171,7 +172,13 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	if err != nil {
 		return err
 	}
-	r.UseTaker(taker)
+	hidden := taker
+	if r.Hidden() > 0 {
+		if hidden, err = x.UnlimitedAccount("hidden"); err != nil {
+			return err
+		}
+	}
+	r.UseAccounts(taker, hidden)
 	report, err := r.Run(ctx, x, id, &replay.HTTP{
 		Context: ctx, BaseURL: "http://" + x.PublicAddr(), Pair: spec.Code,
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,

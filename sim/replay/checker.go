@@ -112,12 +112,17 @@ func (c *checker) after(r *format.Record, e *orderEntry) (err error) {
 	}
 	switch c.s.Shape {
 	case format.Messages:
-		err = c.rowAfter(r)
+		if err = c.compareTrades(tradesPerQuery); err == nil {
+			err = c.rowAfter(r)
+		}
 	case format.Log:
 		err = c.logAfter(r, e)
 	case format.Levels:
 		if err = c.compareTrades(tradesPerQuery); err == nil {
 			err = c.touchAfter(r)
+		}
+		if err == nil && r.Kind == format.Book && r.Depth > 0 {
+			err = c.rowAfter(r)
 		}
 	case format.Orders:
 		if err = c.compareTrades(tradesPerQuery); err == nil && r.Depth > 0 {
@@ -145,12 +150,15 @@ func (c *checker) results() []Check {
 		if c.known > 0 {
 			c.given.Note = fmt.Sprintf("%d more came into view as we had them", c.known)
 		}
-		return []Check{c.books, c.executions, c.named, c.given}
+		return []Check{c.books, c.trades, c.executions, c.named, c.given}
 	case format.Log:
 		c.endLog()
 		c.trades.Note = fmt.Sprintf("%d made", c.ours)
 		return []Check{c.books, c.trades, c.given}
 	case format.Levels:
+		if c.books.All > 0 {
+			return []Check{c.books, c.touch, c.trades}
+		}
 		return []Check{c.touch, c.trades}
 	case format.Orders:
 		return []Check{c.books, c.trades, c.executions, c.named}

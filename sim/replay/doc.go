@@ -40,8 +40,8 @@
 // A trade without a side gets it by the tick rule. A bar is made of the fewest trades, a
 // millisecond apart from its start, that have its open, high, low, close and volume.
 //
-// Hidden executions, crosses and halts of LOBSTER are not fed: they do not change the displayed
-// book, and the file does not name their participants. A Bitstamp log may report an order again
+// A hidden execution of LOBSTER is a trade apart from the book (apart.go). Crosses and halts are not fed: they do not
+// change the displayed book, and the file does not name their participants. A Bitstamp log may report an order again
 // after its deletion, or for the first time: the replay remembers the newest 262,144 deleted
 // ids, and neither report changes the book (an id beyond them is treated as an order that
 // rested before the log begins, and counted).
@@ -49,7 +49,7 @@
 // A new format touches one reader in package format, a line of its table, the docs and a golden
 // recording here; this package changes only for a new shape.
 //
-// Reading order: options, replay, prints, order_entry, feeder, feed_messages, feed_log, log_start, log_ids,
+// Reading order: options, replay, prints, order_entry, feeder, feed_messages, apart, feed_log, log_start, log_ids,
 // feed_levels, feed_orders, checker, check_books, check_trades, check_touch, check_candles, misses,
 // public_http.
 //

@@ -5,25 +5,31 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
 )
 
 // messageFeed feeds order messages; the file has the best levels of the book after each. It enters an execution
-// as an immediate-or-cancel order on the other side, so that the engine decides which order is filled.
+// as an immediate-or-cancel order on the other side, so that the engine decides which order is filled; or, when it is
+// passive, it fills the order that the file names. A trade with an order that was not displayed is made apart from the
+// book (apart.go).
 type messageFeed struct {
 	*feeder
-	started bool
-	prev    [2][]format.Level // the visible levels after the message before, by side
-	hidden  [2]map[int64]bool // prices of our orders that are no longer visible, by side
-	missing int               // messages that name an order at a price where we have none
+	passive  bool
+	started  bool
+	prev     [2][]format.Level // the visible levels after the message before, by side
+	hidden   [2]map[int64]bool // prices of our orders that are no longer visible, by side
+	notShown int               // trades with orders that were not displayed
+	missing  int               // messages that name an order at a price where we have none
 }
 
-func newMessageFeed(f *feeder) *messageFeed {
-	return &messageFeed{feeder: f, hidden: [2]map[int64]bool{{}, {}}}
+func newMessageFeed(f *feeder, passive bool) *messageFeed {
+	return &messageFeed{feeder: f, passive: passive, hidden: [2]map[int64]bool{{}, {}}}
 }
 
 func (m *messageFeed) notes() []string {
-	return noted(nil, m.missing, "%d messages name an order at a price without one: left out")
+	notes := noted(nil, m.notShown, "%d trades with an order that was not displayed: made apart from the book")
+	return noted(notes, m.missing, "%d messages name an order that the book does not have, or not with that amount")
 }
 
 func (m *messageFeed) feed(r *format.Record) error {
@@ -73,10 +79,10 @@ func (m *messageFeed) seed(r *format.Record) error {
 	if err := m.sendAnonymous(); err != nil {
 		return err
 	}
-	if r.Kind != format.Place {
-		return nil
+	if r.Kind == format.Place || r.Kind == format.Trade {
+		return m.enter(r)
 	}
-	return m.enter(r)
+	return nil
 }
 
 // isNew reports whether the message is a new order at this price.
@@ -103,6 +109,11 @@ func (m *messageFeed) enter(r *format.Record) error {
 		return err
 	case format.Execute:
 		return m.execute(r)
+	case format.Trade:
+		m.notShown++
+		m.check.printed(marketdata.Trade{TimeNs: m.entry.now, Price: r.Price, Amount: r.Amount, TakerSide: r.Side})
+		_, err := m.apart(r.Side, r.Price, r.Amount, nil)
+		return err
 	case format.Reduce, format.Cancel:
 	default:
 		return nil
@@ -139,16 +150,33 @@ func (m *messageFeed) execute(r *format.Record) error {
 	if m.open(r.ID) == nil { // the file never named the order, or its level was hidden meanwhile
 		want = m.anonymous[r.Side][r.Price]
 	}
-	m.entry.hit(r.Side.Opposite(), r.Price, r.Amount)
-	results, err := m.entry.send()
+	taker := r.Side.Opposite()
+	m.check.printed(marketdata.Trade{TimeNs: m.entry.now, Price: r.Price, Amount: r.Amount, TakerSide: taker})
+	f, err := m.fill(taker, r, m.entry.orders[want])
 	if err != nil {
 		return err
 	}
-	f := results[0].fills
 	one := len(f) == 1 && f[0].price == r.Price && f[0].amount == r.Amount
 	m.check.executed(one, one && f[0].maker == want)
 	m.prune(r.ID)
 	return nil
+}
+
+// fill enters the taker of an execution, whose maker is the recorded one when the feed is passive. It returns the
+// trades.
+func (m *messageFeed) fill(taker engine.Side, r *format.Record, maker *resting) ([]fill, error) {
+	if m.passive {
+		if maker == nil || maker.open < r.Amount {
+			m.missing++
+		}
+		return m.apart(taker, r.Price, r.Amount, maker)
+	}
+	m.entry.hit(taker, r.Price, r.Amount)
+	results, err := m.entry.send()
+	if err != nil {
+		return nil, err
+	}
+	return results[0].fills, nil
 }
 
 // window updates the book at prices that enter or leave the visible levels. When a level becomes hidden, its

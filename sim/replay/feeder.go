@@ -42,14 +42,16 @@ type feed interface {
 
 // newFeeder returns the feeder of one pass. start is used for order logs only, batch (trades) for trades
 // only.
-func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart, batch int) *feeder {
+func newFeeder(entry *orderEntry, check *checker, s *format.Survey, from int64, start logStart, batch int,
+	passive bool,
+) *feeder {
 	f := &feeder{entry: entry, check: check, s: s, from: from, orders: map[uint64]engine.OrderID{}}
 	for side := range f.anonymous {
 		f.anonymous[side] = map[int64]engine.OrderID{}
 	}
 	switch s.Shape {
 	case format.Messages:
-		f.shape = newMessageFeed(f)
+		f.shape = newMessageFeed(f, passive)
 	case format.Log:
 		f.shape = newLogFeed(f, start)
 	case format.Levels:

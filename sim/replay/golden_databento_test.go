@@ -88,6 +88,31 @@ miss trades x.csv:8: ours no such trade; theirs 2024-08-08T09:30:00.200Z sell of
 1 trades without a fill of a displayed order: their makers are not in the book
 1 messages name an order that is not open in the file: left out
 `},
+		{name: "two levels a side", format: "databento", text: `
+-- x.csv --
+ts_event,publisher_id,instrument_id,action,side,price,size,flags,` +
+			`bid_px_00,ask_px_00,bid_sz_00,ask_sz_00,bid_px_01,ask_px_01,bid_sz_01,ask_sz_01,symbol
+1723109400000000000,2,7,A,B,99.0,3,128,100.25,101.0,30,5,99.0,,3,0,BTC-USD
+1723109400100000000,2,7,A,A,102.0,6,128,100.25,101.0,30,5,99.0,102.0,3,6,BTC-USD
+1723109400200000000,2,7,T,A,100.25,30,0,100.25,101.0,30,5,99.0,102.0,3,6,BTC-USD
+1723109400200000000,2,7,C,B,100.25,30,128,99.0,101.0,3,5,98.5,102.0,8,6,BTC-USD
+-- then --
+pair BTC_USD 2,0 from 2024-08-08T09:30:00.000Z
+09:30:00.000 maker buy 3 @ 99.00 gtc = #1
+09:30:00.000 maker buy 30 @ 100.25 gtc = #2
+09:30:00.000 maker sell 5 @ 101.00 gtc = #3
+09:30:00.100 maker sell 6 @ 102.00 gtc = #4
+09:30:00.200 cancel #2
+09:30:00.200 maker buy 30 @ 100.25 gtc = #5
+09:30:00.200 taker sell 30 @ 100.25 ioc = #6, trade 30 @ 100.25 with #5
+09:30:00.200 maker buy 30 @ 100.25 gtc = #7
+09:30:00.200 cancel #7
+09:30:00.200 maker buy 8 @ 98.50 gtc = #8
+book 3 @ 99.00 8 @ 98.50 | 5 @ 101.00 6 @ 102.00
+check book rows 2 of 2
+check best bid and ask 0 of 0
+check trades 1 of 1
+`},
 		{name: "best prices", format: "databento", text: `
 -- x.csv --
 ts_recv,ts_event,rtype,publisher_id,instrument_id,action,side,depth,price,size,flags,ts_in_delta,sequence,` +
@@ -106,6 +131,7 @@ pair BASE_QUOTE 2,0 from 2024-08-08T09:30:00.000Z
 09:30:00.200 maker sell 7 @ 100.50 gtc = #5
 09:30:00.200 cancel #5
 book 30 @ 100.25 |
+check book rows 2 of 2
 check best bid and ask 0 of 0
 check trades 1 of 1
 `},

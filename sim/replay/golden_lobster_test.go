@@ -22,6 +22,7 @@ pair AMZN_USD 4,0 from 2012-06-21T09:30:00.000Z
 09:30:00.200 taker sell 4 @ 100.0000 ioc = #4, trade 4 @ 100.0000 with #1
 book 21 @ 100.0000 | 7 @ 100.0500
 check book rows 1 of 1
+check trades 1 of 1
 check executions 1 of 1
 check named orders 0 of 1
 check sides given by the file 0 of 1
@@ -40,6 +41,7 @@ pair FF_USD 4,0 from 2012-06-21T09:30:00.000Z
 09:30:00.200 taker sell 4 @ 100.0000 ioc = #3, trade 4 @ 100.0000 with #2
 book 6 @ 100.0000 | 7 @ 100.0500
 check book rows 1 of 1
+check trades 1 of 1
 check executions 1 of 1
 check named orders 1 of 1
 check sides given by the file 0 of 1
@@ -61,6 +63,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 cancel #3
 book 25 @ 100.0000 | 7 @ 100.0500
 check book rows 2 of 2
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 0 of 2
@@ -88,6 +91,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.500 taker sell 10 @ 100.0000 ioc = #5, trade 10 @ 100.0000 with #3
 book | 7 @ 100.0500
 check book rows 4 of 4
+check trades 2 of 2
 check executions 2 of 2
 check named orders 2 of 2
 check sides given by the file 0 of 4
@@ -110,6 +114,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 cancel #4
 book 10 @ 100.0000 | 7 @ 100.0500 1 @ 100.0600
 check book rows 2 of 2
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 0 of 2
@@ -137,6 +142,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.500 cancel #3
 book 1 @ 99.9000 |
 check book rows 4 of 4
+check trades 1 of 1
 check executions 1 of 1
 check named orders 1 of 1
 check sides given by the file 0 of 4
@@ -158,6 +164,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 taker buy 2 @ 100.0500 ioc = #4, trade 2 @ 100.0500 with #1
 book 10 @ 100.0000 |
 check book rows 2 of 2
+check trades 2 of 2
 check executions 2 of 2
 check named orders 2 of 2
 check sides given by the file 0 of 2
@@ -179,6 +186,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 taker sell 10 @ 100.0000 ioc = #4, trade 10 @ 100.0000 with #2
 book 10 @ 100.0000 | 7 @ 100.0500
 check book rows 2 of 2
+check trades 1 of 1
 check executions 1 of 1
 check named orders 0 of 1
 check sides given by the file 0 of 2
@@ -197,11 +205,13 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.200 taker sell 15 @ 100.0000 ioc = #3, trade 10 @ 100.0000 with #2
 book | 7 @ 100.0500
 check book rows 1 of 1
+check trades 0 of 1
 check executions 0 of 1
 check named orders 0 of 1
 check sides given by the file 0 of 1
+miss trades m:2: ours no such trade; theirs 2000-01-01T09:30:00.200Z sell of 15.0 at 100.0000
 `},
-		{name: "hidden executions, crosses and halts change nothing", format: "lobster", text: `
+		{name: "hidden executions are trades, crosses and halts change nothing", format: "lobster", text: `
 -- m --
 34200.1,1,1,10,1000000,1
 34200.2,5,0,100,1000200,1
@@ -218,12 +228,16 @@ check sides given by the file 0 of 1
 pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.100 maker sell 7 @ 100.0500 gtc = #1
 09:30:00.100 maker buy 10 @ 100.0000 gtc = #2
+09:30:00.200 maker buy 100 @ 100.0200 gtc = #3
+09:30:00.200 taker sell 100 @ 100.0200 ioc = #4, trade 100 @ 100.0200 with #3
 book 10 @ 100.0000 | 7 @ 100.0500
 check book rows 4 of 4
+check trades 1 of 1
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 0 of 0
-4 hidden executions, crosses and halts: not fed
+3 crosses and halts: not fed
+1 trades with an order that was not displayed: made apart from the book
 `},
 		{name: "messages about an order at a price without one", format: "lobster", text: `
 -- m --
@@ -240,10 +254,11 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.100 maker buy 10 @ 100.0000 gtc = #2
 book 10 @ 100.0000 | 7 @ 100.0500
 check book rows 2 of 2
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 0 of 0
-2 messages name an order at a price without one: left out
+2 messages name an order that the book does not have, or not with that amount
 `},
 		{name: "a message about an unknown order takes from the level's first", format: "lobster", text: `
 -- m --
@@ -263,6 +278,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 cancel #1
 book 10 @ 100.0000 | 7 @ 100.0500
 check book rows 2 of 2
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 0 of 2
@@ -286,6 +302,7 @@ pair AMZN_USD 4,0 from 2012-06-21T09:30:00.000Z
 09:30:00.400 taker sell 10 @ 100.0000 ioc = #4, trade 10 @ 100.0000 with #1
 book 15 @ 100.0000 | 7 @ 100.0500
 check book rows 1 of 1
+check trades 1 of 1
 check executions 1 of 1
 check named orders 1 of 1
 check sides given by the file 0 of 1
@@ -311,6 +328,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.300 maker buy 2 @ 99.9900 gtc = #6
 book 10 @ 100.0000 2 @ 99.9900 | 7 @ 100.0500 2 @ 100.0600
 check book rows 1 of 2
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 1 of 2

@@ -28,6 +28,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.400 maker buy 30 @ 99.9500 gtc = #5
 book 30 @ 99.9500 | 7 @ 100.0500
 check book rows 3 of 3
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 1 of 3
@@ -56,6 +57,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.400 maker buy 4 @ 99.9900 gtc = #6
 book 4 @ 99.9900 | 7 @ 100.0500
 check book rows 3 of 3
+check trades 1 of 1
 check executions 1 of 1
 check named orders 1 of 1
 check sides given by the file 2 of 3
@@ -88,6 +90,7 @@ pair BASE_QUOTE 4,0 from 2000-01-01T09:30:00.000Z
 09:30:00.600 maker buy 7 @ 100.0000 gtc = #7
 book 6 @ 100.0100 5 @ 100.0050 7 @ 100.0000 8 @ 99.9900 | 7 @ 100.0500
 check book rows 5 of 5
+check trades 0 of 0
 check executions 0 of 0
 check named orders 0 of 0
 check sides given by the file 1 of 4

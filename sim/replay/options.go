@@ -31,13 +31,17 @@ type Options struct {
 	Loop  bool   // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool
-	Check        bool // compare with the recording, in the first pass only
+	// Passive fills the orders that the file names, also where the engine would choose others (lobster).
+	Passive bool
+	Check   bool // compare with the recording, in the first pass only
 
 	// Progress is called about every 100 ms of machine time, from the goroutine of Run. nil: no calls.
 	Progress func(Progress)
 	// Maker and Taker are the accounts of the replay's orders. They must differ, so that no trade has the same
 	// account on both sides.
 	Maker, Taker engine.AccountID
+	// Hidden is the account of makers that were not displayed (lobster).
+	Hidden engine.AccountID
 }
 
 // speedUnit is the resolution of Speed: thousandths.
@@ -57,6 +61,10 @@ func (r *Replay) parse() (price, amount int, err error) {
 	}
 	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
 		return 0, 0, fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE", o.Pair)
+	}
+	if o.Passive && o.Format != "lobster" {
+		return 0, 0, fmt.Errorf("replay: passive is an option of lobster, whose executions name an order; "+
+			"leave it out for %s", o.Format)
 	}
 	if price, amount, err = o.digits(); err == nil {
 		r.speed, err = o.speed()
@@ -97,6 +105,11 @@ func (o *Options) digits() (price, amount int, err error) {
 	return price, amount, nil
 }
 
-// UseTaker sets the account of the takers, for a program that creates its accounts after New. It must be called
-// before Run.
-func (r *Replay) UseTaker(taker engine.AccountID) { r.opts.Taker = taker }
+// UseAccounts sets the accounts of the takers and of the makers that were not displayed, for a program that creates its
+// accounts after New. It must be called before Run.
+func (r *Replay) UseAccounts(taker, hidden engine.AccountID) {
+	r.opts.Taker, r.opts.Hidden = taker, hidden
+}
+
+// Hidden returns the number of trades whose maker was not displayed.
+func (r *Replay) Hidden() int { return r.survey.Hidden }

@@ -49,11 +49,12 @@ type outcome struct {
 // the goroutine of Run. Collect runs on the loop's goroutine while Run waits for it, so the two never run at
 // the same time.
 type orderEntry struct {
-	entry Entry
-	ctx   context.Context
-	pair  engine.PairID
-	maker engine.AccountID
-	taker engine.AccountID
+	entry  Entry
+	ctx    context.Context
+	pair   engine.PairID
+	maker  engine.AccountID
+	taker  engine.AccountID
+	hidden engine.AccountID // of makers that were not displayed
 
 	now     int64 // time of the record being fed, Unix ns
 	batch   sequencer.Batch

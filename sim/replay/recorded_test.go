@@ -1,6 +1,9 @@
 package replay
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // atLeast fails unless the check of that kind has at least good of exactly all.
 func atLeast(t *testing.T, r Report, kind string, good, all int) {
@@ -36,6 +39,7 @@ func TestNasdaqDayLevel1MakesItsOwnBook(t *testing.T) {
 	atLeast(t, r, "book rows", 57_510, 57_514)
 	atLeast(t, r, "named orders", 8_963, 8_974)
 	atLeast(t, r, "executions", 8_970, 8_974)
+	atLeast(t, r, "trades", 11_415, 11_419)
 	atMost(t, r, "sides given by the file", 13_953)
 }
 
@@ -58,6 +62,29 @@ func TestNasdaq10LevelsWithTheWindowRule(t *testing.T) {
 	}})
 	atLeast(t, r, "book rows", 998, 998)
 	atLeast(t, r, "named orders", 98, 98)
+}
+
+// In the passive mode every row agrees, also where the file executes orders in another order than their queue's, and
+// every execution, displayed or hidden, is in the published trades.
+func TestPassiveNasdaqDaysAgreeInEveryRow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name                    string
+		rows, trades, displayed int
+	}{
+		{"AMZN_2012-06-21_34200000_57600000_%s_1", 57_514, 11_419, 8_974},
+		{"AAPL_2012-06-21_first672_%s_50", 671, 78, 56},
+		{"AAPL_2012-06-21_first999_%s_10", 998, 159, 98},
+	} {
+		name := "lobster/" + c.name + ".csv.gz"
+		r, _ := run(t, Options{Format: "lobster", Check: true, Passive: true, Files: []string{
+			recorded(t, fmt.Sprintf(name, "message")), recorded(t, fmt.Sprintf(name, "orderbook")),
+		}})
+		atLeast(t, r, "book rows", c.rows, c.rows)
+		atLeast(t, r, "trades", c.trades, c.trades)
+		atLeast(t, r, "executions", c.displayed, c.displayed)
+		atLeast(t, r, "named orders", c.displayed, c.displayed)
+	}
 }
 
 func TestBitstampBooksAndTrades(t *testing.T) {

@@ -161,7 +161,7 @@ func (r *Replay) StartNs() int64 {
 func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Public) (Report, error) {
 	r.report = Report{Reasons: map[engine.Reason]uint64{}}
 	r.entry = newOrderEntry(ctx, entry, id, &r.report)
-	r.entry.maker, r.entry.taker = r.opts.Maker, r.opts.Taker
+	r.entry.maker, r.entry.taker, r.entry.hidden = r.opts.Maker, r.opts.Taker, r.opts.Hidden
 	defer r.reader.Close()
 	shift := int64(0)
 	var err error
@@ -197,7 +197,7 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 		pub = nil
 	}
 	c := newChecker(r.survey, pub, r.fromNs)
-	f := newFeeder(r.entry, c, r.survey, r.fromNs, start, r.batch)
+	f := newFeeder(r.entry, c, r.survey, r.fromNs, start, r.batch, r.opts.Passive)
 	err := errors.Join(r.feed(f, c, shift), f.shape.flush()) // also when the context ends
 	if check && err == nil {
 		r.report.Checks = c.results()

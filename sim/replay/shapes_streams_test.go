@@ -353,7 +353,7 @@ func TestFilesOfTardisAreRefused(t *testing.T) {
 		}, "symbol", "one symbol"},
 		{
 			"two books", "tardis",
-			[]string{quotes + row + "1,2,1,1\n", "b" + quotes[1:] + "§" + row + "1,2,1,1\n"},
+			[]string{quotes + row + "1,2,1,1\n", "b\n§" + quotes[2:] + row + "1,2,1,1\n"},
 			"two files give the book", "leave one",
 		},
 		{"no rows", "tardis", []string{"a\n§" + tardisHead + "id,side,price,amount\n"}, "no records", "rows"},

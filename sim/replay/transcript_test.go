@@ -131,13 +131,14 @@ type golden struct {
 	from, digits string
 	text         string
 	exchange     bool // the exchange's times
+	passive      bool
 }
 
 func checkGolden(t *testing.T, cases []golden) {
 	t.Helper()
 	for _, s := range cases {
 		t.Run(s.name, func(t *testing.T) {
-			o := Options{Format: s.format, From: s.from, Digits: s.digits, ExchangeTime: s.exchange}
+			o := Options{Format: s.format, From: s.from, Digits: s.digits, ExchangeTime: s.exchange, Passive: s.passive}
 			parts := strings.Split("\n"+strings.TrimLeft(s.text, "\n"), "\n-- ")
 			want := ""
 			for _, part := range parts[1:] {

@@ -4,41 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/sim/replay/format/decimal"
 	"tickhive/sim/replay/format/input"
 	"tickhive/sim/replay/format/pairs"
-)
-
-// databentoColumns lists the columns of Databento's CSV that are read, by the names of its headers.
-var databentoColumns = [...]string{
-	"ts_event", "publisher_id", "instrument_id", "action", "side", "price", "size", "flags", // always there
-	"ts_recv", "symbol", "order_id", "bid_px_00", "ask_px_00", "bid_sz_00", "ask_sz_00", "bid_px_01",
-}
-
-// Indexes in databentoColumns.
-const (
-	dbEvent = iota
-	dbPublisher
-	dbInstrument
-	dbAction
-	dbSide
-	dbPrice
-	dbSize
-	dbFlags
-	dbReceived
-	dbSymbol
-	dbOrder
-	dbBidPrice
-	dbAskPrice
-	dbBidSize
-	dbAskSize
-	dbDeeper
-	dbColumns
 )
 
 // Bits of the column flags.
@@ -48,38 +23,60 @@ const (
 	dbMaybeBad = 1 << 2 // the vendor missed messages before it
 )
 
-// remedyDatabento is the remedy for a file with another layout.
-const remedyDatabento = "fetch the schema mbo, mbp-1 or tbbo; trades and ohlcv are files of --format trades"
+// remedyPrice is the remedy for a price at or below zero.
+const remedyPrice = "prices must be above zero: replay an instrument that has none at or below it, with --pair"
 
-// databento reads the order messages (mbo), or the best prices and the trades (mbp-1, tbbo), that Databento offers, as
-// CSV or DBN.
+// databento reads the order messages (mbo), or the best levels and the trades (mbp-1, mbp-10, tbbo), that Databento
+// offers, as CSV or DBN.
 type databento struct {
 	stream
-	pair  string // pair whose rows are taken; "": the file has one symbol
-	all   bool   // the pair is the name of the only symbol
-	cells [maxColumns]input.Cell
-	where [dbColumns]int // index of each column, -1 without it
-	width int
+	pair           string // pair whose rows are taken; "": the files have one symbol
+	all            bool   // the pair is the name of the only symbol
+	cells          [maxDatabentoColumns]input.Cell
+	heads          []databentoHead // of the files
+	*databentoHead                 // of the file being read
 
 	symbol, publisher string // of the rows before
 	other             string // symbol of the first row of another one
 	mixed             bool   // there are several of these
 	others, doubtful  int
-	skipped           bool // the line was of another symbol
 	update            uint64
 }
 
 func newDatabento(files []string) (Reader, error) {
-	t, err := newStream("databento", files, 1)
+	t, err := newStream("databento", files, maxStreams)
+	t.serial = true // an event must not be cut by a row of another file
 	return &databento{stream: t}, err
 }
 
-// Open opens the file behind its header.
+// Open opens the files behind their headers.
 func (d *databento) Open(s *Survey) error {
 	if err := d.open(s); err != nil {
 		return err
 	}
 	d.symbol, d.publisher, d.other, d.mixed, d.others, d.doubtful, d.update = "", "", "", false, 0, 0, 0
+	if d.heads = make([]databentoHead, len(d.sources)); s.learning() {
+		s.Ignored = "%d messages without an order: not fed"
+	}
+	for i, f := range d.sources {
+		d.in, d.databentoHead = f.in, &d.heads[i]
+		if err := d.header(); err != nil {
+			return err
+		}
+		if first := &d.heads[0]; (d.where[dbOrder] < 0) != (first.where[dbOrder] < 0) || d.depth != first.depth {
+			return d.in.Fail("give files of one schema", "another schema than the first file has")
+		}
+	}
+	if s.learning() && d.where[dbOrder] < 0 {
+		s.Shape = Levels
+	} else if s.learning() {
+		s.Shape = Orders
+	}
+	return nil
+}
+
+// header reads the header of the file being read.
+func (d *databento) header() error {
 	header, err := d.in.Next()
 	if errors.Is(err, io.EOF) {
 		return input.Top(d.in.File).Refuse(remedyDatabento, "the file is empty")
@@ -87,56 +84,34 @@ func (d *databento) Open(s *Survey) error {
 		return err
 	}
 	d.width = input.Columns(header, ',', d.cells[:])
-	if s.learning() {
-		s.Ignored = "%d messages without an order: not fed"
-	}
-	switch ok := findDatabento(d.cells[:min(d.width, maxColumns)], &d.where); {
-	case !ok || d.width > maxColumns:
+	if !d.find(d.cells[:min(d.width, maxDatabentoColumns)]) || d.width > maxDatabentoColumns {
 		return d.in.Fail(remedyDatabento, "the header is %q", input.Clip(header))
-	case d.where[dbDeeper] >= 0:
-		return d.in.Fail(remedyDatabento, "several levels a side: the schema is mbp-10")
-	case !s.learning():
-	case d.where[dbOrder] >= 0:
-		s.Shape = Orders
-	default:
-		s.Shape = Levels
 	}
 	return nil
-}
-
-// findDatabento finds the columns of a header. ok is false for one of another layout.
-func findDatabento(cells []input.Cell, where *[dbColumns]int) (ok bool) {
-	for i, name := range databentoColumns {
-		where[i] = slices.IndexFunc(cells, func(c input.Cell) bool { return string(c.Text) == name })
-	}
-	book := where[dbBidPrice] >= 0 && where[dbAskPrice] >= 0 && where[dbBidSize] >= 0 && where[dbAskSize] >= 0
-	return !slices.Contains(where[:dbReceived], -1) && (where[dbOrder] >= 0 || book)
-}
-
-// isDatabento reports whether a line is the header of a file that this reader takes, or refuses by its schema.
-func isDatabento(line []byte) bool {
-	var cells [maxColumns]input.Cell
-	n := input.Columns(line, ',', cells[:])
-	return n <= maxColumns && findDatabento(cells[:n], new([dbColumns]int))
 }
 
 // Next returns the next row of the pair.
 func (d *databento) Next(r *Record) error {
 	for {
-		d.skipped = false
 		err := d.next(r, d.parse)
 		switch {
-		case err == nil && d.skipped:
+		case err == nil && r.left:
 			continue
 		case errors.Is(err, io.EOF) && d.s.learning():
 			if again, err := d.ended(); err != nil || !again {
 				return cmp.Or(err, io.EOF)
 			}
 			continue
-		case err == nil && d.s.learning():
+		case err != nil:
+			return err
+		case r.Kind == Book && r.Depth > 0:
+			d.update++
+			r.First, r.Last = d.update, d.update
+		}
+		if d.s.learning() {
 			d.s.count(r.NS)
 		}
-		return err
+		return nil
 	}
 }
 
@@ -184,11 +159,14 @@ func (d *databento) at(column int) input.Cell {
 
 // parse reads a row.
 func (d *databento) parse(line []byte, r *Record) error {
+	d.databentoHead = &d.heads[d.index]
 	if n := input.Columns(line, ',', d.cells[:]); n != d.width {
 		return input.FlawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
 	if d.isOther() {
-		d.skipped, r.NS = true, d.order.last
+		if r.left = true; d.time(r, false) != nil {
+			r.NS = d.order.last
+		}
 		return nil
 	}
 	if err := d.oneBook(); err != nil {
@@ -203,17 +181,24 @@ func (d *databento) parse(line []byte, r *Record) error {
 		d.doubtful++
 	}
 	r.More = flags&dbLast == 0
-	at := d.at(dbEvent)
-	if received := d.at(dbReceived); len(received.Text) > 0 && (flags&dbSnapshot != 0 || len(at.Text) == 0) {
-		at = received // an order of a complete book has the time at which it came to rest
-	}
-	if r.NS, _, err = input.ReadTime(at.Text, 0, false); err != nil {
-		return input.Locate(at.At, err)
+	if err := d.time(r, flags&dbSnapshot != 0); err != nil {
+		return err
 	}
 	if d.where[dbOrder] < 0 {
 		return d.best(r)
 	}
 	return d.order3(r)
+}
+
+// time reads the time of a row. The event of an order of a complete book (snapshot) is its coming to rest: there the
+// time of receipt counts.
+func (d *databento) time(r *Record, snapshot bool) (err error) {
+	at := d.at(dbEvent)
+	if received := d.at(dbReceived); len(received.Text) > 0 && (snapshot || len(at.Text) == 0) {
+		at = received
+	}
+	r.NS, _, err = input.ReadTime(at.Text, 0, false)
+	return input.Locate(at.At, err)
 }
 
 // isOther counts a row of another symbol than the pair.
@@ -305,9 +290,9 @@ func (d *databento) order3(r *Record) (err error) {
 // sized reads price and size of a row.
 func (d *databento) sized(r *Record) error {
 	p, a := d.at(dbPrice), d.at(dbSize)
-	price, err := input.Positive("price", pointed(p.Text))
+	price, err := aboveZero(p)
 	if err != nil {
-		return input.Locate(p.At, err)
+		return err
 	}
 	amount, err := input.Positive("size", a.Text)
 	if err != nil {
@@ -316,7 +301,7 @@ func (d *databento) sized(r *Record) error {
 	return d.s.trade(r, price, amount)
 }
 
-// best reads a row of mbp-1 or tbbo: a trade, or the best level of each side.
+// best reads a row of mbp-1, mbp-10 or tbbo: a trade, or the best levels of each side.
 func (d *databento) best(r *Record) (err error) {
 	if r.Side, r.Sided, err = d.side(); err != nil {
 		return err
@@ -326,22 +311,40 @@ func (d *databento) best(r *Record) (err error) {
 		return d.sized(r)
 	}
 	r.Kind, r.Replaces = Book, true
-	d.update++
-	r.First, r.Last = d.update, d.update
+	r.Depth = d.depth
 	var sides [2][]level
-	for side, at := range [2][2]input.Cell{
-		{d.at(dbBidPrice), d.at(dbBidSize)}, {d.at(dbAskPrice), d.at(dbAskSize)},
-	} {
-		at[0].Text = pointed(at[0].Text)
-		l, ok, err := levelAt(at[0], at[1])
-		if err != nil {
-			return err
-		}
-		if ok && l.amount.V.Sign() > 0 {
-			sides[side] = append(sides[side], l)
+	for i := range d.depth {
+		for side := range sides {
+			price, amount := d.cells[d.levels[i][side]], d.cells[d.levels[i][2+side]]
+			if len(price.Text) == 0 {
+				continue
+			}
+			l, err := level{}, error(nil)
+			if l.price, err = aboveZero(price); err != nil {
+				return err
+			}
+			if l.amount, err = input.NotNegative("size", amount.Text); err != nil {
+				return input.Locate(amount.At, err)
+			}
+			if l.amount.V.Sign() > 0 {
+				sides[side] = append(sides[side], l)
+			}
 		}
 	}
 	return d.s.book(r, sides[0], sides[1])
+}
+
+// aboveZero reads a price. Spreads have prices at and below zero, which no market of this exchange has. Without them
+// the book would be another, so they are refused and not passed over.
+func aboveZero(c input.Cell) (decimal.Decimal, error) {
+	d, err := decimal.Parse(pointed(c.Text))
+	switch {
+	case err != nil:
+		return d, input.Locate(c.At, fmt.Errorf("price %q: %w", input.Clip(c.Text), err))
+	case d.V.Sign() <= 0:
+		return d, input.FlawAt(c.At, remedyPrice, "price %q is not above zero", input.Clip(c.Text))
+	}
+	return d, nil
 }
 
 // pointed returns a price with a decimal point. Without one, a price counts units of 10^-9.

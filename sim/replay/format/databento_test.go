@@ -2,6 +2,8 @@ package format
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,12 +39,11 @@ func TestDatabentoRefusesWhatItWouldMisread(t *testing.T) {
 		"empty":           {"", "f:1:1: the file is empty"},
 		"no rows":         {mboHead, "no records"},
 		"another header":  {"time,price,amount\n", `f:1:1: the header is "time,price,amount"`},
-		"ten levels":      {"bid_px_00,ask_px_00,bid_sz_00,ask_sz_00,bid_px_01," + mboHead, "f:1:1: several levels"},
 		"too few columns": {row(",AAPL", ""), "f:2:1: 9 columns, the header has 10"},
 		"an action":       {row(",A,", ",X,"), `f:2:25: action "X" is not A, C, M, R, T, F or N`},
 		"a side":          {row(",B,", ",X,"), `f:2:27: side "X" is neither A, B nor N`},
 		"no side":         {row(",B,", ",N,"), "f:2:27: action A needs a side, A or B"},
-		"a price":         {row("100.25", "-1.0"), "f:2:29: price \"-1.0\": must be above zero"},
+		"a price":         {row("100.25", "-1.0"), `f:2:29: price "-1.0" is not above zero; prices must be above zero`},
 		"no price":        {row("100.25", ""), "f:2:29: price"},
 		"a size":          {row(",30,", ",0,"), "f:2:36: size \"0\": must be above zero"},
 		"an order":        {row(",12,", ",-1,"), `f:2:39: order id "-1" is not a number`},
@@ -57,6 +58,61 @@ func TestDatabentoRefusesWhatItWouldMisread(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// Files of one schema are read one after the other, in order of their first times, whatever their order on the command
+// line. The second may begin up to a second before the end of the first.
+func TestDatabentoFilesFollowEachOther(t *testing.T) {
+	t.Parallel()
+	row := func(seconds string, id int) string {
+		return fmt.Sprintf("%s,2,7,A,B,100.25,30,%d,128,AAPL\n", seconds, id)
+	}
+	const a, b = "1723109400.", "1723109401."
+	best := strings.Replace(mboHead, "order_id", "bid_px_00,ask_px_00,bid_sz_00,ask_sz_00", 1)
+	for name, c := range map[string]struct{ first, second, want string }{
+		"in order":                 {row(a+"0", 1) + row(a+"5", 2), row(b+"0", 3) + row(b+"1", 4), "1 2 3 4 "},
+		"the later one first":      {row(b+"0", 3) + row(b+"1", 4), row(a+"0", 1) + row(a+"5", 2), "1 2 3 4 "},
+		"half a second of overlap": {row(a+"0", 1) + row(b+"0", 2), row(a+"5", 3) + row(b+"1", 4), "1 2 3 4 1 lines"},
+		"seconds of overlap": {
+			row(a+"0", 1) + row("1723109409.0", 2), row(a+"5", 3),
+			"g:2:1: the file begins 8500 ms before the end of the one before it; give each time once",
+		},
+		"another symbol": {row(a+"0", 1), strings.Replace(row(b+"0", 3), "AAPL", "MSFT", 1), `g:2:38: symbol "MSFT"`},
+		"another schema": {row(a+"0", 1), "", "g:1:1: another schema than the first file has"},
+	} {
+		dir, second := t.TempDir(), mboHead+c.second
+		if c.second == "" {
+			second = best
+		}
+		for file, text := range map[string]string{"f": mboHead + c.first, "g": second} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := New("databento", []string{filepath.Join(dir, "f"), filepath.Join(dir, "g")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rec Record
+		got, last := "", int64(0)
+		for err = r.Open(NewSurvey()); err == nil; {
+			if err = r.Next(&rec); err == nil {
+				if rec.NS < last {
+					t.Errorf("%s: time goes back", name)
+				}
+				last = rec.NS
+				got += fmt.Sprint(rec.ID, " ")
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			got += err.Error()
+		}
+		got += strings.Join(r.Notes(), "")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		r.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -312,8 +313,9 @@ func (d *Detection) krakenAnswers(path string) error {
 	if err != nil {
 		return err
 	}
-	files, err := parseKraken(name, doc)
-	if err != nil {
+	var bad problems
+	files, err := parseKraken(name, doc, &bad)
+	if err = cmp.Or(err, bad.err()); err != nil {
 		return err
 	}
 	trades, candles, tickers, rules, books := 0, 0, 0, 0, 0

@@ -147,8 +147,9 @@ func TestDetectNamesWhatKeepsAFileFromBeingReplayed(t *testing.T) {
 		{"feather", "ARROW1\x00\x00", "", "a:1:1: the first bytes are those of Arrow (feather)"},
 		{"empty", "", "", "a:1:1: the file is empty"},
 		{
-			"DBN of another schema", string(dbntest.File(2, dbntest.Depth, nil)), "",
-			"a:1:1: DBN: the schema is mbp-10, want mbo, mbp-1, tbbo, trades or ohlcv; fetch the data in one of these",
+			"DBN of another schema", string(dbntest.File(2, dbntest.Definition, nil)), "",
+			"a:1:1: DBN: the schema is definition, want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv; fetch the data " +
+				"in one of these",
 		},
 		{"a stream without times", `{"stream":"btcusdt@trade","data":{}}`, "binance", "the first line has no time"},
 		{"a stream with a wrong time", `{"e":"trade","E":-5}`, "binance", "the time E: "},

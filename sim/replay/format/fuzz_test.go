@@ -75,7 +75,7 @@ func FuzzKraken(f *testing.F) {
 		`3276],"l":["1"],"h":["1"],"o":"1"}}}`))
 	f.Add([]byte(`{"error":[],"result":{"X":{"pair_decimals":1,"lot_decimals":8}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		if _, err := parseKraken("f", doc); err != nil {
+		if _, err := parseKraken("f", doc, &problems{}); err != nil {
 			var bad *input.LineError
 			if !errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "" {
 				t.Fatalf("%q: %v", doc, err)

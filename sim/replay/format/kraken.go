@@ -125,14 +125,18 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 
 // readAll reads all answers. The trades determine the pair to replay.
 func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
+	var bad problems
 	for _, path := range k.paths {
 		name, doc, err := input.ReadDocument(path)
-		if err != nil {
-			return nil, "", err
+		var files []*krakenFile
+		if err == nil {
+			files, err = parseKraken(name, doc, &bad)
 		}
-		files, err := parseKraken(name, doc)
 		if err != nil {
-			return nil, "", err
+			if !errors.As(err, new(*input.LineError)) {
+				return nil, "", err
+			}
+			bad.take(err)
 		}
 		for _, f := range files {
 			if len(f.trades) == 0 {
@@ -145,6 +149,9 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 			symbol = f.symbol
 		}
 		all = append(all, files...)
+	}
+	if err := bad.err(); err != nil {
+		return nil, "", err
 	}
 	if symbol == "" {
 		return nil, "", errors.New("replay: kraken: none of the files is a Trades answer with trades")

@@ -56,9 +56,9 @@ type krakenPair struct {
 }
 
 // parseKraken reads a recorded answer of Kraken's public REST API. The content determines which answer it is.
-// It returns one element for each pair.
-func parseKraken(name string, doc []byte) ([]*krakenFile, error) {
-	p := krakenParser{name: name, doc: doc}
+// It returns one element for each pair. Rows that are wrong by themselves are added to bad and left out.
+func parseKraken(name string, doc []byte, bad *problems) ([]*krakenFile, error) {
+	p := krakenParser{name: name, doc: doc, bad: bad}
 	return p.parse()
 }
 
@@ -66,6 +66,7 @@ type krakenParser struct {
 	name string
 	doc  []byte
 	at   int64 // offset of the value being read, in bytes
+	bad  *problems
 
 	counted  int64 // offset up to which newlines are counted
 	newlines int   // number of newlines up to counted
@@ -183,7 +184,8 @@ func (p *krakenParser) rows(f *krakenFile, value []byte) error {
 		}
 		ns, err := p.row(f, row)
 		if err != nil {
-			return p.refuse(err)
+			p.bad.take(p.refuse(err))
+			continue
 		}
 		if ns < last {
 			return p.here().Refuse("sort the rows by time", "time goes back: rows must be in order of time")

@@ -43,7 +43,7 @@ func (l *lobster) Open(s *Survey) (err error) {
 	l.s, l.last = s, 0
 	if s.learning() {
 		s.Shape, s.Price.most, s.FixedDigits, l.open = Messages, 4, true, map[uint64]int64{}
-		s.Ignored = "%d hidden executions, crosses and halts: not fed"
+		s.Ignored = "%d crosses and halts: not fed"
 		if m := tickerInName.FindStringSubmatch(filepath.Base(l.messages)); m != nil {
 			s.Pair = pairs.Of(m[1], "USD")
 		}
@@ -99,6 +99,9 @@ func (l *lobster) Next(r *Record) error {
 	}
 	l.s.count(r.NS)
 	l.s.Depth = max(l.s.Depth, r.Depth)
+	if r.Hidden {
+		l.s.Hidden++
+	}
 	return l.follow(r)
 }
 
@@ -122,11 +125,14 @@ func (l *lobster) follow(r *Record) error {
 	return nil
 }
 
-// lobsterKinds maps message types to kinds of records. Types 5 (hidden execution), 6 (cross) and 7 (halt) are
-// missing, because they do not change the displayed book.
-var lobsterKinds = [lobsterTypes + 1]Kind{1: Place, 2: Reduce, 3: Cancel, 4: Execute}
+// lobsterKinds maps message types to kinds of records. Types 6 (cross) and 7 (halt) are missing, because they neither
+// change the displayed book nor name an order.
+var lobsterKinds = [lobsterTypes + 1]Kind{1: Place, 2: Reduce, 3: Cancel, 4: Execute, lobsterHidden: Trade}
 
-const lobsterTypes = 7
+const (
+	lobsterTypes  = 7
+	lobsterHidden = 5 // execution of an order that was not displayed
+)
 
 // maxLobsterLevels bounds the levels of one orderbook row.
 const maxLobsterLevels = 1000
@@ -145,7 +151,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 		return input.Locate(col[0].At, err)
 	}
 	if m.NS >= 2*input.DayNs {
-		return input.FlawAt(col[0].At, "times of this format are seconds after midnight", "time %s is beyond the day",
+		return input.FlawAt(col[0].At, input.RemedyUnit+"seconds after midnight", "time %s is beyond the day",
 			col[0].Text)
 	}
 	kind, err := strconv.Atoi(string(col[1].Text))
@@ -171,6 +177,9 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 		m.Side = engine.Sell
 	default:
 		return input.FlawAt(col[5].At, input.RemedyValue, "direction %q is not 1 or -1", input.Clip(col[5].Text))
+	}
+	if kind == lobsterHidden { // a trade has the taker's side, a message the resting order's
+		m.Side, m.Sided, m.Hidden = m.Side.Opposite(), true, true
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tickhive/sim/replay/format/input"
 )
@@ -21,7 +22,7 @@ const (
 // ownLine lists the remedies of problems that concern their line alone: a survey goes on behind it.
 var ownLine = []string{
 	input.RemedyValue, remedyRow, remedyShort, remedyLong, remedySide, remedyMaker, input.RemedyTime, remedyJSON,
-	remedyBinance, remedyBitstamp,
+	remedyBinance, remedyBitstamp, remedyPrice,
 }
 
 // maxProblems bounds the listed problems of a recording.
@@ -51,7 +52,7 @@ func (p *problems) take(err error) (more bool) {
 	if p.n <= maxProblems {
 		p.list = append(p.list, err)
 	}
-	return slices.Contains(ownLine, e.Remedy)
+	return slices.Contains(ownLine, e.Remedy) || strings.HasPrefix(e.Remedy, input.RemedyUnit)
 }
 
 // err returns the problems, with their number when there are several; nil when there are none.

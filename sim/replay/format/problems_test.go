@@ -44,6 +44,25 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 				"A,1700000003,0,1\n", "f:3:14", "2 problems", 3,
 		},
 		"Databento": {"databento", mboHead + order, `f:2:31: size "0"`, "3 problems", 4},
+		"Tardis trades": {
+			"tardis", tardisHead + "id,side,price,amount\n" + rows("a,BTCUSDT,%[1]d000000,%[1]d000000,1,buy,0,1", 25) +
+				rows("a,BTCUSDT,%[1]d000000,%[1]d,1,buy,1,1", 1) + "a,b\n", `f:2:51: price "0"`,
+			"27 problems, of which the first 20 are listed", 21,
+		},
+		"Tardis levels": {
+			"tardis", tardisHead + "is_snapshot,side,price,amount\n" +
+				"a,BTCUSDT,1700000000000000,1700000000000000,true,bid,1,1\n" +
+				"a,BTCUSDT,1700000000000000,1700000000000000,true,bit,1,1\n" +
+				"a,BTCUSDT,1700000000000000,1700000000000000,true,bid,2,1\n" +
+				"a,BTCUSDT,1700000000000000,1700000001000000,false,bid,x,1\n" +
+				"a,BTCUSDT,1700000000000000,1700000002000000,false,bid,1\n" +
+				"a,BTCUSDT,1700000000000000,1700000003000000,false,bid,1,1\n", `f:3:50: side "bit"`, "3 problems", 4,
+		},
+		"Kraken": {
+			"kraken", `{"error":[],"result":{"XXBTZUSD":[["1","1",1700000000.1,"b","l",""],
+["0","1",1700000000.2,"b","l",""],["1","1",1700000000.3,"x","l",""],["1"]]}}` + "\n",
+			`f:2:1: price "0"`, "3 problems", 4,
+		},
 		"Binance": {
 			"binance", rows(`%d000000000 {"e":"trade","s":"A","p":"1","q":"0","m":true}`, 25), "f:1:",
 			"25 problems, of which the first 20 are listed", 21,

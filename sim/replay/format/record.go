@@ -78,8 +78,11 @@ type Record struct {
 	Kind  Kind
 	Side  engine.Side // the order's side; for a Trade the taker's side
 	Sided bool        // Trade: the file states the side
-	NS    int64
-	At    input.Position
+
+	Hidden bool // Trade: the maker was not displayed
+
+	NS int64
+	At input.Position
 
 	ID            uint64 // id of the order in the file
 	Price, Amount int64
@@ -96,6 +99,7 @@ type Record struct {
 	Today Values
 
 	message binanceMessage // binance: the kind of the line
+	left    bool           // databento: a row of another symbol, left out
 }
 
 // reset clears r but retains the memory of its slices.
@@ -119,7 +123,7 @@ const (
 
 // ComparesTrades reports whether each public trade is compared with the record from which it was made.
 func (s *Survey) ComparesTrades() bool {
-	return s.Shape != Answers && s.Shape != Messages && s.Shape != Log
+	return s.Shape != Answers && s.Shape != Log
 }
 
 // Set describes a set of candles to compare with.
@@ -135,6 +139,7 @@ type Survey struct {
 	StartNs         int64  // latest time at which a replay can start, Unix ns
 	Records         int    // number of records to feed
 	Depth           int    // largest number of levels on a side of a book
+	Hidden          int    // number of trades whose maker was not displayed
 	Sets            []Set  // sets of the Candle records
 	Today           bool   // a Today record follows the Candle records
 	Ignored         string // format of the note that counts the Other records: "%d halts"

@@ -22,7 +22,11 @@ type stream struct {
 	s       *Survey
 	sources []*source
 	in      *input.Lines // of the source that was read last
+	index   int          // of that source
 	order   *lineOrder   // of that source
+
+	serial bool    // the files are read one after the other, in order of their first times, and not merged
+	file   *source // serial: the file that is being read
 }
 
 // source is one file of a stream and its next record.
@@ -57,6 +61,7 @@ func (t *stream) open(s *Survey) error {
 		t.sources = append(t.sources, &source{in: in})
 		t.in, t.order = in, &t.sources[0].order
 	}
+	t.file = nil
 	return nil
 }
 
@@ -82,8 +87,9 @@ func (t *stream) Notes() []string {
 // first.
 func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error {
 	var first *source
-	for _, f := range t.sources {
+	for i, f := range t.sources {
 		if !f.read {
+			t.index = i
 			t.advance(f, parse)
 		}
 		switch {
@@ -98,9 +104,37 @@ func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error
 	if first == nil {
 		return io.EOF
 	}
+	if t.serial {
+		var err error
+		if first, err = t.follow(first); err != nil {
+			return err
+		}
+	}
 	*r, first.next = first.next, *r
 	first.read = false
 	return nil
+}
+
+// follow returns the file whose record is next when files are read one after the other. earliest has the earliest
+// record of all. A file may begin up to a second before the end of the one before it.
+func (t *stream) follow(earliest *source) (*source, error) {
+	if t.file == earliest || t.file != nil && t.file.err == nil {
+		return t.file, nil
+	}
+	if t.file != nil {
+		f, last := earliest, t.file.order.last
+		f.order.last = max(f.order.last, last)
+		if f.next.NS < last-maxBack {
+			return nil, f.next.At.Refuse("give each time once, in files that follow each other",
+				"the file begins %d ms before the end of the one before it", (last-f.next.NS)/1e6)
+		}
+		if f.next.NS < last {
+			f.next.NS = last
+			f.order.back++
+		}
+	}
+	t.file = earliest
+	return t.file, nil
 }
 
 // advance reads the next line of a file.

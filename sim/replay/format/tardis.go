@@ -91,6 +91,8 @@ type tardisFile struct {
 	line   []byte // the row behind next, nil at the end
 	ns     int64  // its time
 	next   Record
+	ready  bool // next is a record that was not returned
+	behind bool // line is read or wrong: the row behind it is due
 	ended  bool // there is no next
 	begun  bool // a complete book was read
 	update [2][]level
@@ -131,15 +133,10 @@ func (t *tardis) Open(s *Survey) error {
 		}
 		book = f
 	}
-	for _, f := range t.files {
-		if err := t.advance(f); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// open opens the file behind its first row.
+// open opens the file behind its header.
 func (f *tardisFile) open(time int) (err error) {
 	*f = tardisFile{path: f.path, time: time, next: Record{Levels: f.next.Levels}}
 	if f.in, err = input.Open(f.path); err != nil {
@@ -148,7 +145,7 @@ func (f *tardisFile) open(time int) (err error) {
 	return f.begin()
 }
 
-// begin reads the header and the first row.
+// begin reads the header.
 func (f *tardisFile) begin() error {
 	f.cells = make([]input.Cell, maxTardisCells)
 	header, err := f.in.Next()
@@ -163,7 +160,8 @@ func (f *tardisFile) begin() error {
 	if f.width = input.Columns(header, ',', f.cells); f.width > maxTardisCells {
 		return f.in.Fail(remedyTardis, "%d columns, at most %d", f.width, maxTardisCells)
 	}
-	return f.read()
+	f.behind = true
+	return nil
 }
 
 // Close implements Reader.Close.
@@ -187,6 +185,11 @@ func (t *tardis) Notes() []string {
 func (t *tardis) Next(r *Record) error {
 	var first *tardisFile
 	for _, f := range t.files {
+		if !f.ready && !f.ended {
+			if err := t.advance(f); err != nil {
+				return err
+			}
+		}
 		if !f.ended && (first == nil || f.next.NS < first.next.NS ||
 			f.next.NS == first.next.NS && f.kind == tardisLevels) {
 			first = f
@@ -199,6 +202,7 @@ func (t *tardis) Next(r *Record) error {
 		return io.EOF
 	}
 	*r, first.next = first.next, *r
+	first.ready = false
 	switch r.Kind {
 	case Book, Update:
 		t.update++
@@ -210,20 +214,32 @@ func (t *tardis) Next(r *Record) error {
 	if t.s.learning() {
 		t.s.count(r.NS)
 	}
-	return t.advance(first)
+	return nil
 }
 
-// advance reads the next record of a file.
+// advance reads the next record of a file. After an error the row is passed over, so that a survey goes on behind it.
 func (t *tardis) advance(f *tardisFile) error {
+	if f.behind {
+		if err := f.read(); err != nil {
+			return err
+		}
+	}
 	f.next.reset()
 	if f.line == nil {
 		f.ended = true
 		return nil
 	}
 	f.next.At, f.next.NS = f.in.Here(0), f.ns
-	if err := t.oneSymbol(f); err != nil {
-		return err
+	err := t.oneSymbol(f)
+	if err == nil {
+		err = t.record(f)
 	}
+	f.ready, f.behind = err == nil, f.behind || err != nil
+	return err
+}
+
+// record reads the row, or the rows, of the next record.
+func (t *tardis) record(f *tardisFile) error {
 	switch f.kind {
 	case tardisTrades:
 		return f.row(t.trade(f))
@@ -238,19 +254,18 @@ func (t *tardis) advance(f *tardisFile) error {
 	return nil
 }
 
-// row ends a record that is one row: it reads the row behind it.
+// row ends a record that is one row.
 func (f *tardisFile) row(err error) error {
-	if err != nil {
-		return f.in.Refuse(err)
-	}
-	return f.read()
+	f.behind = true
+	return f.in.Refuse(err)
 }
 
 // read reads the row behind next.
 func (f *tardisFile) read() error {
+	f.behind = true
 	line, err := f.in.Next()
 	if errors.Is(err, io.EOF) {
-		f.line = nil
+		f.line, f.behind = nil, false
 		return nil
 	} else if err != nil {
 		return err
@@ -264,5 +279,6 @@ func (f *tardisFile) read() error {
 	if err == nil {
 		f.ns, err = f.order.take(ns)
 	}
+	f.behind = err != nil
 	return f.in.Refuse(input.Locate(at.At, err))
 }

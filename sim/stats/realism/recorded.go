@@ -132,8 +132,11 @@ func (p *player) play(r *format.Record) {
 	}
 }
 
-// public records a public trade. Without a side it is the side of the nearer quote.
+// public records a public trade with a displayed order. Without a side it is the side of the nearer quote.
 func (p *player) public(r *format.Record) {
+	if r.Hidden { // the statistics put trades beside the displayed book
+		return
+	}
 	taker := r.Side
 	if !r.Sided {
 		if p.bid == 0 || p.ask == 0 {

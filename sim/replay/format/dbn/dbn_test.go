@@ -3,6 +3,7 @@ package dbn
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -35,6 +36,18 @@ func TestRecordsBecomeRows(t *testing.T) {
 	trade := dbntest.Event{NS: ns, Instrument: 9, Action: 'T', Side: 'A', Price: -1, Size: 1<<32 - 1}
 	top := trade
 	top.Prices, top.Sizes = [2]int64{1_500_000_000, dbntest.NoPrice}, [2]uint32{4, 0}
+	deep := dbntest.Event{
+		NS: ns, Instrument: 9, Action: 'A', Side: 'B', Price: 15e8, Size: 4, Flags: 130,
+		Prices: [2]int64{100e9, 101e9}, Sizes: [2]uint32{3, 5},
+	}
+	deepHead, deepRow := "", ""
+	for i := range 10 {
+		deepHead += fmt.Sprintf("bid_px_%02[1]d,ask_px_%02[1]d,bid_sz_%02[1]d,ask_sz_%02[1]d,", i)
+		if i < 9 {
+			deepRow += fmt.Sprintf("%d.000000000,%d.000000000,%d,%d,", 100-i, 101+i, 3+i, 5+i)
+		}
+	}
+	deepRow += ",,12,14"
 	const event = "ts_recv,ts_event,publisher_id,instrument_id,action,side,price,size,"
 	const received = "1723109400000001000,1723109400000000000,2,"
 	for version := byte(1); version <= 3; version++ {
@@ -55,6 +68,10 @@ func TestRecordsBecomeRows(t *testing.T) {
 			{
 				dbntest.TBBO, top.Top(), event + "flags,bid_px_00,ask_px_00,bid_sz_00,ask_sz_00,symbol\n" +
 					received + "9,T,A,-0.000000001,4294967295,0,1.500000000,,4,0,BRK.B\n",
+			},
+			{
+				dbntest.Depth, deep.Deep(), event + "flags," + deepHead + "symbol\n" +
+					received + "9,A,B,1.500000000,4,130," + deepRow + ",BRK.B\n",
 			},
 			{
 				dbntest.Bars, dbntest.Bar(ns, 7, 1e9, 3e9, 5e8, 2e9, 1<<63),
@@ -103,7 +120,7 @@ func TestBadFilesAreRefusedWithTheirPlace(t *testing.T) {
 		"tiny metadata":     {append([]byte("DBN\x03\x01\x00\x00\x00"), good[8:]...), "metadata of 1 bytes"},
 		"a long list":       {changed(8+104+3, 0xff), "the metadata at byte 116: a list of 4278190082, and"},
 		"a definition":      {changed(8+100, 1), "a definition of the schema of 1 bytes"},
-		"mbp-10":            {dbntest.File(2, dbntest.Depth, nil), "the schema is mbp-10, want mbo"},
+		"definition":        {dbntest.File(2, dbntest.Definition, nil), "the schema is definition, want mbo"},
 		"mixed":             {dbntest.File(2, dbntest.Mixed, nil), "the schema is mixed"},
 		"unknown schema":    {dbntest.File(2, 200, nil), "the schema is number 200"},
 		"another type":      {changed(second+1, 0x01), "record 2, byte 640: type 0x01 in a file of mbo"},

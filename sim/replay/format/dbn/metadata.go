@@ -42,7 +42,7 @@ type SchemaError struct{ Schema string }
 
 // Error names the schema, and those that are read.
 func (e *SchemaError) Error() string {
-	return "DBN: the schema is " + e.Schema + ", want mbo, mbp-1, tbbo, trades or ohlcv"
+	return "DBN: the schema is " + e.Schema + ", want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv"
 }
 
 // span is a time in which an instrument id means a symbol.

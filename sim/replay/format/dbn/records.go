@@ -11,6 +11,7 @@ import (
 const (
 	typeTrade = 0x00
 	typeTop   = 0x01 // one level a side: mbp-1, tbbo
+	typeDeep  = 0x0A // ten levels a side: mbp-10
 	typeOrder = 0xA0
 	typeBar   = 0x20 // ohlcv-1s; then 1m, 1h, 1d and eod
 	typeName  = 0x16 // a symbol of a live recording
@@ -42,8 +43,9 @@ const headEvent = "ts_recv,ts_event,publisher_id,instrument_id,action,side,price
 // schemas maps the names of the schemas that are read to their records.
 var schemas = map[string]*schema{
 	"mbo":      {typeOrder, 56, headEvent + "order_id,flags,symbol\n", orderRow},
-	"mbp-1":    {typeTop, 80, headEvent + headTop, topRow},
-	"tbbo":     {typeTop, 80, headEvent + headTop, topRow},
+	"mbp-1":    {typeTop, 80, headEvent + headTop(1), levelsRow},
+	"mbp-10":   {typeDeep, 368, headEvent + headTop(10), levelsRow},
+	"tbbo":     {typeTop, 80, headEvent + headTop(1), levelsRow},
 	"trades":   {typeTrade, 48, headEvent + "flags,symbol\n", tradeRow},
 	"ohlcv-1s": {typeBar, 56, headBar, barRow},
 	"ohlcv-1m": {typeBar + 1, 56, headBar, barRow},
@@ -51,10 +53,16 @@ var schemas = map[string]*schema{
 	"ohlcv-1d": {typeBar + 3, 56, headBar, barRow},
 }
 
-const (
-	headTop = "flags,bid_px_00,ask_px_00,bid_sz_00,ask_sz_00,symbol\n"
-	headBar = "ts_event,publisher_id,instrument_id,open,high,low,close,volume,symbol\n"
-)
+const headBar = "ts_event,publisher_id,instrument_id,open,high,low,close,volume,symbol\n"
+
+// headTop returns the names of the columns behind headEvent in a schema of n levels a side.
+func headTop(n int) string {
+	head := "flags,"
+	for i := range n {
+		head += fmt.Sprintf("bid_px_%02[1]d,ask_px_%02[1]d,bid_sz_%02[1]d,ask_sz_%02[1]d,", i)
+	}
+	return head + "symbol\n"
+}
 
 // schemaName returns the name of a schema by its number in the metadata.
 func schemaName(code uint16) string {
@@ -88,13 +96,17 @@ func tradeRow(dst, r []byte) []byte {
 	return strconv.AppendUint(dst, uint64(r[30]), 10)
 }
 
-// topRow appends the columns of a trade and the best level of each side behind it: prices 48 and 56, sizes 64 and 68.
-func topRow(dst, r []byte) []byte {
-	dst = append(tradeRow(dst, r), ',')
-	dst = append(price(dst, r[48:]), ',')
-	dst = append(price(dst, r[56:]), ',')
-	dst = append(strconv.AppendUint(dst, uint64(u32(r[64:])), 10), ',')
-	return strconv.AppendUint(dst, uint64(u32(r[68:])), 10)
+// levelsRow appends the columns of a trade and the levels behind it, best first, each of 32 bytes: prices 0 and 8,
+// sizes 16 and 20, numbers of orders 24 and 28.
+func levelsRow(dst, r []byte) []byte {
+	dst = tradeRow(dst, r)
+	for l := r[48:]; len(l) >= 32; l = l[32:] {
+		dst = append(price(append(dst, ','), l), ',')
+		dst = append(price(dst, l[8:]), ',')
+		dst = append(strconv.AppendUint(dst, uint64(u32(l[16:])), 10), ',')
+		dst = strconv.AppendUint(dst, uint64(u32(l[20:])), 10)
+	}
+	return dst
 }
 
 // barRow appends the columns of a bar: open 16, high 24, low 32, close 40, volume 48.

@@ -44,6 +44,9 @@ var dateLayouts = []string{
 	"20060102 15:04:05.999999999", "20060102 15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
 }
 
+// RemedyUnit begins the remedies for times in another unit than the format has.
+const RemedyUnit = "times of this format are "
+
 // RemedyTime is the remedy for a time that cannot be read.
 const RemedyTime = "write a Unix time in s, ms, us or ns, or a date such as 2026-01-01T10:30:00Z"
 
@@ -202,9 +205,9 @@ func ReadUnix(s []byte, unit TimeKind) (int64, error) {
 	case err != nil:
 		return 0, err
 	case !fits:
-		return 0, FlawAt(0, "times of this format are "+unit.String(), "time %q is out of range", Clip(s))
+		return 0, FlawAt(0, RemedyUnit+unit.String(), "time %q is out of range", Clip(s))
 	case ns < minTimeNs:
-		return 0, FlawAt(0, "times of this format are "+unit.String(), "time %q is %s, before 1980", Clip(s),
+		return 0, FlawAt(0, RemedyUnit+unit.String(), "time %q is %s, before 1980", Clip(s),
 			NsText(ns))
 	}
 	return ns, nil

@@ -16,6 +16,8 @@ const (
 	Trades = 4
 	Bars   = 6
 	Mixed  = 0xffff
+
+	Definition = 9 // not read
 )
 
 // NoPrice is a price that is not set.
@@ -80,8 +82,8 @@ type Event struct {
 	Sizes        [2]uint32
 }
 
-func (e *Event) header(length, kind byte) []byte {
-	b := le.AppendUint32([]byte{length / 4, kind, 2, 0}, e.Instrument)
+func (e *Event) header(length int, kind byte) []byte {
+	b := le.AppendUint32([]byte{byte(length / 4), kind, 2, 0}, e.Instrument)
 	return le.AppendUint64(b, e.NS)
 }
 
@@ -96,7 +98,7 @@ func (e *Event) Order() []byte {
 // Trade returns the event as a record of trades.
 func (e *Event) Trade() []byte { return e.trade(48, 0) }
 
-func (e *Event) trade(length, kind byte) []byte {
+func (e *Event) trade(length int, kind byte) []byte {
 	b := le.AppendUint64(e.header(length, kind), uint64(e.Price))
 	b = append(le.AppendUint32(b, e.Size), e.Action, e.Side, e.Flags, 0)
 	return append(le.AppendUint64(b, e.NS+1000), make([]byte, 8)...)
@@ -108,6 +110,22 @@ func (e *Event) Top() []byte {
 	b = le.AppendUint64(le.AppendUint64(b, uint64(e.Prices[0])), uint64(e.Prices[1]))
 	b = le.AppendUint32(le.AppendUint32(b, e.Sizes[0]), e.Sizes[1])
 	return append(b, make([]byte, 8)...)
+}
+
+// Deep returns the event as a record of mbp-10. Prices and Sizes are the best level; each one behind it is a unit away
+// and has one lot more. The last level has no prices.
+func (e *Event) Deep() []byte {
+	b := e.trade(368, 0x0A)
+	for i := range int64(10) {
+		prices := [2]int64{e.Prices[0] - i*1e9, e.Prices[1] + i*1e9}
+		if i == 9 {
+			prices = [2]int64{NoPrice, NoPrice}
+		}
+		b = le.AppendUint64(le.AppendUint64(b, uint64(prices[0])), uint64(prices[1]))
+		b = le.AppendUint32(le.AppendUint32(b, e.Sizes[0]+uint32(i)), e.Sizes[1]+uint32(i))
+		b = append(b, make([]byte, 8)...)
+	}
+	return b
 }
 
 // Bar returns a record of ohlcv-1m.
