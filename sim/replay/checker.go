@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
@@ -156,10 +157,11 @@ func (c *checker) results() []Check {
 		c.trades.Note = fmt.Sprintf("%d made", c.ours)
 		return []Check{c.books, c.trades, c.given}
 	case format.Levels:
+		out := []Check{c.touch, c.trades}
 		if c.books.All > 0 {
-			return []Check{c.books, c.touch, c.trades}
+			out = slices.Insert(out, 0, c.books)
 		}
-		return []Check{c.touch, c.trades}
+		return c.withCandles(out)
 	case format.Orders:
 		return []Check{c.books, c.trades, c.executions, c.named}
 	case format.Answers:
@@ -169,14 +171,18 @@ func (c *checker) results() []Check {
 		}
 		return out
 	default:
-		out := []Check{c.trades}
-		for _, candles := range c.candles {
-			if candles != nil {
-				out = append(out, candles.counts)
-			}
-		}
-		return out
+		return c.withCandles([]Check{c.trades})
 	}
+}
+
+// withCandles appends the comparisons of candles.
+func (c *checker) withCandles(out []Check) []Check {
+	for _, candles := range c.candles {
+		if candles != nil {
+			out = append(out, candles.counts)
+		}
+	}
+	return out
 }
 
 // notes reports the parts of the recording that were not compared.

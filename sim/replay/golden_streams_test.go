@@ -61,6 +61,57 @@ check trades 2 of 2
 	})
 }
 
+// With the exchange's times a trade that arrives after a later update comes at its own time: in the minute before.
+// Closed candles of the recording take the exchange's times, because their trades are those of the exchange's minutes.
+func TestGoldenBinanceCandles(t *testing.T) {
+	t.Parallel()
+	const lines = `1723161540000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"]]}
+1723161600100000000 {"stream":"btcusdt@depth","data":{"e":"depthUpdate","E":1723161600050,"s":"BTCUSDT","U":6,"u":6,` +
+		`"b":[["98","7"]],"a":[]}}
+1723161600200000000 {"stream":"btcusdt@trade","data":{"e":"trade","E":1723161600010,"s":"BTCUSDT",` +
+		`"t":7,"p":"101","q":"2","T":1723161599999,"m":false}}
+1723161600300000000 {"stream":"btcusdt@trade","data":{"e":"trade","E":1723161600170,"s":"BTCUSDT",` +
+		`"t":8,"p":"100","q":"3","T":1723161600160,"m":false}}
+`
+	const candle = `1723161660300000000 {"stream":"btcusdt@kline_1m","data":{"e":"kline",` +
+		`"E":1723161660010,"s":"BTCUSDT","k":{"t":1723161600000,"T":1723161659999,"s":"BTCUSDT","i":"1m",` +
+		`"f":8,"L":8,"o":"100","c":"100","h":"100","l":"100","v":"§","n":1,"x":true,"q":"300","V":"3","Q":"300"}}}
+`
+	open := strings.ReplaceAll(strings.ReplaceAll(candle, "true", "false"), "§", "2")
+	const commands = `
+-- then --
+pair BTC_USDT 0,0 from 2024-08-08T23:59:00.000Z
+23:59:00.000 maker buy 1 @ 99 gtc = #1
+23:59:00.000 maker sell 1 @ 101 gtc = #2
+23:59:59.999 cancel #2
+23:59:59.999 maker sell 2 @ 101 gtc = #3
+23:59:59.999 taker buy 2 @ 101 ioc = #4, trade 2 @ 101 with #3
+23:59:59.999 maker sell 1 @ 101 gtc = #5
+00:00:00.050 maker buy 7 @ 98 gtc = #6
+00:00:00.160 maker sell 3 @ 100 gtc = #7
+00:00:00.160 taker buy 3 @ 100 ioc = #8, trade 3 @ 100 with #7
+book 1 @ 99 7 @ 98 | 1 @ 101
+check best bid and ask 0 of 0
+check trades 2 of 2
+`
+	const back = "1 lines whose time goes back by less than a second: sorted by time\n"
+	const unused = "1 messages of streams that are not used\n"
+	checkGolden(t, []golden{
+		{name: "a line that goes back", format: "binance", exchange: true, text: "-- a --\n" + lines + commands + back},
+		{
+			name: "a candle", format: "binance",
+			text: "-- a --\n" + lines + open + strings.ReplaceAll(candle, "§", "3") + commands +
+				"check minute candles 1 of 1\n" + back + "2" + unused[1:],
+		},
+		{
+			name: "a candle that differs", format: "binance",
+			text: "-- a --\n" + lines + strings.ReplaceAll(candle, "§", "5") + commands +
+				"check minute candles 0 of 1\nmiss minute candles a:5: ours 100.0 100.0 100.0 100.0 volume 3.0; " +
+				"theirs 100.0 100.0 100.0 100.0 volume 5.0\n" + back + unused,
+		},
+	})
+}
+
 // Tardis has the time of the exchange in a column of its own.
 func TestGoldenTardisExchangeTime(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,12 @@
 package replay
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -102,6 +107,49 @@ func TestBinanceBestBidAndAsk(t *testing.T) {
 		recorded(t, "binance/btcusdt_spot_stream_20240808.gz"),
 	}})
 	atLeast(t, r, "best bid and ask", 564, 564)
+}
+
+// With the exchange's times each minute has the trades whose T is in it, also where lines of several receivers cross.
+func TestBinanceMinutesOfTheExchange(t *testing.T) {
+	t.Parallel()
+	path := recorded(t, "binance/btcusdt_spot_stream_20240808.gz")
+	_, m := run(t, Options{Format: "binance", ExchangeTime: true, Files: []string{path}})
+	counts := map[int64]int{}
+	all, err := m.board.Trades(20_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		counts[all[i].TimeNs/60e9]++
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`"e":"trade".*"T":(\d+)`).FindAllSubmatch(text, -1) {
+		ms, err := strconv.ParseInt(string(found[1]), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts[ms/60_000]--
+	}
+	if len(all) != 9_757 || len(counts) < 5 {
+		t.Errorf("%d trades in %d minutes", len(all), len(counts))
+	}
+	for minute, n := range counts {
+		if n != 0 {
+			t.Errorf("minute %d: %+d trades", minute, n)
+		}
+	}
 }
 
 func TestKrakenCandlesAndToday(t *testing.T) {

@@ -15,10 +15,6 @@ import (
 	"tickhive/sim/replay/format/pairs"
 )
 
-// maxEarly bounds the level updates that are stored until the first book: 1 3/4 hours at one update every 100
-// ms.
-const maxEarly = 65_536
-
 // binanceMessage is the kind of message in a line of the stream.
 type binanceMessage uint8
 
@@ -29,6 +25,7 @@ const (
 	binanceSnapshot
 	binancePartial   // only the best levels; not used
 	binanceAggregate // the trades of one order as a sum; not used
+	binanceCandle    // only compared, when it is closed
 	binanceOther     // neither book nor trades
 	binanceMessages
 )
@@ -49,6 +46,9 @@ func binanceStream(name string) binanceMessage {
 	case "depth5", "depth10", "depth20":
 		return binancePartial
 	}
+	if strings.HasPrefix(kind, "kline_") {
+		return binanceCandle
+	}
 	return binanceOther
 }
 
@@ -61,6 +61,8 @@ func binanceEvent(name string) binanceMessage {
 		return binanceAggregate
 	case "depthUpdate":
 		return binanceDepth
+	case "kline":
+		return binanceCandle
 	case "":
 		return binanceTouch
 	}
@@ -74,6 +76,7 @@ type binance struct {
 	exchange bool // the time is the exchange's also where a local one is in front of the line
 	symbol   string
 	first    binanceFirst // set during the survey
+	klines   binanceKlines
 }
 
 func newBinance(files []string) (Reader, error) {
@@ -82,8 +85,9 @@ func newBinance(files []string) (Reader, error) {
 }
 
 func (b *binance) Open(s *Survey) error {
-	b.symbol, b.first = "", binanceFirst{}
+	b.symbol, b.first, b.sorted, b.klines.next = "", binanceFirst{}, b.exchange, 0
 	if s.learning() {
+		b.klines.all = b.klines.all[:0]
 		s.Shape, s.Ignored = Levels, "%d messages of streams that are not used"
 	}
 	return b.open(s)
@@ -92,11 +96,22 @@ func (b *binance) Open(s *Survey) error {
 func (b *binance) Next(r *Record) error {
 	err := b.next(r, b.parse)
 	switch {
-	case !b.s.learning():
-		return err
+	case errors.Is(err, io.EOF) && b.s.learning() && b.klines.next == 0:
+		if err := b.ended(); err != nil {
+			return err
+		}
+		if len(b.klines.all) > 0 && !b.exchange { // candles have the trades of the exchange's times
+			b.exchange, *b.s = true, *NewSurvey()
+			if err := b.Open(b.s); err != nil {
+				return err
+			}
+			return b.Next(r)
+		}
+		b.klines.sets(b.s)
+		fallthrough
 	case errors.Is(err, io.EOF):
-		return b.ended()
-	case err != nil:
+		return b.klines.record(b.s, r)
+	case err != nil || !b.s.learning():
 		return err
 	}
 	b.s.count(r.NS)
@@ -116,65 +131,13 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	return nil
 }
 
-// ended returns io.EOF, or at the end of a survey the error that the stream lacks messages.
+// ended ends a survey. It returns an error when the stream lacks messages.
 func (b *binance) ended() error {
 	if b.s.Records == 0 {
 		return b.in.Fail(remedyRows, "no records")
 	}
 	b.s.Pair = pairs.Split(b.symbol)
-	if err := b.first.check(b.symbol); err != nil {
-		return err
-	}
-	return io.EOF
-}
-
-// binanceFirst holds, for each kind of message, the place of the first one and the number of them.
-type binanceFirst struct {
-	at    [binanceMessages]input.Position
-	n     [binanceMessages]int
-	start input.Position
-	early int // depth updates before the first snapshot
-}
-
-func (f *binanceFirst) take(m binanceMessage, at input.Position) error {
-	if f.start.Line == 0 {
-		f.start = at
-	}
-	if f.n[m]++; f.n[m] == 1 {
-		f.at[m] = at
-	}
-	if m != binanceDepth || f.n[binanceSnapshot] > 0 {
-		return nil
-	}
-	if f.early++; f.early > maxEarly {
-		return at.Refuse("take the depth snapshot when the recording begins, or cut what is before it",
-			"more than %d depth updates before the depth snapshot", maxEarly)
-	}
-	return nil
-}
-
-// check returns an error when the stream lacks the messages that make its book or its trades.
-func (f *binanceFirst) check(symbol string) error {
-	if symbol == "" {
-		symbol = "SYMBOL"
-	}
-	stream := strings.ToLower(symbol)
-	switch {
-	case f.n[binanceDepth] > 0 && f.n[binanceSnapshot] == 0:
-		return f.at[binanceDepth].Refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
-			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
-			"depth updates and no depth snapshot in the file: the book would stay empty")
-	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
-		return f.at[binancePartial].Refuse("record "+stream+"@depth@100ms and a depth snapshot",
-			"a stream of the best levels alone: the book would stay empty")
-	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
-		return f.at[binanceAggregate].Refuse("record "+stream+"@trade",
-			"a stream of aggregate trades alone: there would be no trade")
-	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
-		return f.start.Refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
-			"neither trades nor a depth snapshot: nothing to replay")
-	}
-	return nil
+	return b.first.check(b.symbol)
 }
 
 // binanceLine is a message of a combined or of a single stream, or a depth snapshot of REST.
@@ -295,7 +258,9 @@ func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 
 func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 	r.message = kind
-	if kind > binanceTouch {
+	if kind == binanceCandle && b.s.learning() {
+		return b.klines.take(data, r.At)
+	} else if kind > binanceTouch {
 		return nil
 	}
 	var m binanceData

@@ -25,6 +25,7 @@ type stream struct {
 	index   int          // of that source
 	order   *lineOrder   // of that source
 
+	sorted bool    // lines whose time goes back by up to maxBack come at their time, and not at the time before
 	serial bool    // the files are read one after the other, in order of their first times, and not merged
 	file   *source // serial: the file that is being read
 }
@@ -36,6 +37,7 @@ type source struct {
 	next  Record
 	read  bool  // next, or err, is the file's next line
 	err   error // io.EOF at its end
+	held  held  // the records of a sorted file that wait
 }
 
 // newStream returns the stream of at most most files.
@@ -80,6 +82,9 @@ func (t *stream) Notes() []string {
 	for _, f := range t.sources {
 		back += f.order.back
 	}
+	if t.sorted {
+		return noted(nil, back, "%d lines whose time goes back by less than a second: sorted by time")
+	}
 	return noted(nil, back, "%d lines whose time goes back by less than a second: taken at the time before")
 }
 
@@ -90,7 +95,11 @@ func (t *stream) next(r *Record, parse func(line []byte, r *Record) error) error
 	for i, f := range t.sources {
 		if !f.read {
 			t.index = i
-			t.advance(f, parse)
+			if t.sorted {
+				t.sort(f, parse)
+			} else {
+				t.advance(f, parse)
+			}
 		}
 		switch {
 		case errors.Is(f.err, io.EOF):
@@ -149,7 +158,10 @@ func (t *stream) advance(f *source, parse func(line []byte, r *Record) error) {
 	}
 	f.next.At = f.in.Here(0)
 	if err = parse(line, &f.next); err == nil {
-		f.next.NS, err = f.order.take(f.next.NS)
+		at := f.next.NS
+		if f.next.NS, err = f.order.take(at); t.sorted {
+			f.next.NS = at
+		}
 	}
 	f.err = f.in.Refuse(err)
 }
