@@ -137,7 +137,7 @@ func (c *Core) Stops(p PairID) iter.Seq[StopState] {
 // walk visits the levels of a side, best first, until visit returns false. depth limits the levels; 0 means all.
 func (b *book) walk(side Side, depth int, visit func(*level) bool) {
 	n := 0
-	b.sides[side].down(func(ls int32) bool {
+	b.sides[side].Down(func(ls int32) bool {
 		n++
 		return visit(b.orders.levels.At(ls)) && n != depth
 	})

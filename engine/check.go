@@ -65,12 +65,12 @@ func (w *walk) ladder(l *ladder) (err error) {
 	b := w.b
 	var open int64
 	before := int64(math.MaxInt64)
-	l.down(func(ls int32) bool {
+	l.Down(func(ls int32) bool {
 		lv := b.orders.levels.At(ls)
 		switch {
 		case l.key(lv.price) >= before:
 			err = fmt.Errorf("level %d is out of order", lv.price)
-		case l.search(l.key(lv.price)) != ls:
+		case l.Get(l.key(lv.price)) != ls:
 			err = fmt.Errorf("level %d has another key", lv.price)
 		case before == math.MaxInt64 && (ls != l.best || lv.price != l.touch):
 			err = fmt.Errorf("level %d is the best and not at hand", lv.price)
@@ -86,8 +86,8 @@ func (w *walk) ladder(l *ladder) (err error) {
 		before = l.key(lv.price)
 		return err == nil
 	})
-	if l.n == 0 && (l.best != 0 || l.tree.Count() > 0) {
-		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.Count())
+	if l.N == 0 && (l.best != 0 || l.Tree.Count() > 0) {
+		err = fmt.Errorf("nothing is at hand of %d levels", l.Tree.Count())
 	}
 	if err == nil && open != l.open {
 		err = fmt.Errorf("%d lots rest, counted %d", open, l.open)

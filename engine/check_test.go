@@ -27,9 +27,9 @@ func TestCheckNotices(t *testing.T) {
 		"level tail":         {func(b *book) { best(b, Buy).tail = best(b, Buy).head }, "counts"},
 		"level empty":        {func(b *book) { best(b, Buy).count = 0 }, "is empty"},
 		"level price":        {func(b *book) { best(b, Buy).price++ }, "another key"},
-		"level order":        {func(b *book) { b.sides[Buy].top[0].slot = b.sides[Buy].best }, "out of order"},
+		"level order":        {func(b *book) { b.sides[Buy].Top[0].Slot = b.sides[Buy].best }, "out of order"},
 		"best":               {func(b *book) { b.sides[Buy].best = b.sides[Sell].best }, "not at hand"},
-		"best of nothing":    {func(b *book) { b.sides[Buy].n = 0 }, "nothing is at hand"},
+		"best of nothing":    {func(b *book) { b.sides[Buy].N = 0 }, "nothing is at hand"},
 		"side sum":           {func(b *book) { b.sides[Sell].open++ }, "lots rest"},
 		"waiting sum":        {func(b *book) { b.stops.lots[Sell]++ }, "lots wait"},
 		"back link":          {func(b *book) { head(b, Buy).prev = 1 }, "linked wrongly"},
@@ -92,8 +92,8 @@ func TestCheckNotices(t *testing.T) {
 		}, "not found by its price"},
 		"tree of nothing": {func(b *book) {
 			l := &b.sides[Buy]
-			l.tree.Set(99, l.top[0].slot)
-			l.n, l.best, l.touch = 0, 0, 0
+			l.Tree.Set(99, l.Top[0].Slot)
+			l.N, l.best, l.touch = 0, 0, 0
 		}, "nothing is at hand"},
 		"queue of nothing": {func(b *book) { reach(b, stop(b, Buy)) }, "but 1 stops are queued"},
 		"wave of nothing":  {func(b *book) { b.stops.wave = 1 }, "no command is unfinished"},
@@ -108,7 +108,7 @@ func TestCheckNotices(t *testing.T) {
 		"crossed": {func(b *book) {
 			// One ask moved below the bid, key, price and cache alike.
 			l := &b.sides[Sell]
-			l.top[l.n-1].key = l.key(50)
+			l.Top[l.N-1].Key = l.key(50)
 			best(b, Sell).price, l.touch = 50, 50
 		}, "crossed"},
 	} {

@@ -82,17 +82,17 @@ func (m *ladderModel) check(prices ...int64) {
 		}
 	}
 	var all []int64
-	m.l.down(func(s int32) bool { all = append(all, m.price(s)); return true })
-	if !slices.Equal(all, m.prices) || m.l.count() != len(all) {
-		m.t.Fatalf("%d levels %v, want %v", m.l.count(), all, m.prices)
+	m.l.Down(func(s int32) bool { all = append(all, m.price(s)); return true })
+	if !slices.Equal(all, m.prices) || m.l.Count() != len(all) {
+		m.t.Fatalf("%d levels %v, want %v", m.l.Count(), all, m.prices)
 	}
 	var best, worst int64
 	if n := len(m.prices); n > 0 {
 		best, worst = m.prices[0], m.prices[n-1]
-		if m.price(m.l.best) != best || m.price(m.l.worst()) != worst {
-			m.t.Fatalf("the best level is %d, the worst %d", m.price(m.l.best), m.price(m.l.worst()))
+		if m.price(m.l.best) != best || m.price(m.l.Lowest()) != worst {
+			m.t.Fatalf("the best level is %d, the worst %d", m.price(m.l.best), m.price(m.l.Lowest()))
 		}
-	} else if m.l.best != 0 || m.l.worst() != 0 {
+	} else if m.l.best != 0 || m.l.Lowest() != 0 {
 		m.t.Fatalf("an empty side has a best or worst level")
 	}
 	if m.l.touch != best {
@@ -137,28 +137,28 @@ func TestLadderMovesLevelsInBatches(t *testing.T) {
 		price := func(i int64) int64 { return 1000 + i*int64(1-2*int(side)) } // better with i
 		check := func(what string, top, tree int) {
 			t.Helper()
-			if m.l.n != top || m.l.tree.Count() != tree {
-				t.Fatalf("%s: %d levels in the array and %d in the tree, want %d and %d", what, m.l.n, m.l.tree.Count(),
+			if m.l.N != top || m.l.Tree.Count() != tree {
+				t.Fatalf("%s: %d levels in the array and %d in the tree, want %d and %d", what, m.l.N, m.l.Tree.Count(),
 					top, tree)
 			}
-			m.check(price(0), price(topLevels))
+			m.check(price(0), price(slots.TopLevels))
 		}
-		for i := range int64(topLevels) {
+		for i := range int64(slots.TopLevels) {
 			m.add(price(i))
 		}
-		check("full", topLevels, 0)
+		check("full", slots.TopLevels, 0)
 		m.add(price(-1))
-		check("a worse level", topLevels, 1)
-		m.add(price(topLevels))
-		check("a better level", topLevels-topMove+1, 1+topMove)
+		check("a worse level", slots.TopLevels, 1)
+		m.add(price(slots.TopLevels))
+		check("a better level", slots.TopLevels-slots.TopMove+1, 1+slots.TopMove)
 		m.add(price(-2))
-		check("the worst level", topLevels-topMove+1, 2+topMove)
-		for i := range int64(topLevels - topMove) {
-			m.remove(price(topLevels - i))
+		check("the worst level", slots.TopLevels-slots.TopMove+1, 2+slots.TopMove)
+		for i := range int64(slots.TopLevels - slots.TopMove) {
+			m.remove(price(slots.TopLevels - i))
 		}
-		check("all but one removed", 1, 2+topMove)
-		m.remove(price(topMove))
-		check("refilled", topMove, 2)
+		check("all but one removed", 1, 2+slots.TopMove)
+		m.remove(price(slots.TopMove))
+		check("refilled", slots.TopMove, 2)
 	}
 }
 

@@ -125,7 +125,7 @@ func (s pairState) walk() {
 func (s pairState) side(side Side) {
 	b := s.b
 	l := &b.sides[side]
-	levels := s.Len(l.count())
+	levels := s.Len(l.Count())
 	if !s.Reading() {
 		b.walk(side, 0, func(lv *level) bool {
 			s.I63(&lv.price)
@@ -144,7 +144,7 @@ func (s pairState) side(side Side) {
 	for range levels {
 		var price int64
 		s.I63(&price)
-		if w := l.worst(); price < 1 || w != 0 && !l.better(b.orders.levels.At(w).price, price) {
+		if w := l.Lowest(); price < 1 || w != 0 && !l.better(b.orders.levels.At(w).price, price) {
 			s.Fail("level %d is out of order", price)
 		}
 		n := s.Len(0)

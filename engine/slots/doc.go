@@ -3,6 +3,7 @@
 //	Slab   slot number -> value; slots are reused
 //	Index  dense number, such as an order's -> slot
 //	Keys   sorted key, such as a price -> slot
+//	Sorted sorted key, the highest ones at hand -> slot
 //	Table  hash -> slots
 //	Queue  slots by the order in which they are to be taken
 //
@@ -10,5 +11,5 @@
 //
 // Owner: one goroutine at a time.
 //
-// Reading order: slab, index, keys, table, queue.
+// Reading order: slab, index, keys, sorted, table, queue.
 package slots
