@@ -9,6 +9,7 @@ type Core struct {
 	byCode map[string]PairID
 	count  int
 	slice  slice
+	warmed int32 // the sum of what Warm has read, so that the compiler keeps the reads
 
 	control control
 }

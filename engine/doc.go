@@ -55,7 +55,7 @@
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
 // Reading order: ids, instrument, asset, command, event, reject, options; order, ladder,
-// package owners, open, tape, book; core, place, express, taker, match, selftrade, fillable,
+// package owners, open, tape, book; core, place, express, taker, match, selftrade, fillable, warm,
 // stops, cancel, replace, parts; pairs, control; registers, bookview; command_codec, command_decode,
 // state, state_pair, state_parts, state_control; check.
 //

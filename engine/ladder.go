@@ -46,16 +46,18 @@ func (l *ladder) better(a, b int64) bool { return l.key(a) > l.key(b) }
 
 // find returns the level at price, 0 when there is none.
 func (l *ladder) find(levels *slots.Slab[level], price int64) int32 {
-	i := uint64(price) & uint64(len(l.cache)-1)
-	if s := l.cache[i]; s != 0 && levels.At(s).price == price {
+	if s := l.cached(price); s != 0 && levels.At(s).price == price {
 		return s
 	}
 	s := l.Get(l.key(price))
 	if s != 0 {
-		l.cache[i] = s
+		l.cache[uint64(price)&uint64(len(l.cache)-1)] = s
 	}
 	return s
 }
+
+// cached returns what the price cache has for a price: its level, another one or 0.
+func (l *ladder) cached(price int64) int32 { return l.cache[uint64(price)&uint64(len(l.cache)-1)] }
 
 // add adds the level at price, which must not exist yet.
 func (l *ladder) add(levels *slots.Slab[level], price int64) (int32, *level) {

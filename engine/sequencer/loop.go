@@ -72,7 +72,7 @@ type Loop struct {
 	stopped    chan struct{}
 
 	events         []engine.Event
-	refs           []*engine.Command // scratch of writeJournal
+	refs           []*engine.Command // the commands of the slice that writeJournal has written
 	group          []*Batch
 	drained, ended []*Batch // scratch of drain and applySlice
 	work           work

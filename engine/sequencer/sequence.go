@@ -80,8 +80,9 @@ func (l *Loop) sequence(batches []*Batch) {
 // applySlice applies what writeJournal has written, and returns the batches that have ended. When the
 // slice ends early, the batches that it did not reach run in the next slices.
 func (l *Loop) applySlice(batches []*Batch) []*Batch {
-	ended := l.ended[:0]
+	ended, next := l.ended[:0], l.refs
 	if len(l.work.unfinished) > 0 {
+		next = next[1:]
 		p := *l.work.next()
 		l.apply(&l.cont, p.batch, p.index)
 		last := !l.core.Unfinished(p.pair)
@@ -92,6 +93,9 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	applied, over := 0, false
 	for i, b := range batches {
 		for b.begun < b.to && !over {
+			if applied%engine.LookAhead == 0 {
+				l.core.Warm(next[applied:])
+			}
 			at := b.begun
 			b.begun++
 			l.apply(&b.Commands[at], b, at)
@@ -108,6 +112,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 			break
 		}
 	}
+	clear(l.refs)
 	if over || l.work.limit < SliceCommands {
 		l.work.adapt(applied, over)
 	}
@@ -214,7 +219,6 @@ func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 	n = len(l.refs)
 	l.work.refused = false
 	l.stats.Commands.Add(uint64(n))
-	clear(l.refs)
 	return n, nil
 }
 
