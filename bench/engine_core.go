@@ -35,6 +35,11 @@ type coreRun struct {
 	client engine.ClientID
 	named  bool // orders have client order ids
 	follow func(events []engine.Event)
+
+	users []engine.AccountID // by order; nil: all orders are of the built-in account
+	ids   []engine.ClientID  // of the newest orders of users
+	queue []engine.Command   // commands that wait to be read ahead together; its capacity says how many
+	ahead [publishEvery]*engine.Command
 }
 
 func newCoreRun(follow func([]engine.Event)) *coreRun {
@@ -59,6 +64,7 @@ func (r *coreRun) run(ops []wl.Op) {
 			r.place(o.Side, o.NewID, o.Price, o.Qty)
 		}
 	}
+	r.flush()
 }
 
 func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32) {
@@ -67,11 +73,18 @@ func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32) {
 		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
 	}
-	r.apply(&cmd)
+	if r.users != nil {
+		r.own(&cmd, id)
+	}
+	r.submit(&cmd)
 }
 
 func (r *coreRun) cancel(id uint64) {
-	r.apply(&engine.Command{Kind: engine.Cancel, Order: engine.OrderID(id)})
+	cmd := engine.Command{Kind: engine.Cancel, Order: engine.OrderID(id)}
+	if r.users != nil {
+		cmd.Account = r.users[id]
+	}
+	r.submit(&cmd)
 }
 
 func (r *coreRun) apply(cmd *engine.Command) {
@@ -113,11 +126,11 @@ func cpuNs(fn func()) float64 {
 func coreTargets(name string) (core, folded float64) {
 	switch name {
 	case "w1":
-		return 3.5, 9
+		return 3, 9
 	case "w2":
-		return 5, 16
+		return 3.2, 16
 	}
-	return 4, 8
+	return 3.3, 8
 }
 
 func runEngine(r *Run) error {
@@ -142,6 +155,7 @@ func engineWorkload(r *Run, name string) error {
 	with := fmt.Sprintf("%d operations, %d preloaded", len(w.Ops), len(w.Preload))
 	core := r.S.Cost(name+" core", "ns/op", with).Against("floor").Aim("E1", e1)
 	alloc := r.S.Cost(name+" allocations, growth included", "mallocs/op", with).Aim("E2", 0.001)
+	more := newCoreVariants(r, name, with)
 	fold := r.S.Cost(name+" core + books, trades, candles, windows", "ns/op",
 		with+", published every 64 commands").Against("floor").Aim("E5", e5)
 	orders := r.S.Cost(name+" the same and the order history", "ns/op",
@@ -160,7 +174,9 @@ func engineWorkload(r *Run, name string) error {
 			return err
 		}
 		core.Round(cost, base)
-
+		if err := more.round(name, w, book.St, base, cost); err != nil {
+			return err
+		}
 		for _, m := range []*report.Measure{fold, orders} {
 			f := newFolded(m == fold)
 			f.run(w.Preload)

@@ -61,6 +61,7 @@ func scenarios() []scenario {
 		{"http", runHTTP},
 		{"fresh", runFresh},
 		{"orders", runOrders},
+		{"signed", runSigned},
 		{"poll", runPoll},
 		{"mixed", runMixed},
 		{"streams", runStreams},

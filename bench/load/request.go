@@ -13,6 +13,9 @@ type Request struct {
 	body []byte
 	// Conditional adds the ETag of the last answer to this request on this connection as If-None-Match.
 	Conditional bool
+	// Make, unless nil, appends the bytes of each sending, for requests that are never equal. Several connections call
+	// it at the same time.
+	Make func(dst []byte) []byte
 }
 
 // Get returns a GET request. headers are whole header lines without CRLF.
@@ -44,6 +47,9 @@ func build(name, host, method, target string, body []byte, headers []string) *Re
 
 // Bytes appends the request. With a tag, it is conditional.
 func (r *Request) Bytes(dst, tag []byte) []byte {
+	if r.Make != nil {
+		return r.Make(dst)
+	}
 	dst = append(dst, r.head...)
 	if r.Conditional && len(tag) > 0 {
 		dst = append(dst, "If-None-Match: "...)
