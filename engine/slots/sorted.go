@@ -1,8 +1,8 @@
 package slots
 
 // The levels next to the touch of a book appear and disappear with every other order. They are therefore in a short
-// array instead of the tree, which saves a tenth of the time of an operation on a busy book. TopMove levels move between
-// array and tree at once.
+// array instead of the tree, which saves a tenth of the time of an operation on a busy book. TopMove levels move
+// between array and tree at once.
 const (
 	TopLevels = 16
 	TopMove   = 8
