@@ -119,6 +119,45 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	sound(t, f.dirs[0])
 }
 
+// A standby that began with an archived snapshot takes over, and a directory is restored from it, while the accounts
+// have no records: their state is that of the market's position in the snapshot, too.
+func TestASnapshotWithoutRecordsOfTheAccountsIsEnough(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	f.start(0, f.serve("--pairs", "none", "--sim", "off"))
+	f.nodes[0].twoPairs()
+	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s"))
+	f.nodes[1].waitLog("a snapshot is archived", 1)
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.awaitRole(1, "writer")
+	restored := filepath.Join(t.TempDir(), "restored")
+	if code, out, text := streamCommand(t, f.at, "restore", restored); code != 0 {
+		t.Fatalf("stream restore: exit code %d: %s%s", code, out, text)
+	}
+	f.start(0, f.standby(0, "--set", "sim.enabled=false"))
+	if !strings.Contains(f.nodes[0].stderr.String(), "begins with an archived snapshot") {
+		t.Errorf("the standby did not begin with a snapshot: %s", f.nodes[0].stderr.String())
+	}
+	want := fmt.Sprint(f.nodes[1].call(200, "GET", "/state-hash", ""))
+	f.nodes[1].signal(syscall.SIGKILL)
+	f.nodes[1].wait()
+	f.awaitRole(0, "writer")
+	again := start(t, "--data-dir", restored, "--pairs", "none", "--sim", "off", "--quiet")
+	for _, in := range []*instance{f.nodes[0], again} {
+		if got := fmt.Sprint(in.call(200, "GET", "/state-hash", "")); got != want {
+			t.Errorf("state hashes %s and %s", got, want)
+		}
+	}
+	f.nodes[0].signal(syscall.SIGTERM)
+	f.nodes[0].endsClean(f.dirs[0])
+	sound(t, f.dirs[0])
+	f.start(0, f.serve("--pairs", "none", "--sim", "off")) // starts from its own directory, too
+	if got := fmt.Sprint(f.nodes[0].call(200, "GET", "/state-hash", "")); got != want {
+		t.Errorf("after a restart the state hash is %s, not %s", got, want)
+	}
+}
+
 // sound checks a data directory with journal verify.
 func sound(t *testing.T, dir string) {
 	t.Helper()

@@ -167,12 +167,9 @@ func (c *Copy) create(history wal.ID, behind stream.Positions, chains [stream.Lo
 }
 
 // Snapshot syncs a log and writes a snapshot of its last record. reflects is as in wal.SnapshotMeta. A log without
-// records gets none.
+// records gets one of record 0: it says which record of the market its state reflects.
 func (c *Copy) Snapshot(log stream.Log, reflects uint64, write func(w io.Writer) error) error {
 	l := c.logs[log-1]
-	if l.LastSeq() == 0 {
-		return nil
-	}
 	if err := l.Sync(); err != nil {
 		return err
 	}
