@@ -41,6 +41,13 @@ func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	in.limit("BTC_USDT", "sell", "-1", "1")
 	in.do("GET", in.public+"/api/tickers?currencyPairCode=nonsense", "")
 	series := "\n" + in.do("GET", in.root+"/metrics", "").body
+	at := streamAddress(t)
+	writer := start(t, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet", "--journal", "embedded",
+		"--ack", "quorum", "--set", "stream.listen="+at)
+	writer.pair("BTC_USDT")
+	for _, node := range []*instance{writer, startReplica(t, at)} {
+		series += node.do("GET", node.root+"/metrics", "").body
+	}
 	if len(dashboard.Panels) < 15 {
 		t.Errorf("only %d panels", len(dashboard.Panels))
 	}

@@ -145,8 +145,9 @@ func (f *front) replicationStat() *admin.ReplicationStat {
 	if s.running == nil {
 		return nil
 	}
-	if r := s.running.mirror.Load().status(); r != nil {
-		return &admin.ReplicationStat{Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs}
+	if m := s.running.mirror.Load(); m != nil {
+		r, acks := m.status(), m.Acks()
+		return &admin.ReplicationStat{Role: r.Role, Term: r.Term, Position: r.Position, LagMs: r.LagMs, Acks: &acks}
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package mirror sends the records of a stored exchange's logs to a stream, which other nodes follow.
 //
-// Owner: two goroutines, which Begin starts and Drain ends. Any goroutine may call a Mirror's methods.
+// Owner: three goroutines, which Begin starts and Drain ends. Any goroutine may call a Mirror's methods.
 //
 // Invariants:
 //

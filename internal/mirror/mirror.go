@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
+	"tickhive/internal/durations"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -59,7 +62,7 @@ var ErrFenced = errors.New("another node is the writer now: what this one has st
 
 // Times of a mirror.
 const (
-	mirrorEvery = 5 * time.Millisecond  // between two looks at the logs
+	mirrorEvery = 5 * time.Millisecond  // between two looks at the logs for which no request waits, or at the loop
 	mirrorIdle  = 50 * time.Millisecond // between two readings of the time while nothing happens
 	digestEvery = time.Second           // between two digests
 	leadWithin  = 30 * time.Second      // from the term record to its confirmation
@@ -77,18 +80,24 @@ type Mirror struct {
 	waits    bool             // it is not sent yet
 
 	lookedNs  int64 // when the loop was asked last
+	looked    Look  // its answer
 	digestNs  int64
 	digest    uint64
 	digestPos uint64 // 0: none waits
 
-	kick   chan struct{}
-	cancel context.CancelCauseFunc
-	ended  sync.WaitGroup
+	kick    chan struct{}
+	waiting atomic.Int32 // requests that wait for the stream
+	cancel  context.CancelCauseFunc
+	ended   sync.WaitGroup
+
+	acks durations.Histogram // from the handover of records to their confirmation
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the stream has confirmed something, or the mirror has failed
 	at      stream.State
 	err     error
+	timed   stream.Positions // the records whose confirmation is timed
+	timedNs int64            // since when, by the machine's clock; 0: none are
 }
 
 // errStopping ends a mirror in order.
@@ -131,6 +140,7 @@ func (m *Mirror) begin(ctx context.Context, log jet.Log) (err error) {
 	work, cancel := context.WithCancelCause(context.Background())
 	m.cancel = cancel
 	m.ended.Go(func() { m.fail(m.appender.Wait()) })
+	m.ended.Go(func() { m.listen(work) })
 	m.ended.Go(func() { m.run(work) })
 	return nil
 }
@@ -198,10 +208,20 @@ func (m *Mirror) run(work context.Context) {
 		select {
 		case <-work.Done():
 			return
-		case <-m.appender.Wake():
-			m.note()
 		case <-m.kick:
 		case <-tick.C:
+		}
+	}
+}
+
+// listen tells the waiting requests what the stream confirms, while run may wait for the disk, the loop or a store.
+func (m *Mirror) listen(work context.Context) {
+	for {
+		select {
+		case <-work.Done():
+			return
+		case <-m.appender.Wake():
+			m.note()
 		}
 	}
 }
@@ -213,9 +233,42 @@ func (m *Mirror) note() {
 	defer m.mu.Unlock()
 	if at != m.at {
 		m.at = at
+		m.timeAck()
 		close(m.changed)
 		m.changed = make(chan struct{})
 	}
+}
+
+// timeAck ends the measurement of a confirmation, if the stream has confirmed its records. The caller holds the lock.
+func (m *Mirror) timeAck() {
+	if m.timedNs != 0 && reaches(m.at.Pos, m.timed) {
+		m.acks.Observe(clock.MachineNs() - m.timedNs)
+		m.timedNs = 0
+	}
+}
+
+// time begins to measure how long the stream takes to confirm what was handed over since sinceNs. There is one
+// measurement at a time, so it takes no memory while the stream cannot be reached.
+func (m *Mirror) time(sinceNs int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timedNs == 0 {
+		m.timed, m.timedNs = m.sent, sinceNs
+		m.timeAck()
+	}
+}
+
+// Acks returns the times until the stream has confirmed records.
+func (m *Mirror) Acks() durations.Counts { return m.acks.Counts() }
+
+// reaches reports whether positions are at or behind others.
+func reaches(at, want stream.Positions) bool {
+	for i := range want {
+		if at[i] < want[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // fail keeps the first error, which ends the mirror.
@@ -250,6 +303,8 @@ func (m *Mirror) Settle(within time.Duration) error {
 	for i, l := range m.source.Logs {
 		want[i] = l.Log.LastSeq()
 	}
+	m.waiting.Add(1)
+	defer m.waiting.Add(-1)
 	select {
 	case m.kick <- struct{}{}:
 	default:
@@ -257,15 +312,9 @@ func (m *Mirror) Settle(within time.Duration) error {
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
-		m.mu.Lock()
-		at, err, changed := m.at.Pos, m.err, m.changed
-		m.mu.Unlock()
-		reached := true
-		for i := range want {
-			reached = reached && at[i] >= want[i]
-		}
+		at, changed, err := m.confirmed()
 		switch {
-		case reached:
+		case reaches(at, want):
 			return nil
 		case err != nil:
 			return err
@@ -276,6 +325,14 @@ func (m *Mirror) Settle(within time.Duration) error {
 			return fmt.Errorf("the stream has confirmed %d, and the logs have %d", at, want)
 		}
 	}
+}
+
+// confirmed returns what the stream has confirmed, a channel that is closed when this changes or the mirror ends, and
+// the reason why it has ended.
+func (m *Mirror) confirmed() (at stream.Positions, changed <-chan struct{}, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at.Pos, m.changed, m.err
 }
 
 // At returns what the stream has confirmed.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
 )
@@ -22,6 +23,11 @@ func (m *Mirror) last(log stream.Log) uint64 {
 // send hands what is durable to the appender. The logs are looked at in the order in which they refer to each
 // other: the hive to the launchpad, both to the accounts, all to the market.
 func (m *Mirror) send(work context.Context) error {
+	if m.waiting.Load() > 0 && !m.source.DurableAll { // not later, as journal.sync = interval would
+		if m.source.MakeDurable() != nil {
+			return nil // the journal has stopped, and the loop with it
+		}
+	}
 	var to stream.Positions
 	for log := stream.Hive; log > stream.Accounts; log-- {
 		to[log-1] = m.last(log)
@@ -32,17 +38,17 @@ func (m *Mirror) send(work context.Context) error {
 	if idle && now-m.lookedNs < int64(mirrorIdle) {
 		return nil
 	}
-	m.lookedNs = now
-	pos, sealed, err := m.look(now)
-	if err != nil {
-		return nil //nolint:nilerr // the loop has stopped: what it left is sent by the next start
+	if now-m.lookedNs >= int64(mirrorEvery) && m.look(now) != nil {
+		return nil // the loop has stopped: what it left is sent by the next start
 	}
+	var err error
 	if to[stream.Accounts-1], to[stream.Engine-1], err = m.barrier(); err != nil {
 		return nil //nolint:nilerr // the store has stopped
 	}
 	if m.digestPos != 0 {
 		to[stream.Engine-1] = min(to[stream.Engine-1], m.digestPos)
 	}
+	before, sinceNs := m.sent, clock.MachineNs()
 	if err := m.merge(work, to); err != nil {
 		return err
 	}
@@ -51,8 +57,11 @@ func (m *Mirror) send(work context.Context) error {
 			return err
 		}
 	}
-	if m.sent[stream.Engine-1] >= pos {
-		m.appender.SealedNs.Store(max(m.appender.SealedNs.Load(), sealed))
+	if m.sent != before {
+		m.time(sinceNs)
+	}
+	if m.sent[stream.Engine-1] >= m.looked.Pos {
+		m.appender.SealedNs.Store(max(m.appender.SealedNs.Load(), m.looked.SealedNs))
 	}
 	if m.digestPos != 0 && m.sent[stream.Engine-1] == m.digestPos {
 		return m.sendDigest(work)
@@ -62,13 +71,13 @@ func (m *Mirror) send(work context.Context) error {
 
 // look asks the loop for its position, and for a time before which it stamps no further command. Once in a while it
 // asks for a digest of the market at that position, too.
-func (m *Mirror) look(now int64) (pos uint64, sealed int64, err error) {
+func (m *Mirror) look(now int64) (err error) {
+	m.lookedNs = now
 	wanted := m.digestPos == 0 && now-m.digestNs >= int64(digestEvery)
-	at, err := m.source.Look(wanted)
-	if wanted && err == nil && at.Pos > 0 {
-		m.digestNs, m.digestPos, m.digest = now, at.Pos, at.Digest
+	if m.looked, err = m.source.Look(wanted); wanted && err == nil && m.looked.Pos > 0 {
+		m.digestNs, m.digestPos, m.digest = now, m.looked.Pos, m.looked.Digest
 	}
-	return at.Pos, at.SealedNs, err
+	return err
 }
 
 // barrier returns a position of the market and one of the accounts: every record of the accounts behind the second
@@ -151,21 +160,21 @@ func (m *Mirror) add(work context.Context, log stream.Log, record []byte) error 
 		case !errors.Is(err, stream.ErrBusy):
 			return err
 		}
-		if err := m.pause(work); err != nil {
+		_, changed, _ := m.confirmed()
+		if err := m.pause(work, changed); err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits until the stream has confirmed something.
-func (m *Mirror) pause(work context.Context) error {
+// pause waits until the stream has confirmed something, or for a moment.
+func (m *Mirror) pause(work context.Context, changed <-chan struct{}) error {
 	select {
 	case <-work.Done():
 		return context.Cause(work)
-	case <-m.appender.Wake():
+	case <-changed:
 	case <-time.After(mirrorEvery):
 	}
-	m.note()
 	return m.Failure()
 }
 
@@ -173,11 +182,12 @@ func (m *Mirror) pause(work context.Context) error {
 // a reader can compare.
 func (m *Mirror) sendDigest(work context.Context) error {
 	for {
+		_, changed, _ := m.confirmed() // before the look
 		_, at := m.appender.Status()
 		if at.Pos == m.sent && m.appender.Open() == 0 {
 			break
 		}
-		if err := m.pause(work); err != nil {
+		if err := m.pause(work, changed); err != nil {
 			return err
 		}
 	}

@@ -109,6 +109,8 @@ func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"results":`), req.Answers, func(b []byte, a *entry.Answer) []byte {
 		return appendResult(b, a, c.Principal.UserID)
 	})
+	b, seq := body.AppendSeqs(b, req.Answers)
+	c.SetSeq(seq)
 	c.Private(append(b, '}'))
 	return nil
 }

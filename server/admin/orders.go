@@ -82,6 +82,7 @@ func (s *Server) submitOne(c *edge.Ctx, b *orderBody) *refuse.Refusal {
 	if err := b.SubmitOne(); err != nil {
 		return err
 	}
+	c.SetSeq(uint64(b.Answers[0].Seq))
 	c.Private(appendOrder(make([]byte, 0, 1024), &b.Answers[0]))
 	return nil
 }
@@ -105,7 +106,9 @@ func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
 		}
 		out = appendResult(out, &b.Answers[i])
 	}
-	b.rendered = append(out, "]}"...)
+	out, seq := body.AppendSeqs(append(out, ']'), b.Answers)
+	c.SetSeq(seq)
+	b.rendered = append(out, '}')
 	sendOwned(c, b.rendered)
 	return nil
 }

@@ -20,6 +20,7 @@ var hdrMinSeq = []byte("X-Min-Seq")
 
 // AddMinSeq gives a route the parameter minSeq, if it is a public read of one pair. New calls it.
 func (r *Route) AddMinSeq() {
+	r.pair = r.Symbol
 	for i := range r.Params {
 		if f := &r.Params[i]; f.Kind == KindPairCode && f.Required && r.Public && r.Method == fasthttp.MethodGet {
 			r.pair, r.pairInPath = f.Name, strings.Contains(r.Path, "{"+f.Name+"}")
@@ -58,6 +59,9 @@ func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 			return true, err
 		}
 		code = BytesKey(raw)
+		if c.route.Code != nil {
+			code = c.route.Code(code)
+		}
 	}
 	if !ValidPairCode([]byte(code)) {
 		return false, nil // the handler refuses it

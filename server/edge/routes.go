@@ -86,6 +86,10 @@ type Route struct {
 	Time bool
 	// MaxAgeSec is the max-age of a shared document, in seconds; 0 means 1.
 	MaxAgeSec int
+	// Symbol is the parameter that names the only pair of the answer, where Params has no pair code; empty: none. Code
+	// returns the pair code of its value.
+	Symbol string
+	Code   func(value string) string
 	// Params describes the query parameters, and the parameters of the path that are not plain text.
 	Params []Field
 	// Members describes the members of the body, in the order of the contract. Schema names them

@@ -60,11 +60,16 @@ func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return h(m, c) },
 		}
 	}
+	ofPair := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
+		r := route(name, h)
+		r.Symbol, r.Code = "symbol", udfCode
+		return r
+	}
 	return []*edge.Route{
 		route("config", udfConfig),
-		route("symbols", udfSymbols),
+		ofPair("symbols", udfSymbols),
 		route("search", udfSearch),
-		route("history", udfHistory),
+		ofPair("history", udfHistory),
 		route("quotes", udfQuotes),
 		route("time", udfTime),
 	}

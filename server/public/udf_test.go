@@ -261,3 +261,25 @@ func TestUDFQuotes(t *testing.T) {
 		}
 	}
 }
+
+// A read of one symbol, however it is written, is answered at the seq that it asks for, and refused before it.
+func TestUDFMinSeq(t *testing.T) {
+	m := newUDF(t)
+	at := uint64(m.Feed().Board().Load().Lookup("BTC_USDT").Seq)
+	for _, path := range []string{
+		"/udf/symbols?symbol=BTC_USDT", "/udf/history?symbol=TickHive:BTC_USDT&resolution=1&from=0&to=1",
+		"/udf/history?symbol=BTC/USDT&resolution=1&from=0&to=1",
+	} {
+		for seq, status := range map[uint64]int{0: 200, at: 200, at + 1: 503} {
+			if a := m.Get(fmt.Sprintf("%s&minSeq=%d", path, seq)); a.Status != status ||
+				status != 200 && !strings.Contains(a.Body, `"code":"STALE"`) {
+				t.Errorf("%s at seq %d, the pair is at %d: %d %s", path, seq, at, a.Status, a.Body)
+			}
+		}
+	}
+	for _, path := range []string{"/udf/quotes?symbols=BTC_USDT", "/udf/search?query=BTC", "/udf/config?"} {
+		if a := m.Get(path + "&minSeq=999999"); a.Status != 200 {
+			t.Errorf("%s is no document of one pair: %d %s", path, a.Status, a.Body)
+		}
+	}
+}
