@@ -52,9 +52,7 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	<-done
 
 	replica := startReplica(t, f.at)
-	if !strings.Contains(replica.stderr.String(), "begins with an archived snapshot") {
-		t.Errorf("the replica did not begin with a snapshot: %s", replica.stderr.String())
-	}
+	replica.waitLog("begins with an archived snapshot", 1)
 	level := func(in *instance) {
 		t.Helper()
 		waitFor(t, func() bool {
@@ -94,9 +92,7 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 
 	waitFor(t, func() bool { return roleOf(f.nodes[1]) == "writer" })
 	f.start(0, f.standby(0, "--set", "sim.enabled=false")) // its logs begin behind the snapshot
-	if !strings.Contains(f.nodes[0].stderr.String(), "begins with an archived snapshot") {
-		t.Errorf("the standby did not begin with a snapshot: %s", f.nodes[0].stderr.String())
-	}
+	f.nodes[0].waitLog("begins with an archived snapshot", 1)
 	f.nodes[1].signal(syscall.SIGKILL)
 	f.nodes[1].wait()
 	f.awaitRole(0, "writer")
@@ -120,7 +116,7 @@ func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 }
 
 // A standby that began with an archived snapshot takes over, and a directory is restored from it, while the accounts
-// have no records: their state is that of the market's position in the snapshot, too.
+// have no records: their snapshot says which record of the market it reflects.
 func TestASnapshotWithoutRecordsOfTheAccountsIsEnough(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
@@ -136,9 +132,7 @@ func TestASnapshotWithoutRecordsOfTheAccountsIsEnough(t *testing.T) {
 		t.Fatalf("stream restore: exit code %d: %s%s", code, out, text)
 	}
 	f.start(0, f.standby(0, "--set", "sim.enabled=false"))
-	if !strings.Contains(f.nodes[0].stderr.String(), "begins with an archived snapshot") {
-		t.Errorf("the standby did not begin with a snapshot: %s", f.nodes[0].stderr.String())
-	}
+	f.nodes[0].waitLog("begins with an archived snapshot", 1)
 	want := fmt.Sprint(f.nodes[1].call(200, "GET", "/state-hash", ""))
 	f.nodes[1].signal(syscall.SIGKILL)
 	f.nodes[1].wait()

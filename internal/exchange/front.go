@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"tickhive/accounts"
@@ -288,13 +289,15 @@ func (f *front) shutdown(ctx context.Context) {
 	if f.publicLn == nil {
 		return
 	}
-	for name, shutdown := range map[string]func(context.Context) error{
-		"public": f.publicServer.Shutdown, "internal": f.internalServer.Shutdown,
-	} {
+	end := func(name string, shutdown func(context.Context) error) {
 		if err := shutdown(ctx); err != nil {
 			f.log.Warn("listener did not end in time", "listener", name, "error", err)
 		}
 	}
+	var public sync.WaitGroup
+	public.Go(func() { end("public", f.publicServer.Shutdown) })
+	end("internal", f.internalServer.Shutdown)
+	public.Wait()
 }
 
 // enter makes the stage of another phase visible to the handlers.

@@ -16,7 +16,7 @@ import (
 //
 // Errors: ctx's cause, jet.ErrLost.
 func AwaitSilence(ctx context.Context, log jet.Log, after time.Duration, heard func() (seq uint64, atNs int64)) error {
-	look := time.NewTicker(after / 8)
+	look := time.NewTimer(after / 8)
 	defer look.Stop()
 	sinceNs := clock.MachineNs()
 	for {
@@ -30,13 +30,16 @@ func AwaitSilence(ctx context.Context, log jet.Log, after time.Duration, heard f
 		cancel()
 		now := clock.MachineNs()
 		seq, atNs := heard()
-		switch {
-		case errors.Is(err, jet.ErrLost):
+		if errors.Is(err, jet.ErrLost) {
 			return err
-		case err != nil:
+		}
+		if err != nil {
 			sinceNs = now
-		case seq == last && now-max(sinceNs, atNs) >= int64(after):
+		}
+		left := after - time.Duration(now-max(sinceNs, atNs))
+		if left <= 0 && seq == last {
 			return nil
 		}
+		look.Reset(max(min(left, after/8), after/256)) // the last look is not later than it has to be
 	}
 }

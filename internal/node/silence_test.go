@@ -54,3 +54,25 @@ func TestAwaitSilence(t *testing.T) {
 		}
 	})
 }
+
+// The silence of a writer whose last message arrived at any time is found when it is complete, not at the next look.
+func TestSilenceIsFoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := jet.NewMem()
+		log := m.Connect()
+		if err := log.Publish(1, 0, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		begun, heardNs := time.Now(), clock.MachineNs()
+		const later = 333 * time.Millisecond
+		err := node.AwaitSilence(t.Context(), log, after, func() (uint64, int64) {
+			if time.Since(begun) < later {
+				return 1, heardNs
+			}
+			return 1, heardNs + int64(later)
+		})
+		if took := time.Since(begun); err != nil || took < later+after || took > later+after+after/100 {
+			t.Errorf("%v, %v, want %v", took, err, later+after)
+		}
+	})
+}

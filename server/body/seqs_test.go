@@ -12,7 +12,9 @@ import (
 func TestSeqsOfABatch(t *testing.T) {
 	of := func(code string) *engine.Instrument { return &engine.Instrument{Code: code} }
 	a, again, b := of("A_USDT"), of("A_USDT"), of("B_USDT")
-	done := func(in *engine.Instrument, seq engine.Seq) entry.Answer { return entry.Answer{Instrument: in, Seq: seq} }
+	done := func(in *engine.Instrument, seq engine.Seq) entry.Answer {
+		return entry.Answer{Instrument: in, Seq: seq}
+	}
 	refused := done(b, 9)
 	refused.Reason = engine.UnknownOrder
 	for _, c := range []struct {

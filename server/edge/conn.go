@@ -22,6 +22,8 @@ const (
 	// shutdownReadTime bounds a shutdown's wait for the rest of a request that has begun to
 	// arrive, and for the first byte of a connection that has sent none.
 	shutdownReadTime = time.Second
+	// shutdownLook is the time between two looks of a shutdown at the open connections.
+	shutdownLook = 5 * time.Millisecond
 )
 
 // ConnLimits are the limits of a table of connections; 0 means unlimited, except for Total.

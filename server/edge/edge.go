@@ -145,10 +145,34 @@ func (e *Listener) Shutdown(ctx context.Context) error {
 	// also ends connections that were accepted while the listener was closing
 	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)
 	defer late.Stop()
-	if err := e.HTTP.ShutdownWithContext(ctx); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go e.awaitIdle(ctx, cancel)
+	if err := e.HTTP.ShutdownWithContext(ctx); err != nil && !errors.Is(context.Cause(ctx), errIdle) {
 		return fmt.Errorf("edge: shutdown: %w", err)
 	}
 	return nil
+}
+
+// errIdle ends the wait of a shutdown: no connection is open.
+var errIdle = errors.New("edge: no connection is open")
+
+// awaitIdle ends ctx soon after the last connection has ended. fasthttp's own shutdown looks every 100 ms, which a
+// takeover would wait for. Two looks in turn see no connection, because one may be accepted while the listener closes.
+func (e *Listener) awaitIdle(ctx context.Context, end context.CancelCauseFunc) {
+	look := time.NewTicker(shutdownLook)
+	defer look.Stop()
+	for idle := 0; idle < 2; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if idle++; e.HTTP.GetOpenConnectionsCount() > 0 {
+			idle = 0
+		}
+	}
+	end(errIdle)
 }
 
 // parseError answers unreadable requests (docs/contract/errors.md#error-object).
