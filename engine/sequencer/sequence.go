@@ -86,8 +86,13 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 		p := *l.work.next()
 		l.apply(&l.cont, p.batch, p.index)
 		last := !l.core.Unfinished(p.pair)
-		if l.work.advance(last); last && p.batch != nil {
-			ended = l.endOrDefer(p.batch, ended)
+		if l.work.advance(last); last {
+			for _, b := range p.behind {
+				ended = l.endOrDefer(b, ended)
+			}
+			if p.batch != nil {
+				ended = l.endOrDefer(p.batch, ended)
+			}
 		}
 	}
 	applied, over := 0, false
@@ -103,7 +108,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 			over = l.core.SliceOver()
 		}
 		if over && l.core.Unfinished(b.Commands[b.begun-1].Pair) {
-			l.work.unfinished = append(l.work.unfinished, unfinishedCommand{b.Commands[b.begun-1].Pair, b, b.begun - 1})
+			ended = l.work.begin(b, ended)
 		} else {
 			ended = l.endOrDefer(b, ended)
 		}
@@ -120,10 +125,13 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	return ended
 }
 
-// endOrDefer adds a batch to ended, or makes its next commands wait.
+// endOrDefer adds a batch to ended, or makes it, or its next commands, wait.
 func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 	if b.begun < len(b.Commands) {
 		l.work.waiting = append(l.work.waiting, b)
+		return ended
+	}
+	if l.work.keepBehind(b) {
 		return ended
 	}
 	return append(ended, b)

@@ -25,6 +25,7 @@ type unfinishedCommand struct {
 	pair  engine.PairID
 	batch *Batch // nil: no submitter waits for it
 	index int    // in batch
+	behind []*Batch // have ended, and readers see their commands of the pair when this one has ended
 }
 
 // work holds the unfinished commands and the batches that wait. The loop's goroutine owns it.
@@ -113,6 +114,30 @@ func (w *work) slice(b *Batch) bool {
 // next returns the unfinished command that goes on in the next slice. There must be one.
 func (w *work) next() *unfinishedCommand { return &w.unfinished[0] }
 
+// begin notes that the newest command of b is unfinished. It takes the batches of ended that must wait for its pair,
+// and returns the others.
+func (w *work) begin(b *Batch, ended []*Batch) []*Batch {
+	w.unfinished = append(w.unfinished, unfinishedCommand{
+		pair: b.Commands[b.begun-1].Pair, batch: b, index: b.begun - 1,
+	})
+	return slices.DeleteFunc(ended, w.keepBehind)
+}
+
+// keepBehind makes a batch that has ended wait for a pair that is not shown before its unfinished command has ended,
+// if the batch has a command of that pair. It reports whether the batch waits.
+func (w *work) keepBehind(b *Batch) bool {
+	for i := range w.unfinished {
+		u := &w.unfinished[i]
+		for k := range b.Commands {
+			if b.Commands[k].Pair == u.pair {
+				u.behind = append(u.behind, b)
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // advance moves the first unfinished command behind the others, or removes it when it has ended.
 func (w *work) advance(ended bool) {
 	p := w.unfinished[0]
@@ -161,6 +186,9 @@ func (l *Loop) abandon(err error) {
 	}
 	for i := range l.work.unfinished {
 		add(l.work.unfinished[i].batch)
+		for _, b := range l.work.unfinished[i].behind {
+			add(b)
+		}
 	}
 	for _, b := range l.work.waiting {
 		add(b)
