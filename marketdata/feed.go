@@ -145,7 +145,7 @@ func (f *Feed) pair(e *engine.Event) *pairState {
 	return p
 }
 
-// addPair adds the state of a new pair. Pairs of several engine loops may arrive out of order of their ids.
+// addPair adds the state of a new pair. Pairs may arrive out of order of their ids, which AddPair may name.
 func (f *Feed) addPair(p *pairState) {
 	for int(p.id) >= len(f.pairs) {
 		f.pairs = append(f.pairs, nil)

@@ -289,11 +289,17 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 }
 
 func TestConfigCheckReportsTheLoopsThatDoNotRun(t *testing.T) {
-	for value, want := range map[string]bool{"1": false, "2": true} {
+	for _, c := range []struct{ loops, clock, want string }{
+		{"1", "real", ""}, {"3", "real", ""}, {"1", "virtual", ""},
+		{"4", "real", "engine.loops: 4 has the effect of 3"},
+		{"2", "virtual", "engine.loops: 2 has no effect: a virtual clock has one loop"},
+	} {
 		var out, errs bytes.Buffer
-		code := run([]string{"config", "check", "--set", "engine.loops=" + value}, &program{out: &out, err: &errs})
-		if got := strings.Contains(out.String(), "engine.loops: 2 has no effect"); code != 0 || got != want {
-			t.Errorf("%s: %d %s%s", value, code, out.String(), errs.String())
+		code := run([]string{"config", "check", "--set", "engine.loops=" + c.loops, "--set", "clock.mode=" + c.clock},
+			&program{out: &out, err: &errs})
+		if got := strings.Contains(out.String(), "engine.loops"); code != 0 || got != (c.want != "") ||
+			!strings.Contains(out.String(), c.want) {
+			t.Errorf("%+v: %d %s%s", c, code, out.String(), errs.String())
 		}
 	}
 }

@@ -4,10 +4,12 @@
 //
 // Loop.Run repeats two steps, which a scheduler may call itself instead: Loop.Step takes one
 // group of commands through the cycle that loop.go outlines, and Committer.Step makes groups
-// durable under sync always. WALJournal.Step is the third stepper, under sync interval.
+// durable under sync always. WALJournal.Step is the third stepper, under sync interval; with
+// several loops (LoopOptions.Loops) the folding loop is the fourth.
 //
 // Owner: the goroutine that calls Run, or the steps, owns core, sinks and sources, and writes to
-// the journal. Any goroutine may call Submit, Offer, Query, AdvanceTo and Stop.
+// the journal. With several loops it lends the sinks to another goroutine (pipeline.go). Any
+// goroutine may call Submit, Offer, Query, AdvanceTo and Stop.
 //
 // Invariants:
 //
@@ -17,8 +19,8 @@
 //  4. The time that a sink publishes at is sealed: no command before it is folded later.
 //  5. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, gate, intake, journal, loop, query, group, work, sequence, fold, durable, sources, time,
-// wal_journal, stats.
+// Reading order: batch, gate, intake, journal, loop, query, group, work, sequence, fold, applied, durable,
+// pipeline, sources, time, wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money
 // (accounts).

@@ -50,7 +50,9 @@ func (c *contention) startSync() { c.commands, c.batches = 0, 0 }
 
 // acceptsGroup reports whether the loop may take another group: its intake has not ended, and not too many
 // commands wait for the disk.
-func (l *Loop) acceptsGroup() bool { return !l.intakeClosed && !l.committer.full() }
+func (l *Loop) acceptsGroup() bool {
+	return !l.intakeClosed && !l.committer.full() && !l.pipeline.full()
+}
 
 // sharesSync reports whether the sync should wait for another group. Under sync always it waits until all known
 // submitters have submitted again, because a late one would have to wait for one more sync.

@@ -37,6 +37,8 @@ import (
 //	Committer.Step:
 //	    flush        the journal syncs the waiting groups
 //	    release      fold, publish and answer each durable group
+//
+// With several loops another goroutine folds, publishes and answers (pipeline.go).
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
@@ -49,7 +51,13 @@ type LoopOptions struct {
 	StartNs int64
 	// StartPos is the journal position that the recovered core reflects.
 	StartPos uint64
-	// Driver steps the loop and its committer in place of Run; nil: the caller calls Run, or the steps.
+	// Loops is the number of goroutines that share the work (pipeline.go); 0 and 1: Run does all of it. More
+	// than MaxLoops have the effect of MaxLoops. With several, the first sink has no state in common with the
+	// other sinks and with Batch.Collect, which may run on another goroutine at the same time. A virtual clock
+	// has one loop.
+	Loops int
+	// Driver steps the loop, its committer and the folding loop in place of Run; nil: the caller calls Run, or the
+	// steps.
 	Driver step.Driver
 }
 
@@ -68,6 +76,8 @@ type Loop struct {
 	contention contention
 	folds      folds
 	committer  Committer
+	pipeline   *pipeline // nil: the loop folds
+	applied    applied
 	stop       chan struct{}
 	stopped    chan struct{}
 
@@ -110,7 +120,10 @@ func NewLoop(o LoopOptions) *Loop {
 		l.work.unfinished = append(l.work.unfinished, unfinishedCommand{pair: p})
 		l.folds.withhold(p, true)
 	}
-	l.committer.loop = l
+	l.committer.loop, l.applied.loop = l, l
+	if o.Loops > 1 && l.times.manual == nil {
+		l.pipeline = newPipeline(l, min(o.Loops, MaxLoops))
+	}
 	return l
 }
 
@@ -183,12 +196,17 @@ func (l *Loop) Begin() {
 	}
 	l.driver.Drive("loop", l)
 	l.driver.Drive("committer", &l.committer)
+	if l.pipeline != nil {
+		l.driver.Drive("folding loop", l.pipeline)
+	}
 }
 
 // Run runs the loop until Stop.
 func (l *Loop) Run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	l.pipeline.begin()
+	defer l.pipeline.end()
 	for {
 		p := l.Step()
 		if p.Stopped {
@@ -214,6 +232,7 @@ func (l *Loop) Step() step.Progress {
 	if l.finished {
 		return step.Progress{Stopped: true}
 	}
+	l.pipeline.collect()
 	worked := false
 	if l.draining = l.draining || l.closing.Load(); !l.draining {
 		worked = l.runDue()
@@ -225,7 +244,7 @@ func (l *Loop) Step() step.Progress {
 		l.queries.serveWaiting()
 	}
 	switch {
-	case worked:
+	case worked || l.pipeline.stepOne():
 		return step.Worked()
 	case l.draining && l.finish():
 		return step.Progress{Stopped: true}
@@ -268,7 +287,7 @@ func (l *Loop) runGroup() bool {
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
 	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
-	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
+	if !l.intakeClosed || !l.committer.empty() || l.work.pending() || !l.pipeline.idle() {
 		return false
 	}
 	for _, q := range l.queries.waiting { // of pairs whose commands the failed journal has left unfinished
@@ -295,12 +314,17 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 		wait = p.Wait(l.times.clk.NowNs())
 	}
 	timer.Reset(wait)
+	answered, offered := l.pipeline.waits()
 	select {
 	case <-l.intake.bell:
 	case q := <-queries:
 		l.queries.serve(q)
 	case <-timer.C:
 	case <-l.records.wake():
+	case g := <-answered:
+		l.pipeline.take(g)
+	case g := <-offered:
+		l.pipeline.help(g)
 	case <-stop:
 	}
 	l.intake.wake()

@@ -35,7 +35,7 @@ func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *slicing
 	opts := enginetest.RandomOptions()
 	opts.PartEvents = engine.MinPartEvents
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
-	s.market = newMarketOf(t, opts, policy, s.clk)
+	s.market = newMarketOf(t, opts, policy, s.clk, loopsOf(seed))
 	inst := enginetest.Instrument()
 	var pairs []engine.Command
 	for p, code := range []string{"AA_BB", "AA_CC", "AA_DD"} {
@@ -83,7 +83,7 @@ func (s *slicing) next(n int) (cmds []engine.Command) {
 
 func (s *slicing) run(batches int) {
 	s.t.Helper()
-	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.j}
+	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.loop.Folding(), s.j}
 	for turns, asked := 0, 0; asked < batches || len(s.offered) > 0; turns++ {
 		if turns > 1000*batches {
 			s.t.Fatalf("%d batches have no outcome", len(s.offered))
@@ -282,42 +282,6 @@ func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte
 		}
 	}
 	return between
-}
-
-// An order whose pair is busy behind it is answered when readers see it: when the pair is shown again.
-func TestAnAnswerWaitsUntilItsPairIsShown(t *testing.T) {
-	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
-		s := newSlicing(t, policy, 1)
-		step := func() bool { return s.loop.Step().Worked || s.loop.Committer().Step().Worked }
-		for range 3 * engine.MinPartEvents {
-			s.offer([]engine.Command{limitOrder(engine.Sell, 100, 1)})
-		}
-		for step() {
-		}
-		s.offer([]engine.Command{limitOrder(engine.Buy, 1, 1)})
-		order := s.offered[len(s.offered)-1]
-		s.offer([]engine.Command{limitOrder(engine.Buy, 100, 3*engine.MinPartEvents)})
-		seq, parts, answered := s.core.LastSeq(0)+1, 0, false
-		for !answered && step() {
-			var err error
-			if s.core.Unfinished(0) {
-				parts++
-			}
-			if answered, err = order.Outcome(); err != nil {
-				t.Fatal(err)
-			}
-			if v := s.feed.Board().Load().View(0); answered && v.Seq < seq {
-				t.Errorf("policy %d: the order is answered, and readers see seq %d, not %d", policy, v.Seq, seq)
-			}
-		}
-		if !answered || parts == 0 {
-			t.Errorf("policy %d: answered %t, %d parts", policy, answered, parts)
-		}
-		for step() {
-		}
-		s.end()
-		s.records()
-	}
 }
 
 // A query of a pair runs between whole commands of the pair; other queries run at once.

@@ -66,6 +66,13 @@ func (l *Loop) sequence(batches []*Batch) {
 		l.times.catchUp()
 		return
 	}
+	if l.pipeline != nil {
+		g := l.applied.apply(batches, n)
+		l.times.catchUp()
+		l.contention.note(submitters(g.ended), l.QueueLen())
+		l.applied.release(g)
+		return
+	}
 	l.folds.folded = l.records.pos - uint64(n)
 	ended := l.applySlice(batches)
 	l.folds.folded = l.records.pos // void records too
@@ -141,7 +148,7 @@ func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 // wait in the newest group.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
-	if g := l.committer.joining; g != nil {
+	if g := l.applied.joining; g != nil {
 		before := len(g.events)
 		g.events = l.core.Apply(cmd, g.events)
 		l.folds.observe(g.events[before:])
@@ -165,8 +172,9 @@ func (l *Loop) unfinished(cmd *engine.Command) bool {
 // refuseSlice answers batches whose commands the journal has refused. An unfinished command waits
 // until the journal takes its next part, unless the journal has stopped for good.
 func (l *Loop) refuseSlice(batches []*Batch, err error) {
+	l.pipeline.settle()                       // it may hold events of a batch that is answered here
 	if n := len(l.committer.waiting); n > 0 { // which may hold the events of a batch that has begun
-		g := &l.committer.waiting[n-1]
+		g := l.committer.waiting[n-1]
 		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
 			if b.begun > 0 {
 				b.err = err

@@ -59,6 +59,9 @@ func (l *Loop) runDue() bool {
 // publishDue publishes the changes that time alone made up to ns. It reports whether there were
 // any.
 func (l *Loop) publishDue(ns int64) bool {
+	if !l.pipeline.idle() {
+		return false // the folding loop publishes
+	}
 	ns = l.folds.sealed(l.records.pos, ns)
 	if !l.folds.publishDue(ns) {
 		return false
@@ -94,7 +97,7 @@ func (l *Loop) nextNs() int64 {
 		return next
 	}
 	next = l.sources.nextNs()
-	if l.folds.folded < l.records.pos {
+	if !l.pipeline.idle() || l.folds.folded < l.records.pos {
 		return next // the sinks publish once the disk has what waits for it
 	}
 	return min(next, l.folds.nextNs())

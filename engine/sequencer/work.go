@@ -22,9 +22,9 @@ const retryWork = 100 * time.Millisecond
 
 // unfinishedCommand names the command that a pair has not finished.
 type unfinishedCommand struct {
-	pair  engine.PairID
-	batch *Batch // nil: no submitter waits for it
-	index int    // in batch
+	pair   engine.PairID
+	batch  *Batch   // nil: no submitter waits for it
+	index  int      // in batch
 	behind []*Batch // have ended, and readers see their commands of the pair when this one has ended
 }
 
@@ -179,7 +179,7 @@ func (l *Loop) abandon(err error) {
 		}
 	}
 	for i := range l.committer.waiting {
-		g := &l.committer.waiting[i]
+		g := l.committer.waiting[i]
 		for k := range g.outcomes {
 			add(g.outcomes[k].batch)
 		}

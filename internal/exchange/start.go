@@ -111,11 +111,12 @@ func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateH
 // newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances.
+		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances. They
+		// share nothing with the other sinks, so another loop may fold them.
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
-		Driver: r.o.Machine.Driver,
+		Loops: r.o.Loops, Driver: r.o.Machine.Driver,
 	}
 	if u := r.front.binance.Feed(); u != nil {
 		o.Sinks = append(o.Sinks, u)
