@@ -19,9 +19,9 @@
 //     measured, so that the CPU times of client and server are separate.
 //  4. The bench connects to loopback only and writes only below Options.Dir.
 //
-// Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go, recovery.go, restart.go,
-// product.go, child.go, handler.go, listen.go, http.go, http_more.go, fresh.go, orders.go, signed.go, poll.go,
-// pause.go, stalled.go, streams.go, writer.go, scale.go.
+// Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go, engine_loops.go,
+// recovery.go, restart.go, product.go, child.go, handler.go, listen.go, http.go, http_more.go, fresh.go, orders.go,
+// signed.go, poll.go, pause.go, stalled.go, streams.go, writer.go, scale.go.
 //
 // It never imports server: a measurement that needs the server's constructor runs in a child
 // process of the bench's binary, started through hidden subcommands (Options.Program).

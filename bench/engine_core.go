@@ -145,7 +145,10 @@ func runEngine(r *Run) error {
 	if err := worstCommands(r); err != nil {
 		return err
 	}
-	return engineLoop(r)
+	if err := engineLoop(r); err != nil {
+		return err
+	}
+	return engineLoops(r)
 }
 
 func engineWorkload(r *Run, name string) error {

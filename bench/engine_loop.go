@@ -23,7 +23,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// rig is a durable market like in serve, but in this process: a loop, a journal in a real file, and a feed with
+// rig is a durable market like in serve, but in this process: loops, a journal in a real file, and a feed with
 // every option enabled.
 type rig struct {
 	dir     replica.LogDir
@@ -34,9 +34,8 @@ type rig struct {
 	loop    *sequencer.Loop
 }
 
-func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig,
-	error,
-) {
+// newRig returns a running rig. With threads, each loop has a thread, which threads notes.
+func newRig(dir string, policy sequencer.SyncPolicy, pairs, loops int, threads *loopThreads) (*rig, error) {
 	g := &rig{
 		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
@@ -50,14 +49,18 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequen
 	}
 	g.journal = sequencer.NewWALJournal(g.log, policy)
 	sink := sequencer.Sink(g.feed.Sink())
-	if wrap != nil {
-		sink = wrap(sink)
+	if threads != nil {
+		sink = threadSink{g.feed.Sink(), threads}
 	}
 	g.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: g.core, Clock: clock.Real{}, Journal: g.journal,
-		Sinks: []sequencer.Sink{sink},
+		Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{sink}, Loops: loops,
 	})
-	go g.loop.Run()
+	go func() {
+		if threads != nil {
+			threads.note()
+		}
+		g.loop.Run()
+	}()
 	var b sequencer.Batch
 	for i := range pairs {
 		b.Commands = append(b.Commands, engine.Command{
@@ -132,6 +135,12 @@ type loopResult struct {
 	p50   float64 // median latency in us
 	bytes float64 // journal bytes a command
 	cpu   float64 // CPU time of this process in ns a command, submitters included
+
+	commands int64
+	// threads counts the loops' threads; busiest is the CPU time in ns a command of the one that took most. Only
+	// loopsRound sets them.
+	threads int
+	busiest float64
 }
 
 // timedEvery: one of this many submissions is timed. Two clock readings and a histogram entry cost 150 ns, a
@@ -189,7 +198,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, err
 	}
 	n := g.log.LastSeq() - first
 	return loopResult{
-		rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
+		commands: total, rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
 		cpu:   float64(cpu) / float64(max(total, 1)),
 		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
 	}, nil
@@ -291,7 +300,7 @@ func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s
 		return s, 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	g, err := newRig(filepath.Join(dir, "log"), policy, pairs, nil)
+	g, err := newRig(filepath.Join(dir, "log"), policy, pairs, 1, nil)
 	if err != nil {
 		return s, 0, err
 	}
