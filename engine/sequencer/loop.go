@@ -224,7 +224,8 @@ func (l *Loop) Run() {
 // Step takes one group of the waiting batches through the cycle, after the due sources and at
 // most one Query and a part of another. It never waits for another goroutine or for time to pass; it writes to the
 // journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
-// sources act until the time of the batch, and at most pendingCommands may wait for the disk.
+// sources act until the time of the batch, and at most pendingCommands may wait for the disk. In Run with several
+// loops, a Query and a full pipeline make it wait for the folding loop.
 //
 // The result is Stopped after BeginStop, once every accepted batch is answered.
 // Otherwise NextNs is the time at which a source or a sink is due.
