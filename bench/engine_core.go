@@ -114,14 +114,6 @@ func checked(name string, got, want wl.Stats) error {
 	return nil
 }
 
-// cpuNs returns the CPU time of fn in ns; it collects garbage first.
-func cpuNs(fn func()) float64 {
-	runtime.GC()
-	before := proc.SelfCPU()
-	fn()
-	return float64(proc.SelfCPU() - before)
-}
-
 // coreTargets returns the targets of E1 and E5 for a workload (docs/internals/performance.md#engine).
 func coreTargets(name string) (core, folded float64) {
 	switch name {
@@ -166,13 +158,13 @@ func engineWorkload(r *Run, name string) error {
 	for range r.cpuRounds() {
 		book := floor.NewBook(name, w)
 		floor.Run(book, w.Preload)
-		base := cpuNs(func() { floor.Run(book, w.Ops) }) / n
+		base := proc.CPUNs(func() { floor.Run(book, w.Ops) }) / n
 
 		c := newCoreRun(nil)
 		c.run(w.Preload)
-		before := mallocs()
-		cost := cpuNs(func() { c.run(w.Ops) }) / n
-		alloc.Round(float64(mallocs()-before) / n)
+		before := proc.Mallocs()
+		cost := proc.CPUNs(func() { c.run(w.Ops) }) / n
+		alloc.Round(float64(proc.Mallocs()-before) / n)
 		if err := checked(name, c.stats, book.St); err != nil {
 			return err
 		}
@@ -183,7 +175,7 @@ func engineWorkload(r *Run, name string) error {
 		for _, m := range []*report.Measure{fold, orders} {
 			f := newFolded(m == fold)
 			f.run(w.Preload)
-			cost := cpuNs(func() { f.run(w.Ops) }) / n
+			cost := proc.CPUNs(func() { f.run(w.Ops) }) / n
 			if err := checked(name, f.stats, book.St); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/bench/limits/floor/wl"
+	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
 )
@@ -97,7 +98,7 @@ func (v coreVariants) round(name string, w *wl.Workload, want wl.Stats, base, bu
 		{v.owned, newCoreRun(nil).withUsers(w), builtin},
 	} {
 		x.c.run(w.Preload)
-		cost := cpuNs(func() { x.c.run(w.Ops) }) / float64(len(w.Ops))
+		cost := proc.CPUNs(func() { x.c.run(w.Ops) }) / float64(len(w.Ops))
 		if err := checked(name, x.c.stats, want); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func ordersUnder(r *Run, policy string) error {
 		rate.Aim("H10", 0.5)
 		many.Aim("H10", 300_000)
 	}
-	batches := batchRequests()
+	batches := batchRequests(batchSize)
 	for range r.Rounds {
 		own, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders", single, ordersConns)
 		if err != nil {
@@ -97,12 +97,12 @@ func ordersUnder(r *Run, policy string) error {
 	return nil
 }
 
-// batchRequests returns requests of a thousand orders each; every second order trades.
-func batchRequests() (out []*load.Request) {
+// batchRequests returns requests of so many orders each; every second order trades.
+func batchRequests(size int) (out []*load.Request) {
 	for b := range 4 {
 		var body bytes.Buffer
 		body.WriteString(`{"commands":[`)
-		for i := range batchSize {
+		for i := range size {
 			if i > 0 {
 				body.WriteByte(',')
 			}
@@ -110,7 +110,7 @@ func batchRequests() (out []*load.Request) {
 			if i%2 == 1 {
 				side = "sell"
 			}
-			body.Write(placeJSON(nil, pairName(0), side, mid, int64(10_000+b*batchSize+i/2)))
+			body.Write(placeJSON(nil, pairName(0), side, mid, int64(10_000+b*size+i/2)))
 		}
 		body.WriteString("]}")
 		out = append(out, load.Post("", internalV1+"/orders/batch", body.Bytes()))

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"tickhive/bench/load"
+	"tickhive/bench/peer"
 	"tickhive/bench/proc"
 )
 
 // Paths of the contract.
 const (
-	aggregator = "/api/marketdata/getaggregator"
+	aggregator = peer.Aggregator
 	internalV1 = "/internal/v1"
 )
 
@@ -26,7 +27,7 @@ type product struct {
 	*proc.Child
 	public, internal string // addresses
 	dir              string
-	admin            *load.Conn // connection to the internal listener
+	admin            *load.Conn // connection to the internal listener; nil: none yet
 }
 
 // startProduct starts serve without a simulated market. set contains further settings as KEY=VALUE.
@@ -45,12 +46,16 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 // serve runs serve without a simulated market on a data directory below dir, and waits until it is
 // ready.
 func (r *Run) serve(dir string, set ...string) (*product, error) {
-	args := []string{
-		"serve", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off", "--pairs",
-		"none",
-		"--data-dir", filepath.Join(dir, "data"), "--log-level", "warn",
-		"--set", "rate.allow=127.0.0.0/8", "--set", "server.connections_per_ip=-1", "--set", "server.connections=65536",
-	}
+	return r.start(dir, []string{
+		"serve", "--sim", "off", "--pairs", "none", "--data-dir", filepath.Join(dir, "data"),
+	}, set...)
+}
+
+// start runs a command of the exchange that serves, and waits until it is ready. dir is removed by end.
+func (r *Run) start(dir string, command []string, set ...string) (*product, error) {
+	args := append(command, "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
+		"--set", "log.level=warn", "--set", "rate.allow=127.0.0.0/8", "--set", "server.connections_per_ip=-1",
+		"--set", "server.connections=65536")
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}
@@ -58,25 +63,31 @@ func (r *Run) serve(dir string, set ...string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &product{Child: c, public: c.Fields["public"], internal: c.Fields["internal"], dir: dir}
-	if p.admin, err = load.Dial(p.internal); err != nil {
-		p.Stop()
-		return nil, err
+	return &product{Child: c, public: c.Fields["public"], internal: c.Fields["internal"], dir: dir}, nil
+}
+
+// hangUp closes the connection to the internal listener. The next request opens another one.
+func (p *product) hangUp() {
+	if p.admin != nil {
+		p.admin.Close()
+		p.admin = nil
 	}
-	return p, nil
 }
 
 // end stops the product and removes its files.
 func (p *product) end() {
-	if p.admin != nil {
-		p.admin.Close()
-	}
+	p.hangUp()
 	p.Stop()
 	_ = os.RemoveAll(p.dir)
 }
 
 // ask sends a request to the internal API; a status other than 200 is an error.
-func (p *product) ask(req *load.Request) error {
+func (p *product) ask(req *load.Request) (err error) {
+	if p.admin == nil {
+		if p.admin, err = load.Dial(p.internal); err != nil {
+			return err
+		}
+	}
 	if err := p.admin.Send(req.Bytes(nil, nil)); err != nil {
 		return err
 	}
@@ -91,7 +102,7 @@ func (p *product) ask(req *load.Request) error {
 }
 
 // pairName returns the code of the i-th generated pair.
-func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
+func pairName(i int) string { return peer.PairName(i) }
 
 // addPairs adds n pairs with two decimals of price and eight of amount.
 func (p *product) addPairs(from, n int) error {

@@ -120,7 +120,7 @@ func replayLog(r *Run, name string, target float64) error {
 	cpu := r.S.Cost(name+" CPU of recovery", "ns/command", with).Against("floor")
 	for range r.Rounds {
 		book := floor.NewBook(name, w)
-		base := cpuNs(func() { floor.Run(book, w.Preload); floor.Run(book, w.Ops) }) / float64(commands)
+		base := proc.CPUNs(func() { floor.Run(book, w.Preload); floor.Run(book, w.Ops) }) / float64(commands)
 		runtime.GC()
 		before, start := proc.SelfCPU(), time.Now()
 		rep, err := recoverDir(l.dir)

@@ -43,14 +43,14 @@ func runRestart(r *Run) error {
 	wall.Worst = true
 	cpu := r.S.Cost("start after a kill, CPU of the program", "s", with)
 	cpu.Worst = true
-	requests := batchRequests()
+	requests := batchRequests(batchSize)
 	for round := range r.Rounds {
 		lasts := r.length(restartLoad) + time.Duration(round)*1700*time.Millisecond
 		commands, took, err := p.fullLoad(requests, lasts)
 		if err != nil {
 			return err
 		}
-		p.admin.Close()
+		p.hangUp()
 		p.Kill()
 		start := time.Now()
 		next, err := r.serve(dir)

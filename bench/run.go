@@ -65,6 +65,7 @@ func scenarios() []scenario {
 		{"poll", runPoll},
 		{"mixed", runMixed},
 		{"streams", runStreams},
+		{"replication", runReplication},
 		{"scale", runScale},
 	}
 }
@@ -105,6 +106,9 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		began++
 		o.Say(fmt.Sprintf("%s (%d of %d, after %.0f s)", s.name, began, len(names), time.Since(rep.Started).Seconds()))
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
+		if s.name == "replication" && len(names) > 1 {
+			r.Quick = true // alone it takes five minutes
+		}
 		rep.Scenarios = append(rep.Scenarios, r.S)
 		start, before := time.Now(), readMachineUse()
 		err := s.run(r)
@@ -204,13 +208,6 @@ func (r *Run) temp(name string) (string, error) {
 		return "", fmt.Errorf("bench: %w", err)
 	}
 	return dir, nil
-}
-
-// mallocs returns the number of objects that this process has allocated so far.
-func mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
 }
 
 // heap returns the bytes on the heap after a garbage collection.

@@ -43,7 +43,7 @@ func TestMeasureRunsWhatIsNamed(t *testing.T) {
 			t.Errorf("%d rounds, %d scenarios, %v", rep.Rounds, len(rep.Scenarios), err)
 		}
 	}
-	if names := Names(); len(names) != 10 || names[0] != "engine" || names[9] != "scale" {
+	if names := Names(); len(names) != 12 || names[0] != "engine" || names[11] != "scale" {
 		t.Errorf("%v", names)
 	}
 }
@@ -121,7 +121,7 @@ func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 	}
 	codes := []string{"AA_BB", "CC_DD", "EE_FF"}
 	for name, requests := range map[string][]*load.Request{
-		"batches": batchRequests(), "mixed": mixedBatches(codes), "probes": probeOrders(codes),
+		"batches": batchRequests(batchSize), "mixed": mixedBatches(codes), "probes": probeOrders(codes),
 	} {
 		for _, r := range requests {
 			_, body, _ := bytes.Cut(r.Bytes(nil, nil), []byte("\r\n\r\n"))
@@ -148,20 +148,5 @@ func TestPollersAskForEveryPair(t *testing.T) {
 			!strings.Contains(text, "If-None-Match: \"tag\"\r\n") {
 			t.Errorf("%s", text)
 		}
-	}
-}
-
-// A listener's report survives its encoding as a line.
-func TestReceivedIsParsed(t *testing.T) {
-	var h Received
-	if err := h.parse("nonsense"); err == nil {
-		t.Error("a line without figures was taken")
-	}
-	line, err := json.Marshal(Received{Messages: 3, Trades: 2, Reads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.parse(string(line)); err != nil || h.Messages != 3 || h.Trades != 2 || h.Reads != 1 {
-		t.Errorf("%+v %v", h, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tickhive/bench/load"
+	"tickhive/bench/peer"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
@@ -53,12 +54,12 @@ func scalePairs(r *Run) error {
 	for _, n := range r.sizes(1, 10, 100, 1000, 10_000) {
 		r.say("%d pairs", n)
 		before := heap()
-		w := NewWriter(n, 2)
+		w := peer.NewWriter(n, 2)
 		xs, memory = append(xs, float64(n)), append(memory, float64(heap()-before))
 		const changes = 20_000
-		took := cpuNs(func() {
+		took := proc.CPUNs(func() {
 			for i := range int64(changes) {
-				w.change(i)
+				w.Change(i)
 			}
 		})
 		publish = append(publish, took/changes)
@@ -120,7 +121,7 @@ func scaleOrders(r *Run) error {
 		}
 		xs, memory = append(xs, float64(n)), append(memory, float64(heap()-before))
 		const pairs = 200_000
-		took := cpuNs(func() {
+		took := proc.CPUNs(func() {
 			for i := range int64(pairs) {
 				c.apply(&engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 99_999 - i*7919%5000, Amount: 5})
 				c.apply(&engine.Command{Kind: engine.Cancel, Order: engine.OrderID(1 + uint64(i*104_729)%uint64(n))})
@@ -152,7 +153,7 @@ func scaleTrades(r *Run) error {
 				feed.Publish(events[0].TimeNs)
 			}
 		})
-		took := cpuNs(func() {
+		took := proc.CPUNs(func() {
 			for i := range int64(n) {
 				for k := range int64(2) {
 					c.apply(&engine.Command{

@@ -10,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"tickhive/bench/load"
+	"tickhive/bench/peer"
 	"tickhive/bench/proc"
 )
 
@@ -60,7 +61,7 @@ func streamStalled(r *Run, p *product) error {
 		defer func() { _ = c.Close() }()
 	}
 	time.Sleep(settleTime)
-	all := newHist()
+	all := peer.NewHist()
 	for range r.Rounds {
 		v, h, err := quickRound(r, p, quick, k)
 		if err != nil {
@@ -100,7 +101,7 @@ func openStalled(addr, pair string) (net.Conn, error) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetReadBuffer(4 << 10)
 	}
-	if err := upgrade(c, bufio.NewReader(c), "/ws"); err != nil {
+	if err := peer.Upgrade(c, bufio.NewReader(c), "/ws"); err != nil {
 		return nil, err
 	}
 	ops := maskedFrame(`{"op":"subscribe","channel":"trades","pairs":["` + pairName(0) + `"]}`)

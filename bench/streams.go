@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"tickhive/bench/load"
+	"tickhive/bench/peer"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/internal/cmdline"
@@ -97,7 +98,7 @@ type streamRun struct {
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
 	x := &streamRun{
 		streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64,
-		hist: newHist(),
+		hist: peer.NewHist(),
 	}
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	for range r.Rounds {
@@ -211,15 +212,15 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 }
 
 // tradeTo makes the trades of a round and waits until all connections of the listener have received them.
-func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Received,
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (peer.Received,
 	*hdrhistogram.Histogram, error,
 ) {
 	start := time.Now()
 	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
-		return Received{}, nil, err
+		return peer.Received{}, nil, err
 	}
 	if _, err := p.trade(k, schedule, start); err != nil {
-		return Received{}, nil, err
+		return peer.Received{}, nil, err
 	}
 	got, err := received(listener, conns*k.n*schedule.Count())
 	if err != nil {
@@ -233,13 +234,13 @@ func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedul
 }
 
 // received waits until a listener has received all trades of a round.
-func received(listener *proc.Child, want int) (Received, error) {
-	var h Received
+func received(listener *proc.Child, want int) (peer.Received, error) {
+	var h peer.Received
 	line, err := listener.Ask(fmt.Sprintf("wait %d", want))
 	if err != nil {
 		return h, err
 	}
-	if err := h.parse(line); err != nil {
+	if err := h.Parse(line); err != nil {
 		return h, err
 	}
 	if h.Trades != want {
@@ -260,7 +261,7 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 			if j > 0 {
 				body = append(body, ',')
 			}
-			amount := int64(streamAmount + i)
+			amount := int64(peer.StreamAmount + i)
 			body = append(placeJSON(body, pairName(k.first+j), "buy", mid, amount), ',')
 			body = placeJSON(body, pairName(k.first+j), "sell", mid, amount)
 		}
@@ -270,7 +271,3 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 	}
 	return p.CPU() - before, nil
 }
-
-// streamAmount is the amount of a round's first trade in 10^-8. The amounts of the following trades increase,
-// so an amount identifies its order.
-const streamAmount = 50_000_000

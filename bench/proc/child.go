@@ -97,6 +97,9 @@ func Start(environ []string, program string, args ...string) (*Child, error) {
 	}
 }
 
+// Log returns the end of what the child has written to its standard error.
+func (c *Child) Log() string { return c.tail.text() }
+
 // PID returns the process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 

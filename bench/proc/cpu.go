@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,4 +75,19 @@ func Memory(pid int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("proc: process %d tells no memory", pid)
+}
+
+// CPUNs returns the CPU time of fn in ns; it collects garbage first.
+func CPUNs(fn func()) float64 {
+	runtime.GC()
+	before := SelfCPU()
+	fn()
+	return float64(SelfCPU() - before)
+}
+
+// Mallocs returns the number of objects that this process has allocated so far.
+func Mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }

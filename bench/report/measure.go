@@ -158,11 +158,11 @@ func (m *Measure) Noise() float64 {
 	return noise
 }
 
-// sortGoals sorts measures by goal: E1, E2, ... E8, H1 ... H11. Measures with equal goals keep their order.
+// sortGoals sorts measures by goal: D1, D2, ... E1, ... H1 ... H11. Measures with equal goals keep their order.
 func sortGoals(all []*Measure) {
 	key := func(m *Measure) (string, int) {
 		n := 0
-		_, _ = fmt.Sscanf(strings.TrimLeft(m.Goal, "EHSL"), "%d", &n)
+		_, _ = fmt.Sscanf(strings.TrimLeft(m.Goal, "DEHSL"), "%d", &n)
 		return m.Goal[:1], n
 	}
 	slices.SortStableFunc(all, func(a, b *Measure) int {

@@ -7,9 +7,10 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"tickhive/bench"
+	"tickhive/bench/peer"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/stream/jet"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/public"
@@ -54,7 +55,7 @@ func serveChild(p *program, serve func(net.Listener) error) error {
 	}
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
 	go func() {
-		bench.UntilClosed(os.Stdin)
+		peer.UntilClosed(os.Stdin)
 		_ = p.profile.Stop()
 		os.Exit(0)
 	}()
@@ -74,7 +75,7 @@ func (b *plainCmd) Run(p *program) error {
 	}
 	p.floor = nil // an ordinary net/http server has no heap floor
 	runtime.GC()
-	return serveChild(p, bench.PlainServer(body).Serve)
+	return serveChild(p, peer.PlainServer(body).Serve)
 }
 
 // marketCmd is the real server over a market that this process changes at a constant rate. The changes run on
@@ -84,9 +85,9 @@ type marketCmd struct {
 	Levels int `default:"60" help:"Levels on each side."`
 }
 
-// Run serves and executes the lines of standard input (bench.Writer).
+// Run serves and executes the lines of standard input (peer.Writer).
 func (b *marketCmd) Run(p *program) error {
-	w := bench.NewWriter(b.Pairs, b.Levels)
+	w := peer.NewWriter(b.Pairs, b.Levels)
 	s, err := edge.New(serverOptions(w.Feed))
 	if err != nil {
 		return err
@@ -109,13 +110,13 @@ type handlerCmd struct {
 // constantBytes is the size of a ticker response.
 const constantBytes = 282
 
-// Run executes the lines of standard input (bench.Handlers).
+// Run executes the lines of standard input (peer.Handlers).
 func (b *handlerCmd) Run(p *program) error {
 	levels := 2
 	if b.Pairs == 1 {
 		levels = 60
 	}
-	w := bench.NewWriter(b.Pairs, levels)
+	w := peer.NewWriter(b.Pairs, levels)
 	o := serverOptions(w.Feed)
 	// The clock advances by 10 ms a request, so that no cache interval hides a change.
 	var machine atomic.Int64
@@ -130,7 +131,7 @@ func (b *handlerCmd) Run(p *program) error {
 		return err
 	}
 	fmt.Fprintln(p.out, "ready")
-	h := &bench.Handlers{Writer: w, Product: product.Serve, Constant: constant.Serve, Pairs: b.Pairs}
+	h := &peer.Handlers{Writer: w, Product: product.Serve, Constant: constant.Serve, Pairs: b.Pairs}
 	return h.ServeLines(os.Stdin, p.out)
 }
 
@@ -144,7 +145,7 @@ func (b *framesCmd) Run(p *program) error {
 		return err
 	}
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
-	return bench.ServeFrames(ln, os.Stdin, p.out)
+	return peer.ServeFrames(ln, os.Stdin, p.out)
 }
 
 // listenCmd reads the streams of many connections.
@@ -154,12 +155,36 @@ type listenCmd struct {
 	Target string `arg:"" optional:"" help:"Path of the upgrade; none: frames without one."`
 }
 
-// Run reads and executes the lines of standard input (bench.Listener).
+// Run reads and executes the lines of standard input (peer.Listener).
 func (b *listenCmd) Run(p *program) error {
-	l, err := bench.NewListener(b.Addr, b.Target, b.Conns)
+	l, err := peer.NewListener(b.Addr, b.Target, b.Conns)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.out, "ready")
 	return l.ServeLines(os.Stdin, p.out)
+}
+
+// natsCmd is a server of a stream.
+type natsCmd struct {
+	Dir     string   `arg:"" help:"Folder of its files."`
+	Addr    string   `arg:"" help:"Its address."`
+	Name    string   `arg:"" help:"Its name among several."`
+	Cluster []string `arg:"" optional:"" help:"Its address for the others, and the addresses of all."`
+}
+
+// Run serves until its standard input ends.
+func (b *natsCmd) Run(p *program) error {
+	o := jet.ServerOptions{Dir: b.Dir, Listen: b.Addr, Name: b.Name}
+	if len(b.Cluster) > 0 {
+		o.Cluster, o.Routes = b.Cluster[0], b.Cluster[1:]
+	}
+	s, err := jet.StartServer(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, "ready")
+	peer.UntilClosed(os.Stdin)
+	s.Stop()
+	return nil
 }

@@ -10,17 +10,18 @@ import (
 
 // cli is the command line. The scenarios start the hidden commands as child processes.
 type cli struct {
-	Engine   runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
-	Recovery runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
-	Restart  runCmd `cmd:"" help:"Start after a kill under full load."`
-	HTTP     runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
-	Fresh    runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
-	Orders   runCmd `cmd:"" help:"Order entry over HTTP."`
-	Poll     runCmd `cmd:"" help:"Aggregator pollers, open loop."`
-	Mixed    runCmd `cmd:"" help:"Pollers while the engine takes 50,000 orders a second."`
-	Streams  runCmd `cmd:"" help:"WebSocket fan-out."`
-	Scale    runCmd `cmd:"" help:"How cost grows with pairs, orders, trades, connections, pollers."`
-	All      runCmd `cmd:"" help:"Every scenario but scale (about seven minutes)."`
+	Engine      runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
+	Recovery    runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
+	Restart     runCmd `cmd:"" help:"Start after a kill under full load."`
+	HTTP        runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
+	Fresh       runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
+	Orders      runCmd `cmd:"" help:"Order entry over HTTP."`
+	Poll        runCmd `cmd:"" help:"Aggregator pollers, open loop."`
+	Mixed       runCmd `cmd:"" help:"Pollers while the engine takes 50,000 orders a second."`
+	Streams     runCmd `cmd:"" help:"WebSocket fan-out."`
+	Replication runCmd `cmd:"" help:"A stream: writer, replicas and standby against nats.go alone."`
+	Scale       runCmd `cmd:"" help:"How cost grows with pairs, orders, trades, connections, pollers."`
+	All         runCmd `cmd:"" help:"Every scenario but scale, replication in brief (about nine minutes)."`
 
 	Compare compareCmd `cmd:"" help:"Compare two JSON reports; exit 1 on a regression beyond the noise."`
 
@@ -30,6 +31,7 @@ type cli struct {
 	Handler  handlerCmd  `cmd:"" hidden:""`
 	Frames   framesCmd   `cmd:"" hidden:""`
 	Listen   listenCmd   `cmd:"" hidden:""`
+	NATS     natsCmd     `cmd:"" name:"nats" hidden:""`
 }
 
 // program holds the parts of the process that commands use.

@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
 	},
 	"client":       {"client"},
-	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
+	"bench":        {"bench", "client", "engine", "marketdata", "sim", "internal/stream", "internal/node"},
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
@@ -84,7 +84,8 @@ var pure = map[string][]string{
 
 // onlyIn lists modules that few folders may import, tests included, so that they can be exchanged.
 var onlyIn = map[string][]string{
-	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events"},
+	// bench/bare is the reference of the stream: loops of nats.go alone
+	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events", "bench/bare"},
 	"github.com/parquet-go/": {"sim/replay"},
 }
 

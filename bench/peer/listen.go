@@ -1,4 +1,4 @@
-package bench
+package peer
 
 import (
 	"bufio"
@@ -43,7 +43,8 @@ type Received struct {
 	Error           string
 }
 
-func (h *Received) parse(line string) error {
+// Parse reads the answer of a listener.
+func (h *Received) Parse(line string) error {
 	if err := json.Unmarshal([]byte(line), h); err != nil {
 		return fmt.Errorf("streams: the listener answered %.200q: %w", line, err)
 	}
@@ -60,7 +61,7 @@ const waitTime = 30 * time.Second
 // NewListener opens n connections and waits until a stream has started on each. With a target, each connection
 // first requests a WebSocket upgrade.
 func NewListener(addr, target string, n int) (*Listener, error) {
-	l := &Listener{arrived: make(chan struct{}, 1), hist: newHist()}
+	l := &Listener{arrived: make(chan struct{}, 1), hist: NewHist()}
 	for i := range n {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -69,7 +70,7 @@ func NewListener(addr, target string, n int) (*Listener, error) {
 		l.conns = append(l.conns, c)
 		br := bufio.NewReaderSize(&countedReads{c, &l.reads}, 4<<10)
 		if target != "" {
-			if err := upgrade(c, br, target); err != nil {
+			if err := Upgrade(c, br, target); err != nil {
 				return nil, err
 			}
 		}
@@ -84,7 +85,8 @@ func NewListener(addr, target string, n int) (*Listener, error) {
 	return l, nil
 }
 
-func newHist() *hdrhistogram.Histogram {
+// NewHist returns an empty histogram of latencies in us.
+func NewHist() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
 }
 
@@ -101,7 +103,8 @@ func (c *countedReads) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func upgrade(c net.Conn, br *bufio.Reader, target string) error {
+// Upgrade begins a WebSocket on a connection.
+func Upgrade(c net.Conn, br *bufio.Reader, target string) error {
 	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "+
 		"websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", target)
 	if err != nil {
@@ -174,7 +177,7 @@ func (l *Listener) time(payload []byte) {
 		return
 	}
 	rest := payload[i+len(member):]
-	n := number8(rest[:max(bytes.IndexByte(rest, ','), 0)]) - streamAmount
+	n := number8(rest[:max(bytes.IndexByte(rest, ','), 0)]) - StreamAmount
 	late := (time.Now().UnixNano() - start - n*every) / 1000
 	l.mu.Lock()
 	_ = l.hist.RecordValue(max(late, 1))
@@ -242,7 +245,7 @@ func (l *Listener) ServeLines(in io.Reader, out io.Writer) error {
 
 func (l *Listener) begin(startNs int64, perSecond float64) {
 	l.mu.Lock()
-	l.hist = newHist()
+	l.hist = NewHist()
 	l.mu.Unlock()
 	l.startNs.Store(startNs)
 	if perSecond > 0 {
@@ -279,3 +282,7 @@ func (l *Listener) wait(n int64) Received {
 	}
 	return h
 }
+
+// StreamAmount is the amount of a round's first trade in 10^-8. The amounts of the following trades increase,
+// so an amount identifies its order.
+const StreamAmount = 50_000_000

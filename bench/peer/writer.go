@@ -1,4 +1,4 @@
-package bench
+package peer
 
 import (
 	"bufio"
@@ -75,8 +75,8 @@ func (w *Writer) do(cmd engine.Command) {
 	w.Feed.Fold(w.events)
 }
 
-// change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
-func (w *Writer) change(i int64) {
+// Change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
+func (w *Writer) Change(i int64) {
 	if i%2 == 0 {
 		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
 	} else {
@@ -119,7 +119,7 @@ func (w *Writer) run() {
 			w.behind.Add(1)
 		}
 		if w.apply.Load() {
-			w.change(i)
+			w.Change(i)
 			w.changes.Add(1)
 		}
 		if i++; i%64 == 0 || every > time.Millisecond {
@@ -147,7 +147,7 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 			var rate float64
 			var on string
 			if _, err := fmt.Sscan(rest, &rate, &on); err != nil {
-				return fmt.Errorf("bench: line %q: %w", lines.Text(), err)
+				return fmt.Errorf("peer: line %q: %w", lines.Text(), err)
 			}
 			w.apply.Store(on == "on")
 			every := int64(0)
@@ -162,7 +162,7 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 			stale, worst := w.stale(strings.Fields(rest))
 			fmt.Fprintln(out, stale, worst.Microseconds())
 		default:
-			return fmt.Errorf("bench: unknown line %q", lines.Text())
+			return fmt.Errorf("peer: unknown line %q", lines.Text())
 		}
 	}
 	return lines.Err()

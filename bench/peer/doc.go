@@ -1,0 +1,20 @@
+// Package peer holds the processes at the other end of a measurement: servers that are references, and the clients that
+// read streams. The bench's program runs each as a process of its own, so that the CPU times of both ends are separate.
+//
+// Owner: the goroutine that calls ServeLines or ServeFrames runs a process; each connection has one of its own.
+//
+// Invariants:
+//
+//  1. A process ends when its standard input ends.
+//  2. A reference does what the product must do at least: the same bytes, ready before the request.
+//
+// Reading order: server, writer, handler, listen.
+package peer
+
+import "fmt"
+
+// Aggregator is the path of the aggregator's routes.
+const Aggregator = "/api/marketdata/getaggregator"
+
+// PairName returns the code of the i-th generated pair.
+func PairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }

@@ -1,0 +1,117 @@
+package peer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+)
+
+// frame parses frames of every length and returns as much text as the reader's buffer holds.
+func TestFrames(t *testing.T) {
+	text := append([]byte{0x81, 3}, "abc"...)
+	long := append([]byte{0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0}, bytes.Repeat([]byte("x"), 65_536)...)
+	ping := []byte{0x89, 0}
+	br := bufio.NewReader(bytes.NewReader(bytes.Join([][]byte{text, ping, readyFrame(), long, text}, nil)))
+	for i, want := range []int{3, 0, frameSize, br.Size(), 3} {
+		if got, err := frame(br); err != nil || len(got) != want {
+			t.Errorf("frame %d: %d bytes, %v", i, len(got), err)
+		}
+	}
+	if _, err := frame(br); err == nil {
+		t.Error("a frame behind the last")
+	}
+}
+
+// A listener's report survives its encoding as a line.
+func TestReceivedIsParsed(t *testing.T) {
+	var h Received
+	if err := h.Parse("nonsense"); err == nil {
+		t.Error("a line without figures was taken")
+	}
+	line, err := json.Marshal(Received{Messages: 3, Trades: 2, Reads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Parse(string(line)); err != nil || h.Messages != 3 || h.Trades != 2 || h.Reads != 1 {
+		t.Errorf("%+v %v", h, err)
+	}
+}
+
+// An answer that lacks what was published before it was asked for is stale; one that was
+// asked for before, or has the newest, is not.
+func TestStaleAnswersAreFound(t *testing.T) {
+	w := NewWriter(1, 5)
+	for i := range int64(20) {
+		w.Change(i)
+	}
+	first, last := w.shown[3], w.shown[len(w.shown)-1]
+	later := w.shown[4].at + int64(time.Millisecond)
+	for _, c := range []struct {
+		sent  int64
+		seq   engine.Seq
+		stale int
+	}{
+		{later, first.seq, 1},
+		{w.shown[4].at - 1, first.seq, 0}, // asked before the next was there
+		{later, last.seq, 0},
+		{time.Now().UnixNano(), last.seq, 0},
+		{time.Now().UnixNano(), last.seq - 1, 1},
+	} {
+		n, worst := w.stale([]string{fmt.Sprint(c.sent), fmt.Sprint(c.seq)})
+		if n != c.stale || (worst > 0) != (c.stale > 0) {
+			t.Errorf("sent %d with seq %d: %d stale, worst %s", c.sent, c.seq, n, worst)
+		}
+	}
+}
+
+// The writer answers its lines and changes the market at the requested rate.
+func TestWriterAnswersLines(t *testing.T) {
+	w := NewWriter(1, 5)
+	in, lines := io.Pipe()
+	out := &answers{c: make(chan string, 10)}
+	ended := make(chan error, 1)
+	go func() { ended <- w.ServeLines(in, out) }()
+	say := func(line string) string {
+		if _, err := io.WriteString(lines, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		return <-out.c
+	}
+	if got := say("rate 2000 on"); got != "ok" {
+		t.Fatal(got)
+	}
+	deadline := time.Now().Add(time.Minute)
+	changes := 0
+	for changes < 200 && time.Now().Before(deadline) {
+		if _, err := fmt.Sscan(say("figures"), &changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if changes < 200 {
+		t.Errorf("%d changes", changes)
+	}
+	if seq := w.Feed.Board().Load().View(0).BookSeq; seq < 200 {
+		t.Errorf("the book is at seq %d", seq)
+	}
+	say("rate 0 off")
+	if _, err := io.WriteString(lines, "nonsense\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("an unknown line: %v", err)
+	}
+}
+
+type answers struct{ c chan string }
+
+func (a *answers) Write(p []byte) (int, error) {
+	a.c <- strings.TrimSpace(string(p))
+	return len(p), nil
+}

@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tickhive/bench/bare"
+	"tickhive/bench/journal"
+	"tickhive/internal/stream/jet"
+)
+
+// catchUpWithin bounds one reading of the stream.
+const catchUpWithin = 2 * time.Minute
+
+// replicationCatchUp measures D4: the CPU of following the whole stream, and of executing the same records from memory
+// in the same process with the same publications. empty is the CPU of a replica's start on an empty stream.
+func replicationCatchUp(r *Run, s *servers, c *bare.Conn, empty time.Duration) error {
+	r.say("catch-up")
+	conn, err := jet.Connect(s.remote())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.Rounds+1)*catchUpWithin)
+	defer cancel()
+	info, err := c.Product()
+	if err != nil {
+		return err
+	}
+	log, err := conn.Log(ctx, info.Epoch(), 0)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	records, err := journal.Read(ctx, log, info.Messages)
+	if err != nil {
+		return err
+	}
+	with := fmt.Sprintf("%d commands in %d messages, core and feed, a publication a message", records.Commands,
+		len(records.Messages))
+	inside := r.S.Cost("catch-up CPU", "ns/command", with).Against("records from memory").Aim("D4", 1.3)
+	whole := r.S.Cost("catch-up CPU of a replica's process", "ns/command", fmt.Sprintf("%d commands, with the "+
+		"accounts and streams of the program, without its start on an empty stream", records.Commands)).
+		Against("records from memory")
+	for range r.Rounds {
+		memory, err := records.FromMemory()
+		if err != nil {
+			return err
+		}
+		followed, err := records.FromStream(ctx)
+		if err != nil {
+			return err
+		}
+		process, err := s.replicaCPU()
+		if err != nil {
+			return err
+		}
+		inside.Round(followed, memory)
+		whole.Round(float64((process-empty).Nanoseconds())/float64(records.Commands), memory)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tickhive/bench/load"
+)
+
+// Parameters of D7, D8 and D10 (docs/internals/performance.md#d7).
+const (
+	readsCommands = 1000 // commands/s beside the reads of D10
+	readsBatches  = 100  // requests a second that carry them
+	readsReplicas = 4
+	localCommands = 50_000 // commands/s of D8
+	localRound    = time.Second
+)
+
+// replicationReads measures D7 and D10: reads of a replica beside reads of its writer, and of four replicas at once.
+func replicationReads(r *Run) error {
+	r.say("reads of replicas")
+	s, err := r.startServers(1)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	p, err := s.writer()
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if err := errors.Join(p.addPairs(0, 130), p.fill(0, 130, 20, 10)); err != nil {
+		return err
+	}
+	var all [readsReplicas]side
+	for i := range all {
+		x, err := s.replica()
+		if err != nil {
+			return err
+		}
+		defer x.end()
+		all[i] = side{fmt.Sprintf("replica %d", i+1), x.public, x.CPU}
+	}
+	for _, target := range []string{
+		"/api/tickers?currencyPairCode=P0000_USDT", "/api/orderbook?currencyPairCode=P0001_USDT",
+		aggregator + "/tickers",
+	} {
+		m := r.S.Cost("GET on a replica, CPU, "+target, "us", fmt.Sprintf("%d connections, the market is still",
+			httpConns)).Against("writer").Aim("D7", 1.05)
+		req := load.Get("", target)
+		for range r.cpuRounds() {
+			own, err := all[0].measure(r, target, req, 1)
+			if err != nil {
+				return err
+			}
+			ref, err := side{"writer", p.public, p.CPU}.measure(r, target, req, 1)
+			if err != nil {
+				return err
+			}
+			m.Round(own.ServerUs(), ref.ServerUs())
+		}
+	}
+	return r.readsTogether(p, all[:])
+}
+
+// readsTogether compares the reads of one replica with those of four at once, while the market changes.
+func (r *Run) readsTogether(p *product, all []side) error {
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var loaded *load.Result
+	var failed error
+	wg.Go(func() {
+		loaded, failed = load.Open{
+			Addr: p.internal, Requests: batchRequests(readsCommands / readsBatches), Workers: 1, Stop: stop,
+			Schedule: load.Even{PerSecond: readsBatches, For: time.Hour},
+		}.Run()
+	})
+	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes", httpConns,
+		readsCommands)
+	one := r.S.Rate("GETs for a second of a replica's CPU", "answers", with).Against("writer")
+	four := r.S.Rate(fmt.Sprintf("the slowest of %d replicas at once", len(all)), "answers", with).
+		Against("one replica").Aim("D10", 0.85)
+	err := r.readsRounds(p, all, func(single, writer, slowest float64) {
+		one.Round(single, writer)
+		four.Round(slowest, single)
+	})
+	close(stop)
+	wg.Wait()
+	if err := errors.Join(err, failed); err != nil {
+		return err
+	}
+	return allGood(loaded)
+}
+
+func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slowest float64)) error {
+	req := load.Get("", "/api/tickers?currencyPairCode="+pairName(0))
+	perCPU := func(s side) (float64, error) {
+		res, err := s.measure(r, "GET beside commands", req, 1)
+		if err != nil {
+			return 0, err
+		}
+		return 1e6 / res.ServerUs(), nil
+	}
+	for range r.cpuRounds() {
+		single, err := perCPU(all[0])
+		if err != nil {
+			return err
+		}
+		writer, err := perCPU(side{"writer", p.public, p.CPU})
+		if err != nil {
+			return err
+		}
+		rates, errs := make([]float64, len(all)), make([]error, len(all))
+		var wg sync.WaitGroup
+		var mu sync.Mutex // the table of routes
+		for i, s := range all {
+			wg.Go(func() {
+				res, err := load.Closed{
+					Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Warm: httpWarm,
+					For: r.length(httpRound), CPU: s.cpu,
+				}.Run()
+				if err == nil {
+					err = allGood(res)
+				}
+				if errs[i] = err; err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					rates[i] = 1e6 / res.ServerUs()
+				}
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		slowest := rates[0]
+		for _, v := range rates {
+			slowest = min(slowest, v)
+		}
+		round(single, writer, slowest)
+	}
+	return nil
+}
+
+// replicationLocal measures D8: what a stream costs an exchange that does not wait for it.
+func replicationLocal(r *Run) error {
+	r.say("ack=local against no stream")
+	s, err := r.startServers(1)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	with, err := s.writer()
+	if err != nil {
+		return err
+	}
+	defer with.end()
+	without, err := r.startProduct()
+	if err != nil {
+		return err
+	}
+	defer without.end()
+	order := r.S.Cost("order p50, ack=local", "us", "HTTP, one submitter").Against("no stream").Aim("D8", 1.05)
+	cpu := r.S.Cost("CPU a command, ack=local", "us", fmt.Sprintf("%d commands/s in batches of %d", localCommands,
+		journalGroup)).Against("no stream").Aim("D8", 1.1)
+	var single []*load.Request
+	for i := range 200 {
+		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
+	}
+	batches := batchRequests(journalGroup)
+	for _, p := range []*product{with, without} {
+		if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 60, 10)); err != nil {
+			return err
+		}
+	}
+	for range r.cpuRounds() {
+		var p50, us [2]float64
+		for i, p := range []*product{with, without} {
+			res, err := p.oneByOne(single, r.length(localRound))
+			if err != nil {
+				return err
+			}
+			p50[i] = float64(res.Hist.ValueAtQuantile(50))
+			if us[i], err = p.paced(batches, r.length(localRound)); err != nil {
+				return err
+			}
+		}
+		order.Round(p50[0], p50[1])
+		cpu.Round(us[0], us[1])
+	}
+	return nil
+}
+
+// paced returns the CPU a command, in us, at localCommands a second. What the stream still has to send counts.
+func (p *product) paced(batches []*load.Request, d time.Duration) (us float64, err error) {
+	before := p.CPU()
+	res, err := load.Open{
+		Addr: p.internal, Requests: batches, Workers: 2,
+		Schedule: load.Even{PerSecond: localCommands / journalGroup, For: d},
+	}.Run()
+	if err == nil {
+		err = allGood(res)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("paced batches: %w", err)
+	}
+	return float64((p.CPU() - before).Nanoseconds()) / 1e3 / float64(res.Answers*journalGroup), nil
+}

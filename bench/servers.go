@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tickhive/bench/bare"
+	"tickhive/bench/proc"
+	"tickhive/internal/stream/jet"
+)
+
+// servers holds the NATS servers of a stream, each a process of its own. They are the product's embedded server, which
+// syncs each message before it acknowledges it.
+type servers struct {
+	r    *Run
+	dir  string
+	args [][]string // by server
+	all  []*proc.Child
+	urls string
+}
+
+// startServers starts one server, or three that keep copies.
+func (r *Run) startServers(n int) (s *servers, err error) {
+	s = &servers{r: r, all: make([]*proc.Child, n)}
+	if s.dir, err = r.temp("nats"); err != nil {
+		return nil, err
+	}
+	at, err := freeAddresses(2 * n)
+	if err != nil {
+		return nil, err
+	}
+	var urls []string
+	for i := range n {
+		args := []string{"nats", filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
+		if n > 1 {
+			args = append(append(args, at[n+i]), at[n:]...)
+		}
+		s.args, urls = append(s.args, args), append(urls, "nats://"+at[i])
+	}
+	s.urls = strings.Join(urls, ",")
+	for i := range n {
+		if err := s.start(i); err != nil {
+			s.end()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func serverName(i int) string { return fmt.Sprintf("server-%d", i) }
+
+// freeAddresses returns addresses of this machine that are free at the moment.
+func freeAddresses(n int) (all []string, err error) {
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("bench: %w", err)
+		}
+		defer func() { _ = ln.Close() }()
+		all = append(all, ln.Addr().String())
+	}
+	return all, nil
+}
+
+func (s *servers) start(i int) (err error) {
+	s.all[i], err = proc.Start(nil, s.r.Program, s.args[i]...)
+	return err
+}
+
+// dial connects a loop of nats.go alone.
+func (s *servers) dial() (*bare.Conn, error) { return bare.Dial(s.urls) }
+
+// remote names the servers for the product's connection.
+func (s *servers) remote() jet.Remote { return jet.Remote{URLs: strings.Split(s.urls, ",")} }
+
+// named returns the index of a server, -1 for another name.
+func (s *servers) named(name string) int {
+	for i := range s.all {
+		if serverName(i) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// end stops the servers and removes their files.
+func (s *servers) end() {
+	for _, c := range s.all {
+		if c != nil {
+			c.Stop()
+		}
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// writer starts an exchange that sends its records to the servers. Its key is in the servers' folder, so that replicas
+// and standbys forward to it.
+func (s *servers) writer(set ...string) (*product, error) {
+	dir, err := s.r.temp("writer")
+	if err != nil {
+		return nil, err
+	}
+	return s.r.serve(dir, append(set, "journal.stream="+s.urls, "cluster.key_file="+s.key())...)
+}
+
+func (s *servers) key() string { return filepath.Join(s.dir, "cluster.key") }
+
+// replica starts a replica. The time until it returns is the time until it has caught up.
+func (s *servers) replica(set ...string) (*product, error) {
+	dir, err := s.r.temp("replica")
+	if err != nil {
+		return nil, err
+	}
+	return s.r.start(dir, []string{"replica", "--from", s.urls}, append(set, "cluster.key_file="+s.key())...)
+}
+
+// standby starts a standby on a directory below dir, in which a former one may have run.
+func (s *servers) standby(dir string, set ...string) (*product, error) {
+	return s.r.start(dir, []string{
+		"replica", "--from", s.urls, "--promote", "--data-dir", filepath.Join(dir, "data"),
+	}, append(set, "cluster.key_file="+s.key(), "sim.enabled=false")...)
+}
