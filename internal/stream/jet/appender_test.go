@@ -24,6 +24,7 @@ func appender(t *testing.T, l Log, at stream.State, node uint64) (*Appender, fun
 	}
 	a := NewAppender(l, w, Timing{
 		NowNs: clock.MachineNs, BeatAfter: 20 * time.Millisecond, AckTimeout: 300 * time.Millisecond,
+		StaleFor: time.Second,
 	})
 	ctx, cancel := context.WithCancelCause(within(t))
 	done := make(chan error, 1)
@@ -191,6 +192,55 @@ func TestALostLogEndsTheAppender(t *testing.T) {
 		<-a.Wake()
 	}
 	if err := stop(); !errors.Is(err, stream.ErrShrunk) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// behind is a log whose server answers for a while from the state that it had before, and takes nothing.
+type behind struct {
+	Log
+	mu    sync.Mutex
+	was   uint64
+	times int // so many answers are old
+}
+
+func (b *behind) old() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.times > 0
+}
+
+func (b *behind) Publish(number, expect uint64, data []byte) error {
+	if b.old() {
+		return ErrUnavailable
+	}
+	return b.Log.Publish(number, expect, data)
+}
+
+func (b *behind) Last(ctx context.Context) (uint64, error) {
+	if b.old() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.times--
+		return b.was, nil
+	}
+	return b.Log.Last(ctx)
+}
+
+// A server that answers from an older state than it has confirmed, as one does that was frozen, does not end the
+// writer.
+func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
+	l := &behind{Log: NewMem().Connect()}
+	a, stop := appender(t, l, stream.State{}, 1)
+	await(t, a, leads)
+	l.mu.Lock()
+	l.was, l.times = 1, 3
+	l.mu.Unlock()
+	if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
+		t.Fatal(err)
+	}
+	await(t, a, func(_ stream.Status, s stream.State) bool { return s.Pos.Of(stream.Engine) == 1 })
+	if err := stop(); !errors.Is(err, errEnough) {
 		t.Errorf("ended with %v", err)
 	}
 }

@@ -68,22 +68,23 @@ func (a jetArchive) List(ctx context.Context) (all []Archived, err error) {
 	if store == nil || err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openWithin)
-	defer cancel()
-	infos, err := store.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: the snapshots of %s: %w", ErrUnavailable, a.l.name, err)
-	}
-	for _, i := range infos {
-		if seq, err := strconv.ParseUint(i.Name, 10, 64); err == nil {
-			all = append(all, Archived{Seq: seq, Bytes: i.Size, AtMs: i.ModTime.UnixMilli()})
+	err = patiently(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, openWithin)
+		defer cancel()
+		all = nil
+		infos, err := store.List(ctx)
+		if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+			return fmt.Errorf("%w: the snapshots of %s: %w", ErrUnavailable, a.l.name, err)
 		}
-	}
+		for _, i := range infos {
+			if seq, err := strconv.ParseUint(i.Name, 10, 64); err == nil {
+				all = append(all, Archived{Seq: seq, Bytes: i.Size, AtMs: i.ModTime.UnixMilli()})
+			}
+		}
+		return nil
+	})
 	newestFirst(all)
-	return all, nil
+	return all, err
 }
 
 // Put implements Archive.

@@ -301,8 +301,10 @@ func TestALogThatIsGoneIsReported(t *testing.T) {
 	if _, err := l.Last(within(t)); !errors.Is(err, ErrLost) {
 		t.Errorf("its end: %v", err)
 	}
-	again := open(t, conn(t, Remote{URLs: []string{url}})) // made again, empty
-	if err := follow(t, again, 2, 2); !errors.Is(err, ErrTrimmed) {
+	short := conn(t, Remote{URLs: []string{url}})
+	short.staleFor = time.Second
+	again := open(t, short) // made again, empty
+	if err := follow(t, again, 2, 2); !errors.Is(err, ErrMissing) {
 		t.Errorf("a follower of the new one: %v", err)
 	}
 }

@@ -42,6 +42,8 @@ type Remote struct {
 type Conn struct {
 	nc *nats.Conn
 	js jetstream.JetStream
+
+	staleFor time.Duration // as the constant; tests are shorter
 }
 
 // Connect connects to the first server that answers.
@@ -74,7 +76,7 @@ func Connect(r Remote) (*Conn, error) {
 		nc.Close()
 		return nil, fmt.Errorf("jet: %w", err)
 	}
-	return &Conn{nc, js}, nil
+	return &Conn{nc, js, staleFor}, nil
 }
 
 // Check returns an error for servers that Connect would refuse. It connects to nothing and reads no file.

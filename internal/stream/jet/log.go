@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/stream"
 )
 
 // The operating errors of a log. They are wrapped: use errors.Is.
@@ -16,6 +20,8 @@ var (
 	ErrTrimmed = errors.New("jet: the messages were removed")
 	// ErrLost reports that the server does not know the log any more.
 	ErrLost = errors.New("jet: the log does not exist any more")
+	// ErrMissing reports messages that the log had and does not have any more, although it was not trimmed up to them.
+	ErrMissing = errors.New("jet: the log has lost messages")
 	// ErrSettings reports settings, of a connection or of an existing stream, that the log must not have.
 	ErrSettings = errors.New("jet: settings")
 )
@@ -39,10 +45,11 @@ type Log interface {
 	// Last returns the number of the last message, 0 for an empty log. It asks again for a while when no server
 	// answers; ctx may bound that.
 	Last(ctx context.Context) (uint64, error)
-	// Read returns a message, which is at or before Last.
+	// Read returns a message, which is at or before Last. With ErrMissing it may be that the server is behind.
 	Read(ctx context.Context, seq uint64) ([]byte, error)
 	// Follow calls deliver with the messages from the number from on, as they come, until ctx ends, deliver returns
-	// an error or messages are missing. It outlasts failures of the server. It returns the error, never nil.
+	// an error or messages were removed (ErrTrimmed) or are lost (ErrMissing, ErrLost). It outlasts failures of the
+	// server, and a server that answers from an older state. It returns the error, never nil.
 	Follow(ctx context.Context, from uint64, deliver func(seq uint64, data []byte) error) error
 	// Trim removes the messages up to a number. A reader that has not read them needs a snapshot.
 	Trim(ctx context.Context, seq uint64) error
@@ -70,6 +77,29 @@ type Archive interface {
 	//
 	// Errors: ErrTrimmed when there is none.
 	Open(ctx context.Context, seq uint64) (io.ReadCloser, error)
+}
+
+// staleFor is the time for which a log may look shorter than it was, or lack a message, before messages count as lost.
+// A server that was frozen, or cut off from the others, answers from what it had: it believes for 10 s that it leads.
+const staleFor = 30 * time.Second
+
+// lasting tells what lasts from what passes: a log that lacks messages may be one of a server that is behind.
+type lasting struct {
+	within  time.Duration
+	sinceNs int64 // by the machine's clock; 0: the last error was another one
+}
+
+// proves notes an error, and reports whether it has been ErrMissing or ErrShrunk for long enough to be believed.
+func (l *lasting) proves(err error) bool {
+	if !errors.Is(err, ErrMissing) && !errors.Is(err, stream.ErrShrunk) {
+		l.sinceNs = 0
+		return false
+	}
+	now := clock.MachineNs()
+	if l.sinceNs == 0 {
+		l.sinceNs = now
+	}
+	return now-l.sinceNs >= int64(l.within)
 }
 
 // openAnswers is the number of answers that may wait in the channel.

@@ -24,6 +24,7 @@ const (
 type delivered struct{ error }
 
 func (l *jetLog) Follow(ctx context.Context, from uint64, deliver func(uint64, []byte) error) error {
+	lost := lasting{within: l.conn.staleFor}
 	for next := max(from, 1); ; {
 		err := l.consume(ctx, &next, deliver)
 		var d delivered
@@ -32,7 +33,8 @@ func (l *jetLog) Follow(ctx context.Context, from uint64, deliver func(uint64, [
 			return d.error
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, ErrTrimmed), errors.Is(err, ErrLost), errors.Is(err, nats.ErrConnectionClosed):
+		case errors.Is(err, ErrTrimmed), errors.Is(err, ErrLost), errors.Is(err, nats.ErrConnectionClosed),
+			lost.proves(err):
 			return err
 		}
 		select {
@@ -49,8 +51,11 @@ func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64,
 	if err != nil {
 		return err
 	}
-	if *next < first && first <= last || last < *next-1 {
+	switch {
+	case *next < first && first <= last:
 		return fmt.Errorf("%w: %d, and the log has %d to %d", ErrTrimmed, *next, first, last)
+	case last < *next-1:
+		return fmt.Errorf("%w: it ends at %d, and had %d", ErrMissing, last, *next-1)
 	}
 	request, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
@@ -80,7 +85,10 @@ func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64,
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		meta, err := m.Metadata()
-		if err != nil || meta.Sequence.Stream != *next {
+		switch {
+		case err == nil && meta.Sequence.Stream > *next:
+			return fmt.Errorf("%w: %d to %d", ErrMissing, *next, meta.Sequence.Stream-1)
+		case err != nil || meta.Sequence.Stream != *next:
 			return fmt.Errorf("%w: not message %d", ErrUnavailable, *next)
 		}
 		if err := deliver(*next, m.Data()); err != nil {

@@ -46,6 +46,18 @@ func (c *Conn) Epochs(ctx context.Context) (epochs []string, err error) {
 	return epochs, err
 }
 
+// Leader returns the name of the server that leads the stream of an epoch, as the server says that answers.
+func (c *Conn) Leader(ctx context.Context, epoch string) (string, error) {
+	s, err := c.js.Stream(ctx, streamPrefix+epoch)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if in := s.CachedInfo().Cluster; in != nil {
+		return in.Leader, nil
+	}
+	return "", nil // it has one copy
+}
+
 // patiently calls do again, for at most formWithin, while it returns ErrUnavailable: several servers need some seconds
 // to elect a leader, when they start and when one of them fails.
 func patiently(ctx context.Context, do func(ctx context.Context) error) error {
@@ -193,8 +205,11 @@ func (l *jetLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
 	defer cancel()
 	m, err := l.stream.GetMsg(ctx, seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		if first, _, err := l.ends(ctx); err == nil && seq < first {
+		switch first, last, err := l.ends(ctx); {
+		case err == nil && seq < first:
 			return nil, fmt.Errorf("%w: %d, up to %d", ErrTrimmed, seq, first-1)
+		case err == nil && seq <= last:
+			return nil, fmt.Errorf("%w: %d, and it has %d to %d", ErrMissing, seq, first, last)
 		}
 	}
 	if err != nil {

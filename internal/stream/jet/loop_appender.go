@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -17,6 +18,7 @@ type Timing struct {
 	NowNs      func() int64
 	BeatAfter  time.Duration // without a message
 	AckTimeout time.Duration // after which an answer counts as missing
+	StaleFor   time.Duration // how long the log may lack what it has confirmed; 0: staleFor
 }
 
 // Appender drives a stream.Writer over a Log.
@@ -183,8 +185,10 @@ func (a *Appender) changed() {
 	}
 }
 
-// resolve reads the log until the doubt ends. While the log does not answer, it tries again.
+// resolve reads the log until the doubt ends. While the log does not answer, or a server answers from an older state,
+// it tries again.
 func (a *Appender) resolve(ctx context.Context) error {
+	lost := lasting{within: cmp.Or(a.timing.StaleFor, staleFor)}
 	for {
 		err := a.readToEnd(ctx)
 		a.mu.Lock()
@@ -197,7 +201,7 @@ func (a *Appender) resolve(ctx context.Context) error {
 			return ErrFenced
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil && !errors.Is(err, ErrUnavailable):
+		case lost.proves(err), err != nil && lost.sinceNs == 0 && !errors.Is(err, ErrUnavailable):
 			return err
 		case !doubt:
 			return nil
