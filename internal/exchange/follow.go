@@ -14,7 +14,6 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
-	"tickhive/internal/cmdline"
 	"tickhive/internal/events"
 	"tickhive/internal/listen"
 	"tickhive/internal/node"
@@ -73,6 +72,7 @@ type Following struct {
 	term     atomic.Uint64
 	position atomic.Uint64
 	void     atomic.Uint64    // messages that do not count
+	halted   atomic.Bool      // a later program writes; nothing more is executed
 	export   *events.Exporter // nil: none
 	ended    chan error       // receives the reason why it stopped
 	cancel   context.CancelCauseFunc
@@ -125,25 +125,23 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	if from >= last {
 		close(level)
 	}
-	go func() {
-		y.ended <- r.o.Follow.Log.Follow(work, from+1, func(seq uint64, data []byte) error {
-			err := y.take(seq, data)
-			if err == nil && y.export != nil {
-				err = y.export.Take(work, seq)
-			}
-			switch {
-			case seq < last:
-				done, all := int64(seq-from), int64(last-from)
-				bar.Set(done, all)
-				r.front.progress.Store(done * 1_000_000 / all)
-			case seq == last && err == nil:
-				bar.Done()
-				r.front.progress.Store(-1)
-				close(level)
-			}
-			return err
-		})
-	}()
+	go y.follow(work, from+1, func() bool { return y.read.Load() >= last }, func(seq uint64, data []byte) error {
+		err := y.take(seq, data)
+		if err == nil && y.export != nil {
+			err = y.export.Take(work, seq)
+		}
+		switch {
+		case seq < last:
+			done, all := int64(seq-from), int64(last-from)
+			bar.Set(done, all)
+			r.front.progress.Store(done * 1_000_000 / all)
+		case seq == last && err == nil:
+			bar.Done()
+			r.front.progress.Store(-1)
+			close(level)
+		}
+		return err
+	})
 	select {
 	case <-level:
 		if err = y.mayReplace(); err == nil {
@@ -176,16 +174,25 @@ func (y *Following) Wait(stop <-chan struct{}) error {
 	}
 }
 
-// explainFollow makes an error of the records one of damaged data.
+// explainFollow explains why the replica cannot go on.
 func explainFollow(err error) error {
 	if errors.Is(err, events.ErrLost) {
 		return err
 	}
-	if errors.Is(err, jet.ErrTrimmed) || errors.Is(err, jet.ErrLost) {
-		return fmt.Errorf("the stream cannot be read any more: %w", err)
+	return node.Explain(err)
+}
+
+// follow executes messages until ctx ends or something fails, and puts the reason into y.ended. A node that serves, and
+// meets the records of a later program, goes on serving what it has: its clients would lose their sockets.
+func (y *Following) follow(ctx context.Context, from uint64, serves func() bool, take func(uint64, []byte) error) {
+	err := y.o.Follow.Log.Follow(ctx, from, take)
+	if node.Newer(err) && serves() {
+		y.halted.Store(true)
+		y.incident("stream", "this node executes nothing more, and refuses reads beyond replica.max_lag: %v", err)
+		<-ctx.Done()
+		err = context.Cause(ctx)
 	}
-	return cmdline.DamageError{Err: fmt.Errorf("the replica stops, because what it would show may differ from the "+
-		"writer: %w", err)}
+	y.ended <- err
 }
 
 // exportTo makes the replica export events, if it is to.
@@ -346,7 +353,7 @@ func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 
 func (y *Following) status() *public.Replication {
 	return &public.Replication{
 		Role: "replica", Term: y.term.Load(), Position: y.position.Load(),
-		LagMs: y.lagNs() / int64(time.Millisecond), Writer: y.front.forward.Writer().Address,
+		LagMs: y.lagNs() / int64(time.Millisecond), Writer: y.front.forward.Writer().Address, Failed: y.halted.Load(),
 	}
 }
 

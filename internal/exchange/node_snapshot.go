@@ -125,8 +125,8 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	at := y.reader.State()
-	if at.Seq != y.valid {
-		return 0, nil // the next beat will do
+	if at.Seq != y.valid || at.Rules < node.Rules {
+		return 0, nil // the next beat will do; or nodes of the writer's earlier version could not begin with it
 	}
 	head := node.Head{
 		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chains: y.o.Follow.Copy.Chains(),

@@ -48,7 +48,7 @@ func choose(ctx context.Context, log jet.Log, until uint64, oldest bool) (*Snaps
 			continue
 		}
 		s, err := open(ctx, log, archive, all[i].Seq)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || Newer(err) {
 			return s, err
 		}
 		reasons = errors.Join(reasons, err)

@@ -22,9 +22,6 @@ type Genesis struct {
 	SealedWith string `json:"sealedWith,omitempty"`
 }
 
-// Rules is the version of the rules of the records in a stream.
-const Rules = 1
-
 // ReadStream reads a stream to its present end, from the newest snapshot in its archive on.
 func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, err error) {
 	last, err := log.Last(ctx)

@@ -156,6 +156,9 @@ func ReadSnapshot(from io.ReadCloser) (s *Snapshot, err error) {
 	if s.Format != snapshotFormat {
 		return s, fmt.Errorf("it has format %d, and this program reads %d", s.Format, snapshotFormat)
 	}
+	if err := s.mayRead(); err != nil {
+		return s, err
+	}
 	for _, log := range inOrder[:len(inOrder)-1] {
 		body := &body{r: s.r}
 		if s.stores[log-1], err = io.ReadAll(io.LimitReader(body, maxStore)); err != nil {

@@ -58,6 +58,8 @@ func (s *Survey) Read(
 	err = log.Follow(ctx, at.Seq+1, func(seq uint64, data []byte) error {
 		m, valid, err := r.Next(seq, data)
 		switch {
+		case Newer(err):
+			return err
 		case err != nil:
 			return cmdline.DamageError{Err: err}
 		case !valid:

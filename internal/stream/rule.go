@@ -12,7 +12,7 @@ var (
 	// ErrGap reports a message that is not the next one: the reader has to begin with a snapshot.
 	ErrGap = errors.New("stream: messages are missing")
 	// ErrRules reports a valid message whose rules this program does not know.
-	ErrRules = errors.New("stream: the records need a later program")
+	ErrRules = errors.New("stream: a later program has written this; replace this one by the writer's version")
 )
 
 // State holds what the log up to a message means. The zero State is before the first message. A snapshot of a node
@@ -91,7 +91,7 @@ func (r *Reader) Next(seq uint64, data []byte) (m Message, valid bool, err error
 	}
 	at := r.at
 	if valid = at.allows(&m, data); valid && m.Rules > r.rules {
-		return m, false, fmt.Errorf("message %d: %w: version %d, and this program knows %d",
+		return m, false, fmt.Errorf("message %d: %w: version %d of the rules, and this program knows %d",
 			seq, ErrRules, m.Rules, r.rules)
 	}
 	r.at, r.at.Seq = at, seq

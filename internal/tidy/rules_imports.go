@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 		"internal/events", "internal/stream", "internal/node", "internal/mirror",
 	},
 	"internal/clusterdemo": {"internal/stream"},
-	"internal/node":        {"internal/stream", "marketdata", "launchpad", "hive"},
+	"internal/node":        {"internal/stream", "engine", "marketdata", "accounts", "launchpad", "hive"},
 	"internal/mirror":      {"internal/datadir", "internal/node", "internal/stream"},
 	"internal/stream":      {},
 

@@ -33,7 +33,7 @@ type Replication struct {
 	Term     uint64
 	Position uint64 // of the last command that the stream has confirmed, or that the replica has executed
 	LagMs    int64
-	Failed   bool // the writer sends nothing more to the stream
+	Failed   bool // the writer sends nothing more to the stream, or the replica executes nothing more
 	// Writer is the address that the writer has told a replica; empty: none, or this is the writer.
 	Writer string
 }

@@ -28,6 +28,8 @@ type ServerOptions struct {
 	Routes  []string
 	// LazySync makes it acknowledge before it syncs, for tests.
 	LazySync bool
+	// Hidden makes it tell no server and no client an address: they know only those that they were given.
+	Hidden bool
 }
 
 // StartServer starts a server. One of several is ready for connections before it has met the others.
@@ -50,6 +52,9 @@ func StartServer(so ServerOptions) (*Server, error) {
 			return nil, err
 		}
 		o.Routes = server.RoutesFromStr("nats://" + strings.Join(so.Routes, ",nats://"))
+	}
+	if so.Hidden {
+		o.Cluster.NoAdvertise, o.Cluster.Advertise = true, "127.0.0.1:1" // which no server answers
 	}
 	return start(o)
 }

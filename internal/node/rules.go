@@ -1,0 +1,44 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/hive"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/launchpad"
+)
+
+// Rules is the version of the rules by which this program executes records, and which its term records carry. It is the
+// sum of the versions of the four logs, which only rise: it rises with each of them. It is a variable for tests that
+// run programs of several versions.
+var Rules = uint16(engine.RulesVersion) + accounts.RulesVersion + launchpad.RecordVersion + hive.RecordVersion
+
+// Newer reports whether an error of a reader means that the stream needs a later program.
+func Newer(err error) bool {
+	return errors.Is(err, stream.ErrRules) || errors.Is(err, stream.ErrVersion)
+}
+
+// mayRead returns an error for a snapshot behind the term of a later program: its parts may have a later format.
+func (h *Head) mayRead() error {
+	if h.At.Rules > Rules {
+		return fmt.Errorf("%w: version %d of the rules, and this program knows %d", stream.ErrRules, h.At.Rules, Rules)
+	}
+	return nil
+}
+
+// Explain explains why a node cannot follow the stream any further.
+func Explain(err error) error {
+	switch {
+	case Newer(err):
+		return err
+	case errors.Is(err, jet.ErrTrimmed), errors.Is(err, jet.ErrLost), errors.Is(err, jet.ErrMissing):
+		return fmt.Errorf("the stream cannot be read any more: %w", err)
+	}
+	return cmdline.DamageError{Err: fmt.Errorf("the replica stops, because what it would show may differ from the "+
+		"writer: %w", err)}
+}
