@@ -96,10 +96,15 @@ func (a *acked) note(o *crashOrder) {
 
 // load sends single orders, batches and cancels until the process has ended.
 func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crashWorkers}, Timeout: patience}
+	a.loadBy(crashWorkers, in, seed, stop)
+}
+
+// loadBy calls load with another number of workers.
+func (a *acked) loadBy(workers int, in *instance, seed uint64, stop <-chan struct{}) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}, Timeout: patience}
 	defer client.CloseIdleConnections()
 	var wg sync.WaitGroup
-	for w := range crashWorkers {
+	for w := range workers {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(w)))
 			var mine []int64

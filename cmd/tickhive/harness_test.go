@@ -21,11 +21,15 @@ import (
 	"time"
 
 	"tickhive/internal/datadir"
+	"tickhive/internal/node"
 )
 
 // asProgram makes the test binary run the program. go test builds it once, and it runs under
 // the race detector when the tests do.
 const asProgram = "TEST_AS_TICKHIVE"
+
+// asLater makes it the next version of the program, whose records the present one does not know.
+const asLater = "TEST_AS_LATER"
 
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
 var testSwitches = []string{
@@ -38,6 +42,10 @@ func TestMain(m *testing.M) {
 		os.Exit(serveStream(words))
 	}
 	if os.Getenv(asProgram) != "" {
+		if os.Getenv(asLater) != "" {
+			node.Rules++
+			_ = os.Unsetenv(asLater)
+		}
 		for _, name := range testSwitches {
 			_ = os.Unsetenv(name)
 		}
@@ -198,15 +206,22 @@ func startEmpty(t testing.TB, args ...string) *instance {
 // waitLine waits for a line of standard output with this prefix.
 func (in *instance) waitLine(prefix string) string {
 	in.t.Helper()
+	line, ok := in.line(prefix)
+	if !ok {
+		in.t.Fatalf("the program ended before it said %q:\n%s", prefix, in.stderr.String())
+	}
+	return line
+}
+
+// line calls waitLine. ok is false when the program has ended.
+func (in *instance) line(prefix string) (line string, ok bool) {
+	in.t.Helper()
 	deadline := time.After(patience)
 	for {
 		select {
-		case line, ok := <-in.lines:
-			if !ok {
-				in.t.Fatalf("the program ended before it said %q:\n%s", prefix, in.stderr.String())
-			}
-			if strings.HasPrefix(line, prefix) {
-				return line
+		case line, ok = <-in.lines:
+			if !ok || strings.HasPrefix(line, prefix) {
+				return line, ok
 			}
 		case <-deadline:
 			in.t.Fatalf("no line %q within %s:\n%s", prefix, patience, in.stacks())

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// check compares the nodes with each other and with what their clients know, after the load.
+func (c *failing) check() {
+	t := c.t
+	t.Helper()
+	writer, replicas := c.settled()
+	status, _ := object(t, writer.do("GET", writer.public+"/api/status", "").body)["replication"].(map[string]any)
+	c.term = status["term"]
+	want := writer.call(200, "GET", "/state-hash", "")
+	for n, replica := range replicas {
+		got := replica.call(200, "GET", "/state-hash", "")
+		if fmt.Sprint(got) != fmt.Sprint(want) || want["hash"] == nil {
+			t.Errorf("the state hash of replica %d is %v, the writer's %v", n, got, want)
+		}
+		c.sameStores(writer, replica)
+	}
+	for id, o := range c.acked.orders {
+		a := writer.do("GET", fmt.Sprintf("%s/orders/%d", writer.internal, id), "")
+		if a.status != 200 || c.acked.canceled[id] && !strings.Contains(a.body, "Canceled") {
+			t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, a.status, a.body)
+		}
+	}
+	c.acked.verifyStores(t, writer)
+	for _, u := range c.clients {
+		u.check(t, writer)
+	}
+	found := map[string]int{}
+	c.findOrders(writer, found)
+	c.findTokens(writer, found)
+	c.findVotes(writer, found)
+	c.findDeposits(writer, found)
+	for _, line := range c.history.wrong(found) {
+		t.Error(line)
+	}
+}
+
+// sameStores waits until a replica has the writer's money, tokens and votes.
+func (c *failing) sameStores(writer, replica *instance) {
+	c.t.Helper()
+	for _, at := range []func(in *instance) string{
+		func(in *instance) string { return in.internal + "/totals" },
+		func(in *instance) string { return in.public + "/api/launchpad/tokens?pageSize=100" },
+		func(in *instance) string { return in.public + "/api/agents/proposals?pageSize=100" },
+		func(in *instance) string { return in.public + "/api/agents/action-logs?pageSize=100" },
+	} {
+		var w, r answer
+		same := func() bool {
+			w, r = writer.do("GET", at(writer), ""), replica.do("GET", at(replica), "")
+			return w.status == 200 && w.body == r.body
+		}
+		for begun := time.Now(); !same() && time.Since(begun) < patience/3; {
+			c.wait(20 * time.Millisecond)
+		}
+		if !same() {
+			c.t.Errorf("%s: writer %d %.400s\nreplica %d %.400s", at(replica), w.status, w.body, r.status, r.body)
+		}
+	}
+}
+
+// check checks that each answered order of a user is there, and that none was executed twice.
+func (u *clusterClient) check(t *testing.T, writer *instance) {
+	t.Helper()
+	found := 0
+	for id, order := range u.orders {
+		target := "/api/orders/by-client-id/AA_USDT/" + id
+		a := writer.do("GET", writer.public+target, "", u.signed(fmt.Sprint(time.Now().UnixMilli()), "GET", target,
+			"")...)
+		if order != "" && (a.status != 200 || !strings.Contains(a.body, order)) {
+			t.Errorf("order %s of %s was answered, and is %d %s", order, id, a.status, a.body)
+		}
+		if a.status == 200 {
+			found++
+		}
+	}
+	if n := writer.opened(u.voter); n != found {
+		t.Errorf("%d orders are in the book, %d clientOrderIds have one: something was executed twice", n, found)
+	}
+}
+
+// findOrders counts the orders of the users who have tried each once.
+func (c *failing) findOrders(writer *instance, found map[string]int) {
+	c.t.Helper()
+	var book struct {
+		Bids []struct {
+			Orders []struct {
+				AccountID string      `json:"accountId"`
+				Amount    json.Number `json:"amount"`
+			}
+		}
+	}
+	c.decode(writer.do("GET", writer.internal+"/book/AA_USDT?depth=0", "").body, &book)
+	mine := map[string]bool{c.batcher: true}
+	for _, u := range c.once {
+		mine[u.id] = true
+	}
+	for _, level := range book.Bids {
+		for _, o := range level.Orders {
+			if mine[o.AccountID] {
+				found["order "+o.AccountID+" "+string(o.Amount)]++
+			}
+		}
+	}
+}
+
+// findTokens counts the tokens, and checks that each has cost its fee, once.
+func (c *failing) findTokens(writer *instance, found map[string]int) {
+	c.t.Helper()
+	spawned := int64(1) // the one that is voted about
+	for page := 1; ; page++ {
+		var list struct {
+			Items      []struct{ Name string }
+			TotalItems int
+		}
+		c.decode(writer.do("GET", fmt.Sprintf("%s/api/launchpad/tokens?pageSize=100&page=%d", writer.public, page),
+			"").body, &list)
+		for _, token := range list.Items {
+			if strings.HasPrefix(token.Name, "Once ") {
+				found["spawn "+token.Name]++
+				spawned++
+			}
+		}
+		if page*100 >= list.TotalItems {
+			break
+		}
+	}
+	if left := c.balance(writer, c.agents.spawner.id, "NATIVE"); left.Cmp(big.NewRat(1000-spawned, 1)) != 0 {
+		c.t.Errorf("after %d tokens of 1 NATIVE each, %s of 1000 are left", spawned, left.FloatString(3))
+	}
+}
+
+// findVotes counts the votes by their comments, and checks that each tally is their sum.
+func (c *failing) findVotes(writer *instance, found map[string]int) {
+	c.t.Helper()
+	for _, p := range c.agents.props {
+		var got struct {
+			Comments []struct{ Comment string }
+			Tally    struct{ YesWeight, NoWeight, AbstainWeight float64 }
+		}
+		c.decode(writer.do("GET", writer.public+"/api/agents/proposals/"+p, "").body, &got)
+		sum, known := 0.0, true
+		for _, comment := range got.Comments {
+			found["vote "+comment.Comment]++
+			_, user, _ := strings.Cut(comment.Comment, " ")
+			weight, ok := c.agents.weights[user]
+			sum, known = sum+weight, known && ok
+		}
+		tally := got.Tally.YesWeight + got.Tally.NoWeight + got.Tally.AbstainWeight
+		if d := tally - sum; known && (d > 0.001 || d < -0.001) {
+			c.t.Errorf("%s: the tally is %v, the votes have %v", p, tally, sum)
+		}
+	}
+}
+
+// findDeposits reads from each balance how often every deposit counts.
+func (c *failing) findDeposits(writer *instance, found map[string]int) {
+	c.t.Helper()
+	for _, user := range c.savers {
+		total := c.balance(writer, user, "BB")
+		if !total.IsInt() {
+			c.t.Errorf("user %s has %v", user, total)
+			continue
+		}
+		left := total.Num().Int64()
+		for n := range digits {
+			times := int(left % 4)
+			if n == digits-1 {
+				times = int(left)
+			}
+			if left /= 4; times > 0 {
+				found[fmt.Sprintf("deposit %s %d", user, n)] = times
+			}
+		}
+	}
+}
+
+// balance returns what a user has in a currency.
+func (c *failing) balance(in *instance, user, currency string) *big.Rat {
+	c.t.Helper()
+	var got struct {
+		Balances []struct {
+			CurrencyCode string
+			Total        json.Number
+		}
+	}
+	c.decode(in.do("GET", in.internal+"/users/"+user, "").body, &got)
+	for _, b := range got.Balances {
+		if b.CurrencyCode == currency {
+			v, _ := new(big.Rat).SetString(string(b.Total))
+			return v
+		}
+	}
+	return new(big.Rat)
+}
+
+func (c *failing) decode(text string, v any) {
+	c.t.Helper()
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		c.t.Fatalf("%v: %.300s", err, text)
+	}
+}
+
+// settled waits until there is a writer and every other node has its records. It returns the writer and the others.
+func (c *failing) settled() (writer *instance, replicas []*instance) {
+	c.t.Helper()
+	waitFor(c.t, func() bool {
+		c.supervise()
+		writer, replicas = nil, nil
+		for n := range c.nodes {
+			in := c.nodes[n].Load()
+			switch role := roleOf(in); {
+			case role == "writer" && writer == nil:
+				writer = in
+			case role == "replica":
+				replicas = append(replicas, in)
+			}
+		}
+		if writer == nil || len(replicas) != clusterNodes-1 {
+			return false
+		}
+		_, w := position(c.t, writer)
+		if !strings.Contains(writer.do("GET", writer.root+"/metrics", "").body,
+			"\ntickhive_log_last_record{log=\"engine\"} "+w+"\n") {
+			return false // the stream does not have everything yet
+		}
+		for _, in := range replicas {
+			if _, r := position(c.t, in); r != w {
+				return false
+			}
+		}
+		return true
+	})
+	return writer, replicas
+}
