@@ -168,8 +168,8 @@ func (c *failing) send(in *instance, s syscall.Signal) {
 // wait waits, during which the load goes on.
 func (c *failing) wait(d time.Duration) { <-time.After(d) }
 
-// supervise starts the writers again, as standbys, that have ended because another node is the writer, and the standbys
-// that could not go on while the stream did not answer.
+// supervise starts the nodes again, as the next version, that have ended because the stream is one of it: a writer that
+// another one has replaced goes on as its replica, and its version cannot.
 func (c *failing) supervise() {
 	c.t.Helper()
 	for n := range c.nodes {
@@ -177,9 +177,7 @@ func (c *failing) supervise() {
 		if !in.ended() {
 			continue
 		}
-		text := in.stderr.String()
-		if !c.standbys || in.wait() != 1 || !strings.Contains(text, "another node is the writer now") &&
-			!strings.Contains(text, "the log is not available") {
+		if text := in.stderr.String(); in.wait() != 1 || !strings.Contains(text, needsLater) || c.later[n] != nil {
 			c.t.Fatalf("node %d has ended: %s", n, text)
 		}
 		c.startNode(n)

@@ -87,7 +87,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options, after time.Duration,
 	signals processSignals,
 ) error {
-	for {
+	for led := false; ; led = true {
 		dir, err := openCopy(r.DataDir, o.Follow.Genesis.Epoch, r.keep, o.Log.Info)
 		if err != nil {
 			return fmt.Errorf("--data-dir: %w", err)
@@ -96,7 +96,14 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 		following.Follow.Copy = dir
 		h, err := p.follow(ctx, following, after, signals)
 		if h == nil {
-			return errors.Join(err, dir.Close())
+			again := false
+			if err = errors.Join(err, dir.Close()); led {
+				again, err = p.awaitStream(err, signals)
+			}
+			if again {
+				continue
+			}
+			return err
 		}
 		if err := h.Finish(&following); err != nil {
 			h.Held.End()

@@ -85,16 +85,24 @@ func (s *serveCmd) follow(p *program, cfg *Config, kept *listen.Kept, signals pr
 		return err
 	}
 	for {
-		err := r.run(p, flags, kept, signals)
-		if !errors.Is(err, jet.ErrUnavailable) {
+		if again, err := p.awaitStream(r.run(p, flags, kept, signals), signals); !again {
 			return err
 		}
-		fmt.Fprintf(p.err, "tickhive: the stream cannot be read now: %v\n", err)
-		select {
-		case <-signals.stop:
-			return nil
-		case <-time.After(time.Second):
-		}
+	}
+}
+
+// awaitStream reports whether a node that was the writer, and cannot follow for the reason err, tries again: the stream
+// could not be read. It waits for a second. When the process is stopped meanwhile, err is nil.
+func (p *program) awaitStream(err error, signals processSignals) (again bool, _ error) {
+	if !errors.Is(err, jet.ErrUnavailable) {
+		return false, err
+	}
+	fmt.Fprintf(p.err, "tickhive: the stream cannot be read now: %v\n", err)
+	select {
+	case <-signals.stop:
+		return false, nil
+	case <-time.After(time.Second):
+		return true, nil
 	}
 }
 
