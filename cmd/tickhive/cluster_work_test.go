@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -195,4 +197,28 @@ func (c *failing) deposit(id int) {
 			user = ""
 		}
 	}
+}
+
+// loadBy calls load with another number of workers.
+func (a *acked) loadBy(workers int, in *instance, seed uint64, stop <-chan struct{}) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}, Timeout: patience}
+	defer client.CloseIdleConnections()
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			var mine []int64
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if !a.one(in, client, r, &mine) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -99,30 +99,6 @@ func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
 	a.loadBy(crashWorkers, in, seed, stop)
 }
 
-// loadBy calls load with another number of workers.
-func (a *acked) loadBy(workers int, in *instance, seed uint64, stop <-chan struct{}) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}, Timeout: patience}
-	defer client.CloseIdleConnections()
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(seed, uint64(w)))
-			var mine []int64
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if !a.one(in, client, r, &mine) {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 // someone returns a random acknowledged user.
 func (a *acked) someone(r *rand.Rand) string {
 	a.mu.Lock()
