@@ -38,6 +38,10 @@ func TestARootWithGapsBetweenItsPairs(t *testing.T) {
 	if v := root.View(math.MaxUint32); v != nil {
 		t.Errorf("the largest number: %v", v.Instrument)
 	}
+	f.Withhold([]engine.PairID{0, 70, 101})
+	if o, ok := f.History().Current(engine.MakeOrderID(0, 1)); ok {
+		t.Errorf("an order of a missing pair: %+v", o)
+	}
 	if s := f.Stats(); s.Pairs != 3 {
 		t.Errorf("%d pairs are counted", s.Pairs)
 	}

@@ -178,7 +178,7 @@ func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 		d, p = s.splitPage(d, p, gen)
 		if i > page.n {
 			i -= page.n
-			d, p = s.after(d, p)
+			p++
 			page = s.nodes[d].dir.pages[p]
 		}
 	}
@@ -187,14 +187,6 @@ func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 	if i == 0 {
 		s.setKey(d, p, l.Price*s.sign)
 	}
-}
-
-// after returns the position (directory, page) of the next page.
-func (s *depthSide) after(d, p int) (int, int) {
-	if p+1 < s.nodes[d].dir.n {
-		return d, p + 1
-	}
-	return d + 1, 0
 }
 
 func (s *depthSide) setKey(d, p int, key int64) {

@@ -27,10 +27,8 @@ func (d *Doc) CachedBytes() []byte {
 	}
 	switch whole := d.joined.Load(); whole {
 	case nil:
-		if d.joined.CompareAndSwap(nil, readOnce) {
-			return nil
-		}
-		return d.Bytes()
+		d.joined.CompareAndSwap(nil, readOnce)
+		return nil
 	case readOnce:
 		joined := d.Bytes()
 		d.joined.CompareAndSwap(readOnce, &joined)

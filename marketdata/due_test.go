@@ -43,6 +43,9 @@ func TestTheNextChangeIsThatOfTheFirstPair(t *testing.T) {
 				trade(rnd.IntN(hot))
 			}
 		}
+		for range rnd.IntN(8) {
+			f.markChanged(f.pairs[rnd.IntN(pairs)]) // by an event that is no trade
+		}
 		f.Publish(r.now)
 		checkDue(t, f, r.now)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
-	"tickhive/internal/wire"
 )
 
 func everything(account engine.AccountID, limit int) Query {
@@ -183,166 +182,6 @@ func TestTheSumOfFeesEndsAtTheLargestNumber(t *testing.T) {
 	}
 }
 
-// A history of format 1 whose fills are all there knows every fee, and goes on; what a stop order's first answer says
-// of its trigger is not known before it has traded.
-func TestAHistoryOfTheFirstFormatGoesOn(t *testing.T) {
-	rnd := newRand(t)
-	r := newRig(Options{ClosedOrders: 700, Fills: 100_000, ClientIDs: 40}, 2)
-	r.run(rnd, 5000, 2, false)
-	f, g := r.feed, NewFeed(r.feed.opts)
-	for p := range 2 {
-		if err := g.DecodePairState(f.AppendPairState(nil, engine.PairID(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := g.DecodeHistoryState(f.history.append(nil, historyNoFees)); err != nil {
-		t.Fatal(err)
-	}
-	fees, stops := 0, map[Trigger]int{}
-	compare := func(o *orderRec) {
-		want, _ := f.History().Order(o.id)
-		got, ok := g.History().Order(o.id)
-		if !ok || got.Fee != want.Fee || !got.FeeKnown {
-			t.Fatalf("order %d has the fee %v (%v), want %v", o.id, got.Fee, got.FeeKnown, want.Fee)
-		}
-		if len(want.Fills) > 1 {
-			fees++
-		}
-		first, ok := g.History().FirstAnswer(o.id)
-		if !ok || first.Type != engine.StopLimit && first.Type != engine.StopMarket {
-			if ok && first.Trigger != NoStop {
-				t.Errorf("order %d without a stop price: %d", o.id, first.Trigger)
-			}
-			return
-		}
-		stops[first.Trigger]++
-		if want := map[bool]Trigger{true: Triggered, false: TriggerUnknown}[o.filled > 0]; first.Trigger != want {
-			t.Errorf("the first answer of order %d: %d, want %d", o.id, first.Trigger, want)
-		}
-	}
-	for _, p := range f.pairs {
-		p.orders.eachOpen(f.history, compare)
-	}
-	for n := f.history.closed.first(); n < f.history.closed.end; n++ {
-		compare(f.history.closed.at(n))
-	}
-	if fees == 0 || stops[Triggered] == 0 || stops[TriggerUnknown] == 0 {
-		t.Fatalf("%d orders with several fills, stops %v", fees, stops)
-	}
-	mark := len(r.events)
-	r.run(rnd, 500, 2, false)
-	g.Fold(r.events[mark:])
-	for _, p := range f.pairs {
-		p.orders.eachOpen(f.history, func(o *orderRec) {
-			want, _ := f.History().Order(o.id)
-			got, ok := g.History().Order(o.id)
-			if !ok || got.Status != want.Status || got.Seq != want.Seq || got.Open != want.Open {
-				t.Errorf("order %d goes on as %+v, want %+v", o.id, got, want)
-			}
-		})
-	}
-	same(t, f.Stats().OpenOrders, g.Stats().OpenOrders)
-	same(t, f.Stats().ClosedOrders, g.Stats().ClosedOrders)
-}
-
-// A history is restored into the limits of the options: the newest are kept.
-func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
-	rnd := newRand(t)
-	r := newRig(Options{ClosedOrders: 400, Fills: 3000, ClientIDs: 200}, 2)
-	r.run(rnd, 4000, 2, false)
-	r.feed.AppendHistoryState(nil) // ends the last command
-	before := r.feed.Stats()
-	g := NewFeed(Options{ClosedOrders: 50, Fills: 600, ClientIDs: 30})
-	for p := range 2 {
-		if err := g.DecodePairState(r.feed.AppendPairState(nil, engine.PairID(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := g.DecodeHistoryState(r.feed.AppendHistoryState(nil)); err != nil {
-		t.Fatal(err)
-	}
-	s := g.Stats()
-	if s.ClosedOrders != 50 || s.Remembered != 30 || s.Fills != 600 || s.OpenOrders != before.OpenOrders ||
-		before.Remembered != 200 || before.ClosedOrders != 400 {
-		t.Errorf("%+v, before %+v", s, before)
-	}
-	f := r.feed.history
-	for n := f.closed.end - 50; n < f.closed.end; n++ {
-		if _, ok := g.History().Order(f.closed.at(n).id); !ok {
-			t.Errorf("closed order %d is gone", f.closed.at(n).id)
-		}
-	}
-	if _, ok := g.History().Order(f.closed.at(f.closed.end - 51).id); ok {
-		t.Error("an older one is kept")
-	}
-	extras := len(g.history.extras.free)
-	if extras == 0 {
-		t.Error("nothing of the orders that were dropped is free again")
-	}
-}
-
-// An old order that was canceled last is among the newest closed ones: it is restored although lower limits have
-// dropped all orders of the numbers between.
-func TestAnOldOrderThatClosedLastIsRestoredIntoLowerLimits(t *testing.T) {
-	r := newRig(Options{ClosedOrders: 1500}, 1)
-	cancel := func(id engine.OrderID) {
-		r.apply(engine.Command{Kind: engine.Cancel, Order: id, Flags: engine.FlagAllAccount})
-	}
-	first := r.place(0, 1, engine.Buy, 100, 5)
-	for range 3000 {
-		cancel(r.place(0, 1, engine.Buy, 100, 5))
-	}
-	cancel(first)
-	r.fold()
-	g := NewFeed(Options{ClosedOrders: 40})
-	if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.DecodeHistoryState(r.feed.AppendHistoryState(nil)); err != nil {
-		t.Fatal(err)
-	}
-	if o, ok := g.History().Order(first); !ok || o.Status != engine.Canceled {
-		t.Errorf("%+v, %v", o, ok)
-	}
-	if s := g.Stats(); s.ClosedOrders != 40 {
-		t.Errorf("%d closed orders", s.ClosedOrders)
-	}
-	mark := len(r.events)
-	for range 60 {
-		cancel(r.place(0, 1, engine.Buy, 100, 5))
-	}
-	g.Fold(r.events[mark:])
-	if _, ok := g.History().Order(first); ok {
-		t.Error("it is kept beyond the limit")
-	}
-	if n := len(g.pairs[0].orders.pages); n > 3 {
-		t.Errorf("%d pages of order numbers are kept", n)
-	}
-}
-
-// More accounts than an exchange can have, or a pair too many, are no history.
-func TestAHistoryOfImpossibleNumbersIsRefused(t *testing.T) {
-	r := newRig(Options{}, 1)
-	r.trade(0, engine.Buy, 100, 5)
-	r.fold()
-	for what, head := range map[string][3]uint64{
-		"format 0": {0, 3, 1}, "format 3": {3, 3, 1}, "200,000,001 accounts": {2, maxAccounts + 1, 1},
-		"two pairs": {2, 3, 2}, "no pair": {2, 3, 0},
-	} {
-		g := NewFeed(r.feed.opts)
-		if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {
-			t.Fatal(err)
-		}
-		w := walker{Coder: wire.Writer(nil)}
-		for i := range head {
-			w.U64(&head[i])
-		}
-		if err := g.DecodeHistoryState(w.Bytes()); err == nil {
-			t.Errorf("%s: read", what)
-		}
-	}
-}
-
 // In a deep book the fold reads ahead what the events will change; it does so also for a pair that they add.
 func TestADeepBookIsReadAhead(t *testing.T) {
 	r := newRig(Options{}, 1)
@@ -353,19 +192,20 @@ func TestADeepBookIsReadAhead(t *testing.T) {
 	first := engine.MakeOrderID(0, 1)
 	r.apply(engine.Command{Kind: engine.Cancel, Order: first, Flags: engine.FlagAllAccount})
 	r.place(0, 5, engine.Sell, 400, 10)
-	e := addPair(2, "NEW_USD")
-	r.batch = append(r.batch, e, engine.Event{
-		Kind: engine.EventAccepted, Pair: 2, Seq: 2, TimeNs: r.now, Order: engine.MakeOrderID(2, 1), Account: 1,
-		Price: 5, Amount: 5,
-	}, engine.Event{
-		Kind: engine.EventCanceled, Pair: 2, Seq: 3, TimeNs: r.now, Order: engine.MakeOrderID(2, 1), Account: 1,
-		Amount: 5, Status: engine.Canceled, Cause: engine.CauseRequest,
-	})
-	r.fold()
-	if o, ok := r.feed.History().Order(first); !ok || o.Status != engine.Canceled {
-		t.Errorf("%+v, %v", o, ok)
+	for _, pair := range []engine.PairID{1, 5, 3} { // the next one, one behind a gap, and one in the gap
+		id := engine.MakeOrderID(pair, 1)
+		r.batch = append(r.batch, addPair(pair, string(rune('A'+pair))+"_USD"), engine.Event{
+			Kind: engine.EventAccepted, Pair: pair, Seq: 2, TimeNs: r.now, Order: id, Account: 1, Price: 5, Amount: 5,
+		}, engine.Event{
+			Kind: engine.EventCanceled, Pair: pair, Seq: 3, TimeNs: r.now, Order: id, Account: 1, Amount: 5,
+			Status: engine.Canceled, Cause: engine.CauseRequest,
+		})
+		r.fold()
+		if o, ok := r.feed.History().Order(id); !ok || o.Status != engine.Canceled {
+			t.Errorf("%+v, %v", o, ok)
+		}
 	}
-	if o, ok := r.feed.History().Order(engine.MakeOrderID(2, 1)); !ok || o.Status != engine.Canceled {
+	if o, ok := r.feed.History().Order(first); !ok || o.Status != engine.Canceled {
 		t.Errorf("%+v, %v", o, ok)
 	}
 	if s := r.feed.Stats(); s.OpenOrders != prefetchOrders-1-10 {

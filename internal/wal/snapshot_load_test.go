@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tickhive/internal/vfs"
 )
@@ -251,4 +252,43 @@ func TestASnapshotWhoseNameIsNotDurableStopsTheLog(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	must(t, l.Close())
+}
+
+// Of three snapshots, which a power cut may leave, two are kept. What only Check finds out about another one: it
+// belongs to another history.
+func TestAThirdSnapshot(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, Options{})
+	appendN(t, l, 3)
+	must(t, l.Sync())
+	oldest := ""
+	for seq := uint64(1); seq <= 3; seq++ {
+		must(t, l.WriteSnapshot(SnapshotMeta{Seq: seq}, writeText("x")))
+		if seq == 1 {
+			oldest = string(fsys.Content(path.Join(testDir, SnapshotName(1))))
+		}
+	}
+	if f := FiguresOf(l); f.Snapshots.SumNs > uint64(time.Hour) || f.Syncs.SumNs > uint64(time.Hour) {
+		t.Errorf("%+v", f)
+	}
+	must(t, l.Close())
+	fsys.Put(path.Join(testDir, SnapshotName(1)), []byte(oldest))
+	load := func(_ SnapshotMeta, r io.Reader) error { return discard(r) }
+	found, err := LoadNewest(fsys, testDir, Options{}, load)
+	if err != nil || len(found.Kept) != 2 || found.Kept[0].Seq != 3 || found.Kept[1].Seq != 2 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	must(t, WriteSnapshot(fsys, testDir, Options{}, SnapshotMeta{Seq: 3, Chain: 77}, writeText("x")))
+	if got := onlyDamaged(t, checked(t, fsys, Options{}), SnapshotName(3)); !got.Foreign || got.Seq != 3 {
+		t.Errorf("%v", got)
+	}
+	if found, err = LoadNewest(fsys, testDir, Options{}, load); err != nil || len(found.bad) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	must(t, found.SetAside(fsys, testDir))
+	for seed := range uint64(10) {
+		if _, err := fsys.Crash(seed).Open(path.Join(testDir, SnapshotName(3)+damagedExt)); err != nil {
+			t.Errorf("it is not durable that the snapshot was set aside: %v", err)
+		}
+	}
 }
