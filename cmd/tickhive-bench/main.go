@@ -16,6 +16,7 @@ type cli struct {
 	HTTP        runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
 	Fresh       runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
 	Orders      runCmd `cmd:"" help:"Order entry over HTTP."`
+	Signed      runCmd `cmd:"" help:"Signed orders over HTTP against the GET of a ticker."`
 	Poll        runCmd `cmd:"" help:"Aggregator pollers, open loop."`
 	Mixed       runCmd `cmd:"" help:"Pollers while the engine takes 50,000 orders a second."`
 	Streams     runCmd `cmd:"" help:"WebSocket fan-out."`
