@@ -322,3 +322,26 @@ func TestStreamSettings(t *testing.T) {
 		}
 	}
 }
+
+// Without a stream nothing of it runs: no goroutine of a server, a connection or a mirror. With one, they do.
+func TestNothingOfAStreamRunsWithoutOne(t *testing.T) {
+	t.Parallel()
+	parts := []string{"github.com/nats-io/", "tickhive/internal/stream", "tickhive/internal/mirror"}
+	stacks := func(args ...string) string {
+		in := start(t, append(args, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--quiet")...)
+		return in.do("GET", in.root+"/debug/pprof/goroutine?debug=2", "").body
+	}
+	without := stacks()
+	if !strings.Contains(without, "tickhive/engine/sequencer") {
+		t.Fatalf("no stacks: %.500s", without)
+	}
+	with := stacks("--journal", "embedded", "--set", "stream.listen="+streamAddress(t))
+	for _, part := range parts {
+		if strings.Contains(without, part) {
+			t.Errorf("without a stream there is a goroutine of %s", part)
+		}
+		if !strings.Contains(with, part) {
+			t.Errorf("with a stream there is no goroutine of %s: the test looks for the wrong ones", part)
+		}
+	}
+}
