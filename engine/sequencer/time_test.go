@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,6 +129,53 @@ func TestTimeNeverGoesBackOnAMachinesClock(t *testing.T) {
 		if got[i] != want {
 			t.Errorf("command %d is of second %d, want %d", i, got[i]/second, want/second)
 		}
+	}
+}
+
+// backAtATrade is a sink that sets a clock back whenever trades are folded.
+type backAtATrade struct {
+	recorder
+	clk  *unsteadyClock
+	sets int
+}
+
+func (b *backAtATrade) Fold(events []engine.Event, pos uint64) {
+	b.recorder.Fold(events, pos)
+	if slices.ContainsFunc(events, func(e engine.Event) bool { return e.Kind == engine.EventTrade }) {
+		b.sets++
+		b.clk.ns.Add(-int64(time.Second))
+	}
+}
+
+// The parts of a long command do not go back with a machine's clock either, nor does what comes after it.
+func TestTimeNeverGoesBackBetweenTheParts(t *testing.T) {
+	clk := &unsteadyClock{}
+	clk.ns.Store(enginetest.DayNs + int64(time.Hour))
+	sink := &backAtATrade{clk: clk}
+	l := startLoop(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{sink}})
+	submit := func(cmds ...engine.Command) {
+		t.Helper()
+		if err := l.Submit(&sequencer.Batch{Commands: cmds}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const makers = 900 // several parts of trades
+	for range makers / 100 {
+		submit(slices.Repeat([]engine.Command{limitOrder(engine.Sell, 100, 1)}, 100)...)
+	}
+	submit(limitOrder(engine.Buy, 100, makers))
+	submit(limitOrder(engine.Buy, 90, 1))
+	sink.mu.Lock()
+	defer sink.mu.Unlock()
+	if sink.sets < 3 {
+		t.Fatalf("the command had %d parts with trades", sink.sets)
+	}
+	last := int64(0)
+	for _, e := range sink.events {
+		if e.Kind != engine.EventPair && e.TimeNs < last {
+			t.Fatalf("event %d is %v earlier than one before it", e.Seq, time.Duration(last-e.TimeNs))
+		}
+		last = max(last, e.TimeNs)
 	}
 }
 
