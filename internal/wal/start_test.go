@@ -360,3 +360,37 @@ func TestTheWritesOfARewrite(t *testing.T) {
 		t.Errorf("%d writes of %d bytes at most", writes, most)
 	}
 }
+
+// After a start each full segment says that it is sealed, also one that was not when the process ended, and the
+// slots that a start writes are newer than those that it found.
+func TestAStartSealsFullSegments(t *testing.T) {
+	disk, opts := unsyncedDisk(t)
+	must(t, opts.validateFor(testDir))
+	before, err := loadSegments(disk, testDir, &opts)
+	must(t, err)
+	newest := endOf(before, &opts).gen
+	l := mustOpen(t, disk, opts)
+	last := l.LastSeq()
+	must(t, l.Close())
+	after, err := loadSegments(disk, testDir, &opts)
+	must(t, err)
+	for i, seg := range after {
+		flags := uint32(slotFollowed | slotSealed)
+		if i+1 == len(after) {
+			flags = slotClosed
+		}
+		s := seg.slots
+		if !s.valid || s.flags != flags || s.gen <= newest || s.synced != last || s.written != last {
+			t.Errorf("segment %d: %+v, want flags %d and an end at %d, newer than %d", seg.num, s, flags, last, newest)
+		}
+	}
+	opts.Boot = bootB
+	for num := range len(after) {
+		gone := disk.Kill()
+		gone.Lose(path.Join(testDir, segmentName(uint64(num+1))))
+		var damaged *CorruptError
+		if _, err := Open(gone, testDir, opts); num > 0 && !errors.As(err, &damaged) {
+			t.Errorf("segment %d is gone after a power cut: %v", num+1, err)
+		}
+	}
+}
