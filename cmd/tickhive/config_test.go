@@ -290,7 +290,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestConfigCheckReportsTheLoopsThatDoNotRun(t *testing.T) {
 	for _, c := range []struct{ loops, clock, want string }{
-		{"1", "real", ""}, {"3", "real", ""}, {"1", "virtual", ""},
+		{"1", "real", ""},
+		{"3", "real", ""},
+		{"1", "virtual", ""},
 		{"4", "real", "engine.loops: 4 has the effect of 3"},
 		{"2", "virtual", "engine.loops: 2 has no effect: a virtual clock has one loop"},
 	} {
