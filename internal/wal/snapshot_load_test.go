@@ -292,3 +292,33 @@ func TestAThirdSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// A newest snapshot that cannot be read has no size and no time in the figures, and the start goes on.
+func TestTheFiguresOfASnapshotThatCannotBeRead(t *testing.T) {
+	disk, opts := usedDisk(t)
+	without := 0
+	for n := 1; ; n++ {
+		b := &brittle{FS: disk.Kill(), left: n}
+		l, err := Open(b, testDir, opts)
+		if b.failed == "" {
+			must(t, l.Close())
+			break
+		}
+		if err != nil {
+			continue
+		}
+		f := FiguresOf(l)
+		unread := strings.HasSuffix(b.failed, SnapshotName(28)) && !strings.HasPrefix(b.failed, "close")
+		if (f.SnapshotBytes == 0) != unread || (f.SnapshotNs == 0) != unread {
+			t.Errorf("%q failed: %+v", b.failed, f)
+		}
+		if unread {
+			without++
+		}
+		b.left = 0
+		must(t, l.Close())
+	}
+	if without != 3 {
+		t.Errorf("%d calls of the figures failed", without)
+	}
+}
