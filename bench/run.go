@@ -58,6 +58,7 @@ func scenarios() []scenario {
 		{"engine", runEngine},
 		{"recovery", runRecovery},
 		{"restart", runRestart},
+		{"replay", runReplay},
 		{"http", runHTTP},
 		{"fresh", runFresh},
 		{"orders", runOrders},

@@ -13,6 +13,7 @@ type cli struct {
 	Engine      runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
 	Recovery    runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
 	Restart     runCmd `cmd:"" help:"Start after a kill under full load."`
+	Replay      runCmd `cmd:"" help:"Replay of trades, and backfills of the simulated market."`
 	HTTP        runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
 	Fresh       runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
 	Orders      runCmd `cmd:"" help:"Order entry over HTTP."`
@@ -22,7 +23,7 @@ type cli struct {
 	Streams     runCmd `cmd:"" help:"WebSocket fan-out."`
 	Replication runCmd `cmd:"" help:"A stream: writer, replicas and standby against nats.go alone."`
 	Scale       runCmd `cmd:"" help:"How cost grows with pairs, orders, trades, connections, pollers."`
-	All         runCmd `cmd:"" help:"Every scenario but scale, replication in brief (about nine minutes)."`
+	All         runCmd `cmd:"" help:"Every scenario but scale, replication in brief (about ten minutes)."`
 
 	Compare compareCmd `cmd:"" help:"Compare two JSON reports; exit 1 on a regression beyond the noise."`
 
