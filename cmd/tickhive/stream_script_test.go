@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/fasthttp/websocket"
-	"github.com/goccy/go-json"
 
 	"tickhive/client"
 )

@@ -1,9 +1,8 @@
 package events
 
 import (
+	"encoding/json"
 	"fmt"
-
-	"github.com/goccy/go-json"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"

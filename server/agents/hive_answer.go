@@ -2,8 +2,7 @@ package agents
 
 import (
 	"encoding/hex"
-
-	json "github.com/goccy/go-json"
+	"encoding/json"
 
 	"tickhive/hive"
 	"tickhive/internal/fixed"
