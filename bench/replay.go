@@ -45,7 +45,7 @@ func replayTrades(r *Run) error {
 	cpu := r.S.Cost("replay of trades, CPU", "ns/trade", with).Against("read and parse")
 	for range r.Rounds {
 		r.say("replay: %d trades", replayRows)
-		base := cpuNs(func() { err = parseTrades(path) })
+		base := proc.CPUNs(func() { err = parseTrades(path) })
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func backfill(r *Run) error {
 		cpu := r.S.Cost("backfill of "+c.span+", CPU of the program", "s", with).Against("floor w1")
 		for range c.rounds {
 			r.say("replay: backfill of %s", c.span)
-			base := cpuNs(func() { book := floor.NewBook("w1", w); floor.Run(book, w.Preload); floor.Run(book, w.Ops) })
+			base := proc.CPUNs(func() { book := floor.NewBook("w1", w); floor.Run(book, w.Preload); floor.Run(book, w.Ops) })
 			dir, err := r.temp("backfill")
 			if err != nil {
 				return err
