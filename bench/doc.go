@@ -22,8 +22,8 @@
 //
 // Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go, engine_loops.go,
 // recovery.go, restart.go, replay.go, product.go, handler.go, http.go, http_more.go, fresh.go, orders.go, signed.go,
-// poll.go, pause.go, stalled.go, streams.go, scale.go, servers.go, replication.go, replication_catchup.go, replication_lag.go,
-// replication_reads.go, replication_start.go, replication_faults.go.
+// poll.go, pause.go, stalled.go, streams.go, scale.go, servers.go, replication.go, replication_catchup.go,
+// replication_lag.go, replication_reads.go, replication_start.go, replication_faults.go.
 //
 // It never imports server: a measurement that needs the server's constructor runs in a child
 // process of the bench's binary, started through hidden subcommands (Options.Program).

@@ -117,7 +117,11 @@ func backfill(r *Run) error {
 		cpu := r.S.Cost("backfill of "+c.span+", CPU of the program", "s", with).Against("floor w1")
 		for range c.rounds {
 			r.say("replay: backfill of %s", c.span)
-			base := proc.CPUNs(func() { book := floor.NewBook("w1", w); floor.Run(book, w.Preload); floor.Run(book, w.Ops) })
+			base := proc.CPUNs(func() {
+				book := floor.NewBook("w1", w)
+				floor.Run(book, w.Preload)
+				floor.Run(book, w.Ops)
+			})
 			dir, err := r.temp("backfill")
 			if err != nil {
 				return err
