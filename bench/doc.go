@@ -4,7 +4,8 @@
 // Parts: the scenarios (engine, recovery, restart, replay, http, fresh, orders, signed, poll, mixed,
 // streams, replication, scale) and the run around them. The load generator is in load, processes in proc and
 // what they run in peer, loops of nats.go alone in bare, the parts of the product between two nodes in
-// journal, the report and its comparison in report, the floor of the engine in limits/floor.
+// journal, the report and its comparison in report, the floor of the engine in limits/floor,
+// replays and backfills in history.
 //
 // A scenario is a function of a Run, its steps are functions too. Methods of Run are what
 // steps share: progress, lengths, folders, children, the table of routes.
@@ -21,7 +22,7 @@
 //  4. The bench connects to loopback only and writes only below Options.Dir.
 //
 // Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go, engine_loops.go,
-// recovery.go, restart.go, replay.go, product.go, handler.go, http.go, http_more.go, fresh.go, orders.go, signed.go,
+// recovery.go, restart.go, product.go, handler.go, http.go, http_more.go, fresh.go, orders.go, signed.go,
 // poll.go, pause.go, stalled.go, streams.go, scale.go, servers.go, replication.go, replication_catchup.go,
 // replication_lag.go, replication_reads.go, replication_start.go, replication_faults.go.
 //

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tickhive/bench/history"
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
@@ -58,7 +59,10 @@ func scenarios() []scenario {
 		{"engine", runEngine},
 		{"recovery", runRecovery},
 		{"restart", runRestart},
-		{"replay", runReplay},
+		{"replay", func(r *Run) error {
+			h := history.Run{S: r.S, Product: r.Product, Rounds: r.Rounds, Temp: r.temp, Say: r.say}
+			return h.Measure()
+		}},
 		{"http", runHTTP},
 		{"fresh", runFresh},
 		{"orders", runOrders},

@@ -1,4 +1,4 @@
-package bench
+package history
 
 import (
 	"bufio"
@@ -13,38 +13,48 @@ import (
 
 	"tickhive/bench/limits/floor"
 	"tickhive/bench/proc"
+	"tickhive/bench/report"
 	"tickhive/internal/fixed"
 )
 
 // replayRows is the number of trades of the file: the tape keeps as many at most, so its memory has its full size.
 const replayRows = 2_000_000
 
-// runReplay measures R1 and R3 (docs/internals/performance.md#r1).
-func runReplay(r *Run) error {
-	if err := replayTrades(r); err != nil {
-		return err
-	}
-	return backfill(r)
+// Run holds what the measurements need of the scenario that they belong to.
+type Run struct {
+	S       *report.Scenario
+	Product string // the program to measure
+	Rounds  int
+	Temp    func(name string) (dir string, err error)
+	Say     func(format string, args ...any)
 }
 
-// replayTrades measures the replay of a CSV file: the whole program, from its start to its end, which reads the file
+// Measure measures R1 and R3 (docs/internals/performance.md#r1).
+func (r *Run) Measure() error {
+	if err := r.replay(); err != nil {
+		return err
+	}
+	return r.backfill()
+}
+
+// replay measures the replay of a CSV file: the whole program, from its start to its end, which reads the file
 // twice. The reference reads it once in this process and parses its numbers.
-func replayTrades(r *Run) error {
-	dir, err := r.temp("replay")
+func (r *Run) replay() error {
+	dir, err := r.Temp("replay")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed
 	path := filepath.Join(dir, "trades.csv")
 	if err := os.WriteFile(path, tradesFile(replayRows), 0o600); err != nil {
-		return fmt.Errorf("bench: %w", err)
+		return fmt.Errorf("history: %w", err)
 	}
 	with := fmt.Sprintf("%d trades of a CSV file through order entry, the whole program", replayRows)
 	rate := r.S.Rate("replay of trades", "trades/s", with).Aim("R1", 400_000)
 	memory := r.S.Cost("replay of trades, largest resident memory", "MiB", with).Aim("R1", 256)
 	cpu := r.S.Cost("replay of trades, CPU", "ns/trade", with).Against("read and parse")
 	for range r.Rounds {
-		r.say("replay: %d trades", replayRows)
+		r.Say("replay: %d trades", replayRows)
 		base := proc.CPUNs(func() { err = parseTrades(path) })
 		if err != nil {
 			return err
@@ -53,7 +63,7 @@ func replayTrades(r *Run) error {
 			"--internal-listen", "127.0.0.1:0", "--format", "trades", path)
 		start := time.Now()
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("bench: replay: %w: %s", err, out)
+			return fmt.Errorf("history: replay: %w: %s", err, out)
 		}
 		rate.Round(replayRows / time.Since(start).Seconds())
 		state := cmd.ProcessState
@@ -85,7 +95,7 @@ func tradesFile(n int) []byte {
 func parseTrades(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("bench: %w", err)
+		return fmt.Errorf("history: %w", err)
 	}
 	defer func() { _ = f.Close() }() // opened for reading only: no data can be lost
 	in := bufio.NewScanner(f)
@@ -95,7 +105,7 @@ func parseTrades(path string) error {
 		for range 3 {
 			cell, rest, _ := bytes.Cut(row, []byte{','})
 			if _, err := strconv.ParseFloat(string(cell), 64); err != nil {
-				return fmt.Errorf("bench: %w", err)
+				return fmt.Errorf("history: %w", err)
 			}
 			row = rest
 		}
@@ -105,7 +115,7 @@ func parseTrades(path string) error {
 
 // backfill measures the start of an exchange whose simulated pairs have a history. The reference is the floor of the
 // core in the same round, which shows the machine's speed.
-func backfill(r *Run) error {
+func (r *Run) backfill() error {
 	w := floor.Generate("w1")
 	for _, c := range []struct {
 		span   string
@@ -116,13 +126,13 @@ func backfill(r *Run) error {
 		wall := r.S.Cost("backfill of "+c.span, "s", with).Aim("R3", c.target)
 		cpu := r.S.Cost("backfill of "+c.span+", CPU of the program", "s", with).Against("floor w1")
 		for range c.rounds {
-			r.say("replay: backfill of %s", c.span)
+			r.Say("replay: backfill of %s", c.span)
 			base := proc.CPUNs(func() {
 				book := floor.NewBook("w1", w)
 				floor.Run(book, w.Preload)
 				floor.Run(book, w.Ops)
 			})
-			dir, err := r.temp("backfill")
+			dir, err := r.Temp("backfill")
 			if err != nil {
 				return err
 			}
