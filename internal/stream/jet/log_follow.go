@@ -77,7 +77,7 @@ func (l *jetLog) consume(ctx context.Context, next *uint64, deliver func(uint64,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, nats.ErrTimeout):
-			if _, last, err := l.ends(ctx); err != nil || last >= *next {
+			if _, last, err := l.ends(ctx); err != nil || last != *next-1 {
 				return fmt.Errorf("%w: silent before message %d", ErrUnavailable, *next)
 			}
 			continue

@@ -108,6 +108,7 @@ func (s servers) judge(keepers []string, reasons error) error {
 		return fmt.Errorf("%w: of %s only %s have said whether they sync (%w)", ErrUnavailable,
 			strings.Join(keepers, ", "), strings.Join(slices.Sorted(maps.Keys(s)), ", "), reasons)
 	}
+	// The reasons are ErrUnavailable when no server has answered in time, as in a failure of some of them.
 	return fmt.Errorf("%w do not show whether they sync what they acknowledge (%w). Three ways out: %s; %s; %s",
 		ErrLazy, reasons, syncRemedy, monitorRemedy, trustRemedy)
 }
@@ -131,7 +132,7 @@ func (c *Conn) ask(ctx context.Context, keepers []string, seen servers) error {
 		case err != nil && n > 0:
 			return nil // these were all
 		case err != nil:
-			return fmt.Errorf("%s: no answer", syncSubject)
+			return fmt.Errorf("%w: %s: no answer", ErrUnavailable, syncSubject)
 		case m.Header.Get("Status") == "503":
 			return fmt.Errorf("%s: this user may not ask", syncSubject)
 		}

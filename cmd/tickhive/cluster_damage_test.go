@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The only server of a stream loses its files, or the end of its messages. The replica ends and says so, the writer
+// acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost.
+func TestTheOnlyServerLosesItsFiles(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(dir string) error{
+		"all of them": os.RemoveAll,
+		"the end of the messages": func(dir string) error {
+			blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "TICKHIVE_*", "msgs", "*.blk"))
+			if err != nil || len(blocks) == 0 {
+				return fmt.Errorf("no messages in %s: %v", dir, err)
+			}
+			info, err := os.Stat(blocks[0])
+			if err != nil {
+				return err
+			}
+			return os.Truncate(blocks[0], info.Size()/2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFailover(t)
+			serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000")
+			f.start(0, serve)
+			a := newAcked()
+			a.begin(f.nodes[0])
+			replica := startReplica(t, f.at)
+			stop, done := make(chan struct{}), make(chan struct{})
+			go func() { a.loadBy(clusterLoad, f.nodes[0], 1, stop); close(done) }()
+			waitFor(t, func() bool { return a.count() >= 300 })
+			close(stop)
+			<-done
+			f.server.signal(syscall.SIGKILL)
+			f.server.wait()
+			if err := damage(f.folder); err != nil {
+				t.Fatal(err)
+			}
+			f.startServer()
+			if code := replica.wait(); code != 1 ||
+				!strings.Contains(replica.stderr.String(), "the stream cannot be read any more") {
+				t.Errorf("the replica: exit code %d: %s", code, replica.stderr.String())
+			}
+			waitFor(t, func() bool {
+				s := f.nodes[0].do("GET", f.nodes[0].public+"/api/status", "").body
+				return strings.Contains(s, `"failed":true`) && strings.Contains(s, `"kind":"stream"`)
+			})
+			f.nodes[0].signal(syscall.SIGKILL)
+			f.nodes[0].wait()
+			f.start(0, serve)
+			replica = startReplica(t, f.at)
+			f.follows(replica, f.nodes[0])
+			w, r := f.nodes[0].call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
+			if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
+				t.Errorf("state hashes %v and %v", w, r)
+			}
+			for id, o := range a.orders {
+				got := f.nodes[0].do("GET", fmt.Sprintf("%s/orders/%d", f.nodes[0].internal, id), "")
+				if got.status != 200 || a.canceled[id] && !strings.Contains(got.body, "Canceled") {
+					t.Fatalf("order %d was acknowledged with %+v and is %d %s", id, o, got.status, got.body)
+				}
+			}
+			a.verifyStores(t, f.nodes[0])
+		})
+	}
+}
