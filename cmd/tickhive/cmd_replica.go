@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tickhive/internal/exchange"
@@ -20,6 +21,7 @@ type replicaCmd struct {
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
 	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081), or unix:PATH; port 0 picks a free port."`
 	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
+	SnapshotFrom   []string `placeholder:"http://HOST:PORT" help:"Internal listener of a replica or standby whose snapshot to begin with (replica.snapshot_from); may be repeated."`
 	TrustLazySync  bool     `help:"With --promote: do not ask whether the servers sync before they acknowledge (stream.trust_lazy_sync)."`
 	DataDir        string   `placeholder:"DIR" help:"Directory for --promote, which the replica makes from the stream; an earlier one is kept as DIR.before."`
 	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
@@ -50,6 +52,9 @@ func (r *replicaCmd) Run(p *program) error {
 func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals processSignals) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if len(r.SnapshotFrom) > 0 {
+		s.Set = append(s.Set, "replica.snapshot_from="+strings.Join(r.SnapshotFrom, ","))
+	}
 	if r.TrustLazySync {
 		s.Set = append(s.Set, trustLazySync)
 	}
@@ -72,6 +77,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	if err != nil {
 		return err
 	}
+	follow.Peers = cfg.Replica.Peers
 	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
 	follow.ArchiveEvery = time.Duration(cfg.Cluster.ArchiveEvery)
 	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = follow.Genesis.Seed, true, &follow, kept.Listen

@@ -87,6 +87,7 @@ type Config struct {
 		From   string   `toml:"from" help:"servers of the stream that a replica follows: nats://HOST:PORT,..."`
 		Epoch  string   `toml:"epoch" help:"epoch of the stream; needed when the servers have several"`
 		MaxLag Duration `toml:"max_lag" default:"5s" help:"a replica that is further behind refuses reads"`
+		Peers  []string `toml:"snapshot_from" help:"internal listeners of replicas and standbys, http://HOST:PORT, whose snapshot a replica begins with; they have its internal token"`
 		Events int64    `toml:"events" default:"0" range:"0 1099511627776" help:"bytes of the newest events that a stream for other programs keeps; 0: no such stream"`
 	} `toml:"replica"`
 	Cluster struct {

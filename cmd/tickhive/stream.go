@@ -22,8 +22,8 @@ const (
 	ackQuorum      = "quorum"
 )
 
-// maxMonitored is the largest number of servers in stream.monitor.
-const maxMonitored = 64
+// maxAddresses is the largest number of addresses in a list.
+const maxAddresses = 64
 
 // meaning names the sections on which the meaning of the records depends.
 var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "referral"}
@@ -46,7 +46,7 @@ func (c *Config) streamSettings() (string, error) {
 // simText describes the simulated market that a standby must have like its writer.
 func (c *Config) simText() string {
 	if !c.simulated() {
-		return "off"
+		return exchange.SimOff
 	}
 	return fmt.Sprintf("intensity %d, scenario %s", c.Sim.Intensity, c.Sim.Scenario)
 }
@@ -96,15 +96,8 @@ func (c *Config) validateStream() error {
 			errs = append(errs, fmt.Errorf("%s: %w", key.name, err))
 		}
 	}
-	if len(c.Stream.Monitor) > maxMonitored {
-		errs = append(errs, fmt.Errorf("stream.monitor: %d addresses, at most %d", len(c.Stream.Monitor), maxMonitored))
-	}
-	for _, at := range c.Stream.Monitor {
-		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
-			strings.Trim(u.Path, "/") != "" {
-			errs = append(errs, fmt.Errorf("stream.monitor: %q must have the form http://HOST:8222", at))
-		}
-	}
+	errs = append(errs, checkAddresses("stream.monitor", c.Stream.Monitor),
+		checkAddresses("replica.snapshot_from", c.Replica.Peers))
 	if c.Journal.Stream != "" && c.Stream.CA != "" && c.Auth.SecretKey == "" {
 		errs = append(errs, errors.New("auth.secret_key_file: the keys of users would leave this machine unsealed: "+
 			"set it here and at the replicas"))
@@ -116,6 +109,20 @@ func (c *Config) validateStream() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkAddresses checks a list of HTTP addresses.
+func checkAddresses(key string, list []string) error {
+	if len(list) > maxAddresses {
+		return fmt.Errorf("%s: %d addresses, at most %d", key, len(list), maxAddresses)
+	}
+	for _, at := range list {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			u.User != nil || strings.Trim(u.Path, "/") != "" {
+			return fmt.Errorf("%s: %q must have the form http://HOST:PORT", key, at)
+		}
+	}
+	return nil
 }
 
 // remote returns the servers of a text nats://A,B,C.

@@ -35,7 +35,9 @@ type FollowOptions struct {
 	// ArchiveEvery is the time between two snapshots that a node with a Copy archives; 0: it archives none. Trim
 	// removes the messages that the archived snapshots reflect.
 	ArchiveEvery time.Duration
-	Trim         bool
+	// Peers are addresses of internal listeners of nodes that give a snapshot; the token is the own one.
+	Peers []string
+	Trim  bool
 }
 
 // errSkips reports a record of `journal skip`, which changes the meaning of an earlier one.
@@ -66,6 +68,7 @@ type Following struct {
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
+	chains   node.Chains   // of the logs, unless there is a Copy; guarded by mu
 	info     termInfo      // of the newest term; guarded by mu
 	infoText []byte        // its bytes; guarded by mu
 	valid    uint64        // number of the last message that counts; guarded by mu
@@ -249,6 +252,8 @@ func (y *Following) take(seq uint64, data []byte) error {
 		if err := c.Take(&m); err != nil {
 			return fmt.Errorf("the copy of the standby: %w", err)
 		}
+	} else {
+		y.chains.Take(&m)
 	}
 	if m.Kind == stream.Term {
 		y.info, y.infoText = infoOf(m.Info), bytes.Clone(m.Info)

@@ -54,12 +54,12 @@ type front struct {
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
 	failed                                        chan error // error that ends the exchange
 
-	scrubs   scrubStats
-	backups  backups
-	gate     sequencer.Gate // reference to the loop of Running
-	stage    atomic.Pointer[stage]
-	ready    atomic.Bool  // clients are admitted; the internal listener reads it
-	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
+	scrubs          scrubStats
+	backups, taking backups        // taking: of snapshots of a node
+	gate            sequencer.Gate // reference to the loop of Running
+	stage           atomic.Pointer[stage]
+	ready           atomic.Bool  // clients are admitted; the internal listener reads it
+	progress        atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
 }
 
 // stage is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
@@ -175,7 +175,8 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
 		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
-		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) }, Backup: f.backup,
+		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
+		Backup:    f.backup, Snapshot: f.latestSnapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {

@@ -3,9 +3,11 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"time"
 
 	"tickhive/accounts"
@@ -13,6 +15,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/node"
+	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/launchpad"
@@ -35,12 +38,53 @@ func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
 			until = last.Source - 1
 		}
 	}
+	if r.fetch(ctx, until); r.from != nil {
+		return nil
+	}
 	if r.from, err = node.Newest(ctx, f.Log, until); err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
 	if r.from != nil {
 		r.log.Info("begins with an archived snapshot", "message", r.from.At.Seq,
 			"taken", time.UnixMilli(r.from.TakenMs).UTC())
+	}
+	return nil
+}
+
+// fetch asks the peers for a snapshot, until one gives a usable one that is newer than the archived ones.
+func (r *restored) fetch(ctx context.Context, until uint64) {
+	f := r.o.Follow
+	for _, at := range f.Peers {
+		s, err := node.Fetch(ctx, f.Log, node.Peer{URL: at, Token: r.o.Internal.Token})
+		if err == nil {
+			err = r.usable(ctx, s, until)
+		}
+		if err != nil {
+			s.Close()
+			r.log.Warn("no snapshot of another node", "node", at, "error", err)
+			continue
+		}
+		r.from = s
+		r.log.Info("begins with a snapshot of another node", "node", at, "message", s.At.Seq)
+		return
+	}
+}
+
+// usable returns the reason why the node does not begin with a snapshot of another node.
+func (r *restored) usable(ctx context.Context, s *node.Snapshot, until uint64) error {
+	f := r.o.Follow
+	archived, err := f.Log.Archive().List(ctx)
+	switch {
+	case err != nil:
+		return err
+	case s.Genesis != f.Genesis:
+		return errors.New("it is of another exchange")
+	case s.Bare && f.Copy != nil && r.o.Sim.Enabled:
+		return errors.New("it lacks the simulated market, which a standby continues: name a standby")
+	case s.At.Seq > until:
+		return errors.New("it is behind the last event that this node has exported")
+	case len(archived) > 0 && archived[0].Seq > s.At.Seq && archived[0].Seq <= until:
+		return errors.New("the archive has a newer one")
 	}
 	return nil
 }
@@ -84,6 +128,7 @@ func (y *Following) begin(s *node.Snapshot) error {
 			return fmt.Errorf("the copy of the standby: %w", err)
 		}
 	}
+	y.chains.BeginAt(&s.Head)
 	if y.export != nil {
 		y.export.Begin(y.core)
 	}
@@ -129,8 +174,12 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 		return 0, nil // the next beat will do; or nodes of the writer's earlier version could not begin with it
 	}
 	head := node.Head{
-		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chains: y.o.Follow.Copy.Chains(),
+		Version: cmdline.Version, TakenMs: clock.MachineNs() / 1e6, At: at, Chains: y.chains.Chains(),
 		Genesis: y.o.Follow.Genesis, Writer: json.RawMessage(y.infoText),
+		Bare: y.sim == nil && y.info.Sim != SimOff,
+	}
+	if c := y.o.Follow.Copy; c != nil {
+		head.Chains = c.Chains()
 	}
 	var writes [stream.Logs]func(w io.Writer) error
 	for i := range writes {
@@ -139,6 +188,39 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 		}
 	}
 	return at.Seq, node.WriteSnapshot(w, &head, func(log stream.Log, w io.Writer) error { return writes[log-1](w) })
+}
+
+// latestSnapshot takes a snapshot of a replica. The caller must close the body.
+func (f *front) latestSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
+	y := f.stage.Load().follows
+	if y == nil {
+		return nil, 0, refuse.New(refuse.Conflict, "", "This node is no replica, and the logs of a writer and its "+
+			"stream have no position in common: ask a replica or a standby.")
+	}
+	if !f.taking.busy.CompareAndSwap(false, true) {
+		return nil, 0, refuse.New(refuse.Conflict, "", "A snapshot is under way: wait for its end.")
+	}
+	file, size, seq, err := node.Keep(y.snapshot)
+	if err != nil || seq == 0 {
+		f.taking.busy.Store(false)
+		if err != nil {
+			f.log.Error("snapshot failed", "error", err)
+		}
+		return nil, 0, refuse.Later(1, "The snapshot cannot be taken now.")
+	}
+	return snapshotBody{file, func() { f.taking.busy.Store(false) }}, size, nil
+}
+
+// snapshotBody yields a snapshot and lets the next one be taken when it is closed.
+type snapshotBody struct {
+	*os.File
+	end func()
+}
+
+// Close implements io.Closer.
+func (b snapshotBody) Close() error {
+	b.end()
+	return b.File.Close()
 }
 
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The

@@ -33,6 +33,9 @@ type StreamOptions struct {
 	Handover *Handover
 }
 
+// SimOff is the text of StreamOptions.Sim without a simulated market.
+const SimOff = "off"
+
 // settleWithin limits the time that a request waits for the stream.
 const settleWithin = 10 * time.Second
 

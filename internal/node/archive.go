@@ -67,9 +67,8 @@ func open(ctx context.Context, log jet.Log, archive jet.Archive, seq uint64) (*S
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %d: %w", seq, err)
 	}
-	data, err := log.Read(ctx, seq)
-	if err == nil && (s.At.Seq != seq || !s.At.EndsWith(data)) {
-		err = fmt.Errorf("%w: the stream does not have its last message, number %d", ErrSnapshot, seq)
+	if err = proven(ctx, log, s); err == nil && s.At.Seq != seq {
+		err = fmt.Errorf("%w: it is of message %d, not %d", ErrSnapshot, s.At.Seq, seq)
 	}
 	if err != nil {
 		s.Close()
@@ -78,13 +77,27 @@ func open(ctx context.Context, log jet.Log, archive jet.Archive, seq uint64) (*S
 	return s, nil
 }
 
-// fetch copies a snapshot into a temporary file and reads it to its end, so that a damaged one is not begun with.
+// proven returns an error unless the stream has the last message of a snapshot.
+func proven(ctx context.Context, log jet.Log, s *Snapshot) error {
+	data, err := log.Read(ctx, s.At.Seq)
+	if err == nil && !s.At.EndsWith(data) {
+		err = fmt.Errorf("%w: the stream does not have its last message, number %d", ErrSnapshot, s.At.Seq)
+	}
+	return err
+}
+
+// fetch copies an archived snapshot, so that a damaged one is not begun with.
 func fetch(ctx context.Context, archive jet.Archive, seq uint64) (*Snapshot, error) {
 	body, err := archive.Open(ctx, seq)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
+	return keep(body)
+}
+
+// keep copies a snapshot into a temporary file and reads it to its end.
+func keep(body io.Reader) (*Snapshot, error) {
 	f, err := temporary()
 	if err != nil {
 		return nil, err
@@ -166,19 +179,13 @@ func (a *Archivist) step(ctx context.Context, nowMs int64) (seq uint64, bytes in
 	if err != nil || len(all) > 0 && nowMs-all[0].AtMs < a.Every.Milliseconds() {
 		return 0, 0, err
 	}
-	f, err := temporary()
-	if err != nil {
+	f, bytes, seq, err := Keep(a.Take)
+	if err != nil || seq == 0 {
 		return 0, 0, err
 	}
 	defer f.Close()
-	if seq, err = a.Take(f); err != nil || seq == 0 || len(all) > 0 && seq <= all[0].Seq {
-		return 0, 0, err
-	}
-	if bytes, err = f.Seek(0, io.SeekCurrent); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("snapshot: %w", err)
+	if len(all) > 0 && seq <= all[0].Seq {
+		return 0, 0, nil
 	}
 	if err := archive.Put(ctx, seq, f, kept); err != nil {
 		return 0, 0, err

@@ -12,5 +12,5 @@
 //  4. A stream loses messages only while two archived snapshots reflect them.
 //  5. The directory of a Copy is not a data directory until Finish: it has no meta.json.
 //
-// Reading order: term, silence, news, copy, genesis, snapshot, archive, rules, survey, verify.
+// Reading order: term, silence, news, copy, genesis, snapshot, chains, archive, fetch, rules, survey, verify.
 package node

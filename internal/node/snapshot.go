@@ -41,6 +41,8 @@ type Head struct {
 	Reflects [stream.Logs]uint64 `json:"reflects"`
 	Genesis  Genesis             `json:"genesis"`
 	Writer   json.RawMessage     `json:"writer"` // information of the newest term record
+	// Bare reports that the writer has a simulated market and the snapshot does not: no standby begins with it.
+	Bare bool `json:"bare,omitempty"`
 }
 
 // summed writes to w and to sum.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // ID is a random identity of 16 bytes; the zero ID is unknown.
@@ -44,6 +46,22 @@ type Identity struct {
 type Position struct {
 	Seq   uint64
 	Chain uint64
+}
+
+// Begins returns the position before the first record of a log.
+func Begins(history ID, name string) Position { return Position{Chain: chainStart(history, name, 0)} }
+
+// Next returns the position behind the record that follows.
+func (p Position) Next(payload []byte) Position {
+	p.Seq++
+	d := xxhash.New()
+	var head [16]byte
+	le.PutUint64(head[:], p.Chain)
+	le.PutUint64(head[8:], p.Seq)
+	_, _ = d.Write(head[:]) // never fails
+	_, _ = d.Write(payload)
+	p.Chain = d.Sum64()
+	return p
 }
 
 // Known is the knowledge of a log's end outside the log. A log that does not agree with it is damaged.

@@ -29,3 +29,19 @@ func (s *Server) backup(c *edge.Ctx) *refuse.Refusal {
 	c.SendPaced(body, size, backupQuota, backupWindow)
 	return nil
 }
+
+// snapshot serves GET /snapshots/latest: the state of a replica behind a message of the stream (internal/node).
+func (s *Server) snapshot(c *edge.Ctx) *refuse.Refusal {
+	const binary = "application/octet-stream"
+	if c.IsHead() {
+		c.Response.Header.SetContentType(binary)
+		return nil // without a snapshot, so without a size
+	}
+	body, size, refused := s.opt.Snapshot()
+	if refused != nil {
+		return refused
+	}
+	c.Response.Header.SetContentType(binary)
+	c.SendPaced(body, size, backupQuota, backupWindow)
+	return nil
+}

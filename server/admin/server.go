@@ -62,6 +62,8 @@ type Options struct {
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
 	// route.
 	Backup func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
+	// Snapshot takes a snapshot with which another node begins, like Backup.
+	Snapshot func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.

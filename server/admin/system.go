@@ -43,6 +43,11 @@ func systemRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/backup", Handle: s.backup,
 		})
 	}
+	if s.opt.Snapshot != nil {
+		routes = append(routes, &edge.Route{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/snapshots/latest", Handle: s.snapshot,
+		})
+	}
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
