@@ -243,3 +243,30 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+// After a write that a full disk refused, the log says whether there is room again, without a record.
+func TestALogKnowsWhetherThereIsRoom(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, Options{PreallocBytes: 256})
+	appendN(t, l, 2)
+	if !l.Room() {
+		t.Error("no room before the disk is full")
+	}
+	fsys.SetCapacity(fsys.Used())
+	for full := false; !full; {
+		_, err := l.Append([][]byte{[]byte("x")})
+		full = errors.Is(err, ErrUnavailable)
+	}
+	last := l.LastSeq()
+	for range 2 {
+		if l.Room() {
+			t.Error("room on a full disk")
+		}
+	}
+	fsys.SetCapacity(0)
+	if !l.Room() || l.LastSeq() != last {
+		t.Errorf("no room on a disk with space; the log ends at %d, want %d", l.LastSeq(), last)
+	}
+	appendN(t, l, 1)
+	must(t, l.Close())
+}
