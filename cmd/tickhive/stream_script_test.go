@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/fasthttp/websocket"
+	"github.com/goccy/go-json"
 
 	"tickhive/client"
 )

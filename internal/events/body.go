@@ -1,8 +1,9 @@
 package events
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"github.com/goccy/go-json"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"

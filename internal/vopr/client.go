@@ -5,11 +5,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net"
 	"strconv"
 
+	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 )
 

@@ -1,10 +1,11 @@
 package vopr
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/goccy/go-json"
 )
 
 // purse holds what the answers said about a user's balance of a currency.

@@ -3,12 +3,13 @@ package vopr
 import (
 	"crypto/sha1" //nolint:gosec // the ids of deals are UUIDs of version 5
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goccy/go-json"
 )
 
 // deal is a public trade. Price and amount are in units of 10^-2 and 10^-4.

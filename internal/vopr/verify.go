@@ -2,13 +2,14 @@ package vopr
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/goccy/go-json"
 
 	"tickhive/accounts"
 	"tickhive/marketdata/replica"

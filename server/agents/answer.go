@@ -2,8 +2,9 @@ package agents
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+
+	json "github.com/goccy/go-json"
 
 	"tickhive/hive"
 	"tickhive/internal/fixed"

@@ -2,7 +2,8 @@ package agents
 
 import (
 	"encoding/hex"
-	"encoding/json"
+
+	json "github.com/goccy/go-json"
 
 	"tickhive/hive"
 	"tickhive/internal/fixed"

@@ -1,11 +1,12 @@
 package body
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	json "github.com/goccy/go-json"
 
 	"tickhive/server/edge"
 )
