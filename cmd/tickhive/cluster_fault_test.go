@@ -109,8 +109,12 @@ var clusterFaults = func() (all []clusterFault) {
 		name string
 		wire
 	}{
-		{"cut", wireCut}, {"hold, then deliver", wireHeld}, {"hold what goes out of", wireNoThere},
-		{"hold what comes to", wireNoBack}, {"delay by 200 ms", wireSlow}, {"leave half-open", wireHalf},
+		{"cut", wireCut},
+		{"hold, then deliver", wireHeld},
+		{"hold what goes out of", wireNoThere},
+		{"hold what comes to", wireNoBack},
+		{"delay by 200 ms", wireSlow},
+		{"leave half-open", wireHalf},
 	} {
 		all = append(all,
 			clusterFault{
@@ -139,7 +143,8 @@ var clusterFaults = func() (all []clusterFault) {
 		name   string
 		damage func(path string, at int64) error
 	}{
-		{"flip a byte of", flipByte}, {"cut the end of", os.Truncate},
+		{"flip a byte of", flipByte},
+		{"cut the end of", os.Truncate},
 		{"remove", func(path string, _ int64) error { return os.Remove(path) }},
 	} {
 		all = append(all, clusterFault{

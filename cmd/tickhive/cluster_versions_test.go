@@ -81,8 +81,10 @@ func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
 		}
 	}
 	end(replica)
-	later := launch(t, nextVersion, append([]string{"replica", "--from", "nats://" + f.at, "--set",
-		"replica.max_lag=1h"}, f.common...)...)
+	later := launch(t, nextVersion, append([]string{
+		"replica", "--from", "nats://" + f.at, "--set",
+		"replica.max_lag=1h",
+	}, f.common...)...)
 	later.takeAddresses(later.waitLine("ready "))
 	more()
 	end(f.nodes[1])
@@ -132,8 +134,10 @@ func TestNodesThatAreOlderThanTheWriterStopBeforeItsTerm(t *testing.T) {
 	off := []string{"--set", "sim.enabled=false"}
 	f.startAs(1, nextVersion, f.standby(1, off...))
 	dir := t.TempDir() + "/third"
-	third := append([]string{"replica", "--from", "nats://" + f.at, "--promote", "--data-dir", dir, "--set",
-		"replica.max_lag=1h", "--set", "cluster.takeover_after=8s"}, append(off, f.common...)...)
+	third := append([]string{
+		"replica", "--from", "nats://" + f.at, "--promote", "--data-dir", dir, "--set",
+		"replica.max_lag=1h", "--set", "cluster.takeover_after=8s",
+	}, append(off, f.common...)...)
 	older := []*instance{startReplica(t, f.at, "--set", "replica.max_lag=3s"), launch(t, nil, third...)}
 	older[1].takeAddresses(older[1].waitLine("ready "))
 
