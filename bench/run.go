@@ -112,7 +112,7 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		o.Say(fmt.Sprintf("%s (%d of %d, after %.0f s)", s.name, began, len(names), time.Since(rep.Started).Seconds()))
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
 		if s.name == "replication" && len(names) > 1 {
-			r.Quick = true // alone it takes five minutes
+			r.Quick, r.Rounds = true, min(r.Rounds, quickRounds) // alone it takes five minutes
 		}
 		rep.Scenarios = append(rep.Scenarios, r.S)
 		start, before := time.Now(), readMachineUse()
