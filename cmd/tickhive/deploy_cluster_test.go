@@ -1,0 +1,143 @@
+package main
+
+import (
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oasdiff/yaml"
+)
+
+// clusterFiles has the members that matter of the services in deploy/cluster.yaml.
+type clusterFiles struct {
+	Services map[string]struct {
+		Command        []string
+		Ports, Volumes []string
+		Build          struct{ Context, Dockerfile string }
+	}
+	Volumes map[string]any
+}
+
+// clusterPod has the members that matter of an object in deploy/kubernetes-cluster.yaml.
+type clusterPod struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		Replicas int
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Args         []string
+					VolumeMounts []struct{ Name, MountPath string }
+				}
+				Affinity struct {
+					PodAntiAffinity struct {
+						Required []struct{ TopologyKey string } `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+					}
+				}
+			}
+		}
+	}
+}
+
+// clusterNode checks the command line of a node and returns its role and the address that it advertises. Its data
+// directory is below the volume: the directory itself is renamed when another node takes over.
+func clusterNode(t *testing.T, args []string, mounted bool) (role, advertised string) {
+	t.Helper()
+	p := &program{out: io.Discard, err: io.Discard}
+	c, command := parsed(t, args)
+	var cfg *Config
+	var err error
+	dir := ""
+	switch command {
+	case "serve":
+		c.Serve.Set = append(c.Serve.Set, "journal.stream="+c.Serve.Journal, "journal.ack="+c.Serve.Ack)
+		if cfg, err = c.Serve.config(p); err == nil {
+			err = c.Serve.checkReplaceable(cfg)
+		}
+		role, advertised, dir = "writer", c.Serve.Advertise, c.Serve.DataDir
+		if !c.Serve.Promote {
+			t.Errorf("%q ends as a replica when another node takes over", args)
+		}
+	case "replica":
+		s := serveFlags{Listen: c.Replica.Listen, InternalListen: c.Replica.InternalListen, Set: c.Replica.Set}
+		s.Set = append(s.Set, "data.dir=", "replica.from="+c.Replica.From)
+		cfg, err = s.config(p)
+		role, advertised, dir = "replica", c.Replica.Advertise, c.Replica.DataDir
+		if c.Replica.Promote {
+			role = "standby"
+		}
+	}
+	if err != nil || cfg == nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	servers := strings.Split(cfg.Journal.Stream+cfg.Replica.From, ",")
+	if len(servers) != 3 || cfg.Stream.CA == "" || cfg.Stream.Credentials == "" || cfg.Auth.SecretKey == "" ||
+		cfg.Cluster.KeyFile == "" || cfg.Internal.TokenFile == "" {
+		t.Errorf("%s: servers %q, stream %+v", role, servers, cfg.Stream)
+	}
+	if (dir != "") != mounted || dir != "" && dir != "/data/node" {
+		t.Errorf("%s: data in %q", role, dir)
+	}
+	return role, advertised
+}
+
+// The examples of a cluster are command lines that the program accepts: a writer and a standby, which replace each
+// other, and two replicas.
+func TestTheExamplesOfAClusterAgreeWithTheProgram(t *testing.T) {
+	want := []string{"replica", "replica", "standby", "writer"}
+	var compose clusterFiles
+	readLoose(t, readTree(t, "deploy/cluster.yaml"), &compose)
+	var roles []string
+	for name, s := range compose.Services {
+		if s.Build.Dockerfile == "" {
+			continue
+		}
+		role, at := clusterNode(t, s.Command, slices.Contains(s.Volumes, name+":/data"))
+		roles = append(roles, role)
+		host, port, err := net.SplitHostPort(at)
+		if err != nil || host != name || !strings.HasSuffix(s.Ports[0], ":"+port) {
+			t.Errorf("%s advertises %s", name, at)
+		}
+	}
+	slices.Sort(roles)
+	if !slices.Equal(roles, want) {
+		t.Errorf("compose has %q", roles)
+	}
+	roles = nil
+	for _, text := range strings.Split(readTree(t, "deploy/kubernetes-cluster.yaml"), "\n---\n") {
+		var set clusterPod
+		if readLoose(t, text, &set); set.Kind != "StatefulSet" {
+			continue
+		}
+		pod := set.Spec.Template.Spec
+		if a := pod.Affinity.PodAntiAffinity.Required; len(a) != 1 || a[0].TopologyKey != "kubernetes.io/hostname" {
+			t.Errorf("%s may run beside a server of NATS", set.Metadata.Name)
+		}
+		if set.Metadata.Name == "nats" {
+			continue
+		}
+		c := pod.Containers[0]
+		mounted := slices.ContainsFunc(c.VolumeMounts, func(m struct{ Name, MountPath string }) bool {
+			return m.MountPath == "/data"
+		})
+		role, _ := clusterNode(t, c.Args, mounted)
+		for range set.Spec.Replicas {
+			roles = append(roles, role)
+		}
+	}
+	slices.Sort(roles)
+	if !slices.Equal(roles, want) {
+		t.Errorf("Kubernetes has %q", roles)
+	}
+}
+
+// readLoose decodes a YAML document of which v has a part.
+func readLoose(t *testing.T, text string, v any) {
+	t.Helper()
+	if _, err := yaml.Unmarshal([]byte(text), v, yaml.DecodeOpts{}); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+}
