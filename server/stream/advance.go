@@ -187,9 +187,6 @@ func (h *Hub) openStream(key streamKey) *stream {
 		}
 	default: // a private stream begins with its first message
 	}
-	h.streams[key] = s
-	if key.channel == chTrades || key.channel == chBook && key.every == 0 {
-		h.unconflated[key] = s
-	}
+	h.add(s)
 	return s
 }

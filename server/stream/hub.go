@@ -72,11 +72,10 @@ type Hub struct {
 	tickNs    int64  // machine time of the next tick
 	ended     bool
 
+	streamTable
 	board       boardReader
 	writers     *writers
 	conns       map[*conn]struct{}
-	streams     map[streamKey]*stream
-	unconflated map[streamKey]*stream // streams that are advanced after each publication
 	diff        [2]sideDiff
 	private     privateStreams
 	resumes     resumeDiff
@@ -100,8 +99,8 @@ func NewHub(o Options) *Hub {
 	h := &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), maxQueuedOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
-		unconflated: make(map[streamKey]*stream),
+		writers: newWriters(), conns: make(map[*conn]struct{}),
+		streamTable: streamTable{streams: make(map[streamKey]*stream)},
 	}
 	h.board.Board = o.Board
 	h.private.hub, h.faulty.hub, h.tickNs = h, h, o.MachineNs()+int64(tickEvery)
@@ -221,8 +220,8 @@ func (h *Hub) tick() {
 	h.ticks++
 	slow := h.ticks%ticksPerSecond == 0
 	root := h.board.load()
-	for key, s := range h.streams {
-		if key.every == 1000 || key.channel == chStatus {
+	for _, s := range h.opened {
+		if s.key.every == 1000 || s.key.channel == chStatus {
 			if !slow {
 				continue
 			}
@@ -339,7 +338,7 @@ func (h *Hub) frame(s *stream, payload []byte) frame {
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
 	now := h.opts.machineMs()
-	for _, s := range h.streams {
+	for _, s := range h.opened {
 		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue
 		}
@@ -367,12 +366,9 @@ func (h *Hub) housekeeping() {
 		}
 	}
 	h.stats.update(h)
-	for key, s := range h.streams {
-		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
-			delete(h.streams, key)
-			delete(h.unconflated, key)
-		}
-	}
+	h.remove(func(s *stream) bool {
+		return len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds()
+	})
 }
 
 // announceShutdown sends every client the message shutdown and the close frame.

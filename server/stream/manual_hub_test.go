@@ -107,24 +107,7 @@ func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
 // texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
 // none.
 func (x *manualHub) texts(c *conn) (texts [][]byte, closed int) {
-	for all := x.frames(c); len(all) > 0; {
-		op, head, n := all[0]&0xF, 2, int(all[1])
-		switch n {
-		case 126:
-			head, n = 4, int(all[2])<<8|int(all[3])
-		case 127:
-			head, n = 10, int(all[6])<<24|int(all[7])<<16|int(all[8])<<8|int(all[9])
-		}
-		payload := all[head : head+n]
-		all = all[head+n:]
-		switch op {
-		case opText:
-			texts = append(texts, payload)
-		case opClose:
-			closed = int(payload[0])<<8 | int(payload[1])
-		}
-	}
-	return texts, closed
+	return splitFrames(nil, x.frames(c))
 }
 
 // marketdataDefaults retains more records than these tests create.

@@ -23,7 +23,7 @@ func (p *privateStreams) sendMessages() {
 	messages, all := p.hub.opts.Private.Take()
 	p.endKeys()
 	if all {
-		for _, s := range p.hub.streams {
+		for _, s := range p.hub.opened {
 			if s.key.private() {
 				p.startOver(s)
 			}

@@ -1,5 +1,11 @@
 package stream
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // slowConns are the connections for which an update of a delivery did not fit.
 type slowConns []*conn
 
@@ -30,12 +36,19 @@ func (h *Hub) resyncSlow(c *conn) {
 	c.hub.fullNs, c.hub.resyncing = now, true
 	h.stats.resyncs.Add(1)
 	c.backlog.drop()
-	for _, sub := range c.hub.subs {
+	for _, sub := range slices.SortedFunc(maps.Values(c.hub.subs), byKey) { // so that a driver can repeat a run
 		if sub.tradesStarted { // a part of its trades may have been dropped with the backlog
 			sub.nextTrade, sub.tradesStarted = 0, false
 		}
 		h.awaitSnapshot(sub, "slow")
 	}
+}
+
+// byKey orders the subscriptions of a connection by channel, pair, interval and account.
+func byKey(a, b *subscription) int {
+	x, y := &a.stream.key, &b.stream.key
+	return cmp.Or(cmp.Compare(x.channel, y.channel), cmp.Compare(x.pair, y.pair), cmp.Compare(x.interval, y.interval),
+		cmp.Compare(x.account, y.account))
 }
 
 // closeSlow closes the connection of a slow client with 1013 and removes its subscriptions.

@@ -91,11 +91,10 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	return x
 }
 
-// subscriber is a connection without a socket: its step reads the queued frames, as its writer
-// would, and applies them to its books.
+// subscriber is a connection without a socket: its step takes the queued messages and applies them to its books.
 type subscriber struct {
 	x       *steppedHub
-	c       *conn
+	c       *MemoryConn
 	books   map[string]*client.Book
 	updates int
 	closed  int
@@ -103,24 +102,18 @@ type subscriber struct {
 
 func (x *steppedHub) subscribe(options string) *subscriber {
 	x.t.Helper()
-	s := &subscriber{x: x, c: &conn{}, books: map[string]*client.Book{}}
-	s.c.backlog = &backlog{done: make(chan struct{}), writer: x.writers.assign(), conn: s.c}
-	s.c.pongNs.Store(x.now.ns)
-	text := `{"op":"subscribe","channel":"book","pairs":["` + strings.Join(steppedPairs, `","`) + `"]` + options + `}`
-	r, bad := parseRequest([]byte(text))
-	if bad != nil {
-		x.t.Fatal(bad)
-	}
+	s := &subscriber{x: x, c: Connect(x.Hub), books: map[string]*client.Book{}}
 	for _, code := range steppedPairs {
 		s.books[code] = &client.Book{}
 	}
-	x.join(s.c, []request{r})
+	s.c.Send([]byte(`{"op":"subscribe","channel":"book","pairs":["` + strings.Join(steppedPairs, `","`) + `"]` +
+		options + `}`))
 	return s
 }
 
 // Step reads what is queued and fails the test on a message that does not follow the one before it.
 func (s *subscriber) Step() step.Progress {
-	texts, closed := s.x.texts(s.c)
+	texts, closed := s.c.Take()
 	for _, text := range texts {
 		m := &client.Message{}
 		if err := json.Unmarshal(text, m); err != nil {
@@ -145,7 +138,6 @@ func (s *subscriber) Step() step.Progress {
 	if s.closed = closed; len(texts) == 0 {
 		return step.Idle()
 	}
-	s.x.drained(s.c) // there is room for a snapshot that waits
 	return step.Worked()
 }
 

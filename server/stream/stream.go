@@ -113,3 +113,34 @@ func (s *stream) remove(sub *subscription, nowMs int64) {
 		}
 	}
 }
+
+// streamTable holds the streams. Owner: the hub.
+type streamTable struct {
+	streams     map[streamKey]*stream
+	opened      []*stream // all streams in the order in which they were opened, so that a driver can repeat a run
+	unconflated []*stream // streams that are advanced after each publication
+}
+
+// add adds a stream, in place of an older one of the same key.
+func (t *streamTable) add(s *stream) {
+	if old := t.streams[s.key]; old != nil {
+		t.remove(func(other *stream) bool { return other == old })
+	}
+	t.streams[s.key] = s
+	t.opened = append(t.opened, s)
+	if s.key.channel == chTrades || s.key.channel == chBook && s.key.every == 0 {
+		t.unconflated = append(t.unconflated, s)
+	}
+}
+
+// remove removes the streams for which gone returns true.
+func (t *streamTable) remove(gone func(s *stream) bool) {
+	t.unconflated = slices.DeleteFunc(t.unconflated, gone)
+	t.opened = slices.DeleteFunc(t.opened, func(s *stream) bool {
+		if !gone(s) {
+			return false
+		}
+		delete(t.streams, s.key)
+		return true
+	})
+}
