@@ -273,30 +273,6 @@ func sumFees(fills []Fill, filled int64) (fixed.I128, bool) {
 	return o.fee, true
 }
 
-// OpenOrders yields the open orders of an account, newest first, until yield returns false.
-func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) bool) {
-	h.endCommand()
-	if int(account) >= len(h.accounts) {
-		return
-	}
-	h.walkOpen(account, func(o *orderRec) bool { return yield(h.record(o)) })
-}
-
-// walkOpen calls yield for the open orders of an account, newest first, until yield returns false.
-func (h *History) walkOpen(account engine.AccountID, yield func(*orderRec) bool) {
-	if account == 0 {
-		h.walkBuiltin(yield)
-		return
-	}
-	for i := h.accounts[account].openHead; i != 0; {
-		o := h.open.at(i - 1)
-		if !yield(o) {
-			return
-		}
-		i = o.next
-	}
-}
-
 // walkBuiltin finds the open orders of the built-in account through the indexes of all pairs and
 // sorts them. It walks over every retained order.
 func (h *History) walkBuiltin(yield func(*orderRec) bool) {

@@ -356,12 +356,11 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 	})
 	want = page(want, q)
 	same(t, want, ordersOf(t, f, q))
-	n := 0
-	f.History().OpenOrders(q.Account, func(o OrderRecord) bool {
-		n++
-		return o.Account == q.Account && naive.orders[o.ID].EndedNs == 0
-	})
-	if n != open {
+	all := Query{
+		Account: q.Account, Pair: engine.ControlPair, Status: OnlyOpen, SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
+		Limit: len(naive.orders) + 1,
+	}
+	if n := len(ordersOf(t, f, all)); n != open {
 		t.Fatalf("account %d: %d open orders, want %d", q.Account, n, open)
 	}
 	var fills []Fill

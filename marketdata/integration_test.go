@@ -2,6 +2,7 @@ package marketdata_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -113,12 +114,11 @@ func compareOrders(t *testing.T, core *engine.Core, h *marketdata.History, p eng
 	last := core.LastOrderID(p).N()
 	open := 0
 	for account := range engine.AccountID(5) {
-		h.OpenOrders(account, func(o marketdata.OrderRecord) bool {
-			if o.ID.Pair() == p {
-				open++
-			}
-			return true
-		})
+		own, _ := h.Orders(marketdata.Query{
+			Account: account, Pair: p, Status: marketdata.OnlyOpen, SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
+			Limit: core.OpenOrders(p) + 1,
+		}, func(turn func()) error { turn(); return nil })
+		open += len(own)
 	}
 	if open != core.OpenOrders(p) {
 		t.Fatalf("pair %d: %d open orders, the engine has %d", p, open, core.OpenOrders(p))

@@ -89,6 +89,7 @@ func (w *orderWalk) addFound() {
 	case w.phase == walkSort:
 		w.page.sort()
 		w.phase = walkPick
+		w.rows = slices.Grow(w.rows, min(w.query.Limit, len(w.page.heap))) // the owner's goroutine copies no rows
 	case w.phase == walkPick:
 	case w.deep():
 		w.found = slices.Grow(w.found, walkRecords)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"math"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -14,13 +15,12 @@ import (
 	"tickhive/server/private"
 )
 
-// maxSnapshotOrders bounds the open orders of one snapshot, because the sequencer's goroutine
-// builds it. GET /api/user/orders returns the older ones.
+// maxSnapshotOrders bounds the open orders of one snapshot. GET /api/user/orders returns the older ones.
 const maxSnapshotOrders = 10_000
 
 // privateFeed produces the private messages of accounts that have subscribers. The
-// sequencer's goroutine, which owns the order history, records and renders orders and fills.
-// The goroutine that changes a balance records it; the hub renders it.
+// sequencer's goroutine, which owns the order history, records orders and fills.
+// The goroutine that changes a balance records it; the hub renders all of them.
 type privateFeed struct {
 	private.Queue
 	service *Service
@@ -99,7 +99,7 @@ func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
 	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
 }
 
-// Publish renders the recorded changes: each order once, in its current state.
+// Publish queues the recorded changes: each order once, in its current state. The hub renders them.
 func (f *privateFeed) Publish() {
 	f.Release()
 	if len(f.orders) == 0 && len(f.fills) == 0 {
@@ -107,10 +107,14 @@ func (f *privateFeed) Publish() {
 	}
 	root := f.service.opt.Board.Load()
 	for i := range f.fills {
-		if v := root.View(f.fills[i].Pair); v != nil {
-			f.PutOf(f.fills[i].Pair, private.Message{
-				Account: f.fills[i].Account, Channel: "fills", Seq: uint64(f.seqs[i]),
-				Members: append(appendFill([]byte(`"fill":{`), &f.fills[i], v.Instrument), '}'),
+		fill := f.fills[i]
+		if v := root.View(fill.Pair); v != nil {
+			ins := v.Instrument // a message that waits must not keep the view
+			f.PutOf(fill.Pair, private.Message{
+				Account: fill.Account, Channel: "fills", Seq: uint64(f.seqs[i]),
+				Append: func(dst []byte) []byte {
+					return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}')
+				},
 			})
 		}
 	}
@@ -120,9 +124,12 @@ func (f *privateFeed) Publish() {
 		if !ok || v == nil {
 			continue
 		}
+		ins := v.Instrument
 		f.PutOf(id.Pair(), private.Message{
 			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
-			Members: append(f.service.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
+			Append: func(dst []byte) []byte {
+				return append(f.service.appendOrderOf(append(dst, `"order":{`...), &r, ins), '}')
+			},
 		})
 	}
 	clear(f.recorded)
@@ -156,7 +163,7 @@ func (f *privateFeed) Take() ([]private.Message, bool) {
 		sortBalances(list)
 		messages = append(messages, private.Message{
 			Account: account, Channel: "balances", Seq: f.service.state.EnginePos(),
-			Members: appendList([]byte(`"balances":`), list, appendBalance),
+			Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), list, appendBalance) },
 		})
 	}
 	return messages, all
@@ -174,7 +181,9 @@ func (f *privateFeed) takeChanged() map[balanceKey]bool {
 	return changed
 }
 
-// Snapshot appends the initial state of a channel: the open orders, no fills, all balances.
+// Snapshot appends the initial state of a channel: the open orders, no fills, all balances. The open orders are read
+// in turns, between which orders may change. The account is watched already, so a message about each of these
+// changes follows the snapshot.
 func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
 	switch channel {
 	case "orders":
@@ -187,13 +196,10 @@ func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.Accoun
 }
 
 func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
-	var open []marketdata.OrderRecord
-	err := f.service.opt.Exchange.Query(func() {
-		f.service.opt.History.OpenOrders(account, func(r marketdata.OrderRecord) bool {
-			open = append(open, r)
-			return len(open) < maxSnapshotOrders
-		})
-	})
+	open, err := f.service.opt.History.Orders(marketdata.Query{
+		Account: account, Pair: engine.ControlPair, Status: marketdata.OnlyOpen,
+		SinceNs: math.MinInt64, UntilNs: math.MaxInt64, Limit: maxSnapshotOrders,
+	}, f.service.opt.Exchange.Query)
 	if err != nil {
 		open = nil // the sequencer has stopped, so the connection will end too
 	}

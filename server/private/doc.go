@@ -9,7 +9,7 @@
 //  1. A queue is bounded. Beyond its limit every private stream starts over, so no message is lost
 //     silently.
 //
-// Reading order: feed.
+// Reading order: feed, queue.
 //
 // It renders no message and verifies no credentials: package account does.
 package private

@@ -52,7 +52,7 @@ func (p *privateStreams) send(s *stream, m private.Message) {
 	s.seq = m.Seq
 	dst := appendHead(p.hub.buf[:0], "update", "", m.Channel, "")
 	dst = appendSeqTime(dst, m.Seq, p.hub.opts.nowMs())
-	p.hub.send(s, append(append(append(dst, ','), m.Members...), '}'))
+	p.hub.send(s, append(m.Append(append(dst, ',')), '}'))
 }
 
 // appendSnapshot appends the snapshot of a private channel. Each subscriber gets its own.

@@ -33,7 +33,8 @@ func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
 func (f *keyed) put(n int) {
 	for i := range n {
 		f.waiting = append(f.waiting, private.Message{
-			Account: 7, Channel: "orders", Seq: uint64(i), Members: fmt.Appendf(nil, `"order":{"id":"%d"}`, i),
+			Account: 7, Channel: "orders", Seq: uint64(i),
+			Append: func(dst []byte) []byte { return fmt.Appendf(dst, `"order":{"id":"%d"}`, i) },
 		})
 	}
 }
