@@ -28,8 +28,8 @@
 //
 // Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling; for signed
 // requests sign, view, place, cancel, lists, account; for
-// streams stream_name, stream_message, server_streams; for user data streams listen_keys, user_feed, user_report,
-// user_stream; for the WebSocket API ws_api; for metrics stats.
+// streams stream_name, stream_message, server_streams; for user data streams listen_keys, user_feed, user_held,
+// user_report, user_stream; for the WebSocket API ws_api; for metrics stats.
 //
 // It does not match, hold money or store keys.
 package binance

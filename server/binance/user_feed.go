@@ -27,8 +27,9 @@ type UserFeed struct {
 	users   Users
 	watched atomic.Pointer[map[engine.AccountID]bool]
 
-	reports  []*userMessage  // recorded and not published; the sequencer's
+	reports  []*userMessage  // recorded since the last publication; the sequencer's
 	withheld []engine.PairID // pairs with an unfinished command; the sequencer's
+	held     heldReports     // of these pairs; the sequencer's
 
 	// turn serializes the publications, so that the last position of an account has its newest balances. It is
 	// locked before mu and before the accounts' lock; mu is locked last.
@@ -53,8 +54,9 @@ type subscription struct {
 	number  uint64 // of the key, which ends with the key
 	wake    chan<- struct{}
 
-	queue []*userMessage
-	lost  bool // the queue was full
+	queue  [][]*userMessage // in chunks, so that one more is never a copy of those that wait
+	queued int
+	lost   bool // the queue was full
 }
 
 // userMessage is one event of an account. It is immutable once it is queued. Exactly one of order, balances and
@@ -128,7 +130,7 @@ func (u *UserFeed) record(e *engine.Event, h *marketdata.History, account engine
 	if !ok {
 		return
 	}
-	if len(u.reports) >= maxHeld {
+	if u.held.n+len(u.reports) >= maxHeld {
 		u.lose(account)
 		return
 	}
@@ -139,14 +141,21 @@ func (u *UserFeed) record(e *engine.Event, h *marketdata.History, account engine
 
 // completeLast gives the order's last trade the state in which the order ends: a purchase by quote amount that has
 // spent it is filled by its last trade, and the other exchange has no further event.
-func (u *UserFeed) completeLast(e *engine.Event, h *marketdata.History) bool {
-	for _, m := range slices.Backward(u.reports) {
-		if r := m.order; r.order.ID == e.Order && r.event.Kind == engine.EventTrade && !r.maker {
+func (u *UserFeed) completeLast(e *engine.Event, h *marketdata.History) (found bool) {
+	complete := func(m *userMessage) bool {
+		r := m.order
+		if found = r.order.ID == e.Order && r.event.Kind == engine.EventTrade && !r.maker; found {
 			r.order, _ = h.Current(e.Order)
+		}
+		return !found
+	}
+	for _, m := range slices.Backward(u.reports) {
+		if !complete(m) {
 			return true
 		}
 	}
-	return false
+	u.held.newestFirst(e.Pair, e.Account, complete)
+	return found
 }
 
 // Fold implements sequencer.Sink; Observe has recorded the events.
@@ -161,26 +170,54 @@ func (u *UserFeed) Withhold(pairs []engine.PairID) { u.withheld = slices.Clone(p
 // Publish queues the reports, then one position for each account whose balances have changed.
 func (u *UserFeed) Publish(int64) {
 	if u.idle() {
-		u.reports = nil
+		u.reports, u.held = nil, heldReports{}
 		return
 	}
 	u.turn.Lock()
 	defer u.turn.Unlock()
-	var kept []*userMessage
 	u.mu.Lock()
-	for _, m := range u.reports {
-		if slices.Contains(u.withheld, m.order.event.Pair) {
-			kept = append(kept, m)
-		} else {
-			u.queue(m)
+	u.held.release(u.withheld, func(account engine.AccountID, l *heldChunks) {
+		for _, chunk := range l.chunks {
+			u.queue(account, chunk)
 		}
-	}
-	u.reports = kept
+	})
+	u.publishReports()
 	changed := slices.Sorted(maps.Keys(u.changed))
 	clear(u.changed)
 	u.mu.Unlock()
 	for _, account := range changed {
 		u.position(account, "")
+	}
+}
+
+// publishReports queues the reports of this publication, or holds them back. The caller holds mu.
+func (u *UserFeed) publishReports() {
+	type key struct {
+		pair    engine.PairID
+		account engine.AccountID
+	}
+	if len(u.reports) == 0 {
+		return
+	}
+	parts, order := map[key][]*userMessage{}, []key{}
+	for _, m := range u.reports {
+		k := key{m.order.event.Pair, m.account}
+		if !slices.Contains(u.withheld, k.pair) {
+			k.pair = engine.ControlPair // in the order of the events, over all pairs
+		}
+		if parts[k] == nil {
+			order = append(order, k)
+		}
+		parts[k] = append(parts[k], m)
+	}
+	clear(u.reports)
+	u.reports = u.reports[:0]
+	for _, k := range order {
+		if k.pair == engine.ControlPair {
+			u.queue(k.account, parts[k])
+		} else if !u.held.add(k.pair, k.account, parts[k]) {
+			u.loseLocked(k.account)
+		}
 	}
 }
 
@@ -205,22 +242,22 @@ func (u *UserFeed) position(account engine.AccountID, currency string) {
 		m.balances = append(m.balances, row)
 	}
 	if m.balances != nil {
-		u.queue(m)
+		u.queue(account, []*userMessage{m})
 	}
 }
 
-// queue hands a message to the account's subscriptions. The caller holds mu.
-func (u *UserFeed) queue(m *userMessage) {
-	a := u.accounts[m.account]
+// queue hands messages to the account's subscriptions. The caller holds mu.
+func (u *UserFeed) queue(account engine.AccountID, chunk []*userMessage) {
+	a := u.accounts[account]
 	if a == nil {
 		return
 	}
 	for _, s := range a.subscriptions {
-		if len(s.queue) >= maxBacklog {
-			s.queue, s.lost = nil, true
+		if s.queued+len(chunk) > maxBacklog {
+			s.queue, s.queued, s.lost = nil, 0, true
 		}
 		if !s.lost {
-			s.queue = append(s.queue, m)
+			s.queue, s.queued = append(s.queue, chunk), s.queued+len(chunk)
 		}
 		s.poke()
 	}
@@ -238,9 +275,14 @@ func (s *subscription) poke() {
 func (u *UserFeed) lose(account engine.AccountID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.loseLocked(account)
+}
+
+// loseLocked is lose for a caller that holds mu.
+func (u *UserFeed) loseLocked(account engine.AccountID) {
 	if a := u.accounts[account]; a != nil {
 		for _, s := range a.subscriptions {
-			s.queue, s.lost = nil, true
+			s.queue, s.queued, s.lost = nil, 0, true
 			s.poke()
 		}
 	}
@@ -280,7 +322,7 @@ func (u *UserFeed) flush() {
 	u.mu.Unlock()
 	for _, m := range list {
 		u.mu.Lock()
-		u.queue(m)
+		u.queue(m.account, []*userMessage{m})
 		u.mu.Unlock()
 		u.position(m.account, m.currency)
 	}
@@ -289,9 +331,10 @@ func (u *UserFeed) flush() {
 // take returns the messages that wait for a subscription; lost: some were dropped.
 func (u *UserFeed) take(s *subscription) (list []*userMessage, lost bool) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	list, s.queue = s.queue, nil
-	return list, s.lost
+	chunks := s.queue
+	lost, s.queue, s.queued = s.lost, nil, 0
+	u.mu.Unlock()
+	return slices.Concat(chunks...), lost
 }
 
 // subscribe begins a subscription: it gets everything that is published from now on.

@@ -51,3 +51,43 @@ func TestOnlyWatchedAccountsAreRecorded(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// While a command is unfinished, a publication costs what is new, however many reports wait for the end.
+func TestAPublicationDoesNotCopyTheReportsThatWait(t *testing.T) {
+	u := newUserFeed(&Options{Users: noUsers{}})
+	s := &subscription{account: 7, wake: make(chan struct{}, 1)}
+	u.subscribe(s)
+	u.Withhold([]engine.PairID{3})
+	const parts, each = 90, 100
+	part := func(from int) {
+		for i := range each {
+			u.reports = append(u.reports, &userMessage{account: 7, order: &orderReport{
+				event: engine.Event{Pair: 3, Seq: engine.Seq(from + i)},
+			}})
+		}
+		u.Publish(0)
+	}
+	part(0)
+	few := testing.AllocsPerRun(10, func() { u.Publish(0) })
+	for n := 1; n < parts; n++ {
+		part(n * each)
+	}
+	if many := testing.AllocsPerRun(10, func() { u.Publish(0) }); many > few {
+		t.Errorf("a publication without news makes %.0f allocations while %d reports wait, and %.0f while %d do",
+			many, parts*each, few, each)
+	}
+	if list, _ := u.take(s); len(list) != 0 {
+		t.Errorf("%d reports of an unfinished command", len(list))
+	}
+	u.Withhold(nil)
+	part(parts * each)
+	list, lost := u.take(s)
+	if len(list) != (parts+1)*each || lost {
+		t.Fatalf("%d reports, lost %v", len(list), lost)
+	}
+	for i, m := range list {
+		if m.order.event.Seq != engine.Seq(i) {
+			t.Fatalf("report %d has seq %d", i, m.order.event.Seq)
+		}
+	}
+}
