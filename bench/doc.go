@@ -1,11 +1,11 @@
 // Package bench measures the exchange: it runs the product and a reference alternately in
 // one run and reports their figures side by side.
 //
-// Parts: the scenarios (engine, recovery, restart, replay, http, fresh, orders, signed, poll, mixed,
-// streams, replication, scale) and the run around them. The load generator is in load, processes in proc and
+// Parts: the scenarios (engine, recovery, restart, replay, http, fresh, orders, signed, worst, poll,
+// mixed, streams, replication, scale) and the run around them. The load generator is in load, processes in proc and
 // what they run in peer, loops of nats.go alone in bare, the parts of the product between two nodes in
 // journal, the report and its comparison in report, the floor of the engine in limits/floor,
-// replays and backfills in history.
+// replays and backfills in history, the longest step of the loop in worst.
 //
 // A scenario is a function of a Run, its steps are functions too. Methods of Run are what
 // steps share: progress, lengths, folders, children, the table of routes.

@@ -67,6 +67,7 @@ func scenarios() []scenario {
 		{"fresh", runFresh},
 		{"orders", runOrders},
 		{"signed", runSigned},
+		{"worst", runWorst},
 		{"poll", runPoll},
 		{"mixed", runMixed},
 		{"streams", runStreams},

@@ -12,5 +12,5 @@
 //     (`make bench`), so that a ratio compares only the programs.
 //  2. A child process ends when its standard input ends.
 //
-// Reading order: main.go, run.go, compare.go, children.go.
+// Reading order: main.go, run.go, compare.go, children.go, worst.go, worst_requests.go.
 package main

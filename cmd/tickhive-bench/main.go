@@ -18,6 +18,7 @@ type cli struct {
 	Fresh       runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
 	Orders      runCmd `cmd:"" help:"Order entry over HTTP."`
 	Signed      runCmd `cmd:"" help:"Signed orders over HTTP against the GET of a ticker."`
+	Worst       runCmd `cmd:"" help:"The longest step of the loop during the worst single request."`
 	Poll        runCmd `cmd:"" help:"Aggregator pollers, open loop."`
 	Mixed       runCmd `cmd:"" help:"Pollers while the engine takes 50,000 orders a second."`
 	Streams     runCmd `cmd:"" help:"WebSocket fan-out."`
@@ -33,6 +34,7 @@ type cli struct {
 	Handler  handlerCmd  `cmd:"" hidden:""`
 	Frames   framesCmd   `cmd:"" hidden:""`
 	Listen   listenCmd   `cmd:"" hidden:""`
+	Steps    worstCmd    `cmd:"" hidden:""`
 	NATS     natsCmd     `cmd:"" name:"nats" hidden:""`
 }
 
