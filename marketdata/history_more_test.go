@@ -141,6 +141,11 @@ func TestOpenOrdersAreGivenUntilTheCallerHasEnough(t *testing.T) {
 		}})
 		return id
 	}
+	openOrders := func(account engine.AccountID, most int) []OrderRecord {
+		return ordersOf(t, r.feed, Query{
+			Account: account, Pair: engine.ControlPair, Status: OnlyOpen, UntilNs: math.MaxInt64, Limit: most,
+		})
+	}
 	for _, account := range []engine.AccountID{0, 6} {
 		base := uint64(account) * 1000
 		var want []engine.OrderID
@@ -153,14 +158,15 @@ func TestOpenOrdersAreGivenUntilTheCallerHasEnough(t *testing.T) {
 		slices.Reverse(want)
 		for most := 1; most <= len(want)+1; most++ {
 			var got []engine.OrderID
-			r.feed.History().OpenOrders(account, func(o OrderRecord) bool {
+			for _, o := range openOrders(account, most) {
 				got = append(got, o.ID)
-				return len(got) < most
-			})
+			}
 			same(t, want[:min(most, len(want))], got)
 		}
 	}
-	r.feed.History().OpenOrders(77, func(o OrderRecord) bool { t.Errorf("%+v", o); return true })
+	if list := openOrders(77, 10); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
 }
 
 // The sum of an order's fees ends at the largest number.
