@@ -12,6 +12,7 @@ import (
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
+	"tickhive/bench/worst"
 	"tickhive/engine/sequencer"
 )
 
@@ -67,7 +68,7 @@ func scenarios() []scenario {
 		{"fresh", runFresh},
 		{"orders", runOrders},
 		{"signed", runSigned},
-		{"worst", runWorst},
+		{"worst", func(r *Run) error { return worst.Measure(r.S, r.Program, r.Dir, r.Rounds) }},
 		{"poll", runPoll},
 		{"mixed", runMixed},
 		{"streams", runStreams},

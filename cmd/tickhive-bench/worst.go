@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tickhive/accounts"
-	"tickhive/bench"
 	"tickhive/bench/proc"
+	"tickhive/bench/worst"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
@@ -32,7 +32,7 @@ type worstCmd struct {
 	Dir string `arg:"" help:"Directory for the data of the exchanges."`
 }
 
-// Run answers each line of standard input with the figures of a new exchange (bench.WorstRequest), as JSON.
+// Run answers each line of standard input with the figures of a new exchange (worst.Request), as JSON.
 func (b *worstCmd) Run(p *program) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -52,13 +52,13 @@ func (b *worstCmd) Run(p *program) error {
 }
 
 // measure runs every request once.
-func (b *worstCmd) measure() ([]bench.WorstRequest, error) {
+func (b *worstCmd) measure() ([]worst.Request, error) {
 	dir, err := os.MkdirTemp(b.Dir, "worst-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed
-	w := &worst{}
+	w := &worstMarket{}
 	if err := w.start(dir); err != nil {
 		return nil, err
 	}
@@ -67,25 +67,25 @@ func (b *worstCmd) measure() ([]bench.WorstRequest, error) {
 	return w.found, w.failed
 }
 
-// worst is an exchange that one goroutine steps, on one thread.
-type worst struct {
+// worstMarket is an exchange that one goroutine steps, on one thread.
+type worstMarket struct {
 	x      *exchange.Running
 	steps  serial
 	users  []string // ids
 	nonce  int
-	found  []bench.WorstRequest
+	found  []worst.Request
 	failed error // the first one
 }
 
 // fail notes the first failure.
-func (w *worst) fail(format string, args ...any) {
+func (w *worstMarket) fail(format string, args ...any) {
 	if w.failed == nil {
 		w.failed = fmt.Errorf("worst: "+format, args...)
 	}
 }
 
 // start opens an exchange with the settings of serve.
-func (w *worst) start(dir string) error {
+func (w *worstMarket) start(dir string) error {
 	o := exchange.Options{
 		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Public:   exchange.PublicOptions{Rate: exchange.RateOptions{Allow: []string{"127.0.0.0/8"}}},
@@ -111,14 +111,14 @@ func (w *worst) start(dir string) error {
 }
 
 // measure runs a request and notes the longest step that it takes.
-func (w *worst) measure(name string, request func()) {
+func (w *worstMarket) measure(name string, request func()) {
 	if w.failed != nil {
 		return
 	}
 	w.steps.took = w.steps.took[:0]
 	request()
 	took := w.steps.took
-	r := bench.WorstRequest{Name: name, Steps: len(took)}
+	r := worst.Request{Name: name, Steps: len(took)}
 	if len(took) > 0 {
 		slices.Sort(took)
 		r.MedianNs, r.LongestNs = int64(took[len(took)/2]), int64(took[len(took)-1])

@@ -25,7 +25,7 @@ const (
 
 // requests fills a market with a million resting orders and sends each request that the limits let grow. The private
 // streams of both owners of the orders are open, so that every trade and cancel makes messages too.
-func (w *worst) requests() {
+func (w *worstMarket) requests() {
 	w.call("POST", "/pairs", `{"code":"AA_BB","digitsPrice":0,"digitsAmount":0}`)
 	for i := range 53 {
 		var u struct{ ID string }
@@ -39,7 +39,7 @@ func (w *worst) requests() {
 }
 
 // reads measures requests that change nothing.
-func (w *worst) reads() {
+func (w *worstMarket) reads() {
 	w.get("full book", "GET", "/book/AA_BB")
 	w.get("state hash (by a follower)", "GET", "/state-hash")
 	for _, u := range w.users[:2] {
@@ -54,7 +54,7 @@ func (w *worst) reads() {
 }
 
 // writes measures requests that change the market; each leaves what the next one needs.
-func (w *worst) writes() {
+func (w *worstMarket) writes() {
 	seller, buyer, taker := w.users[0], w.users[1], w.users[2]
 	place := func(name, order string) { w.post(name, "/orders", order) }
 	place("fill-or-kill that cannot be filled", w.order(taker, "buy", `"type":"limit","price":200000,`+
@@ -84,19 +84,19 @@ func (w *worst) writes() {
 	})
 }
 
-func (w *worst) get(name, method, path string) {
+func (w *worstMarket) get(name, method, path string) {
 	w.measure(name, func() { w.call(method, path, "") })
 }
 
-func (w *worst) post(name, path, body string) {
+func (w *worstMarket) post(name, path, body string) {
 	w.measure(name, func() { w.call("POST", path, body) })
 }
 
-func (w *worst) order(user, side, rest string) string {
+func (w *worstMarket) order(user, side, rest string) string {
 	return fmt.Sprintf(`{"accountId":%q,"currencyPairCode":"AA_BB","side":%q,%s}`, user, side, rest)
 }
 
-func (w *worst) batch(n int, order func(i int) string) string {
+func (w *worstMarket) batch(n int, order func(i int) string) string {
 	var s strings.Builder
 	for i := range n {
 		fmt.Fprintf(&s, `,{"place":%s}`, order(i))
@@ -105,7 +105,7 @@ func (w *worst) batch(n int, order func(i int) string) string {
 }
 
 // fill places worstSide orders on 5,000 levels, away from a price.
-func (w *worst) fill(side, user string, from int) {
+func (w *worstMarket) fill(side, user string, from int) {
 	for at := 0; at < worstSide; at += worstBatch {
 		w.call("POST", "/orders/batch", w.batch(worstBatch, func(i int) string {
 			away := (at + i) * 7919 % 5000
@@ -118,7 +118,7 @@ func (w *worst) fill(side, user string, from int) {
 }
 
 // stops places the stops of 50 accounts, and the order whose trade reaches them.
-func (w *worst) stops() {
+func (w *worstMarket) stops() {
 	w.call("POST", "/orders", w.order(w.users[2], "sell", `"type":"limit","price":99900,"amount":1`))
 	for k := range worstStops / 200 {
 		w.call("POST", "/orders/batch", w.batch(200, func(int) string {
@@ -129,31 +129,31 @@ func (w *worst) stops() {
 }
 
 // call sends a request to the internal listener and returns its body.
-func (w *worst) call(method, path, body string) []byte {
+func (w *worstMarket) call(method, path, body string) []byte {
 	return w.send(nil, method, "/internal/v1"+path, body)
 }
 
 // worstKey signs requests.
 type worstKey struct{ PublicKey, PrivateKey string }
 
-func (w *worst) newKey(user string) *worstKey {
+func (w *worstMarket) newKey(user string) *worstKey {
 	k := &worstKey{}
 	w.into(w.call("POST", "/users/"+user+"/apikeys", `{"name":"bench"}`), k)
 	return k
 }
 
 // signed sends a signed GET.
-func (w *worst) signed(k *worstKey, target string) { w.send(k, "GET", target, "") }
+func (w *worstMarket) signed(k *worstKey, target string) { w.send(k, "GET", target, "") }
 
 // credentials signs a request.
-func (w *worst) credentials(k *worstKey, method, target string) (stamp, nonce, signature string) {
+func (w *worstMarket) credentials(k *worstKey, method, target string) (stamp, nonce, signature string) {
 	w.nonce++
 	stamp, nonce = strconv.FormatInt(time.Now().UnixMilli(), 10), "n"+strconv.Itoa(w.nonce)
 	return stamp, nonce, client.Sign(k.PrivateKey, stamp, nonce, method, target, nil)
 }
 
 // send calls a handler: of the public listener with a key, else of the internal one.
-func (w *worst) send(k *worstKey, method, target, body string) []byte {
+func (w *worstMarket) send(k *worstKey, method, target, body string) []byte {
 	if w.failed != nil {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (w *worst) send(k *worstKey, method, target, body string) []byte {
 }
 
 // into decodes an answer.
-func (w *worst) into(answer []byte, v any) {
+func (w *worstMarket) into(answer []byte, v any) {
 	if w.failed != nil {
 		return
 	}
@@ -200,7 +200,7 @@ func (w *worst) into(answer []byte, v any) {
 }
 
 // subscribe opens the private streams of a key and takes the snapshot of its orders. The connection stays open.
-func (w *worst) subscribe(k *worstKey) {
+func (w *worstMarket) subscribe(k *worstKey) {
 	c := stream.Connect(w.x.Hub())
 	stamp, nonce, signature := w.credentials(k, "GET", "/ws")
 	c.Send(fmt.Appendf(nil, `{"op":"auth","publicKey":%q,"timestamp":%s,"nonce":%q,"signature":%q}`,
@@ -217,7 +217,7 @@ func (w *worst) subscribe(k *worstKey) {
 }
 
 // snapshotOf takes the messages of a connection and reports whether the snapshot of its orders is among them.
-func (w *worst) snapshotOf(c *stream.MemoryConn) bool {
+func (w *worstMarket) snapshotOf(c *stream.MemoryConn) bool {
 	texts, _ := c.Take()
 	for _, text := range texts {
 		if bytes.HasPrefix(text, []byte(`{"type":"snapshot","channel":"orders"`)) {
