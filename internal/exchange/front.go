@@ -108,7 +108,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	})); err != nil {
 		return nil, err
 	}
-	f.hub = stream.NewHub(stream.Options{
+	f.hub = stream.NewHub(hook(b.o.Hooks.Streams, stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
 		Private: f.account.Private(), NotWriter: f.notWriter(), Published: f.published(b),
 		MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
@@ -117,7 +117,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 			whole, _ := f.market.StatusView()
 			return whole(dst)
 		},
-	})
+	}))
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,

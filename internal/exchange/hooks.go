@@ -9,6 +9,7 @@ import (
 	"tickhive/server/binance"
 	"tickhive/server/edge"
 	"tickhive/server/public"
+	"tickhive/server/stream"
 )
 
 // Hooks changes the options that Open passes to the servers; a nil member changes nothing. Tests use it
@@ -21,6 +22,7 @@ type Hooks struct {
 	Account func(*account.Options)
 	Admin   func(*admin.Options)
 	Binance func(*binance.Options)
+	Streams func(*stream.Options)
 	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
 }
 

@@ -24,7 +24,9 @@ var mayImport = map[string][]string{
 
 	"internal/stream/jet": {"internal/stream"},
 
-	"internal/vopr":    {"engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange"},
+	"internal/vopr": {
+		"engine", "marketdata", "accounts", "launchpad", "hive", "server/stream", "internal/exchange",
+	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},

@@ -6,6 +6,7 @@
 //	         │
 //	process  steps of loop, committer, journal, stores, snapshots, hub, nonces   (step.Driver)
 //	         and requests to the handlers of both listeners, in an order that the seed chooses
+//	         readers of the streams, which take what the hub has queued for them
 //	         │
 //	model    what the answers promised; compared with later answers after every restart
 //
@@ -20,7 +21,8 @@
 //  2. An answer that arrives after the end of its process counts as none: its outcome is unknown.
 //  3. The same seed gives the same transcript (TestASeedRepeats).
 //
-// Reading order: world, life, process, plan, client, work, market, agents, model, verify, purse, tape.
+// Reading order: world, life, process, plan, client, work, market, agents, model, verify, purse, tape,
+// streams, catch_up.
 //
 // It does not simulate sockets, threads or the Go scheduler: the race detector and the end-to-end tests of
 // cmd/tickhive do.

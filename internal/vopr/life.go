@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
@@ -17,9 +18,13 @@ func (w *world) runLife(l *life, final bool) {
 		return
 	}
 	w.await("set-up", clients{w}.setUp)
+	if w.x != nil && !w.p.dead && w.failure == nil {
+		readers{w}.connect()
+	}
 	w.inject(l.working)
 	w.work(l.commands / 2)
 	w.await("compare the trades", checker{w}.checkTapes)
+	readers{w}.catchUp()
 	if l.clockStepNs != 0 {
 		w.machine.wallNs += l.clockStepNs
 		w.stepped = true
@@ -34,6 +39,23 @@ func (w *world) runLife(l *life, final bool) {
 	if final && w.failure == nil {
 		w.rise(&life{})
 	}
+}
+
+// killBetweenSnapshots starts a process that ends when the accounts have renamed a snapshot, or once it has recovered.
+func (w *world) killBetweenSnapshots() bool {
+	disk := w.disk
+	w.begin()
+	p := w.p
+	disk.After(func(op vfs.Op) {
+		if op.Kind == vfs.OpRename && strings.HasPrefix(op.Path, "d/accounts/") && !p.dead {
+			p.dead = true
+			w.disk = disk.Kill()
+			w.mix.Between++
+		}
+	})
+	w.run(w.risen)
+	w.die(func(uint64) *vfs.Mem { return disk.Kill() }, false)
+	return w.failure == nil
 }
 
 // inject arms faults of operations and of cuts.
@@ -66,6 +88,9 @@ func (w *world) rise(l *life) bool {
 		w.die(crash, true)
 		w.mayLose = w.mayLose || w.plan.sync != sequencer.SyncAlways || w.lied
 	}
+	if l.snapshotKill && !w.killBetweenSnapshots() {
+		return false
+	}
 	w.inject(l.starting)
 	w.begin()
 	w.run(w.risen)
@@ -92,6 +117,7 @@ func (w *world) risen() bool { return w.x != nil || w.up != nil }
 // again starts on another disk.
 func (w *world) again(disk *vfs.Mem) {
 	w.p.end()
+	readers{w}.disconnect()
 	w.disk = disk
 	w.begin()
 	w.run(w.risen)
@@ -193,6 +219,7 @@ func (w *world) die(next func(seed uint64) *vfs.Mem, power bool) {
 		w.disk = next(w.rnd.Uint64())
 	}
 	w.p.end()
+	readers{w}.disconnect()
 	w.x = nil
 	if power {
 		w.boot++
@@ -212,6 +239,17 @@ func (w *world) hash() {
 		return
 	}
 	w.last, w.lastPos = replica.Hash(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
+	w.machine.pass(int64(time.Second)) // the documents may be older than the views until then
+	w.tickers = map[string]string{}
+	for _, pair := range w.model.pairs {
+		v := w.x.Feed().Board().Load().Lookup(pair)
+		if v == nil || v.Seq != w.x.Core().LastSeq(v.Instrument.ID) { // the newest commands are not published
+			continue
+		}
+		if a := w.call(nil, "GET", "/api/tickers?currencyPairCode="+pair, ""); a.ok() {
+			w.tickers[pair] = a.seq
+		}
+	}
 }
 
 // end returns what makes the disk after the end of a life: with the faults of the end, and beside it a copy

@@ -275,6 +275,11 @@ func (w clients) seen(pair string, a answer) {
 	if had := w.model.bookSeq[pair]; seq < had {
 		w.fail("the book of %s is at seq %d, and seq %d was shown in this epoch", pair, seq, had)
 	}
+	if top, err := topOfAnswer(a.body); err != nil {
+		w.fail("a book: %v", err)
+	} else if err := note(w.model.tops, pair, seq, top); err != nil {
+		w.fail("a book differs from a stream: %v", err)
+	}
 	if err := note(w.model.books, pair, seq, string(a.body)); err != nil {
 		w.fail("a book changed within an epoch: %v", err)
 	}

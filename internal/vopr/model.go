@@ -23,6 +23,9 @@ type model struct {
 	seqs    map[string]map[uint64]uint64 // order by pair and seq of its answer
 	trades  map[string]map[uint64]string // trade by pair and id
 	tapes   map[string][]deal            // public trades by pair; trade n is at n-1
+	tops    map[string]map[uint64]string // the best 40 levels of each side by pair and seq
+	times   map[string]map[uint64]string // time of a trade that a stream told, by pair and id
+	closed  map[string]map[string]string // candles of a minute that a stream told as closed, by pair and start
 	money   map[string]*money
 
 	tokens    []*token
@@ -59,6 +62,8 @@ func (m *model) forgetEpoch() {
 	m.shown, m.books = map[string]uint64{}, map[string]map[uint64]string{}
 	m.seqs, m.trades = map[string]map[uint64]uint64{}, map[string]map[uint64]string{}
 	m.tapes = map[string][]deal{}
+	m.tops, m.times = map[string]map[uint64]string{}, map[string]map[uint64]string{}
+	m.closed = map[string]map[string]string{}
 }
 
 // user is a user with its keys.

@@ -48,11 +48,13 @@ type life struct {
 	after    int // file operations until the end, for the ends that count them
 	// recoveryCut is the file operation of the start after which the power is cut, 0: none.
 	recoveryCut int
-	starting    []vfs.Injection // faults of operations during the start
-	working     []vfs.Injection // faults of operations during the work
-	ending      []vfs.Injection // faults of the cut, and of files at rest after it
-	pauseNs     int64           // until the next life
-	clockStepNs int64           // step of the machine's clock during the work
+	// snapshotKill ends the start by kill -9 when the accounts have their first snapshot of it.
+	snapshotKill bool
+	starting     []vfs.Injection // faults of operations during the start
+	working      []vfs.Injection // faults of operations during the work
+	ending       []vfs.Injection // faults of the cut, and of files at rest after it
+	pauseNs      int64           // until the next life
+	clockStepNs  int64           // step of the machine's clock during the work
 }
 
 // commandsPerSeed is the least number of commands of a seed, over all logs.
@@ -87,7 +89,28 @@ func newPlan(rnd *rand.Rand) plan {
 	for range n {
 		p.lives = append(p.lives, newLife(rnd, commandsPerSeed/n+1))
 	}
+	if rnd.IntN(8) == 0 {
+		p.leaveAhead(rnd)
+	}
 	return p
+}
+
+// leaveAhead plans what chance hardly combines: a power cut that leaves records of the accounts ahead of the journal, a
+// kill of the next start between the two snapshots that it then takes, and a damaged snapshot at the start after it.
+func (p *plan) leaveAhead(rnd *rand.Rand) {
+	if p.sync == sequencer.SyncAlways {
+		p.sync = sequencer.SyncInterval
+	}
+	at := rnd.IntN(len(p.lives) - 1)
+	first, second := &p.lives[at], &p.lives[at+1]
+	first.end, first.working, first.ending = powerCut, nil, nil
+	*second = life{
+		commands: 20 + rnd.IntN(60), end: kill, snapshotKill: true, pauseNs: second.pauseNs,
+		ending: []vfs.Injection{{
+			Class: vfs.BitRot, Path: "d/accounts/*.snap", Count: 1, Seed: rnd.Uint64(), AtCut: true,
+		}},
+	}
+	p.lives[len(p.lives)-1].commands += first.commands // as many as without it
 }
 
 func newLife(rnd *rand.Rand, commands int) life {

@@ -52,11 +52,19 @@ func (w checker) verify() {
 	if w.last != "" && w.x.Loop().Position() == w.lastPos && h.Hash != w.last {
 		w.fail("the state hash after the recovery is %s, it was %s at command %d", h.Hash, w.last, w.lastPos)
 	}
+	if w.last == h.Hash {
+		w.checkTickerSeqs()
+	}
 	if w.epochs = w.model.epoch != was; w.epochs {
 		w.mix.Epochs++
 	}
 	if w.gone("engine") {
 		w.model.forgetEpoch()
+	}
+	if w.gone("engine") && !w.epochs { // a loss that the program cannot know, so the epoch does not tell the readers
+		for _, r := range w.streams {
+			r.epoch = ""
+		}
 	}
 	w.checkMarket()
 	w.checkTapes()
@@ -64,6 +72,16 @@ func (w checker) verify() {
 	w.checkUsers()
 	w.checkAgents()
 	w.stale = ""
+}
+
+// checkTickerSeqs verifies that the X-Seq of tickers is the same as before the restart, in the same state.
+func (w checker) checkTickerSeqs() {
+	for pair, seq := range w.tickers {
+		if a := w.call(nil, "GET", "/api/tickers?currencyPairCode="+pair, ""); a.ok() && a.seq != seq {
+			w.fail("the ticker of %s has the X-Seq %s, it was %s in the same state before the restart", pair, a.seq,
+				seq)
+		}
+	}
 }
 
 // checkUsers verifies users and keys.

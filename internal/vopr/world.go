@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
+	"tickhive/server/stream"
 )
 
 // startNs is 2026-01-01T00:00:00Z, the beginning of every simulation.
@@ -64,6 +65,9 @@ type Mix struct {
 	Accepted                                  int // starts with --accept-data-loss
 	Restored                                  int // directories from before a power cut that took what lying syncs left
 	Shut                                      int // starts that refuse signed requests for a minute
+	Messages, Slow, SlowCloses                int // of streams; snapshots and closes of slow readers
+	Between                                   int // kills between two snapshots of the accounts in a start
+	Candles, CaughtUp                         int // candles told as closed; comparisons of the readers with answers
 	Balances                                  int // users whose balances were compared with their deals
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
@@ -88,6 +92,12 @@ func (m *Mix) Add(o *Mix) {
 	m.Accepted += o.Accepted
 	m.Restored += o.Restored
 	m.Shut += o.Shut
+	m.Messages += o.Messages
+	m.Between += o.Between
+	m.Slow += o.Slow
+	m.SlowCloses += o.SlowCloses
+	m.Candles += o.Candles
+	m.CaughtUp += o.CaughtUp
 	m.Balances += o.Balances
 	m.Limits += o.Limits
 	for i := range m.Ends {
@@ -123,6 +133,7 @@ type world struct {
 	serial   int // of client order ids and symbols
 	inflight []*request
 	busy     map[string]bool
+	streams  []*reader
 
 	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
 	cutLoses bool     // mayLose of the backup
@@ -137,6 +148,7 @@ type world struct {
 
 	last      string // state hash of the last life, empty: unknown
 	lastPos   uint64
+	tickers   map[string]string // X-Seq of the tickers then, by pair
 	failure   error
 	sum       hash.Hash
 	trace     io.Writer // nil: no trace
@@ -169,7 +181,7 @@ func (w *world) simulate() (Result, error) {
 func newWorld(seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfs.NewMem(), machine: simMachine{wallNs: startNs},
-		model: newModel(), busy: map[string]bool{}, sum: sha256.New(), trace: trace,
+		model: newModel(), busy: map[string]bool{}, streams: newReaders(), sum: sha256.New(), trace: trace,
 	}
 	w.plan = newPlan(w.rnd)
 	w.disk.KeepVersions(4)
@@ -216,6 +228,7 @@ func (w *world) options() exchange.Options {
 		Loops:     1 + (int(w.seed%3)+w.mix.Lives)%3, // another number in each process
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 		AcceptDataLoss: w.accept,
+		Hooks:          exchange.Hooks{Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }},
 		Machine: exchange.Machine{
 			FS: w.disk, Clock: w.clock, Boot: fmt.Sprintf("boot-%d", w.boot), Random: random, Driver: w.p,
 		},
@@ -266,6 +279,9 @@ func (w *world) run(done func() bool) bool {
 		if w.p.bug != "" {
 			w.fail("%s", w.p.bug)
 			return false
+		}
+		if w.rnd.IntN(16) == 0 && !w.p.dead {
+			readers{w}.act()
 		}
 		if w.rnd.IntN(8) == 0 {
 			w.machine.pass(w.rnd.Int64N(int64(2 * time.Millisecond)))

@@ -37,6 +37,7 @@ type backlog struct {
 	readerEnded bool        // the reader ended without a close frame
 	finished    bool        // done has been closed
 	awaitsRoom  bool        // the hub waits for room in the queue
+	updates     int         // limit of queued updates in bytes; 0: maxUpdateBytes
 	withdrawals uint32      // number of times that private messages were withdrawn
 	done        chan struct{}
 	writer      *writer
@@ -58,7 +59,7 @@ func (b *backlog) pushShared(q *message) bool {
 		return true
 	}
 	waiting := &b.queued[q.kind]
-	if n := *waiting; n > 0 && n+len(q.frame) > maxQueuedBytes[q.kind] {
+	if n := *waiting; n > 0 && n+len(q.frame) > b.limit(q.kind) {
 		if q.kind == kindAnswer {
 			b.writer.slowCloses.Add(1)
 			b.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
@@ -69,6 +70,14 @@ func (b *backlog) pushShared(q *message) bool {
 	*waiting += len(q.frame)
 	b.schedule()
 	return true
+}
+
+// limit returns the limit of the queued bytes of a kind.
+func (b *backlog) limit(kind messageKind) int {
+	if kind == kindUpdate && b.updates != 0 {
+		return b.updates
+	}
+	return maxQueuedBytes[kind]
 }
 
 // answerPing queues a pong for the peer's newest ping. Pings arrive while a message is being

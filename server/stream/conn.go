@@ -89,7 +89,7 @@ func (c *conn) serve(h *Hub, first []request) {
 
 func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
 	c := &conn{socket: socket, raw: socketOf(socket), remote: remote}
-	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c}
+	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c, updates: h.opts.QueueBytes}
 	return c
 }
 

@@ -49,6 +49,8 @@ type Options struct {
 	// MachineNs returns the machine's time, Unix ns; nil: clock.MachineNs. Ticks, pings, heartbeats and
 	// limits use it.
 	MachineNs func() int64
+	// QueueBytes limits the queued updates of a connection (default 1 MiB).
+	QueueBytes int
 	// Faults holds the rules of faults on demand; nil: there are none.
 	Faults *fault.Switch
 	// Driver steps the hub while Shutdown waits; nil: the goroutine of Run does.
@@ -95,6 +97,7 @@ func NewHub(o Options) *Hub {
 		o.MachineNs = clock.MachineNs
 	}
 	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
+	o.QueueBytes = cmp.Or(o.QueueBytes, maxUpdateBytes)
 	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
 	h := &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), maxQueuedOps),

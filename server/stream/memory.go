@@ -15,7 +15,9 @@ type MemoryConn struct {
 // Connect returns a new connection to a hub, which accepts it in one of its next steps.
 func Connect(h *Hub) *MemoryConn {
 	c := &conn{remote: netip.IPv6Loopback()}
-	c.backlog = &backlog{done: make(chan struct{}), writer: &writer{wake: make(chan struct{}, 1)}, conn: c}
+	c.backlog = &backlog{
+		done: make(chan struct{}), writer: &writer{wake: make(chan struct{}, 1)}, conn: c, updates: h.opts.QueueBytes,
+	}
 	c.pongNs.Store(h.opts.MachineNs())
 	h.join(c, nil)
 	return &MemoryConn{h, c}

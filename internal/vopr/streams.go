@@ -1,0 +1,347 @@
+package vopr
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"time"
+
+	"tickhive/server/stream"
+)
+
+// reader is a client of the streams of one pair. Over restarts it goes on where it was: a subscription names the last
+// seq and the epoch of its book, and the next trade.
+type reader struct {
+	name         string
+	pair         string
+	depth, every int // options of its book
+	lazy         int // it takes its messages at one of this many opportunities
+	resumes      bool
+
+	conn  *stream.MemoryConn // nil: not connected
+	epoch string             // of the state below; empty: there is none
+	fresh map[string]bool    // channels whose first message must be a snapshot, of this connection
+
+	seq        uint64
+	bids, asks map[string]string // amount by price
+	trade      uint64            // the last one
+	anyTrade   bool              // the next one may be any
+	ticker     string
+	tickerSeq  uint64
+	candle     string          // start of the last candle
+	open       bool            // and it has not come as closed
+	closed     map[string]bool // starts of the candles that came as closed on this connection
+}
+
+// newReaders returns the subscribers of a simulation.
+func newReaders() []*reader {
+	return []*reader{
+		{name: "every", pair: "AA_USDT", depth: 0, every: 0, lazy: 1, resumes: true},
+		{name: "conflated", pair: "AA_USDT", depth: 100, every: 100, lazy: 3, resumes: true},
+		{name: "second", pair: "BB_USDT", depth: 100, every: 1000, lazy: 1},
+		{name: "lazy", pair: "BB_USDT", depth: 0, every: 0, lazy: 300, resumes: true},
+		{name: "near the bound", pair: "AA_CC", depth: 25, every: 0, lazy: 2, resumes: true},
+	}
+}
+
+// streamQueueBytes is the queue of a subscriber: small, so that a lazy one loses its backlog.
+const streamQueueBytes = 12 << 10
+
+// readers read the streams of a world.
+type readers struct{ *world }
+
+// connect connects every reader to the present process.
+func (w readers) connect() {
+	for _, r := range w.streams {
+		w.open(r)
+	}
+}
+
+// open connects a reader and subscribes to the channels of its pair.
+func (w readers) open(r *reader) {
+	r.conn, r.fresh, r.closed = stream.Connect(w.x.Hub()), map[string]bool{}, map[string]bool{}
+	r.candle, r.open = "", false
+	resume, from := "", ""
+	if r.epoch != "" && r.resumes {
+		resume = fmt.Sprintf(`,"fromSeq":%d,"epoch":%q`, r.seq, r.epoch)
+		from = fmt.Sprintf(`,"fromTradeId":%d`, r.trade+1)
+	} else {
+		r.epoch = ""
+	}
+	ask := func(channel, options string) {
+		r.conn.Send(fmt.Appendf(nil, `{"op":"subscribe","channel":%q,"pairs":[%q]%s}`, channel, r.pair, options))
+	}
+	ask("book", fmt.Sprintf(`,"depth":%d,"interval":%d%s`, r.depth, r.every, resume))
+	ask("trades", from)
+	ask("ticker", "")
+	ask("candles.minute", "")
+}
+
+// disconnect forgets the connections of a process that has ended.
+func (w readers) disconnect() {
+	for _, r := range w.streams {
+		r.conn = nil
+	}
+}
+
+// act lets a reader take its messages, if the seed chooses so.
+func (w readers) act() {
+	if r := w.streams[w.rnd.IntN(len(w.streams))]; r.conn != nil && w.rnd.IntN(r.lazy) == 0 {
+		if w.rnd.IntN(400) == 0 {
+			r.conn.Send(fmt.Appendf(nil, `{"op":"resync","channel":"book","pairs":[%q]}`, r.pair))
+		}
+		w.take(r)
+	}
+}
+
+// take reads what waits for a reader.
+func (w readers) take(r *reader) {
+	texts, closed := r.conn.Take()
+	for _, text := range texts {
+		w.mix.Messages++
+		_, _ = fmt.Fprintf(w.sum, "%s %s\n", r.name, text)
+		m := &streamMessage{}
+		if err := json.Unmarshal(text, m); err != nil {
+			w.fail("reader %s: %v: %.300s", r.name, err, text)
+			return
+		}
+		if err := w.apply(r, m); err != nil {
+			w.fail("reader %s of %s: %v\nmessage %.600s", r.name, r.pair, err, text)
+			return
+		}
+	}
+	if closed != 0 {
+		w.logf("reader %s is closed with %d", r.name, closed)
+		r.conn.Close()
+		if r.conn = nil; closed == 1001 { // the process stops
+			return
+		}
+		w.mix.SlowCloses++
+		w.open(r)
+	}
+}
+
+// streamMessage is a message of a public stream.
+type streamMessage struct {
+	Type, Channel, Epoch, Reason string
+	Code, Message                string
+	PrevSeq, Seq                 uint64
+	Bids, Asks                   [][2]json.Number
+	Checksum                     uint32
+	Trades                       []struct {
+		TradeID       uint64
+		Price, Volume json.Number
+		DealDateUtc   string
+	}
+	TradeID uint64
+	Ticker  json.RawMessage
+	Candle  *candle
+	Closed  bool
+}
+
+// apply checks a message against the ones before it.
+func (w readers) apply(r *reader, m *streamMessage) error {
+	switch {
+	case m.Type == "error":
+		return fmt.Errorf("refused: %s %s", m.Code, m.Message)
+	case m.Type == "shutdown":
+		return nil
+	case m.Type == "subscribed":
+		if m.Epoch != w.model.epoch {
+			return fmt.Errorf("the stream has the epoch %s, the status %s", m.Epoch, w.model.epoch)
+		}
+		if r.fresh[m.Channel] = r.epoch != m.Epoch; m.Channel == "candles.minute" { // the last of the four
+			r.fresh[m.Channel] = true
+			r.epoch = m.Epoch
+		}
+		if m.Channel == "ticker" {
+			r.fresh[m.Channel] = true
+		}
+		return nil
+	}
+	if m.Type != "heartbeat" {
+		if r.fresh[m.Channel] && m.Type != "snapshot" && (m.Channel != "trades" || !r.resumes) {
+			return fmt.Errorf("the first message of the channel is no snapshot")
+		}
+		w.model.shown[r.pair] = max(w.model.shown[r.pair], m.Seq)
+	}
+	var err error
+	switch m.Channel {
+	case "book":
+		err = w.applyBook(r, m)
+	case "trades":
+		err = w.applyTrades(r, m)
+	case "ticker":
+		err = r.applyTicker(m)
+	case "candles.minute":
+		err = w.applyCandle(r, m)
+	}
+	if m.Type != "heartbeat" {
+		r.fresh[m.Channel] = false
+	}
+	return err
+}
+
+// applyBook builds the book.
+func (w readers) applyBook(r *reader, m *streamMessage) error {
+	if m.Type == "heartbeat" {
+		if r.bids != nil && !r.fresh["book"] && m.Seq != r.seq {
+			return fmt.Errorf("the heartbeat has seq %d, the last message had %d", m.Seq, r.seq)
+		}
+		return nil
+	}
+	if m.Type == "snapshot" {
+		if m.Reason == "slow" {
+			w.mix.Slow++
+		}
+		if !r.fresh["book"] && m.Seq < r.seq {
+			return fmt.Errorf("a snapshot at seq %d behind seq %d", m.Seq, r.seq)
+		}
+		r.bids, r.asks = map[string]string{}, map[string]string{}
+	} else if m.PrevSeq != r.seq {
+		return fmt.Errorf("prevSeq is %d, the last message had seq %d", m.PrevSeq, r.seq)
+	}
+	if r.seq = m.Seq; r.bids == nil { // a resume from seq 0, the empty book
+		r.bids, r.asks = map[string]string{}, map[string]string{}
+	}
+	for i, side := range []map[string]string{r.bids, r.asks} {
+		for _, l := range [][][2]json.Number{m.Bids, m.Asks}[i] {
+			if price, amount := l[0].String(), l[1].String(); shortest(amount) == "0" {
+				delete(side, price)
+			} else {
+				side[price] = amount
+			}
+		}
+	}
+	bids, asks := sortedSide(r.bids, true), sortedSide(r.asks, false)
+	if r.depth != 0 && max(len(bids), len(asks)) > r.depth {
+		return fmt.Errorf("%d bids and %d asks at depth %d", len(bids), len(asks), r.depth)
+	}
+	sum := topOf(bids, 10) + "|" + topOf(asks, 10)
+	if got := crc32.ChecksumIEEE([]byte(sum)); got != m.Checksum {
+		return fmt.Errorf("the checksum is %d, the book built from the stream has %d: %s", m.Checksum, got, sum)
+	}
+	if r.depth != 25 {
+		return note(w.model.tops, r.pair, m.Seq, topOf(bids, 40)+"|"+topOf(asks, 40))
+	}
+	return nil
+}
+
+// sortedSide returns the levels of a side as price:amount, best first.
+func sortedSide(side map[string]string, bids bool) []string {
+	type level struct {
+		price int64
+		text  string
+	}
+	all := make([]level, 0, len(side))
+	for price, amount := range side {
+		all = append(all, level{scaled(json.Number(price), priceDigits), price + ":" + amount})
+	}
+	slices.SortFunc(all, func(a, b level) int {
+		if bids {
+			a, b = b, a
+		}
+		return int(a.price - b.price)
+	})
+	texts := make([]string, len(all))
+	for i := range all {
+		texts[i] = all[i].text
+	}
+	return texts
+}
+
+func topOf(side []string, n int) string { return strings.Join(side[:min(len(side), n)], ",") }
+
+// topOfAnswer returns the levels of GET /api/orderbook in the form of a stream's.
+func topOfAnswer(body []byte) (string, error) {
+	var rows []struct {
+		IsBid         bool
+		Price, Amount json.Number
+	}
+	if err := json.Unmarshal(body, &rows); err != nil {
+		return "", err
+	}
+	var sides [2][]string
+	for _, l := range rows {
+		side := &sides[1]
+		if l.IsBid {
+			side = &sides[0]
+		}
+		*side = append(*side, l.Price.String()+":"+l.Amount.String())
+	}
+	return topOf(sides[0], 40) + "|" + topOf(sides[1], 40), nil
+}
+
+// applyTrades checks that each trade comes once, in order, and notes it: the public trades must contain it.
+func (w readers) applyTrades(r *reader, m *streamMessage) error {
+	if m.Type == "heartbeat" {
+		switch {
+		case r.fresh["trades"]:
+		case r.anyTrade:
+			r.trade, r.anyTrade = m.TradeID, false
+		case m.TradeID != r.trade:
+			return fmt.Errorf("the heartbeat has trade %d, the last one was %d", m.TradeID, r.trade)
+		}
+		return nil
+	}
+	// The snapshot of a resume that asks for the next trade is empty. If the epoch is another one, that trade may
+	// be any.
+	resumed := m.Type == "snapshot" && len(m.Trades) == 0 && r.trade != 0
+	first := r.fresh["trades"] || m.Type == "snapshot" || r.anyTrade
+	r.anyTrade = resumed && r.fresh["trades"] || r.anyTrade && len(m.Trades) == 0
+	for _, t := range m.Trades {
+		if !first && t.TradeID != r.trade+1 {
+			return fmt.Errorf("trade %d follows trade %d", t.TradeID, r.trade)
+		}
+		first, r.trade = false, t.TradeID
+		at, err := time.Parse("2006-01-02T15:04:05.0000000Z", t.DealDateUtc)
+		if err != nil {
+			return err
+		}
+		text := shortest(t.Price.String()) + " x " + shortest(t.Volume.String())
+		if err := note(w.model.trades, r.pair, t.TradeID, text); err != nil {
+			return err
+		}
+		if err := note(w.model.times, r.pair, t.TradeID, at.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) applyTicker(m *streamMessage) error {
+	if m.Type == "heartbeat" {
+		return nil
+	}
+	if !r.fresh["ticker"] && m.Seq < r.tickerSeq {
+		return fmt.Errorf("a ticker of seq %d behind seq %d", m.Seq, r.tickerSeq)
+	}
+	r.ticker, r.tickerSeq = string(m.Ticker), m.Seq
+	return nil
+}
+
+// applyCandle checks that each candle comes as closed once, before the next one begins, and notes its figures.
+func (w readers) applyCandle(r *reader, m *streamMessage) error {
+	if m.Type == "heartbeat" || m.Candle == nil {
+		return nil
+	}
+	start := m.Candle.Date
+	if m.Type == "snapshot" {
+		r.open = false
+	}
+	switch {
+	case r.open && start != r.candle:
+		return fmt.Errorf("the candle of %s begins, and the one of %s did not come as closed", start, r.candle)
+	case r.closed[start] && m.Type != "snapshot":
+		return fmt.Errorf("the candle of %s came as closed before", start)
+	}
+	r.candle, r.open = start, !m.Closed
+	if !m.Closed {
+		return nil
+	}
+	r.closed[start] = true
+	w.mix.Candles++
+	return note(w.model.closed, r.pair, start, m.Candle.text())
+}
