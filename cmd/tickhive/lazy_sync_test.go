@@ -32,7 +32,8 @@ func TestALazyServerIsRefusedUnlessItIsTrusted(t *testing.T) {
 	replica.waitLine("ready ")
 	refused(2, "--trust-lazy-sync", []string{"replica", "--trust-lazy-sync", "--from", "nats://" + f.at})
 	for _, args := range [][]string{
-		{"serve", "--trust-lazy-sync"}, {"serve", "--trust-lazy-sync", "--journal", "nats://" + f.at},
+		{"serve", "--trust-lazy-sync"},
+		{"serve", "--trust-lazy-sync", "--journal", "nats://" + f.at},
 		{"serve", "--trust-lazy-sync", "--journal", "embedded", "--ack", "quorum"},
 	} {
 		refused(2, "--trust-lazy-sync: ", append(args, "--data-dir", t.TempDir()))
