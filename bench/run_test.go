@@ -43,7 +43,7 @@ func TestMeasureRunsWhatIsNamed(t *testing.T) {
 			t.Errorf("%d rounds, %d scenarios, %v", rep.Rounds, len(rep.Scenarios), err)
 		}
 	}
-	if names := Names(); len(names) != 13 || names[0] != "engine" || names[12] != "scale" {
+	if names := Names(); len(names) != 14 || names[0] != "engine" || names[13] != "scale" {
 		t.Errorf("%v", names)
 	}
 }

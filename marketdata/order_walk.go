@@ -89,7 +89,8 @@ func (w *orderWalk) addFound() {
 	case w.phase == walkSort:
 		w.page.sort()
 		w.phase = walkPick
-		w.rows = slices.Grow(w.rows, min(w.query.Limit, len(w.page.heap))) // the owner's goroutine copies no rows
+		// The owner's goroutine copies no rows.
+		w.rows = slices.Grow(w.rows, max(0, min(w.query.Limit, len(w.page.heap)-w.picked)))
 	case w.phase == walkPick:
 	case w.deep():
 		w.found = slices.Grow(w.found, walkRecords)

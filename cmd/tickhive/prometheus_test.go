@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,8 +21,8 @@ type prometheus struct {
 	base string
 }
 
-// startPrometheus returns once Prometheus serves queries.
-func startPrometheus(t *testing.T, in *instance) *prometheus {
+// startPrometheus starts a Prometheus that scrapes the nodes, and returns once it serves queries.
+func startPrometheus(t *testing.T, nodes ...*instance) *prometheus {
 	t.Helper()
 	for _, name := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -40,9 +41,13 @@ func startPrometheus(t *testing.T, in *instance) *prometheus {
 	}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
+	var targets []string
+	for _, in := range nodes {
+		targets = append(targets, strconv.Quote(strings.TrimPrefix(in.root, "http://")))
+	}
 	text := fmt.Sprintf(`{"global": {"scrape_interval": "1s", "evaluation_interval": "1s"}, "rule_files": [%q],
-		"scrape_configs": [{"job_name": "tickhive", "static_configs": [{"targets": [%q]}]}]}`,
-		rules, strings.TrimPrefix(in.root, "http://"))
+		"scrape_configs": [{"job_name": "tickhive", "static_configs": [{"targets": [%s]}]}]}`,
+		rules, strings.Join(targets, ","))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +74,7 @@ func startPrometheus(t *testing.T, in *instance) *prometheus {
 		_ = c.Wait()
 		_ = log.Close()
 	})
-	p := &prometheus{in, "http://" + address}
+	p := &prometheus{nodes[0], "http://" + address}
 	waitFor(t, func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
@@ -97,12 +102,14 @@ func (p *prometheus) query(t *testing.T, expr string) int {
 	return len(reply.Data.Result)
 }
 
-// Every query of the dashboard has data in a Prometheus that scrapes a running exchange, no alert fires there, and one
-// does when the exchange is gone.
+// Every query of the dashboard has data in a Prometheus that scrapes a writer and its replica, no alert fires there,
+// and one does when the writer is gone.
 func TestPrometheusReadsTheDashboardAndTheAlerts(t *testing.T) {
 	t.Parallel()
-	in := start(t, "--pairs", "none", "--sim", "off")
-	p := startPrometheus(t, in)
+	at := streamAddress(t)
+	in := start(t, "--data-dir", t.TempDir(), "--pairs", "none", "--sim", "off", "--journal", "embedded",
+		"--ack", "quorum", "--set", "stream.listen="+at)
+	p := startPrometheus(t, in, startReplica(t, at))
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "buy", "100", "1")
 	in.limit("BTC_USDT", "sell", "100", "1")
