@@ -13,7 +13,7 @@ import (
 func sweeps(rnd *rand.Rand, o Options) (r *rig, resting engine.OrderID) {
 	r = newRig(o, 2)
 	resting = r.place(0, 1, engine.Sell, 200, 100_000)
-	for i := range 60 {
+	for i := range 120 {
 		r.now += rnd.Int64N(2)
 		for pair := range engine.PairID(2) {
 			account := engine.AccountID(1 + 2*pair)
