@@ -171,7 +171,8 @@ func (b *browser) js(expression string) string {
 }
 
 // wait evaluates the expression every 25 ms until it is true. An element that is not there yet
-// counts as false. Polling inside the page would need eval, which the page's policy forbids.
+// counts as false, and so does a page that another one replaces meanwhile. Polling inside the page
+// would need eval, which the page's policy forbids.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
 	b.waitAtMost(patience, what, expression)
@@ -183,7 +184,12 @@ func (b *browser) waitAtMost(within time.Duration, what, expression string) {
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
 	for end := time.Now().Add(within); ; <-look.C {
-		if b.js("(() => { try { return !!("+expression+"); } catch { return false; } })()") == "true" {
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("(() => { try { return !!("+expression+
+			"); } catch { return false; } })()"))
+		if err != nil && !strings.Contains(err.Error(), "Inspected target navigated") {
+			b.t.Fatalf("browser: %s: %v", expression, err)
+		}
+		if is {
 			return
 		}
 		if time.Now().After(end) {
