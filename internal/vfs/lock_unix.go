@@ -14,8 +14,13 @@ import (
 // osLock holds the locks of a lock file and of its directory.
 type osLock struct{ file, dir *os.File }
 
-// Close releases both locks.
-func (l osLock) Close() error { return errors.Join(l.file.Close(), l.dir.Close()) }
+// Close releases both locks. Closing the files alone would not, while a process that this one has just forked has them
+// until it runs its own program.
+func (l osLock) Close() error {
+	_ = flock(l.file, syscall.LOCK_UN) // the directory may have no lock, and the end of the files is enough otherwise
+	_ = flock(l.dir, syscall.LOCK_UN)
+	return errors.Join(l.file.Close(), l.dir.Close())
+}
 
 // lockOS locks the file and its directory with flock. A lock belongs to the open file, so the
 // kernel releases it however the process ends, and a second Lock in the same process is refused as
@@ -30,10 +35,10 @@ func lockOS(name string, owner Owner) (io.Closer, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	l := osLock{f, dir}
-	err = flock(f)
+	err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
 		// Some network file systems lock files only; there the file's lock has to do.
-		if err = flock(dir); err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err = flock(dir, syscall.LOCK_EX|syscall.LOCK_NB); err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 			err = nil
 		}
 	}
@@ -53,4 +58,4 @@ func lockOS(name string, owner Owner) (io.Closer, error) {
 	return l, nil
 }
 
-func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how) }

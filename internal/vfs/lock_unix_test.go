@@ -6,8 +6,35 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
+
+// A closed lock is free, although a process that was forked before has its files until it runs its own program.
+func TestAForkedProcessKeepsNoLock(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "LOCK")
+	first, err := OS{}.Lock(name, Self())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*os.File{first.(osLock).file, first.(osLock).dir} {
+		forked, err := syscall.Dup(int(f.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Close(forked) }()
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OS{}.Lock(name, Self())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // A lock file that is removed while its holder runs lets no second holder in.
 func TestALockOutlivesItsFile(t *testing.T) {
