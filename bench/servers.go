@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/stream/jet"
 )
 
-// servers holds the NATS servers of a stream, each a process of its own. They are the product's embedded server, which
+// servers holds the NATS servers of a stream, each in a separate process. They are the product's embedded server, which
 // syncs each message before it acknowledges it.
 type servers struct {
 	r    *Run

@@ -38,7 +38,7 @@ func Dial(urls string) (*Conn, error) {
 // Close ends the connection.
 func (c *Conn) Close() { c.nc.Close() }
 
-// Log is a stream of its own on the server of the product.
+// Log is a stream on the product's server that only this package uses.
 type Log struct {
 	Name string
 

@@ -1,7 +1,7 @@
 // Package journal measures what carries commands between nodes, apart from the program around it: the appender of a
 // writer, and the execution of a stream.
 //
-// Owner: the calling goroutine; an appender has one of its own while Append runs.
+// Owner: the calling goroutine; an appender starts another one while Append runs.
 //
 // Invariants:
 //

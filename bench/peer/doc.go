@@ -1,7 +1,7 @@
 // Package peer holds the processes at the other end of a measurement: servers that are references, and the clients that
-// read streams. The bench's program runs each as a process of its own, so that the CPU times of both ends are separate.
+// read streams. The bench's program runs each in a separate process, so that the CPU times of both ends are separate.
 //
-// Owner: the goroutine that calls ServeLines or ServeFrames runs a process; each connection has one of its own.
+// Owner: the goroutine that calls ServeLines or ServeFrames runs a process; each connection has another one.
 //
 // Invariants:
 //

@@ -161,7 +161,7 @@ func (c *failing) batches(id int) {
 	}
 }
 
-// deposit brings money to users of its own, twelve times to each.
+// deposit brings money to users that nothing else changes, twelve times to each.
 func (c *failing) deposit(id int) {
 	q := c.requester(id)
 	defer q.CloseIdleConnections()
