@@ -103,7 +103,11 @@ func streamServer(t *testing.T, messages ...string) string {
 				return
 			}
 		}
-		_, _, _ = conn.ReadMessage()
+		for { // a follower's own requests must not end the stream
+			if _, _, err := conn.ReadMessage(); err != nil {
+				return
+			}
+		}
 	}))
 	t.Cleanup(s.Close)
 	return StreamURL(s.URL)
