@@ -211,7 +211,7 @@ func TestRandomSchedulesKeepTheInvariants(t *testing.T) {
 func TestRandomSchedulesFindPlantedBugs(t *testing.T) {
 	for name, bug := range map[string]planted{
 		"acknowledgements of any number": anyAck, "no rule of validity": believeAll,
-		"commands without an answer are refused": denyUnknown,
+		"commands without an answer are refused": denyUnknown, "a takeover does not read to its term": blindTerm,
 	} {
 		for seed := uint64(0); ; seed++ {
 			r := newRandom(seed, bug)

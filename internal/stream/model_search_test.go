@@ -234,6 +234,11 @@ func TestTheSearchFindsPlantedBugs(t *testing.T) {
 			refused,
 		},
 		{
+			"a takeover does not read to its term", blindTerm, false,
+			bounds{commands: 2, campaigns: 1, inFlight: 2},
+			lost,
+		},
+		{
 			"no rule of validity, copies", believeAll, false,
 			bounds{commands: 1, copies: 1, inFlight: 1},
 			twice,

@@ -13,6 +13,7 @@ const (
 	anyAck              // the writer takes an acknowledgement for all messages up to its own, whatever its number
 	believeAll          // every reader executes every message: no rule of validity
 	denyUnknown         // the writer reports a command as not executed when its answer does not arrive
+	blindTerm           // a candidate is the writer once its term is acknowledged, without reading up to it
 )
 
 // failure names a broken invariant.
@@ -78,7 +79,7 @@ func force(s *State, data []byte, bug planted) {
 		case Base:
 			s.History = [16]byte{}
 		}
-	case sound, anyAck, denyUnknown:
+	case sound, anyAck, denyUnknown, blindTerm:
 	}
 }
 
@@ -233,7 +234,7 @@ func (c *cluster) answer(i int) {
 	switch {
 	case f.seq == 0:
 		nd.w.Failed(f.p.Number)
-	case c.bug == anyAck:
+	case c.bug == anyAck, c.bug == blindTerm && nd.w.Status() == Campaigning:
 		believe(nd.w, f.p.Number, f.seq)
 	default:
 		nd.w.Acked(f.p.Number, f.seq)
