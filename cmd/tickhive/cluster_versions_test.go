@@ -8,6 +8,52 @@ import (
 	"testing"
 )
 
+// A stream that an earlier program began lacks the settings that this one has added. They have their defaults: at the
+// writer, and at replicas, whose own configuration says nothing about the meaning of the records.
+func TestAStreamOfAnEarlierProgramLacksSettings(t *testing.T) {
+	t.Parallel()
+	at, dir := streamAddress(t), t.TempDir()
+	writer := []string{
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off",
+		"--quiet", "--journal", "embedded", "--set", "stream.listen=" + at,
+	}
+	earlier := launch(t, []string{asEarlier + "=1"}, writer...)
+	earlier.waitLine("ready ")
+	earlier.signal(syscall.SIGTERM)
+	earlier.endsClean(dir)
+	other := launch(t, nil, append(writer, "--set", "referral.bonus_share=0.5")...)
+	if code := other.wait(); code != 1 || !strings.Contains(other.stderr.String(), "bonus_share = '0.5'") {
+		t.Errorf("with another setting: exit code %d: %s", code, other.stderr.String())
+	}
+	now := launch(t, nil, writer...)
+	now.takeAddresses(now.waitLine("ready "))
+	replica := startReplica(t, at, "--set", "referral.bonus_share=0.5")
+	replica.signal(syscall.SIGTERM)
+	replica.wait()
+	now.signal(syscall.SIGTERM)
+	now.endsClean(dir)
+}
+
+// A replica takes the default of a key that its stream lacks, whatever its own configuration says. The number of loops
+// has no meaning for the records, so each node has its own.
+func TestAKeyThatAStreamLacksHasItsDefault(t *testing.T) {
+	t.Parallel()
+	want, err := defaultConfig().streamSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, _, _ := strings.Cut(want, "[referral]")
+	_, tables, _ := strings.Cut(want, "\n[[")
+	own := defaultConfig()
+	own.Referral.BonusShare, own.Hive.Quorum, own.Engine.Loops = "0.5", "7", 2
+	if err := own.readStream(begun + "[[" + tables); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := own.streamSettings(); got != want || err != nil || own.Engine.Loops != 2 {
+		t.Errorf("%v, %d loops, settings\n%s", err, own.Engine.Loops, got)
+	}
+}
+
 // nextVersion is the environment of a node of the next version, needsLater what the present one says to its records.
 var nextVersion = []string{asLater + "=1"}
 

@@ -76,7 +76,7 @@ func (f *streamFlags) follower(
 	if to, done, err = cfg.followStream(ctx, f.standby); err != nil {
 		return cfg, to, nil, fmt.Errorf("--from (replica.from): %w", err)
 	}
-	if err = cfg.read("the stream's first message", []byte(to.Genesis.Settings)); err == nil {
+	if err = cfg.readStream(to.Genesis.Settings); err == nil {
 		if err = cfg.validate(); err != nil {
 			err = fmt.Errorf("the settings of the stream: %w", err)
 		}

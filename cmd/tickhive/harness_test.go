@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,9 @@ const asProgram = "TEST_AS_TICKHIVE"
 // asLater makes it the next version of the program, whose records the present one does not know.
 const asLater = "TEST_AS_LATER"
 
+// asEarlier makes it a program that knows no referral settings.
+const asEarlier = "TEST_AS_EARLIER"
+
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
 var testSwitches = []string{
 	"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
@@ -45,6 +49,10 @@ func TestMain(m *testing.M) {
 		if os.Getenv(asLater) != "" {
 			node.Rules++
 			_ = os.Unsetenv(asLater)
+		}
+		if os.Getenv(asEarlier) != "" {
+			meaning = slices.DeleteFunc(meaning, func(s string) bool { return s == "referral" })
+			_ = os.Unsetenv(asEarlier)
 		}
 		for _, name := range testSwitches {
 			_ = os.Unsetenv(name)

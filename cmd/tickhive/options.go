@@ -55,7 +55,9 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	o.Journal, errs[0] = c.journalOptions()
 	if c.Journal.Stream != "" {
 		o.Journal.KeepAll = true // a new stream begins with the first record
-		o.Stream = exchange.StreamOptions{Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum}
+		o.Stream = exchange.StreamOptions{
+			Open: c.openStream, Quorum: c.Journal.Ack == ackQuorum, FullSettings: fullSettings,
+		}
 		if o.Stream.Settings, err = c.streamSettings(); err != nil {
 			return o, err
 		}

@@ -27,6 +27,8 @@ type StreamOptions struct {
 	Quorum bool
 	// Settings is a text of all settings on which the meaning of the records depends. A stream has one.
 	Settings string
+	// FullSettings adds to the settings of a stream, which an earlier program may have begun, the keys that they lack.
+	FullSettings func(text string) (string, error)
 	// Sim is a text of the settings of the simulated market, which a standby must have too.
 	Sim string
 	// Handover is the term that this node took as a standby; nil: the start campaigns.
@@ -82,6 +84,7 @@ func (w *writing) source() (*mirror.Source, error) {
 			LedgerNs: x.agents.ledger.View().GenesisNs(), Settings: x.o.Stream.Settings,
 		},
 		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
+		FullSettings: x.o.Stream.FullSettings,
 		MarketPos: func(record []byte) (uint64, error) {
 			rec, err := x.decodeAccounts(record)
 			return rec.EnginePos, err

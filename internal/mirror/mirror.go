@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,8 @@ type Source struct {
 	Dir     *datadir.Dir
 	Genesis node.Genesis // of the exchange; a stream that began otherwise is refused
 	Term    []byte       // information of the term record
+	// FullSettings adds to the settings of a stream the keys that an earlier program did not know; nil: none.
+	FullSettings func(text string) (string, error)
 	// Held is the term that the node has already, in a stream that began with Began; nil: New campaigns.
 	Held  *node.Term
 	Began node.Genesis
@@ -181,10 +185,9 @@ func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 	case begun.SealedWith != own.SealedWith:
 		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
 			"a new stream")
-	case begun.Settings != own.Settings:
-		return errors.New("it began with other settings of engine, market, orders, launchpad, hive, referral, assets " +
-			"or pairs, and its replicas execute the records by them: set those again, or restore a backup, which " +
-			"begins a new stream")
+	}
+	if err := m.agreeSettings(begun.Settings, own.Settings); err != nil {
+		return err
 	}
 	for i, l := range m.source.Logs {
 		if at.Pos[i] > l.Log.LastSeq() {
@@ -193,6 +196,32 @@ func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 		}
 	}
 	return nil
+}
+
+// agreeSettings compares the settings of a stream with the own ones by keys.
+func (m *Mirror) agreeSettings(begun, own string) (err error) {
+	if begun != own && m.source.FullSettings != nil {
+		if begun, err = m.source.FullSettings(begun); err != nil {
+			return fmt.Errorf("its settings are not those of this program: %w", err)
+		}
+	}
+	if begun == own {
+		return nil
+	}
+	return fmt.Errorf("it began with other settings of engine, market, orders, launchpad, hive, referral, assets or "+
+		"pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a "+
+		"new stream. The first difference: it has %q, this start %q", lineOnce(begun, own), lineOnce(own, begun))
+}
+
+// lineOnce returns the first line of a text that another one lacks, empty if there is none.
+func lineOnce(of, other string) string {
+	lines := strings.Split(other, "\n")
+	for line := range strings.SplitSeq(of, "\n") {
+		if !slices.Contains(lines, line) {
+			return line
+		}
+	}
+	return ""
 }
 
 // run sends what is new until work ends or something fails.
