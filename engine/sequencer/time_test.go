@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -179,6 +180,74 @@ func TestTimeNeverGoesBackBetweenTheParts(t *testing.T) {
 	}
 }
 
+// alwaysDue is a sink that has something to publish at any time.
+type alwaysDue struct{ recorder }
+
+func (*alwaysDue) NextNs() int64 { return math.MinInt64 }
+
+// A publication by time alone, at a clock that went back, does not take the time of the next command back.
+func TestAPublicationByTimeAloneDoesNotSetTimeBack(t *testing.T) {
+	const second = int64(time.Second)
+	clk, sink := &steppedClock{}, &alwaysDue{}
+	clk.ns.Store(enginetest.DayNs + 10*second)
+	l := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{sink},
+	})
+	for _, c := range []struct{ clock, want int64 }{{10, 10}, {5, 10}, {6, 10}, {11, 11}, {10, 11}} {
+		clk.ns.Store(enginetest.DayNs + c.clock*second)
+		l.Step() // publishes
+		if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+			t.Fatal(err)
+		}
+		l.Step()
+		last := sink.events[len(sink.events)-1]
+		if got := (last.TimeNs - enginetest.DayNs) / second; got != c.want {
+			t.Errorf("at second %d: a command of second %d, want %d", c.clock, got, c.want)
+		}
+	}
+}
+
+// Each part of a long command has the time at which the loop carries it out.
+func TestAPartHasItsOwnTime(t *testing.T) {
+	clk, rec := &steppedClock{}, &recorder{}
+	clk.ns.Store(enginetest.DayNs)
+	l := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{rec},
+	})
+	offer := func(cmds ...engine.Command) {
+		if err := l.Offer(&sequencer.Batch{Commands: cmds}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const makers = 900 // several parts of trades
+	offer(addPairCommand())
+	offer(slices.Repeat([]engine.Command{limitOrder(engine.Sell, 100, 1)}, makers)...)
+	for l.Step().Worked {
+		clk.ns.Add(1)
+	}
+	offer(limitOrder(engine.Buy, 100, makers))
+	parts := 0
+	for {
+		clk.ns.Add(int64(time.Second))
+		before := rec.seen()
+		if !l.Step().Worked {
+			break
+		}
+		if before == rec.seen() {
+			continue
+		}
+		parts++
+		for _, e := range rec.events[before:] {
+			if e.TimeNs != clk.NowNs() {
+				t.Fatalf("part %d: an event is %v before its clock", parts, time.Duration(clk.NowNs()-e.TimeNs))
+			}
+		}
+	}
+	if parts < 3 {
+		t.Errorf("the command had %d parts", parts)
+	}
+}
+
 // A source acts at its own instants inside an advanced span, in one step or in many, and
 // before a stamped command of a later time.
 func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
@@ -201,6 +270,15 @@ func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 		}
 		if len(m.acted) != 103 || rec.events[len(rec.events)-1].TimeNs != c.TimeNs {
 			t.Fatalf("acted %d times before a command three seconds later", len(m.acted))
+		}
+		var times []int64
+		for _, e := range rec.events {
+			if e.Kind == engine.EventAccepted && e.Side == engine.Buy {
+				times = append(times, e.TimeNs)
+			}
+		}
+		if !slices.Equal(times, m.acted) {
+			t.Errorf("orders of the times %v, the source acted at %v", times, m.acted)
 		}
 		return rec.events
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,40 @@ func TestSyncRunsBesideTheOwner(t *testing.T) {
 	first := l.Segments()[0].FirstSeq
 	must(t, l.Close())
 	checkContent(t, fsys, small(), first, 4000)
+}
+
+// A sync covers what was written before it took the list of segments. A record that the owner writes then, maybe to a
+// segment that is not in the list, waits for the next sync.
+func TestASyncCoversNothingThatComesBehindItsList(t *testing.T) {
+	l := mustOpen(t, vfs.NewMem(), small())
+	appendN(t, l, 1)
+	l.listMu.Lock()
+	done := make(chan error, 1)
+	go func() { done <- l.Sync() }()
+	for !waitsForLock("wal.(*Log).sync(") {
+		runtime.Gosched()
+	}
+	l.written.Store(2) // by an owner that goes on
+	l.listMu.Unlock()
+	must(t, <-done)
+	if l.DurableSeq() != 1 || l.end.synced != 1 {
+		t.Errorf("durable up to %d, in the slot up to %d, want 1", l.DurableSeq(), l.end.synced)
+	}
+	l.written.Store(1)
+	must(t, l.Close())
+}
+
+// waitsForLock reports whether a goroutine with the function on its stack waits for a lock.
+func waitsForLock(function string) bool {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, one := range strings.Split(string(stacks), "\n\n") {
+		head, frames, _ := strings.Cut(one, "\n")
+		if strings.Contains(head, "[sync.Mutex.Lock") && strings.Contains(frames, function) {
+			return true
+		}
+	}
+	return false
 }
 
 // A goroutine that reads beside the owner, also while it begins a segment, sees the list with the
