@@ -35,11 +35,13 @@ type judge struct {
 	dir    string   // of temporary files
 	flags  []string // of the package's own tests
 	tests  []test   // quickest first
+	chosen *regexp.Regexp
+	names  map[string]bool // of all tests
 	failed []string
 	cpu    time.Duration // of all tests
 
 	mu    sync.Mutex
-	kills map[string]int // by file and test
+	kills map[string]int // by file and test, and by file, function and test
 }
 
 // A test is a test, example or fuzz target and what it does without a mutant.
@@ -111,7 +113,8 @@ func (j *judge) learn() error {
 	seen := filepath.Join(j.dir, "seen")
 	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
 		name := s.Text()
-		if !strings.ContainsAny(name[:1], "TFE") || strings.Contains(name, "Alloc") {
+		j.names[name] = true
+		if !strings.ContainsAny(name[:1], "TFE") || strings.Contains(name, "Alloc") || !j.chosen.MatchString(name) {
 			continue // a benchmark; the allocations of changed code say nothing about the package
 		}
 		if err := os.WriteFile(seen, make([]byte, len(j.pkg.Mutants)+1), 0o600); err != nil {
@@ -123,7 +126,11 @@ func (j *judge) learn() error {
 		}
 		if !o.ok {
 			j.failed = append(j.failed, name)
+			delete(j.names, name)
 			continue
+		}
+		if os.Getenv("MUTATE_LEARN") != "" {
+			fmt.Fprintf(os.Stderr, "learn %s %d ms\n", name, o.cpu.Milliseconds())
 		}
 		t := test{name: name, cpu: o.cpu, index: len(j.tests)}
 		if t.seen, err = os.ReadFile(seen); err != nil {
@@ -140,75 +147,84 @@ func (j *judge) learn() error {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// The rounds of tests. Each is judged for all mutants before the next one, because most mutants die in the first.
+// The rounds of tests. Each is judged for all mutants before the next one, because most mutants die in the first. A
+// mutant that has outlived the first one in an earlier run begins with the second.
 const (
-	firstRound = iota // the test that has killed the most mutants of the file, and the quickest ones
+	firstRound = iota // the quickest tests
 	secondRound
 	lastRound // the rest
+	rounds
 )
 
-// testsOf returns the tests of a round that reach m, in the groups that share a process, and whether later rounds
-// have any.
-func (j *judge) testsOf(m *mutant, round int) (groups [][]test, more bool) {
-	var reach []test
-	for _, t := range j.tests {
-		if t.seen[m.ID] != 0 {
-			reach = append(reach, t)
-		}
-	}
+// testsOf returns the tests of a round that reach m, in the groups that share a process. The quickest tests share one,
+// which costs less than to start each alone; a process runs its tests in the order of the source, so each longer test
+// has its own, and those that kill the most neighbors in their time come first.
+func (j *judge) testsOf(m *mutant, round int) (groups [][]test) {
+	reach := j.reach(m)
 	for r, budget := range []time.Duration{round1, round2, 1 << 62} {
 		n := 0
 		for cpu := time.Duration(0); n < len(reach) && cpu+reach[n].cpu <= budget; n++ {
 			cpu += reach[n].cpu
 		}
 		if r == round {
-			groups, more = [][]test{reach[:n]}, n < len(reach)
+			reach = reach[:n]
 			break
 		}
 		reach = reach[n:]
 	}
-	own := groups[0]
-	if at := j.killer(m.File, own); at >= 0 {
-		groups = [][]test{own[at : at+1], slices.Concat(own[:at], own[at+1:])}
+	j.mu.Lock()
+	rate := func(t test) float64 {
+		n := j.kills[m.File+" "+t.name] + functionWeight*j.kills[m.File+" "+m.Func+" "+t.name]
+		return float64(n) / max(t.cpu, 10*time.Millisecond).Seconds()
 	}
-	return groups, more
+	slices.SortStableFunc(reach, func(a, b test) int { return cmp.Compare(rate(b), rate(a)) })
+	j.mu.Unlock()
+	alone := len(reach)
+	if round == firstRound {
+		alone = min(1, len(reach))
+	}
+	for _, t := range reach[:alone] {
+		groups = append(groups, []test{t})
+	}
+	if alone < len(reach) {
+		groups = append(groups, reach[alone:])
+	}
+	return groups
 }
 
-// killer returns the place of the test below round1 that has killed the most mutants of file, -1 for none.
-func (j *judge) killer(file string, tests []test) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	at, most := -1, 0
-	for i, t := range tests {
-		if n := j.kills[file+" "+t.name]; n > most && t.cpu <= round1 {
-			at, most = i, n
+// functionWeight weighs a kill in the same function against one in another function of the file.
+const functionWeight = 8
+
+// reach returns the tests that reach m, quickest first.
+func (j *judge) reach(m *mutant) (reach []test) {
+	for _, t := range j.tests {
+		if t.seen[m.ID] != 0 {
+			reach = append(reach, t)
 		}
 	}
-	return at
+	return reach
 }
 
-func (j *judge) noteKill(file, by string) {
+func (j *judge) noteKill(m *mutant, by string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.kills[file+" "+by]++
+	j.kills[m.File+" "+by]++
+	j.kills[m.File+" "+m.Func+" "+by]++
 }
 
-// judge returns the verdict of a round on m and the test that killed it. It is open when m lives and another round
+// judge returns the verdict of a round on m and the test that killed it. It is open when m lives and a later round
 // has tests.
-func (j *judge) judge(m *mutant, round int) (verdict, by string, err error) {
-	groups, more := j.testsOf(m, round)
-	switch {
-	case more:
-		verdict = open
-	case round == firstRound && len(groups[0]) == 0:
-		verdict = notCovered
-	default:
-		verdict = survived
+func (j *judge) judge(m *mutant, round int, later []int) (verdict, by string, err error) {
+	if len(j.reach(m)) == 0 {
+		return notCovered, "", nil
 	}
-	for _, group := range groups {
-		if len(group) == 0 {
-			continue
+	verdict = survived
+	for _, r := range later {
+		if len(j.testsOf(m, r)) > 0 {
+			verdict = open
 		}
+	}
+	for _, group := range j.testsOf(m, round) {
 		var names []string
 		var cpu time.Duration
 		for _, t := range group {
@@ -225,7 +241,7 @@ func (j *judge) judge(m *mutant, round int) (verdict, by string, err error) {
 			if found := failedTest.FindSubmatch(o.out); found != nil {
 				by = string(found[1])
 			}
-			j.noteKill(m.File, by)
+			j.noteKill(m, by)
 			return killed, by, nil
 		}
 	}

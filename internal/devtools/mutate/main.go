@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ type options struct {
 	fresh     bool
 	list      bool
 	only      string
+	tests     string
 }
 
 func main() {
@@ -28,6 +30,8 @@ func main() {
 	flag.BoolVar(&o.fresh, "fresh", false, "forget the verdicts of earlier runs")
 	flag.BoolVar(&o.list, "list", false, "print the names of the mutants and run nothing")
 	flag.StringVar(&o.only, "only", "", "judge the mutants whose name matches this expression alone")
+	flag.StringVar(&o.tests, "tests", "",
+		"judge with the tests whose name matches this expression alone, and remember kills alone")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: mutate [flags] PACKAGE...")
 		flag.PrintDefaults()
@@ -93,7 +97,11 @@ func judgePackage(o options, p *pkg) (report, error) {
 		return r, err
 	}
 	dir := filepath.Join(o.out, strings.ReplaceAll(p.Path, "/", "_"))
-	j := &judge{pkg: p, dir: dir, kills: map[string]int{}}
+	chosen, err := regexp.Compile(o.tests)
+	if err != nil {
+		return r, err
+	}
+	j := &judge{pkg: p, dir: dir, chosen: chosen, names: map[string]bool{}, kills: map[string]int{}}
 	if j.binary, err = p.build(dir); err != nil {
 		return r, err
 	}
@@ -106,38 +114,36 @@ func judgePackage(o options, p *pkg) (report, error) {
 		return r, err
 	}
 	defer func() { _ = known.file.Close() }()
-	tests := map[string]bool{}
-	for _, t := range j.tests {
-		tests[t.name] = true
-	}
-	var left [lastRound + 1][]*mutant // by the round that comes next
+	var left [2][]*mutant // new ones, and those that have outlived the first round before
 	for _, m := range p.Mutants {
-		one, ok := known.known(p, m, tests)
+		one, ok := known.known(p, m, j.names)
 		switch {
 		case ok:
 			r.verdicts[m.Name()] = one.Verdict
-			j.noteKill(m.File, one.By)
-		case !m.broken && only.MatchString(m.Name()):
-			left[firstRound] = append(left[firstRound], m)
+			j.noteKill(m, one.By)
+		case m.broken || !only.MatchString(m.Name()):
+		case one.Verdict == open:
+			left[1] = append(left[1], m)
+		default:
+			left[0] = append(left[0], m)
 		}
 	}
 	fmt.Fprintf(os.Stderr, "%s: %d mutants, %d to judge, %d tests of %.1f s CPU time\n",
-		p.Path, len(p.Mutants), len(left[firstRound]), len(j.tests), j.cpu.Seconds())
-	for round := range left {
-		if err := j.all(left[round], round, known, o.jobs, r.verdicts); err != nil {
-			return r, err
-		}
-		for _, m := range left[round] {
-			if r.verdicts[m.Name()] == open {
-				left[round+1] = append(left[round+1], m)
+		p.Path, len(p.Mutants), len(left[0])+len(left[1]), len(j.tests), j.cpu.Seconds())
+	order := [2][]int{{firstRound, secondRound, lastRound}, {secondRound, lastRound, firstRound}}
+	for n := range rounds {
+		for k := range left {
+			if err := j.all(left[k], order[k][n:], known, o.jobs, r.verdicts); err != nil {
+				return r, err
 			}
+			left[k] = slices.DeleteFunc(left[k], func(m *mutant) bool { return r.verdicts[m.Name()] != open })
 		}
 	}
 	return r, nil
 }
 
-// all judges mutants with the tests of a round, some at a time. It puts the verdicts into out.
-func (j *judge) all(mutants []*mutant, round int, known *results, jobs int, out map[string]string) error {
+// all judges mutants with the tests of the first one of some rounds, some at a time. It puts the verdicts into out.
+func (j *judge) all(mutants []*mutant, rounds []int, known *results, jobs int, out map[string]string) error {
 	var (
 		mu    sync.Mutex
 		wg    sync.WaitGroup
@@ -153,8 +159,8 @@ func (j *judge) all(mutants []*mutant, round int, known *results, jobs int, out 
 					return
 				}
 				m := mutants[i]
-				verdict, by, err := j.judge(m, round)
-				if err == nil {
+				verdict, by, err := j.judge(m, rounds[0], rounds[1:])
+				if err == nil && (verdict == killed || verdict == timedOut || j.chosen.String() == "") {
 					err = known.add(result{m.Name(), verdict, by, m.Hash, j.pkg.Tree})
 				}
 				mu.Lock()
@@ -164,7 +170,7 @@ func (j *judge) all(mutants []*mutant, round int, known *results, jobs int, out 
 					next.Store(int64(len(mutants)))
 				}
 				if done++; done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%s: round %d: %d of %d\n", j.pkg.Path, round+1, done, len(mutants))
+					fmt.Fprintf(os.Stderr, "%s: round %d: %d of %d\n", j.pkg.Path, rounds[0]+1, done, len(mutants))
 				}
 				mu.Unlock()
 			}

@@ -71,18 +71,20 @@ func openResults(dir string, p *pkg, fresh bool) (*results, error) {
 	}
 }
 
-// known returns an earlier verdict on m that still holds. tests are the names that exist.
+// known returns an earlier verdict on m, and whether it still holds. tests are the names that exist.
 func (r *results) known(p *pkg, m *mutant, tests map[string]bool) (result, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.by[m.Name()]
 	switch {
-	case !ok || one.Hash != m.Hash || one.Verdict == open:
+	case !ok || one.Hash != m.Hash:
 		return result{}, false
+	case one.Verdict == open:
+		return one, false
 	case one.Verdict == killed && tests[one.By], one.Verdict == timedOut, one.Tree == p.Tree:
 		return one, true
 	}
-	return result{}, false
+	return one, false
 }
 
 func (r *results) add(one result) error {
