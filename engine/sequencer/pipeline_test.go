@@ -19,8 +19,12 @@ import (
 // Under one schedule of batches the journal, the events of every sink, the publications and the state are the same
 // for any number of loops.
 func TestTheNumberOfLoopsShowsNowhere(t *testing.T) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 1 // the race detector takes minutes for each
+	}
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
-		for seed := range uint64(6) {
+		for seed := range seeds {
 			one := scheduled(t, policy, seed, 1)
 			records := one.rawRecords()
 			for _, loops := range []int{2, 3, 8} {
