@@ -38,17 +38,11 @@ func orderBody(i int) []byte {
 
 func ordersUnder(r *Run, policy string) error {
 	r.say("sync=%s", policy)
-	p, err := r.startProduct("journal.sync=" + policy)
+	p, err := r.startFilled(contents{1, 60, 10}, "journal.sync="+policy)
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	if err := p.addPairs(0, 1); err != nil {
-		return err
-	}
-	if err := p.fill(0, 1, 60, 10); err != nil {
-		return err
-	}
 	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0)))
 	if err != nil || a.Status != 200 {
 		return fmt.Errorf("orders: %d %.200s: %w", a.Status, a.Body, err)

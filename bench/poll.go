@@ -42,22 +42,12 @@ func pollRequests(prefix string, codes []string) []*load.Request {
 // pollMarket starts a product with a thousand pairs of 60 levels a side and 100 trades.
 func (r *Run) pollMarket() (*product, []string, error) {
 	r.say("a market of %d pairs", pollPairs)
-	p, err := r.startProduct()
-	if err != nil {
-		return nil, nil, err
-	}
+	p, err := r.startFilled(contents{pollPairs, 60, 100})
 	codes := make([]string, pollPairs)
 	for i := range codes {
 		codes[i] = pairName(i)
 	}
-	if err = p.addPairs(0, pollPairs); err == nil {
-		err = p.fill(0, pollPairs, 60, 100)
-	}
-	if err != nil {
-		p.end()
-		return nil, nil, err
-	}
-	return p, codes, nil
+	return p, codes, err
 }
 
 // runPoll measures the profile of H9 while no orders are sent (docs/internals/performance.md#h9).

@@ -43,6 +43,27 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 	return p, nil
 }
 
+// contents says what an exchange is filled with: pairs, with levels on each side and trades.
+type contents struct{ pairs, levels, trades int }
+
+// startFilled calls startProduct and fills the exchange.
+func (r *Run) startFilled(c contents, set ...string) (*product, error) {
+	p, err := r.startProduct(set...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fillPairs(c); err != nil {
+		p.end()
+		return nil, err
+	}
+	return p, nil
+}
+
+// fillPairs adds pairs and fills them.
+func (p *product) fillPairs(c contents) error {
+	return errors.Join(p.addPairs(0, c.pairs), p.fill(0, c.pairs, c.levels, c.trades))
+}
+
 // serve runs serve without a simulated market on a data directory below dir, and waits until it is
 // ready.
 func (r *Run) serve(dir string, set ...string) (*product, error) {

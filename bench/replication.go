@@ -38,29 +38,16 @@ func runReplication(r *Run) error {
 // leave.
 func replicationJournal(r *Run, copies int) error {
 	r.say("journal: the program with quorum and nats.go alone, %d copies", copies)
-	s, err := r.startServers(copies)
+	c, err := r.startCluster(copies, contents{1, 60, 10}, "journal.ack=quorum")
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	p, err := s.writer("journal.ack=quorum")
+	defer c.end()
+	empty, err := c.replicaCPU()
 	if err != nil {
 		return err
 	}
-	defer p.end()
-	c, err := s.dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 60, 10)); err != nil {
-		return err
-	}
-	empty, err := s.replicaCPU()
-	if err != nil {
-		return err
-	}
-	j := newJournalMeasures(r, s, p, c)
+	j := newJournalMeasures(r, c)
 	for i := range r.Rounds {
 		if err := j.round(i); err != nil {
 			return err
@@ -69,7 +56,7 @@ func replicationJournal(r *Run, copies int) error {
 	if copies > 1 {
 		return nil
 	}
-	return replicationCatchUp(r, s, c, empty)
+	return replicationCatchUp(r, c.servers, empty)
 }
 
 // replicaCPU returns the CPU of a replica's start on the present stream.
@@ -85,21 +72,19 @@ func (s *servers) replicaCPU() (time.Duration, error) {
 // journalMeasures measures D1 and D2 on servers that keep one number of copies.
 type journalMeasures struct {
 	*Run
-	servers *servers
-	copies  int
-	product *product
-	bare    *bare.Conn
+	*cluster
+	copies int
 
 	appender, rate, order *report.Measure
 	groups, single        []*load.Request
 }
 
-func newJournalMeasures(r *Run, s *servers, p *product, c *bare.Conn) *journalMeasures {
-	name := fmt.Sprintf("R%d", len(s.all))
+func newJournalMeasures(r *Run, c *cluster) *journalMeasures {
+	name := fmt.Sprintf("R%d", len(c.all))
 	const open = "the reference has %d messages of %d commands and as many bytes open, servers sync each message"
 	with := fmt.Sprintf(open, journalWindow, journalGroup)
 	j := &journalMeasures{
-		Run: r, servers: s, copies: len(s.all), product: p, bare: c, groups: batchRequests(journalGroup),
+		Run: r, cluster: c, copies: len(c.all), groups: batchRequests(journalGroup),
 		appender: r.S.Rate("appender, "+name, "commands/s", fmt.Sprintf("%d groups of %d open; ", journalWindow,
 			journalGroup)+with).Against("nats.go").Aim("D1", 0.8).ByMedian(),
 		rate: r.S.Rate("program, ack=quorum, "+name, "commands/s", fmt.Sprintf("HTTP, %d connections, batches of %d; ",
@@ -143,7 +128,7 @@ func (j *journalMeasures) round(i int) error {
 		return err
 	}
 	alone := float64(n) * journalGroup / took.Seconds()
-	appended, err := journal.Append(j.servers.remote(), fmt.Sprintf("bench-%d", i), j.copies, journal.Load{
+	appended, err := journal.Append(j.remote(), fmt.Sprintf("bench-%d", i), j.copies, journal.Load{
 		Group: journalGroup, Window: journalWindow, Command: size, For: j.length(journalRound),
 	})
 	if err == nil {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/bench/bare"
 	"tickhive/bench/journal"
-	"tickhive/internal/stream/jet"
 )
 
 // catchUpWithin bounds one reading of the stream.
@@ -15,25 +13,16 @@ const catchUpWithin = 2 * time.Minute
 
 // replicationCatchUp measures D4: the CPU of following the whole stream, and of executing the same records from memory
 // in the same process with the same publications. empty is the CPU of a replica's start on an empty stream.
-func replicationCatchUp(r *Run, s *servers, c *bare.Conn, empty time.Duration) error {
+func replicationCatchUp(r *Run, s *servers, empty time.Duration) error {
 	r.say("catch-up")
-	conn, err := jet.Connect(s.remote())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.Rounds+1)*catchUpWithin)
 	defer cancel()
-	info, err := c.Product()
+	log, messages, end, err := s.log(ctx)
 	if err != nil {
 		return err
 	}
-	log, err := conn.Log(ctx, info.Epoch(), 0)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	records, err := journal.Read(ctx, log, info.Messages)
+	defer end()
+	records, err := journal.Read(ctx, log, messages)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -24,19 +23,11 @@ const (
 // replicationTakeover measures D5: a writer is killed, and the standby is asked until it answers an order. Then it is
 // the writer, and another standby starts in the directory of the killed one.
 func replicationTakeover(r *Run) error {
-	s, err := r.startServers(1)
+	c, err := r.startCluster(1, contents{faultPairs, 20, 10}, "journal.ack=quorum")
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	p, err := s.writer("journal.ack=quorum")
-	if err != nil {
-		return err
-	}
-	defer func() { p.end() }()
-	if err := errors.Join(p.addPairs(0, faultPairs), p.fill(0, faultPairs, 20, 10)); err != nil {
-		return err
-	}
+	defer c.end()
 	dir, err := r.temp("standby")
 	if err != nil {
 		return err
@@ -46,19 +37,19 @@ func replicationTakeover(r *Run) error {
 		Aim("D5", takeoverAfter+takeoverExtra)
 	m.Median = true
 	for range r.faultRounds() {
-		next, err := s.standby(dir)
+		next, err := c.standby(dir)
 		if err != nil {
 			return err
 		}
-		took, err := r.takenOver(p, next)
+		took, err := r.takenOver(c.product, next)
 		if err != nil {
 			next.end()
 			return err
 		}
 		r.say("takeover: %.2f s", took.Seconds())
 		m.Round(took.Seconds())
-		p.hangUp()
-		p, dir = next, p.dir
+		c.product.hangUp()
+		c.product, dir = next, c.product.dir
 	}
 	return os.RemoveAll(dir)
 }
@@ -80,25 +71,12 @@ func (r *Run) takenOver(p, next *product) (time.Duration, error) {
 
 // replicationLeader measures D6: of three servers, the one that leads the stream is killed.
 func replicationLeader(r *Run) error {
-	s, err := r.startServers(3)
+	c, err := r.startCluster(3, contents{1, 20, 10}, "journal.ack=quorum")
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	p, err := s.writer("journal.ack=quorum")
-	if err != nil {
-		return err
-	}
-	defer p.end()
-	if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 20, 10)); err != nil {
-		return err
-	}
-	c, err := s.dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	l, err := c.Log("reference", 3)
+	defer c.end()
+	l, err := c.bare.Log("reference", 3)
 	if err != nil {
 		return err
 	}
@@ -108,7 +86,7 @@ func replicationLeader(r *Run) error {
 	ref := r.S.Cost("the same for nats.go alone", "s", "a stream with three copies that the same server led")
 	ref.Worst = true
 	for range r.faultRounds() {
-		if err := r.leaderKilled(s, p, c, l, m, ref); err != nil {
+		if err := r.leaderKilled(c, l, m, ref); err != nil {
 			return err
 		}
 	}
@@ -123,15 +101,15 @@ func (r *Run) faultRounds() int {
 	return r.Rounds
 }
 
-func (r *Run) leaderKilled(s *servers, p *product, c *bare.Conn, l *bare.Log, m, ref *report.Measure) error {
-	info, err := c.Settled(faultWithin)
+func (r *Run) leaderKilled(c *cluster, l *bare.Log, m, ref *report.Measure) error {
+	info, err := c.bare.Settled(faultWithin)
 	if err != nil {
 		return err
 	}
 	if err := l.Lead(info.Leader); err != nil {
 		return err
 	}
-	leader := s.named(info.Leader)
+	leader := c.named(info.Leader)
 	if leader < 0 {
 		return fmt.Errorf("the stream is led by %q", info.Leader)
 	}
@@ -139,13 +117,13 @@ func (r *Run) leaderKilled(s *servers, p *product, c *bare.Conn, l *bare.Log, m,
 	alone := make(chan time.Duration, 1)
 	go func() { alone <- l.Outage(bytes.Repeat([]byte("x"), 200), stop) }()
 	own := make(chan time.Duration, 1)
-	go func() { own <- p.outage(stop) }()
+	go func() { own <- c.product.outage(stop) }()
 	time.Sleep(100 * time.Millisecond) // both loops run
-	s.all[leader].Kill()
+	c.all[leader].Kill()
 	killed := time.Now()
 	req := load.Post("", internalV1+"/orders", orderBody(0))
 	for time.Since(killed) < faultWithin { // until both go on
-		if a, err := load.Once(p.internal, req); err == nil && a.Status == 200 {
+		if a, err := load.Once(c.product.internal, req); err == nil && a.Status == 200 {
 			break
 		}
 		time.Sleep(retryEvery)
@@ -158,7 +136,7 @@ func (r *Run) leaderKilled(s *servers, p *product, c *bare.Conn, l *bare.Log, m,
 	r.say("leader killed: %.2f s, nats.go alone %.2f s", gap.Seconds(), bareGap.Seconds())
 	m.Round(gap.Seconds())
 	ref.Round(bareGap.Seconds())
-	return s.start(leader)
+	return c.start(leader)
 }
 
 // outage places one order after the other until stop is closed, and returns the longest time between two answers.

@@ -23,39 +23,26 @@ const (
 // replicationLag measures D3: after an order is answered, the time until a replica shows it, beside the time until a
 // consumer of nats.go alone has received it from the same stream.
 func replicationLag(r *Run) error {
-	s, err := r.startServers(1)
+	c, err := r.startCluster(1, contents{2, 20, 1})
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	p, err := s.writer()
-	if err != nil {
-		return err
-	}
-	defer p.end()
-	if err := errors.Join(p.addPairs(0, 2), p.fill(0, 2, 20, 1)); err != nil {
-		return err
-	}
-	x, err := s.replica()
+	defer c.end()
+	x, err := c.replica()
 	if err != nil {
 		return err
 	}
 	defer x.end()
-	c, err := s.dial()
+	info, err := c.bare.Product()
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	info, err := c.Product()
-	if err != nil {
-		return err
-	}
-	marks, err := c.Watch(info.Name, lagMark)
+	marks, err := c.bare.Watch(info.Name, lagMark)
 	if err != nil {
 		return err
 	}
 	defer marks.Stop()
-	l := lagRun{Run: r, writer: p, replica: x, marks: marks}
+	l := lagRun{Run: r, writer: c.product, replica: x, marks: marks}
 	for _, rate := range []int{10_000, 100_000} {
 		if err := l.at(rate); err != nil {
 			return err

@@ -21,22 +21,15 @@ const (
 // replicationReads measures D7 and D10: reads of a replica beside reads of its writer, and of four replicas at once.
 func replicationReads(r *Run) error {
 	r.say("reads of replicas")
-	s, err := r.startServers(1)
+	c, err := r.startCluster(1, contents{130, 20, 10})
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	p, err := s.writer()
-	if err != nil {
-		return err
-	}
-	defer p.end()
-	if err := errors.Join(p.addPairs(0, 130), p.fill(0, 130, 20, 10)); err != nil {
-		return err
-	}
+	defer c.end()
+	p := c.product
 	var all [readsReplicas]side
 	for i := range all {
-		x, err := s.replica()
+		x, err := c.replica()
 		if err != nil {
 			return err
 		}
@@ -147,17 +140,14 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 // replicationLocal measures D8: what a stream costs an exchange that does not wait for it.
 func replicationLocal(r *Run) error {
 	r.say("ack=local against no stream")
-	s, err := r.startServers(1)
+	filled := contents{1, 60, 10}
+	c, err := r.startCluster(1, filled)
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	with, err := s.writer()
-	if err != nil {
-		return err
-	}
-	defer with.end()
-	without, err := r.startProduct()
+	defer c.end()
+	with := c.product
+	without, err := r.startFilled(filled)
 	if err != nil {
 		return err
 	}
@@ -170,11 +160,6 @@ func replicationLocal(r *Run) error {
 		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
 	}
 	batches := batchRequests(journalGroup)
-	for _, p := range []*product{with, without} {
-		if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 60, 10)); err != nil {
-			return err
-		}
-	}
 	for range r.cpuRounds() {
 		var p50, us [2]float64
 		for i, p := range []*product{with, without} {

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"tickhive/internal/stream/jet"
 )
 
 // The state of D11 (docs/internals/performance.md#d11).
@@ -113,33 +111,19 @@ func (s *servers) archived() error {
 		return err
 	}
 	defer x.end()
-	c, err := s.dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	info, err := c.Product()
-	if err != nil {
-		return err
-	}
-	conn, err := jet.Connect(s.remote())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), faultWithin)
 	defer cancel()
-	log, err := conn.Log(ctx, info.Epoch(), 0)
+	log, messages, end, err := s.log(ctx)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer end()
 	for {
 		all, err := log.Archive().List(ctx)
 		if err != nil {
 			return fmt.Errorf("the archive: %w", err)
 		}
-		if len(all) > 0 && all[0].Seq >= info.Messages {
+		if len(all) > 0 && all[0].Seq >= messages {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -218,14 +217,11 @@ func scaleConnections(r *Run) error {
 	if most < idleConnections {
 		r.S.Note("connections: the descriptor limit allows %d", most)
 	}
-	p, err := r.startProduct()
+	p, err := r.startFilled(contents{1, 60, 10})
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 60, 10)); err != nil {
-		return err
-	}
 	base, err := proc.Memory(p.PID())
 	if err != nil {
 		return err
@@ -291,15 +287,12 @@ func askOn(addr string, req *load.Request) (*load.Conn, error) {
 
 // scalePollers measures a constant total rate of requests from an increasing number of pollers.
 func scalePollers(r *Run) error {
-	p, err := r.startProduct()
+	const pairs = 100
+	p, err := r.startFilled(contents{pairs, 60, 100})
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	const pairs = 100
-	if err := errors.Join(p.addPairs(0, pairs), p.fill(0, pairs, 60, 100)); err != nil {
-		return err
-	}
 	codes := make([]string, pairs)
 	for i := range codes {
 		codes[i] = pairName(i)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -73,6 +74,28 @@ func (s *servers) start(i int) (err error) {
 // dial connects a loop of nats.go alone.
 func (s *servers) dial() (*bare.Conn, error) { return bare.Dial(s.urls) }
 
+// log opens the product's log, which has so many messages. end closes it.
+func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end func(), err error) {
+	c, err := s.dial()
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	defer c.Close()
+	info, err := c.Product()
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	conn, err := jet.Connect(s.remote())
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if log, err = conn.Log(ctx, info.Epoch(), 0); err != nil {
+		conn.Close()
+		return nil, 0, nil, err
+	}
+	return log, info.Messages, func() { log.Close(); conn.Close() }, nil
+}
+
 // remote names the servers for the product's connection.
 func (s *servers) remote() jet.Remote { return jet.Remote{URLs: strings.Split(s.urls, ",")} }
 
@@ -122,4 +145,44 @@ func (s *servers) standby(dir string, set ...string) (*product, error) {
 	return s.r.start(dir, []string{
 		"replica", "--from", s.urls, "--promote", "--data-dir", filepath.Join(dir, "data"),
 	}, append(set, "cluster.key_file="+s.key(), "sim.enabled=false")...)
+}
+
+// cluster holds the servers of a stream, the exchange that writes to it, and a connection of nats.go alone.
+type cluster struct {
+	*servers
+	product *product
+	bare    *bare.Conn
+}
+
+// startCluster starts servers with so many copies of the stream, and a writer with these contents.
+func (r *Run) startCluster(copies int, filled contents, set ...string) (c *cluster, err error) {
+	c = &cluster{}
+	defer func() {
+		if err != nil {
+			c.end()
+		}
+	}()
+	if c.servers, err = r.startServers(copies); err != nil {
+		return c, err
+	}
+	if c.product, err = c.writer(set...); err != nil {
+		return c, err
+	}
+	if c.bare, err = c.dial(); err != nil {
+		return c, err
+	}
+	return c, c.product.fillPairs(filled)
+}
+
+// end stops what was started.
+func (c *cluster) end() {
+	if c.bare != nil {
+		c.bare.Close()
+	}
+	if c.product != nil {
+		c.product.end()
+	}
+	if c.servers != nil {
+		c.servers.end()
+	}
 }

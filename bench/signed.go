@@ -18,17 +18,11 @@ const (
 // runSigned measures O1: the CPU of a signed order, which rests or trades, against the GET of a ticker.
 func runSigned(r *Run) error {
 	r.say("signed orders")
-	p, err := r.startProduct("journal.sync=interval")
+	p, err := r.startFilled(contents{1, 60, 10}, "journal.sync=interval")
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	if err := p.addPairs(0, 1); err != nil {
-		return err
-	}
-	if err := p.fill(0, 1, 60, 10); err != nil {
-		return err
-	}
 	b := &orderBatch{p: p} // an ask below the others from which every order that trades takes
 	if err := b.place(pairName(0), "sell", mid-1, 9e17); err != nil {
 		return err
