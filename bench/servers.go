@@ -3,13 +3,13 @@ package bench
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"tickhive/bench/bare"
 	"tickhive/bench/proc"
+	"tickhive/internal/listen"
 	"tickhive/internal/stream/jet"
 )
 
@@ -21,6 +21,8 @@ type servers struct {
 	args [][]string // by server
 	all  []*proc.Child
 	urls string
+
+	release func() // of the addresses
 }
 
 // startServers starts one server, or three that keep copies.
@@ -29,10 +31,11 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 	if s.dir, err = r.temp("nats"); err != nil {
 		return nil, err
 	}
-	at, err := freeAddresses(2 * n)
+	at, release, err := listen.Free(2 * n)
 	if err != nil {
 		return nil, err
 	}
+	s.release = release
 	var urls []string
 	for i := range n {
 		args := []string{"nats", filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
@@ -52,19 +55,6 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 }
 
 func serverName(i int) string { return fmt.Sprintf("server-%d", i) }
-
-// freeAddresses returns addresses of this machine that are free at the moment.
-func freeAddresses(n int) (all []string, err error) {
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("bench: %w", err)
-		}
-		defer func() { _ = ln.Close() }()
-		all = append(all, ln.Addr().String())
-	}
-	return all, nil
-}
 
 func (s *servers) start(i int) (err error) {
 	s.all[i], err = proc.Start(nil, s.r.Program, s.args[i]...)
@@ -116,6 +106,7 @@ func (s *servers) end() {
 			c.Stop()
 		}
 	}
+	s.release()
 	_ = os.RemoveAll(s.dir)
 }
 

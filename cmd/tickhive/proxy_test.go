@@ -29,12 +29,7 @@ func startProxy(t *testing.T, in *instance) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = free.Addr().String()
-	_ = free.Close()
+	address = streamAddress(t)
 	dir := t.TempDir()
 	cert, key := writeCertificate(t, dir, 1, time.Now().Add(24*time.Hour))
 	scratch := "http {\n\taccess_log off;\n"

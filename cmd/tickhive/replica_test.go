@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -11,20 +10,21 @@ import (
 	"time"
 
 	"tickhive/client"
+	"tickhive/internal/listen"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 )
 
-// streamAddress returns a loopback address that is free at the moment.
+// streamAddress returns a loopback address that another process can listen at.
 func streamAddress(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	all, release, err := listen.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
+	t.Cleanup(release)
+	return all[0]
 }
 
 // startReplica starts a replica of the stream at an address, and waits until it serves.

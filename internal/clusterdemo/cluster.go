@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tickhive/internal/listen"
 	"tickhive/internal/stream/jet"
 )
 
@@ -22,6 +22,7 @@ type cluster struct {
 	servers      [3]*streamServer
 	nodes        [4]*node
 	http         http.Client
+	release      func() // of the addresses
 }
 
 // streamServer is a server of the stream, in this process.
@@ -43,10 +44,11 @@ type node struct {
 // newCluster chooses the addresses. Nothing runs yet.
 func newCluster(program, dir string) (*cluster, error) {
 	c := &cluster{program: program, dir: dir, http: http.Client{Timeout: time.Second}}
-	at, err := freeAddresses(2*len(c.servers) + 2*len(c.nodes))
+	at, release, err := listen.Free(2*len(c.servers) + 2*len(c.nodes))
 	if err != nil {
 		return nil, err
 	}
+	c.release = release
 	var urls, routes []string
 	for i := range c.servers {
 		o := jet.ServerOptions{
@@ -83,19 +85,6 @@ func (c *cluster) args(n *node, args ...string) []string {
 
 func (c *cluster) standby(n *node, from string) []string {
 	return c.args(n, "replica", "--from", from, "--promote", "--data-dir", filepath.Join(c.dir, n.name))
-}
-
-// freeAddresses returns addresses of this machine that are free at the moment.
-func freeAddresses(n int) (all []string, err error) {
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = ln.Close() }()
-		all = append(all, ln.Addr().String())
-	}
-	return all, nil
 }
 
 // start starts the servers, the writer, and the others when the writer is ready.
@@ -206,6 +195,7 @@ func (c *cluster) stop() {
 			s.running.Stop()
 		}
 	}
+	c.release()
 }
 
 // state holds what /api/status says of a node.

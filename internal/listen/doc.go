@@ -3,5 +3,5 @@
 //
 // Owner: any goroutine may call everything.
 //
-// Reading order: listen, listen_linux, kept.
+// Reading order: listen, listen_linux, kept, free.
 package listen

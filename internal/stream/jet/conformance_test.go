@@ -67,7 +67,7 @@ var rigs = map[string]func(t *testing.T) *rig{
 	},
 	"loopback": func(t *testing.T) *rig {
 		dir := t.TempDir()
-		s := serve(t, dir, "127.0.0.1:0")
+		s := serve(t, dir, freeAddress(t))
 		url := s.URL()
 		connect := func() Log { return open(t, conn(t, Remote{URLs: []string{url}})) }
 		return &rig{
@@ -286,7 +286,7 @@ func shortly(t *testing.T) context.Context {
 // A server that comes back without its files is reported and not followed.
 func TestALogThatIsGoneIsReported(t *testing.T) {
 	dir := t.TempDir()
-	s := serve(t, dir, "127.0.0.1:0")
+	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
 	l := open(t, conn(t, Remote{URLs: []string{url}}))
 	publish(t, l, 1, 0, "m1")

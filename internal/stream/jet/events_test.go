@@ -29,7 +29,7 @@ func some(source uint64, n int) (out []Event) {
 // Events are in the stream once and in order, over a restart of the server and a second process that appends too.
 func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 	dir := t.TempDir()
-	s := serve(t, dir, "127.0.0.1:0")
+	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
 	c := conn(t, Remote{URLs: []string{url}})
 	one, ctx := events(t, c), within(t)

@@ -3,7 +3,6 @@ package jet
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"tickhive/internal/listen"
 )
 
 // Servers that sync each message pass, alone and as three of a cluster, and one that does not is named.
@@ -66,15 +67,15 @@ func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
 	return log, con
 }
 
-// freeAddress returns an address of this machine that is free at the moment.
+// freeAddress returns an address of this machine that a server can listen at, also after a restart.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	all, release, err := listen.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
+	t.Cleanup(release)
+	return all[0]
 }
 
 // configured starts a server as nats-server does with a configuration file, and returns its address and the address of
