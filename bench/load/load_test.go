@@ -61,7 +61,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 			addr := serve(t, &stallServer{from: time.Now(), after: 500 * time.Millisecond, length: stall})
 			res, err := Open{
 				Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20,
-				Grace: 5 * time.Second,
+				Grace: time.Minute,
 			}.Run()
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestWarmingUpIsNotCounted(t *testing.T) {
 	s := Even{PerSecond: 200, For: 400 * time.Millisecond}
 	res, err := Open{
 		Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Skip: 200 * time.Millisecond,
-		Grace: time.Second,
+		Grace: time.Minute,
 	}.Run()
 	if err != nil || res.Err != nil {
 		t.Fatal(err, res.Err)
@@ -213,9 +213,16 @@ func TestConditionalRequests(t *testing.T) {
 	}))
 	req := Get("", "/")
 	req.Conditional = true
-	res, err := Closed{Addr: addr, Requests: []*Request{req}, Pipeline: 1, For: 50 * time.Millisecond}.Run()
-	if err != nil || res.Errors > 0 {
-		t.Fatal(err, res.Err)
+	res := &Result{}
+	for res.Answers < 2 { // a busy machine may stop this process for the whole time
+		for len(asked) > 0 {
+			<-asked
+		}
+		var err error
+		res, err = Closed{Addr: addr, Requests: []*Request{req}, Pipeline: 1, For: 50 * time.Millisecond}.Run()
+		if err != nil || res.Errors > 0 {
+			t.Fatal(err, res.Err)
+		}
 	}
 	if first, second := <-asked, <-asked; first != "" || second != `"v1"` {
 		t.Errorf("tags sent: %q, %q", first, second)

