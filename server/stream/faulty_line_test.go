@@ -98,7 +98,10 @@ func TestClientNoticesAFaultyLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Patience = 1500 * time.Millisecond
+		f.Patience = time.Minute
+		if harm == "stall" {
+			f.Patience = 1500 * time.Millisecond // longer than between two heartbeats
+		}
 		noticed, silences := 0, 0
 		for updates := 0; updates < 300; {
 			before := f.Resyncs + f.Repeats
@@ -108,6 +111,7 @@ func TestClientNoticesAFaultyLine(t *testing.T) {
 					t.Fatalf("%s: %v", harm, err)
 				}
 				// The client drops a line that is silent for longer than heartbeats allow.
+				f.Patience = time.Minute
 				if err := f.Reconnect(t.Context(), "ws://"+x.addr+"/ws"); err != nil {
 					t.Fatal(err)
 				}

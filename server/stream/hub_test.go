@@ -37,7 +37,7 @@ func TestBooksChainAndEqualREST(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.Patience = 20 * time.Second
+			f.Patience = time.Minute
 			updates, equal := 0, 0
 			for updates < 150-interval || depth == 0 && equal < 3 {
 				m, err := f.Step()

@@ -28,7 +28,7 @@ func newHistory(t *testing.T, x *live, depth, interval int) *history {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Stream.Close() })
-	f.Patience = 20 * time.Second
+	f.Patience = time.Minute
 	return &history{t: t, f: f, pair: x.pairs[0], books: map[uint64]*client.Book{}}
 }
 
