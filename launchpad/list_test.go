@@ -325,12 +325,15 @@ func TestTenThousandTokens(t *testing.T) {
 			{"asOf half", ListQuery{Page: 50, AsOf: &old}},
 		} {
 			c.q.Sort, c.q.PageSize = by, 20
-			const reps = 200
-			begin := time.Now()
-			for range reps {
-				v.Tokens(r.now, c.q)
+			const rounds, reps = 5, 40
+			each := time.Hour
+			for range rounds { // the best one: other programs interrupt some
+				begin := time.Now()
+				for range reps {
+					v.Tokens(r.now, c.q)
+				}
+				each = min(each, time.Since(begin)/reps)
 			}
-			each := time.Since(begin) / reps
 			worst = max(worst, each)
 			t.Logf("%-8s %-20s %v", by, c.name, each)
 		}
