@@ -136,7 +136,7 @@ func (b *browser) answered(want int, what string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(10 * time.Second); ; <-look.C {
+	for end := time.Now().Add(patience); ; <-look.C {
 		n := 0
 		b.mu.Lock()
 		for _, w := range b.wrong {

@@ -175,15 +175,9 @@ func (b *browser) js(expression string) string {
 // would need eval, which the page's policy forbids.
 func (b *browser) wait(what, expression string) {
 	b.t.Helper()
-	b.waitAtMost(patience, what, expression)
-}
-
-// waitAtMost calls wait for what is wrong when it comes late.
-func (b *browser) waitAtMost(within time.Duration, what, expression string) {
-	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(within); ; <-look.C {
+	for end := time.Now().Add(patience); ; <-look.C {
 		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("(() => { try { return !!("+expression+
 			"); } catch { return false; } })()"))
 		if err != nil && !strings.Contains(err.Error(), "Inspected target navigated") {
@@ -195,7 +189,7 @@ func (b *browser) waitAtMost(within time.Duration, what, expression string) {
 		if time.Now().After(end) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.t.Fatalf("%s: not within %s; noticed %q; the page says %.600q", what, within, b.wrong,
+			b.t.Fatalf("%s: not within %s; noticed %q; the page says %.600q", what, patience, b.wrong,
 				b.js("document.body.innerText"))
 		}
 	}

@@ -50,7 +50,7 @@ func (b *browser) transferred() (total int, list string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(10 * time.Second); ; <-look.C {
+	for end := time.Now().Add(patience); ; <-look.C {
 		b.mu.Lock()
 		total, list = 0, ""
 		seen := map[string]bool{}

@@ -267,15 +267,14 @@ func TestFaultsOfStreamsReachAClient(t *testing.T) {
 func (f *faulty) outcomeWhileOrdersCome(s *client.Stream, book *client.Book) string {
 	outcome := make(chan string, 1)
 	go func() { outcome <- streamOutcome(s, book) }()
-	for i := range 50 {
-		f.limit("AA_BB", "buy", fmt.Sprint(20+i), "1")
+	for i := 0; ; i++ {
+		f.limit("AA_BB", "buy", fmt.Sprint(20+i%50), "1")
 		select {
 		case found := <-outcome:
 			return found
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return <-outcome
 }
 
 // streamOutcome reads three updates and returns what a careful client finds wrong first.

@@ -76,7 +76,7 @@ func (in *instance) fill(base string, places int) (held []net.Conn) {
 		all = append(all, c)
 	}
 	for i, c := range all {
-		wait := 10 * time.Second
+		wait := patience
 		if i >= more {
 			wait = time.Millisecond
 		}
@@ -96,7 +96,7 @@ func (in *instance) serves(base, path string) {
 	in.t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(10 * time.Second); ; <-look.C {
+	for end := time.Now().Add(patience); ; <-look.C {
 		c := in.dial(base)
 		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 			path); err != nil {
@@ -189,7 +189,7 @@ func leaveRoom(t *testing.T, files int, want room) {
 	}
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(8 * time.Second); countFiles(t, filepath.Join(dir, "engine"), ".snap") == 0; <-look.C {
+	for end := time.Now().Add(patience); countFiles(t, filepath.Join(dir, "engine"), ".snap") == 0; <-look.C {
 		if time.Now().After(end) {
 			t.Fatal("no snapshot was written")
 		}
@@ -231,7 +231,7 @@ func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
 	defer look.Stop()
 	until := func(what string, ok func() bool) {
 		t.Helper()
-		for end := time.Now().Add(15 * time.Second); !ok(); <-look.C {
+		for end := time.Now().Add(patience); !ok(); <-look.C {
 			if in.ended() {
 				t.Fatalf("%s: the program ended", what)
 			}

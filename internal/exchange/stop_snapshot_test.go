@@ -98,7 +98,7 @@ func (r renames) Rename(from, to string) error {
 // A start uses the market's newest snapshot even when the process ended right after it was written:
 // the accounts, which still need the events behind their own snapshot, take theirs before.
 func TestAStartUsesASnapshotThatWasJustWritten(t *testing.T) {
-	const limit = 10 * time.Second // of a program that takes the accounts' snapshot later
+	const limit = time.Minute // of a program that takes the accounts' snapshot later
 	own, market, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.SnapshotBytes = 4096
