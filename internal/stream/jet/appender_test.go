@@ -86,6 +86,7 @@ func executed(t *testing.T, l Log, to uint64) (records []string, at stream.State
 // Two writers follow each other while records are added and the server restarts. What was confirmed is in the log
 // once and in order, and nothing else counts.
 func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		var confirmed []string
 		at := stream.State{}
@@ -176,6 +177,7 @@ func end(t *testing.T, l Log) uint64 {
 
 // A log that has lost what it confirmed ends the writer.
 func TestALostLogEndsTheAppender(t *testing.T) {
+	t.Parallel()
 	m := NewMem()
 	a, stop := appender(t, m.Connect(), stream.State{}, 1)
 	await(t, a, leads)
@@ -230,6 +232,7 @@ func (b *behind) Last(ctx context.Context) (uint64, error) {
 // A server that answers from an older state than it has confirmed, as one does that was frozen, does not end the
 // writer.
 func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
+	t.Parallel()
 	l := &behind{Log: NewMem().Connect()}
 	a, stop := appender(t, l, stream.State{}, 1)
 	await(t, a, leads)

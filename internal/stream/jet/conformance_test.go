@@ -105,6 +105,7 @@ func answer(t *testing.T, l Log) Answer {
 }
 
 func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		l, other := r.connect(), r.connect()
 		if last, err := l.Last(within(t)); last != 0 || err != nil {
@@ -166,6 +167,7 @@ func follow(t *testing.T, l Log, from, to uint64) error {
 }
 
 func TestFollowersReadEveryMessageOnceFromAnyNumber(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		l := r.connect()
 		const n = 300
@@ -201,6 +203,7 @@ func TestFollowersReadEveryMessageOnceFromAnyNumber(t *testing.T) {
 }
 
 func TestFollowersBehindATrimNeedASnapshot(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		l := r.connect()
 		for i := range uint64(10) {
@@ -225,6 +228,7 @@ func TestFollowersBehindATrimNeedASnapshot(t *testing.T) {
 }
 
 func TestARestartOfTheServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		if r.stop == nil {
 			t.Skip("the server ends with the process")
@@ -285,6 +289,7 @@ func shortly(t *testing.T) context.Context {
 
 // A server that comes back without its files is reported and not followed.
 func TestALogThatIsGoneIsReported(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
@@ -311,6 +316,7 @@ func TestALogThatIsGoneIsReported(t *testing.T) {
 
 // An archive has the newest snapshots, and says so when it has none.
 func TestAnArchiveKeepsTheNewestSnapshots(t *testing.T) {
+	t.Parallel()
 	onEveryRig(t, func(t *testing.T, r *rig) {
 		a, ctx := r.connect().Archive(), within(t)
 		if all, err := a.List(ctx); len(all) != 0 || err != nil {

@@ -28,6 +28,7 @@ func some(source uint64, n int) (out []Event) {
 
 // Events are in the stream once and in order, over a restart of the server and a second process that appends too.
 func TestEventsAreThereOnceAndInOrder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
@@ -84,6 +85,7 @@ func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 
 // The stream of events is no exchange's stream, and keeps the newest bytes alone.
 func TestTheStreamOfEventsIsBounded(t *testing.T) {
+	t.Parallel()
 	c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
 	ctx := within(t)
 	if _, err := c.Log(ctx, "e1", 1); err != nil {

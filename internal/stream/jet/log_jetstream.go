@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,15 +60,20 @@ func (c *Conn) Leader(ctx context.Context, epoch string) (string, error) {
 }
 
 // patiently calls do again, for at most formWithin, while it returns ErrUnavailable: several servers need some seconds
-// to elect a leader, when they start and when one of them fails.
+// to elect a leader, when they start and when one of them fails. An attempt that the end of the time has cut short says
+// nothing: the error is the one of the attempt before.
 func patiently(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, formWithin)
 	defer cancel()
-	for {
+	for last := error(nil); ; {
 		err := do(ctx)
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		switch {
+		case !errors.Is(err, ErrUnavailable):
 			return err
+		case ctx.Err() != nil:
+			return cmp.Or(last, err)
 		}
+		last = err
 		select {
 		case <-ctx.Done():
 			return err

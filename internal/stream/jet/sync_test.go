@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 // Servers that sync each message pass, alone and as three of a cluster, and one that does not is named.
 func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		servers, lazy int
 	}{{1, 0}, {1, 1}, {3, 0}, {3, 1}} {
@@ -126,8 +128,10 @@ func seed(t *testing.T) (file, public string) {
 
 // A server with a configuration of its own shows what it does in three ways, and is refused without one of them.
 func TestCheckSyncLooksInThreePlaces(t *testing.T) {
+	t.Parallel()
 	for _, sync := range []string{"always", "2m"} {
 		t.Run(sync, func(t *testing.T) {
+			t.Parallel()
 			app, appKey := seed(t)
 			system, systemKey := seed(t)
 			accounts := `
@@ -142,19 +146,20 @@ accounts {
 				"EXPORTS", `exports: [{service: "$SYS.REQ.SERVER.PING.JSZ", response: stream}]`,
 				"IMPORTS", `imports: [{service: {account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ"}}]`)
 			without := strings.NewReplacer(", EXPORTS", "", ", IMPORTS", "")
-			check := func(text string, from func(r Remote, monitor string) SyncSources) error {
+			check := func(ctx context.Context, text string, from func(r Remote, monitor string) SyncSources) error {
 				at, monitor := configured(t, text)
 				r := Remote{URLs: []string{at}, Seed: app}
 				con := conn(t, r)
-				return con.CheckSync(within(t), open(t, con), from(r, monitor))
+				return con.CheckSync(ctx, open(t, con), from(r, monitor))
 			}
+			ctx := within(t)
 			for name, err := range map[string]error{
-				"import": check(with.Replace(accounts), func(Remote, string) SyncSources { return SyncSources{} }),
-				"system user": check(without.Replace(accounts), func(r Remote, _ string) SyncSources {
+				"import": check(ctx, with.Replace(accounts), func(Remote, string) SyncSources { return SyncSources{} }),
+				"system user": check(ctx, without.Replace(accounts), func(r Remote, _ string) SyncSources {
 					r.Seed = system
 					return SyncSources{System: &r}
 				}),
-				"monitor": check(without.Replace(accounts), func(_ Remote, monitor string) SyncSources {
+				"monitor": check(ctx, without.Replace(accounts), func(_ Remote, monitor string) SyncSources {
 					return SyncSources{Monitor: []string{monitor}}
 				}),
 			} {
@@ -165,7 +170,9 @@ accounts {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			err := check(without.Replace(accounts), func(Remote, string) SyncSources {
+			brief, cancel := context.WithTimeout(ctx, 5*statusWithin) // instead of formWithin: one attempt is enough
+			defer cancel()
+			err := check(brief, without.Replace(accounts), func(Remote, string) SyncSources {
 				return SyncSources{Monitor: []string{"http://" + freeAddress(t)}}
 			})
 			for _, way := range []string{"stream.system_credentials", "stream.monitor", "--trust-lazy-sync"} {
