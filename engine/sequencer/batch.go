@@ -85,23 +85,31 @@ func submitters(batches []*Batch) (n int) {
 // which wakes the others. A wake-up costs 100 ns, more than taking a batch from the queue.
 const wakeRun = 8
 
-// answer returns the outcome to the submitters of batches.
+// answer returns the outcome to the submitters of batches. The rest of a source's batch may end in the same slice as
+// theirs; no one waits for it, so it has no place in a run.
 func answer(batches []*Batch, err error) {
-	for len(batches) > 0 {
-		n := min(wakeRun, len(batches))
-		for i, b := range batches[:n] {
-			if err != nil && b.err == nil {
-				b.err = err
-			}
-			if i > 0 {
-				batches[i-1].next = b
-			}
+	var first, last *Batch
+	n := 0
+	for _, b := range batches {
+		if err != nil && b.err == nil {
+			b.err = err
 		}
-		first := batches[0]
-		batches = batches[n:]
-		if first.done != nil {
+		switch {
+		case b.done == nil:
+			continue
+		case n == 0:
+			first = b
+		default:
+			last.next = b
+		}
+		last = b
+		if n++; n == wakeRun {
 			first.done <- struct{}{} // never blocks: the channel has room
+			n = 0
 		}
+	}
+	if n > 0 {
+		first.done <- struct{}{}
 	}
 }
 

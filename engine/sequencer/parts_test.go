@@ -31,11 +31,11 @@ type slicing struct {
 	around   atomic.Int64 // parts of a read before which another pair moved
 }
 
-func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *slicing {
+func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64, sources ...sequencer.Source) *slicing {
 	opts := enginetest.RandomOptions()
 	opts.PartEvents = engine.MinPartEvents
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
-	s.market = newMarketOf(t, opts, policy, s.clk, loopsOf(seed))
+	s.market = newMarketOf(t, opts, policy, s.clk, loopsOf(seed), sources...)
 	inst := enginetest.Instrument()
 	var pairs []engine.Command
 	for p, code := range []string{"AA_BB", "AA_CC", "AA_DD"} {
