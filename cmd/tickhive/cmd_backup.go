@@ -67,7 +67,7 @@ func (c *backupCmd) fetch(ctx context.Context, p *program, api *internalAPI, to 
 		return errors.Join(err, to.Close())
 	}
 	defer func() { _ = resp.Body.Close() }()
-	bar := newProgress(p.err, "backup", c.Quiet)
+	bar := newProgress(p.err, "backup", "bytes", c.Quiet)
 	_, err = io.Copy(to, &progressReader{resp.Body, func(n int64) { bar.Set(n, resp.ContentLength) }, 0})
 	bar.Done()
 	if err != nil {

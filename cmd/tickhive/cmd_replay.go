@@ -59,7 +59,7 @@ func (c *replayCmd) Run(p *program) error {
 	}
 	c.least = least
 	c.Check = c.Check || least > 0 || c.JSON
-	g := newProgress(p.err, "replay", c.Quiet)
+	g := newProgress(p.err, "replay", "records", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
 		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,

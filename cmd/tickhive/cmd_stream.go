@@ -92,7 +92,7 @@ func (c *streamFlags) survey(
 	ctx context.Context, p *program, to exchange.FollowOptions, begin func(from *node.Snapshot) error,
 	each func(m *stream.Message) error,
 ) (*node.Survey, error) {
-	bar := newProgress(p.err, "read", c.Quiet)
+	bar := newProgress(p.err, "read", "messages", c.Quiet)
 	defer bar.Done()
 	s := &node.Survey{Epoch: to.Genesis.Epoch}
 	return s, s.Read(ctx, to.Log, bar.Set, begin, each)

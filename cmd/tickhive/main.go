@@ -54,7 +54,7 @@ type program struct {
 // journal returns what the subcommands of a journal use.
 func (p *program) journal() *journalcmd.Env {
 	return &journalcmd.Env{Out: p.out, Progress: func(name string, quiet bool) exchange.Progress {
-		return newProgress(p.err, name, quiet)
+		return newProgress(p.err, name, "bytes", quiet)
 	}}
 }
 

@@ -27,7 +27,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 	}
 	o := exchange.Options{
 		Log: log.Logger, LogLevel: &log.level, Files: cmdline.FileLimit(), Dir: c.Data.Dir,
-		Progress: func(name string) exchange.Progress { return newProgress(p.err, name, quiet) },
+		Progress: func(name string) exchange.Progress { return newProgress(p.err, name, "", quiet) },
 		Public:   c.publicOptions(),
 		Internal: exchange.InternalOptions{
 			Listen: c.Internal.Listen, Hosts: c.Internal.Hosts,
