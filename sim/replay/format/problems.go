@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,8 +26,12 @@ var ownLine = []string{
 	remedyBinance, remedyBitstamp, remedyPrice,
 }
 
-// maxProblems bounds the listed problems of a recording.
-const maxProblems = 20
+// maxProblems bounds the listed problems of a recording, maxForeign those of a file that looks like another format: its
+// lines all say the same.
+const (
+	maxProblems = 20
+	maxForeign  = 3
+)
 
 // problems collects what a survey finds wrong in a recording.
 type problems struct {
@@ -57,12 +62,51 @@ func (p *problems) take(err error) (more bool) {
 
 // err returns the problems, with their number when there are several; nil when there are none.
 func (p *problems) err() error {
-	switch {
-	case p.n > len(p.list):
-		total := fmt.Errorf("%d problems, of which the first %d are listed", p.n, len(p.list))
-		return errors.Join(append(p.list, total)...)
-	case p.n > 1:
-		return errors.Join(append(p.list, fmt.Errorf("%d problems", p.n))...)
+	if p.n > 1 {
+		return &several{p.list, p.n}
 	}
 	return errors.Join(p.list...)
+}
+
+// several are the problems of a recording, of which the first ones are listed.
+type several struct {
+	list []error
+	n    int
+}
+
+// Unwrap returns the listed problems.
+func (s *several) Unwrap() []error { return s.list }
+
+// Error returns a line for each listed problem, and their number.
+func (s *several) Error() string {
+	text := errors.Join(s.list...).Error()
+	if s.n > len(s.list) {
+		return fmt.Sprintf("%s\n%d problems, of which the first %d are listed", text, s.n, len(s.list))
+	}
+	return fmt.Sprintf("%s\n%d problems", text, s.n)
+}
+
+// foreignFile returns err, the problems of a recording in the format of this name, with what its files look like when
+// that is another format or none that is known, and then with fewer of the problems.
+func foreignFile(name string, files []string, pair string, err error) error {
+	if !errors.As(err, new(*input.LineError)) {
+		return err // no line was read
+	}
+	for _, file := range files {
+		d := Detect(file, pair)
+		if d.Format == name || d.Also == name {
+			continue
+		}
+		looks := "looks like " + d.Format
+		if d.Format == "" {
+			looks = "has no known format"
+		}
+		var s *several
+		if errors.As(err, &s) {
+			err = &several{s.list[:min(len(s.list), maxForeign)], s.n}
+		}
+		return errors.Join(err, fmt.Errorf("%s %s, not %s: run tickhive replay --detect %s to see what it is",
+			filepath.Base(file), looks, name, file))
+	}
+	return err
 }

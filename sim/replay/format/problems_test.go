@@ -80,6 +80,47 @@ func TestASurveyListsTheProblemsOfAFile(t *testing.T) {
 	}
 }
 
+// A file of another format shows its first three problems, their number, and how to find out what it is. A file of this
+// format, however wrong, is not called another one.
+func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
+	t.Parallel()
+	many := func(line string) string { return strings.Repeat(line+"\n", 30) }
+	for name, c := range map[string]struct {
+		format, text, hint string
+		lines              int
+	}{
+		"trades":  {"binance", many("1700000000,1,1,buy"), "looks like trades, not binance", 5},
+		"LOBSTER": {"trades", many("34200.1,1,7,10,1000000,1"), "looks like lobster, not trades", 5},
+		"a header": {
+			"databento", "time,price,amount\n" + many("1700000000,1,1"), "looks like trades, not databento", 2,
+		},
+		"unknown":          {"bitstamp", "BZh91AY&SY\n", "has no known format, not bitstamp", 2},
+		"the right format": {"bitstamp", many(`1700000000000 trade {"price":"x"}`), "", 21},
+	} {
+		file := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(c.format, []string{file})
+		if err == nil {
+			_, err = Learn(r)
+		}
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		text := Problems(c.format, []string{file}, "", err).Error()
+		got := strings.Split(text, "\n")
+		last := "f " + c.hint + ": run tickhive replay --detect " + file + " to see what it is"
+		if c.hint == "" {
+			last = "31 problems, of which the first 20 are listed"
+		}
+		if len(got) != c.lines || got[len(got)-1] != last {
+			t.Errorf("%s: %d lines, want %d\n%s", name, len(got), c.lines, text)
+		}
+	}
+}
+
 // A wrong message of LOBSTER does not shift the books against the messages behind it.
 func TestASurveyOfLOBSTERKeepsItsFilesSideBySide(t *testing.T) {
 	t.Parallel()
