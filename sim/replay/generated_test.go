@@ -2,12 +2,15 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // generated writes one market in several formats: orders that are added and canceled, and trades that fill them.
 type generated struct {
-	csv, ndjson, ccxt, minutes, l2, quotes, tardisTrades, mbo, mbp1 strings.Builder
+	csv, ndjson, ccxt, minutes, l2, quotes, tardisTrades, mbo, mbp1, mbp10 strings.Builder
+
+	rows []genTrade // of a Parquet file
 
 	open    [2][]genOrder // of bids and asks, oldest first
 	changed [][2]int      // side and price of the levels that the step changed
@@ -17,6 +20,18 @@ type generated struct {
 
 // genOrder is an open order of the generated market.
 type genOrder struct{ id, price, size int }
+
+// genTrade is a trade as a row of a Parquet file.
+type genTrade struct {
+	Time   int64   `parquet:"timestamp"`
+	Symbol string  `parquet:"symbol,dict"`
+	Side   string  `parquet:"side"`
+	Price  float64 `parquet:"price"`
+	Amount float64 `parquet:"amount"`
+}
+
+// genLevels is the number of levels a side of mbp-10.
+const genLevels = 10
 
 // genSides holds the names of the sides in the formats.
 var genSides = [2]struct{ level, letter, taker string }{{"bid", "B", "sell"}, {"ask", "A", "buy"}}
@@ -33,6 +48,11 @@ func newGenerated(n int) *generated {
 	g.mbo.WriteString("ts_event,publisher_id,instrument_id,action,side,price,size,order_id,flags,symbol\n")
 	g.mbp1.WriteString("ts_event,publisher_id,instrument_id,action,side,price,size,flags,bid_px_00,ask_px_00," +
 		"bid_sz_00,ask_sz_00,symbol\n")
+	g.mbp10.WriteString("ts_event,publisher_id,instrument_id,action,side,price,size,flags,")
+	for i := range genLevels {
+		fmt.Fprintf(&g.mbp10, "bid_px_%02[1]d,ask_px_%02[1]d,bid_sz_%02[1]d,ask_sz_%02[1]d,", i)
+	}
+	g.mbp10.WriteString("symbol\n")
 	g.ccxt.WriteString("[")
 	for i := range n {
 		g.add(i)
@@ -105,6 +125,9 @@ func (g *generated) fill(side int) {
 		o.price, o.size)
 	fmt.Fprintf(&g.tardisTrades, "x,BTCUSDT,%d000,%d000,%d,%s,%d,%d\n", g.ms, g.ms, o.id, s.taker, o.price, o.size)
 	fmt.Fprintf(&g.mbp1, "%d000000,2,7,T,%s,%d.00,%d,0,,,,,BTC-USDT\n", g.ms, genSides[1-side].letter, o.price, o.size)
+	fmt.Fprintf(&g.mbp10, "%d000000,2,7,T,%s,%d.00,%d,0,%sBTC-USDT\n", g.ms, genSides[1-side].letter, o.price, o.size,
+		strings.Repeat(",,,,", genLevels))
+	g.rows = append(g.rows, genTrade{int64(g.ms), "BTC/USDT", s.taker, float64(o.price), float64(o.size)})
 	if g.bar[4] == 0 {
 		g.bar = [5]int{o.price, o.price, o.price, 0, 0}
 	}
@@ -133,4 +156,29 @@ func (g *generated) levels(whole bool) {
 	bids, asks := g.total(0, bid), g.total(1, ask)
 	fmt.Fprintf(&g.quotes, "x,BTCUSDT,%d000,%d000,%d,%d,%d,%d\n", g.ms, g.ms, asks, ask, bid, bids)
 	fmt.Fprintf(&g.mbp1, "%d000000,2,7,A,B,%d.00,1,128,%d.00,%d.00,%d,%d,BTC-USDT\n", g.ms, bid, bid, ask, bids, asks)
+	fmt.Fprintf(&g.mbp10, "%d000000,2,7,A,B,%d.00,1,128,", g.ms, bid)
+	best := [2][]int{g.prices(0), g.prices(1)}
+	for i := range genLevels {
+		cells := [4]string{}
+		for side, prices := range best {
+			if i < len(prices) {
+				cells[side] = fmt.Sprintf("%d.00", prices[i])
+				cells[2+side] = fmt.Sprint(g.total(side, prices[i]))
+			}
+		}
+		g.mbp10.WriteString(strings.Join(cells[:], ",") + ",")
+	}
+	g.mbp10.WriteString("BTC-USDT\n")
+}
+
+// prices returns the prices of a side, best first.
+func (g *generated) prices(side int) (all []int) {
+	for _, o := range g.open[side] {
+		all = append(all, o.price)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); side == 0 {
+		slices.Reverse(all)
+	}
+	return all
 }

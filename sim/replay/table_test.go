@@ -97,5 +97,10 @@ func tableRows(t *testing.T) []tableRow {
 			g.tardisTrades.String()),
 		made("databento", "mbo", g.mbo.String()),
 		made("databento", "mbp-1", g.mbp1.String()),
+		made("databento", "mbp-10", g.mbp10.String()),
+		{
+			name: "Parquet, generated", format: "trades", generated: true,
+			files: []string{parquetFile(t, "x.parquet", g.rows)},
+		},
 	}
 }

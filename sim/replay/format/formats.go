@@ -73,7 +73,8 @@ func Learn(r Reader) (*Survey, error) {
 }
 
 // Problems returns what keeps files from being replayed: err, which Learn returned for all of them, the file that looks
-// like another format, and the problems of each file behind the one at which Learn ended. Only files of the trades format can be read by themselves.
+// like another format, and the problems of each file behind the one at which Learn ended. Only files of the trades
+// format can be read by themselves.
 func Problems(name string, files []string, pair string, err error) error {
 	err = foreignFile(name, files, pair, err)
 	if name != "trades" || len(files) < 2 {

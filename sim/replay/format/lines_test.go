@@ -33,7 +33,8 @@ func TestAllFilesNameTheirProblems(t *testing.T) {
 	if len(got) != 2 || !strings.HasPrefix(got[0], "b:1:14: ") || !strings.HasPrefix(got[1], "d:1:12: ") {
 		t.Errorf("%q", got)
 	}
-	want := err.Error() + "\na looks like trades, not lobster: run tickhive replay --detect " + files[0] + " to see what it is"
+	want := err.Error() + "\na looks like trades, not lobster: run tickhive replay --detect " + files[0] +
+		" to see what it is"
 	if got := Problems("lobster", files[:2], "", err); !errors.Is(got, err) || got.Error() != want {
 		t.Errorf("two files of one recording: %v", got)
 	}
