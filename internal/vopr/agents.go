@@ -166,9 +166,19 @@ func (w clients) changeAccount() {
 			}
 		})
 	default:
-		w.ask(class, nil, "PATCH", target, fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)),
-			func(answer) {})
+		w.changeRates()
 	}
+}
+
+// changeRates gives a user another discount.
+func (w clients) changeRates() {
+	u := pick(w, w.model.users)
+	class := "user " + u.ID
+	if w.busy[class] {
+		return
+	}
+	w.ask(class, nil, "PATCH", internal+"/users/"+u.ID,
+		fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)), func(answer) {})
 }
 
 // useLaunchpad swaps, adds liquidity, transfers, boosts or spawns.

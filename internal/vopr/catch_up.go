@@ -37,8 +37,7 @@ const catchUpTries = 60
 // catchUp waits until no request is under way and each reader shows what the answers do: nothing is missing at the
 // end of a stream.
 func (w readers) catchUp() {
-	n := 0
-	if !w.run(func() bool { n++; return len(w.inflight) == 0 || n > 20_000 }) || len(w.inflight) > 0 {
+	if !w.quiet() {
 		return // a fault holds a request up
 	}
 	differs := ""
@@ -66,6 +65,12 @@ func (w readers) catchUp() {
 		}
 	}
 	w.fail("after %d times 50 ms without a request: %s", catchUpTries, differs)
+}
+
+// quiet waits until no request is under way. It reports whether that is so.
+func (w *world) quiet() bool {
+	n := 0
+	return w.run(func() bool { n++; return len(w.inflight) == 0 || n > 20_000 }) && len(w.inflight) == 0
 }
 
 // compare returns how a reader differs from the answers; empty: not at all.

@@ -2,6 +2,7 @@ package vopr
 
 import (
 	"context"
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func (w *world) rise(l *life) bool {
 			return disk.Crash(seed)
 		}
 		w.begin()
-		w.cutAfter(l.recoveryCut, false, crash)
+		w.cutAfter(l.recoveryCut, nil, crash)
 		if !w.run(w.risen) && w.failure == nil {
 			w.logf("power cut in the recovery")
 		}
@@ -199,13 +200,12 @@ func staleStore(file string) string {
 }
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
-// names, unless it is false, makes it the first renaming after them: the names of a temporary file and of the file are
-// not durable then.
-func (w *world) cutAfter(ops int, names bool, next func(seed uint64) *vfs.Mem) {
+// It is the first one after them that right, unless it is nil, takes.
+func (w *world) cutAfter(ops int, right func(op vfs.Op) bool, next func(seed uint64) *vfs.Mem) {
 	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
 	from := disk.Total()
 	disk.After(func(op vfs.Op) {
-		if op.N >= from+ops && (op.Kind == vfs.OpRename || !names) && !p.dead {
+		if ok := right == nil || right(op); ok && op.N >= from+ops && !p.dead {
 			p.dead = true
 			w.disk = next(seed)
 		}
@@ -234,12 +234,15 @@ func (w *world) die(next func(seed uint64) *vfs.Mem, power bool) {
 
 // hash notes the state at the end of a life.
 func (w *world) hash() {
-	w.last = ""
+	w.last, w.sums = "", nil
 	if w.x == nil || w.x.Accounts().EnginePos() != w.x.Loop().Position() { // commands wait for the disk
 		return
 	}
 	w.last, w.lastPos = replica.Hash(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
 	w.machine.pass(int64(time.Second)) // the documents may be older than the views until then
+	if len(w.inflight) == 0 && w.mix.Unknown == w.unknown {
+		w.sums = w.totals()
+	}
 	w.tickers = map[string]string{}
 	for _, pair := range w.model.pairs {
 		v := w.x.Feed().Board().Load().Lookup(pair)
@@ -248,6 +251,66 @@ func (w *world) hash() {
 		}
 		if a := w.call(nil, "GET", "/api/tickers?currencyPairCode="+pair, ""); a.ok() {
 			w.tickers[pair] = a.seq
+		}
+	}
+}
+
+// totals returns what the currencies that the pairs trade have in all, by currency.
+func (w *world) totals() map[string]string {
+	var rows []json.RawMessage
+	if w.call(nil, "GET", internal+"/totals", "").into(&rows) != nil {
+		return nil
+	}
+	all := map[string]string{}
+	for _, row := range rows {
+		var of struct{ CurrencyCode string }
+		if json.Unmarshal(row, &of) == nil && slices.Contains(traded, of.CurrencyCode) {
+			all[of.CurrencyCode] = string(row)
+		}
+	}
+	return all
+}
+
+// has reports whether a fault has one of the classes.
+func has(faults []vfs.Injection, classes ...vfs.Class) bool {
+	return slices.ContainsFunc(faults, func(in vfs.Injection) bool { return slices.Contains(classes, in.Class) })
+}
+
+// rightOp returns which operation the cut of a life comes after; nil: any. A renaming, where names are reordered: the
+// names of a temporary file and of the file are not durable then.
+func rightOp(l *life) func(op vfs.Op) bool {
+	switch {
+	case l.ahead:
+		return aheadOfJournal()
+	case has(l.ending, vfs.ReorderedNames):
+		return func(op vfs.Op) bool { return op.Kind == vfs.OpRename }
+	default:
+		return nil
+	}
+}
+
+// aheadOfJournal takes a write of a record of the accounts while the journal has several commands that are not synced.
+func aheadOfJournal() func(op vfs.Op) bool {
+	unsynced := 0 // writes
+	return func(op vfs.Op) bool {
+		switch dir, name := path.Split(op.Path); {
+		case path.Ext(name) != ".wal":
+		case dir == "d/engine/" && op.Kind == vfs.OpSync:
+			unsynced = 0
+		case dir == "d/engine/" && op.Kind == vfs.OpWrite:
+			unsynced++
+		case dir == "d/accounts/" && op.Kind == vfs.OpWrite:
+			return unsynced >= 4 // each batch of commands and each slot is one
+		}
+		return false
+	}
+}
+
+// spoilNewest aims the damage of a life's end at the newest snapshot of the accounts.
+func (w *world) spoilNewest(l *life) {
+	for _, name := range w.disk.Paths() { // in order
+		if strings.HasPrefix(name, "d/accounts/") && path.Ext(name) == ".snap" {
+			l.ending[0].Path = name
 		}
 	}
 }
@@ -285,29 +348,32 @@ func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
 func (w *world) finish(l *life) {
 	w.mix.Ends[l.end]++
 	w.logf("end: %s", l.end)
-	has := func(faults []vfs.Injection, classes ...vfs.Class) bool {
-		return slices.ContainsFunc(faults, func(in vfs.Injection) bool { return slices.Contains(classes, in.Class) })
-	}
 	w.cutLoses = (has(l.working, vfs.LyingSync) || w.disk.Injected(vfs.LyingSync) > w.lies) && l.end.power() ||
 		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
 	switch l.end {
 	case kill, powerCut:
+		if l.snapshotKill {
+			w.quiet()
+			w.spoilNewest(l)
+		}
 		w.die(w.end(l), l.end.power())
 	case killInOp, cutInOp:
-		names := has(l.ending, vfs.ReorderedNames)
-		w.cutAfter(l.after, names, w.end(l))
+		right := rightOp(l)
+		w.cutAfter(l.after, right, w.end(l))
+		w.rates = l.ahead
 		w.work(50)
-		if names {
+		if right != nil {
 			w.work(100)
 		}
+		w.rates = false
 		w.last = ""
 		w.die(w.end(l), l.end.power())
 	case stop, cutInStop:
 		stopped := false
 		w.p.begin("stop", func() { w.x.Stop(context.Background()); stopped = true })
 		if l.end == cutInStop {
-			w.cutAfter(l.after, has(l.ending, vfs.ReorderedNames), w.end(l))
+			w.cutAfter(l.after, rightOp(l), w.end(l))
 		}
 		w.run(func() bool { return stopped })
 		w.last = ""

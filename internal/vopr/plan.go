@@ -48,7 +48,10 @@ type life struct {
 	after    int // file operations until the end, for the ends that count them
 	// recoveryCut is the file operation of the start after which the power is cut, 0: none.
 	recoveryCut int
-	// snapshotKill ends the start by kill -9 when the accounts have their first snapshot of it.
+	// ahead cuts the power right after a write of a record of the accounts, so that it may be ahead of the journal.
+	ahead bool
+	// snapshotKill ends the start by kill -9 when the accounts have their first snapshot of it, and damages the newest
+	// one at the end of the life.
 	snapshotKill bool
 	starting     []vfs.Injection // faults of operations during the start
 	working      []vfs.Injection // faults of operations during the work
@@ -96,14 +99,16 @@ func newPlan(rnd *rand.Rand) plan {
 }
 
 // leaveAhead plans what chance hardly combines: a power cut that leaves records of the accounts ahead of the journal, a
-// kill of the next start between the two snapshots that it then takes, and a damaged snapshot at the start after it.
+// kill of the next start between the two snapshots that it then takes, and a damaged newest snapshot at the start after
+// it.
 func (p *plan) leaveAhead(rnd *rand.Rand) {
 	if p.sync == sequencer.SyncAlways {
 		p.sync = sequencer.SyncInterval
 	}
 	at := rnd.IntN(len(p.lives) - 1)
 	first, second := &p.lives[at], &p.lives[at+1]
-	first.end, first.working, first.ending = powerCut, nil, nil
+	first.ahead, first.end, first.after, first.working = true, cutInOp, 1+rnd.IntN(100), nil
+	first.ending = []vfs.Injection{{Class: vfs.SkewedDirs, Count: 1, Seed: rnd.Uint64(), AtCut: true}}
 	*second = life{
 		commands: 20 + rnd.IntN(60), end: kill, snapshotKill: true, pauseNs: second.pauseNs,
 		ending: []vfs.Injection{{

@@ -21,7 +21,9 @@ type reader struct {
 	resumes      bool
 
 	conn  *stream.MemoryConn // nil: not connected
-	epoch string             // of the state below; empty: there is none
+	now   string             // the epoch of the process, by the answers to the subscriptions
+	epoch string             // of the book below; empty: there is none
+	since string             // the epoch of the trades below; empty: there are none
 	fresh map[string]bool    // channels whose first message must be a snapshot, of this connection
 
 	seq        uint64
@@ -64,11 +66,14 @@ func (w readers) open(r *reader) {
 	r.conn, r.fresh, r.closed = stream.Connect(w.x.Hub()), map[string]bool{}, map[string]bool{}
 	r.candle, r.open = "", false
 	resume, from := "", ""
-	if r.epoch != "" && r.resumes {
+	if !r.resumes {
+		r.epoch, r.since = "", ""
+	}
+	if r.epoch != "" {
 		resume = fmt.Sprintf(`,"fromSeq":%d,"epoch":%q`, r.seq, r.epoch)
+	}
+	if r.since != "" {
 		from = fmt.Sprintf(`,"fromTradeId":%d`, r.trade+1)
-	} else {
-		r.epoch = ""
 	}
 	ask := func(channel, options string) {
 		r.conn.Send(fmt.Appendf(nil, `{"op":"subscribe","channel":%q,"pairs":[%q]%s}`, channel, r.pair, options))
@@ -152,11 +157,13 @@ func (w readers) apply(r *reader, m *streamMessage) error {
 		if m.Epoch != w.model.epoch {
 			return fmt.Errorf("the stream has the epoch %s, the status %s", m.Epoch, w.model.epoch)
 		}
-		if r.fresh[m.Channel] = r.epoch != m.Epoch; m.Channel == "candles.minute" { // the last of the four
-			r.fresh[m.Channel] = true
-			r.epoch = m.Epoch
-		}
-		if m.Channel == "ticker" {
+		r.now = m.Epoch
+		switch m.Channel {
+		case "book":
+			r.fresh[m.Channel] = r.epoch != m.Epoch
+		case "trades":
+			r.fresh[m.Channel] = r.since != m.Epoch
+		default:
 			r.fresh[m.Channel] = true
 		}
 		return nil
@@ -203,6 +210,7 @@ func (w readers) applyBook(r *reader, m *streamMessage) error {
 	} else if m.PrevSeq != r.seq {
 		return fmt.Errorf("prevSeq is %d, the last message had seq %d", m.PrevSeq, r.seq)
 	}
+	r.epoch = r.now                   // not before: until then the book is the one of the epoch before
 	if r.seq = m.Seq; r.bids == nil { // a resume from seq 0, the empty book
 		r.bids, r.asks = map[string]string{}, map[string]string{}
 	}
@@ -286,6 +294,7 @@ func (w readers) applyTrades(r *reader, m *streamMessage) error {
 		}
 		return nil
 	}
+	r.since = r.now
 	// The snapshot of a resume that asks for the next trade is empty. If the epoch is another one, that trade may
 	// be any.
 	resumed := m.Type == "snapshot" && len(m.Trades) == 0 && r.trade != 0

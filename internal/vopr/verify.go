@@ -45,6 +45,7 @@ func (w checker) verify() {
 		w.readStatus()
 		return
 	}
+	w.unknown = w.mix.Unknown
 	was := w.model.epoch
 	w.readStatus()
 	h := replica.Hash(w.x.Core(), w.x.Feed())
@@ -58,12 +59,15 @@ func (w checker) verify() {
 	if w.epochs = w.model.epoch != was; w.epochs {
 		w.mix.Epochs++
 	}
+	if w.last == h.Hash && w.x.Loop().Position() == w.lastPos && w.sums != nil && !w.gone("accounts") {
+		w.checkSums()
+	}
 	if w.gone("engine") {
 		w.model.forgetEpoch()
 	}
 	if w.gone("engine") && !w.epochs { // a loss that the program cannot know, so the epoch does not tell the readers
 		for _, r := range w.streams {
-			r.epoch = ""
+			r.epoch, r.since = "", ""
 		}
 	}
 	w.checkMarket()
@@ -80,6 +84,17 @@ func (w checker) checkTickerSeqs() {
 		if a := w.call(nil, "GET", "/api/tickers?currencyPairCode="+pair, ""); a.ok() && a.seq != seq {
 			w.fail("the ticker of %s has the X-Seq %s, it was %s in the same state before the restart", pair, a.seq,
 				seq)
+		}
+	}
+}
+
+// checkSums verifies that the totals are the same as before the restart, in the same state.
+func (w checker) checkSums() {
+	w.mix.Sums++
+	now := w.totals()
+	for c, was := range w.sums {
+		if now[c] != was {
+			w.fail("the totals of %s are %s, they were %s in the same state before the restart", c, now[c], was)
 		}
 	}
 }

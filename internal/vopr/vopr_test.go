@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tickhive/internal/vfs"
 )
 
 var (
-	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200")
-	first   = flag.Uint64("vopr.first", 1, "the first seed")
+	seeds   = flag.Int("vopr.seeds", 0, "number of seeds; 0: 200, with TICKHIVE_SOAK=1 those of vopr.time")
+	first   = flag.Uint64("vopr.first", 0, "the first seed; 0: 1, with TICKHIVE_SOAK=1 a random one")
+	span    = flag.Duration("vopr.time", 20*time.Minute, "how long a soak runs seeds")
 	damaged = flag.Int("vopr.damaged", 150, "number of damages of a directory")
 	trace   = flag.Bool("vopr.trace", false, "print the transcript of the first seed")
 )
@@ -58,23 +62,33 @@ func TestTheMarketOutlivesFailedAccounts(t *testing.T) {
 	}
 }
 
-// No seed breaks a promise.
+// No seed breaks a promise. TICKHIVE_SOAK=1 runs new ones for 20 minutes.
 func TestSeeds(t *testing.T) {
-	n := *seeds
-	if n == 0 {
+	n, from, more := *seeds, max(*first, 1), func() bool { return true }
+	switch soak := os.Getenv("TICKHIVE_SOAK") == "1"; {
+	case n == 0 && !soak:
 		n = 200
+	case n == 0:
+		n = math.MaxInt
+		if *first == 0 {
+			from = 1_000_000 + rand.Uint64N(1<<40)
+		}
+		end := time.Now().Add(*span)
+		more = func() bool { return time.Now().Before(end) }
 	}
+	t.Logf("seeds from %d on", from)
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // every life builds a whole exchange
 	var mu sync.Mutex
 	var sum Mix
+	ran := 0
 	var wait sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for k := range workers {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			for i := k; i < n; i += workers {
-				seed := *first + uint64(i)
+			for i := k; i < n && more(); i += workers {
+				seed := from + uint64(i)
 				var out io.Writer
 				if *trace && i == 0 {
 					out = os.Stdout
@@ -82,6 +96,7 @@ func TestSeeds(t *testing.T) {
 				r, err := Run(seed, out)
 				mu.Lock()
 				sum.Add(&r.Mix)
+				ran++
 				mu.Unlock()
 				if err != nil {
 					t.Errorf("%v\nrepeat it with: make vopr SEEDS=1 SEED=%d", err, seed)
@@ -90,5 +105,5 @@ func TestSeeds(t *testing.T) {
 		}()
 	}
 	wait.Wait()
-	t.Logf("%d seeds: %+v", n, sum)
+	t.Logf("%d seeds: %+v", ran, sum)
 }

@@ -64,6 +64,11 @@ type clients struct{ *world }
 
 // next sends a request that the seed chooses.
 func (w clients) next() {
+	if w.rates && w.rnd.IntN(8) == 0 {
+		w.mix.Accounts++
+		w.changeRates()
+		return
+	}
 	switch n := w.rnd.IntN(100); {
 	case n < 20:
 		w.batch()

@@ -69,6 +69,7 @@ type Mix struct {
 	Between                                   int // kills between two snapshots of the accounts in a start
 	Candles, CaughtUp                         int // candles told as closed; comparisons of the readers with answers
 	Balances                                  int // users whose balances were compared with their deals
+	Sums                                      int // restarts whose totals were compared with those before it
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
 	Faults                                    [vfs.Classes]int
@@ -99,6 +100,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Candles += o.Candles
 	m.CaughtUp += o.CaughtUp
 	m.Balances += o.Balances
+	m.Sums += o.Sums
 	m.Limits += o.Limits
 	for i := range m.Ends {
 		m.Ends[i] += o.Ends[i]
@@ -144,11 +146,14 @@ type world struct {
 	accept   bool     // the next start has --accept-data-loss
 	stale    string   // the store of which an earlier segment was put back, see staleStore
 	stepped  bool     // the clock of the machine was set: a signed request may be too old
+	rates    bool     // more requests change a user's fees
 	epochs   bool     // the present life has begun a new epoch
 
 	last      string // state hash of the last life, empty: unknown
 	lastPos   uint64
 	tickers   map[string]string // X-Seq of the tickers then, by pair
+	sums      map[string]string // totals then, by currency; nil: a change may be missing in them
+	unknown   int               // mix.Unknown at the start of the present process
 	failure   error
 	sum       hash.Hash
 	trace     io.Writer // nil: no trace
