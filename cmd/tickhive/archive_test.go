@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -161,4 +163,57 @@ func sound(t *testing.T, dir string) {
 	if code := verify.wait(); code != 0 {
 		t.Errorf("journal verify: exit code %d: %s", code, verify.stderr.String())
 	}
+}
+
+// A directory that has removed its first segments begins a stream with a snapshot: replicas and standbys have its
+// state, also after the snapshots of standbys have replaced it, and so has a directory that is made from the stream.
+func TestAStreamBeginsBehindASnapshot(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	small := []string{
+		"--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000",
+		"--set", "journal.segment_bytes=65536", "--set", "journal.snapshot_bytes=30000",
+	}
+	f.start(0, append(append([]string{"serve", "--data-dir", f.dirs[0]}, small...), f.common[:len(f.common)-2]...))
+	a := newAcked()
+	a.begin(f.nodes[0])
+	gone := func() bool {
+		_, err := os.Stat(filepath.Join(f.dirs[0], "engine", "000001.wal"))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for !gone() {
+		f.loaded(a, 500)()
+	}
+	f.nodes[0].signal(syscall.SIGTERM)
+	f.nodes[0].endsClean(f.dirs[0])
+	serve := f.serve(small...)
+	f.start(0, serve)
+	a.holds(t, f.nodes[0])
+	replica := startReplica(t, f.at)
+	f.loaded(a, 100)()
+	f.sameState(f.nodes[0], replica)
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.start(0, serve)
+	for _, name := range []string{"status", "verify"} {
+		if code, _, text := streamCommand(t, f.at, name); code != 0 {
+			t.Errorf("stream %s: exit code %d: %s", name, code, text)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "restored")
+	if code, _, text := streamCommand(t, f.at, "restore", dir); code != 0 {
+		t.Errorf("stream restore: exit code %d: %s", code, text)
+	}
+	sound(t, dir)
+	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s", "--set",
+		"cluster.trim=true"))
+	for begun := false; !begun; begun = trimmed(t, f.at) {
+		f.loaded(a, 100)()
+	}
+	f.sameState(f.nodes[0], f.nodes[1])
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.awaitRole(1, "writer")
+	a.holds(t, f.nodes[1])
+	f.sameState(f.nodes[1], startReplica(t, f.at))
 }

@@ -42,6 +42,7 @@ type failing struct {
 	seed     uint64
 	standbys bool
 	args     [clusterNodes][]string
+	dirs     [clusterNodes]string
 	later    [clusterNodes][]string // environment of its next start: the present version of the program, or the next
 
 	servers []*streamServer
@@ -90,6 +91,7 @@ func startFailing(t *testing.T, seed uint64) *failing {
 		c.fronts[n] = newLink(t, "127.0.0.1:1")
 		common := append([]string{"--advertise", c.fronts[n].addr()}, common...)
 		dir := filepath.Join(t.TempDir(), "node")
+		c.dirs[n] = dir
 		if n == theWriter {
 			c.args[n] = append([]string{
 				"serve", "--journal", from, "--ack", "quorum", "--data-dir", dir, "--pairs", "none",
@@ -240,6 +242,11 @@ func (c *failing) run() {
 	c.endUpgrade()
 	c.check()
 	c.measure()
+	for n := range c.nodes {
+		if found := aside(c.t, c.dirs[n]); len(found) > 0 {
+			c.t.Errorf("node %d does not continue its copy: %v", n, found)
+		}
+	}
 	signed := 0
 	for _, u := range c.clients {
 		signed += len(u.orders)

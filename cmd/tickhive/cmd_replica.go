@@ -10,6 +10,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/listen"
 	"tickhive/internal/mirror"
+	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
 )
 
@@ -23,7 +24,7 @@ type replicaCmd struct {
 	Promote        bool     `help:"Become the writer when the writer is silent for cluster.takeover_after; needs --data-dir."`
 	SnapshotFrom   []string `placeholder:"http://HOST:PORT" help:"Internal listener of a replica or standby whose snapshot to begin with (replica.snapshot_from); may be repeated."`
 	TrustLazySync  bool     `help:"With --promote: do not ask whether the servers sync before they acknowledge (stream.trust_lazy_sync)."`
-	DataDir        string   `placeholder:"DIR" help:"Directory for --promote, which the replica makes from the stream; an earlier one is kept as DIR.before."`
+	DataDir        string   `placeholder:"DIR" help:"Directory for a copy of the records, which the next start continues. --promote needs it; 'stream restore --from-dir' makes a data directory from it."`
 	Advertise      string   `placeholder:"HOST:PORT" help:"Address of the public listener for replicas (cluster.advertise)."`
 	Events         bool     `help:"Append trades, changes of books and orders to a stream for other programs, which keeps 1 GiB (replica.events)."`
 	Quiet          bool     `help:"Suppress progress output."`
@@ -34,9 +35,8 @@ type replicaCmd struct {
 // Run serves until SIGTERM or an interrupt, or until a record cannot be executed.
 func (r *replicaCmd) Run(p *program) error {
 	switch {
-	case r.Promote != (r.DataDir != ""):
-		return usageError{Err: errors.New("--promote and --data-dir go together: a replica stores nothing, and a " +
-			"standby needs a directory")}
+	case r.Promote && r.DataDir == "":
+		return usageError{Err: errors.New("--promote: a standby needs a directory: add --data-dir DIR")}
 	case r.TrustLazySync && !r.Promote:
 		return usage("--trust-lazy-sync: only a writer, and with --promote a standby, ask the servers")
 	case r.Promote && r.Events:
@@ -64,8 +64,8 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	if r.Advertise != "" {
 		s.Set = append(s.Set, "cluster.advertise="+r.Advertise)
 	}
-	if !r.Promote {
-		s.Sim = "off"
+	if r.DataDir == "" {
+		s.Sim = "off" // a copy has the snapshots of a writer
 	}
 	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote}
 	cfg, follow, done, err := f.follower(ctx, p, s)
@@ -81,20 +81,21 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	follow.MaxLag, follow.Trim = time.Duration(cfg.Replica.MaxLag), cfg.Cluster.Trim
 	follow.ArchiveEvery = time.Duration(cfg.Cluster.ArchiveEvery)
 	o.Sim.Seed, o.Sim.SeedGiven, o.Follow, o.Hooks.Listen = follow.Genesis.Seed, true, &follow, kept.Listen
-	if !r.Promote {
+	if r.DataDir == "" {
 		_, err = p.follow(ctx, o, 0, signals)
 		return err
 	}
-	o.Stream.Quorum = true
+	o.Stream.Quorum, follow.Stands = r.Promote, r.Promote
 	return r.stand(ctx, p, &o, time.Duration(cfg.Cluster.TakeoverAfter), signals)
 }
 
-// stand follows while another node is the writer, and is the writer when that one falls silent, in turns.
+// stand follows with a copy while another node is the writer, and with --promote is the writer when that one falls
+// silent, in turns.
 func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options, after time.Duration,
 	signals processSignals,
 ) error {
 	for led := false; ; led = true {
-		dir, err := openCopy(r.DataDir, o.Follow.Genesis.Epoch, r.keep, o.Log.Info)
+		dir, err := openCopy(r.DataDir, o.Follow.Genesis, r.keep, o.Log)
 		if err != nil {
 			return fmt.Errorf("--data-dir: %w", err)
 		}
@@ -102,11 +103,14 @@ func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options,
 		following.Follow.Copy = dir
 		h, err := p.follow(ctx, following, after, signals)
 		if h == nil {
-			again := false
-			if err = errors.Join(err, dir.Close()); led {
+			again := errors.Is(err, node.ErrOffChain)
+			if again {
+				err = dir.SetAside(err)
+			}
+			if err = errors.Join(err, dir.Close()); led && !again {
 				again, err = p.awaitStream(err, signals)
 			}
-			if again {
+			if again && err == nil {
 				continue
 			}
 			return err
@@ -173,7 +177,7 @@ func (p *program) follow(ctx context.Context, o exchange.Options, after time.Dur
 	}
 	y.Admit()
 	a.ready()
-	if o.Follow.Copy == nil {
+	if !o.Follow.Stands {
 		err = y.Wait(stop)
 		stopInTime(y)
 		o.Log.Info("stopped")

@@ -10,13 +10,10 @@ import (
 	"time"
 
 	"tickhive/cmd/tickhive/journalcmd"
-	"tickhive/internal/backup"
 	"tickhive/internal/clusterdemo"
-	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
-	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
@@ -25,7 +22,7 @@ type streamCmd struct {
 	Status streamStatusCmd `cmd:"" help:"Print the writer, the term and the end of each log in a stream."`
 	Verify streamVerifyCmd `cmd:"" help:"Check every message of a stream, execute the market's records and print the state hash."`
 
-	Restore streamRestoreCmd `cmd:"" help:"Make a data directory from a stream."`
+	Restore streamRestoreCmd `cmd:"" help:"Make a data directory from a stream, or from the directory of any node."`
 }
 
 // clusterCmd runs whole clusters.
@@ -140,55 +137,6 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	h := v.Market.Hash()
 	s.Digests, s.Seq, s.Hash = v.Digests, h.Seq, h.Hash
 	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
-}
-
-// streamRestoreCmd makes a data directory from a stream.
-type streamRestoreCmd struct {
-	streamFlags
-	Dir string `arg:"" help:"Data directory to make; it must be empty or absent."`
-}
-
-// Run writes the records of the stream into logs, and meta.json last: without it a start refuses the directory.
-func (c *streamRestoreCmd) Run(p *program) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := backup.CheckEmpty(c.Dir); err != nil {
-		return err
-	}
-	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
-	if err != nil {
-		return err
-	}
-	defer done()
-	o, err := cfg.exchangeOptions(p, true)
-	if err != nil {
-		return err
-	}
-	w := node.NewCopy(c.Dir, copyLayout())
-	s, err := c.survey(ctx, p, to, w.Restore, w.Take)
-	if err != nil {
-		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
-	}
-	text := ""
-	err = w.Finish(func(ends map[string]wal.Position) error {
-		meta := datadir.Rebuilt{
-			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
-			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
-		}
-		for i, log := range journalcmd.Logs {
-			if i > 0 {
-				text += ", "
-			}
-			text += fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq)
-		}
-		text := "restored from the stream of the epoch " + s.Epoch + ": " + text + "; new epoch"
-		return meta.WriteMeta(c.Dir, time.Now(), text)
-	})
-	if err != nil {
-		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
-	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, text, c.Dir)
-	return err
 }
 
 // copyLayout returns the logs of a directory that is written from a stream.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -138,28 +139,34 @@ func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err er
 	return r, flags, nil
 }
 
-// openCopy opens the directory of a standby. A data directory of the same exchange, which the node left as the writer,
+// openCopy opens the copy of a node. A data directory of the same exchange, which the node left as the writer,
 // is put aside: the stream has everything that was acknowledged. The files keep of it, which are secrets that the node
 // shares with others, come along.
-func openCopy(dir, epoch string, keep []string, log func(text string, args ...any)) (*node.Copy, error) {
+func openCopy(dir string, g node.Genesis, keep []string, log *slog.Logger) (*node.Copy, error) {
 	meta, err := datadir.ReadMeta(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case meta.Epoch != epoch:
+	case meta.Epoch != g.Epoch:
 		return nil, fmt.Errorf("%s is the data directory of another exchange or epoch: name another directory", dir)
 	default:
 		if err := putAside(dir); err != nil {
 			return nil, err
 		}
-		log("the former data directory is kept until this happens again; remove it when it is not needed",
+		log.Info("the former data directory is kept until this happens again; remove it when it is not needed",
 			"dir", before(dir))
 	}
 	if err := takeAlong(dir, keep); err != nil {
 		return nil, err
 	}
-	return node.OpenCopy(dir, copyLayout(), keep...)
+	return node.OpenCopy(dir, node.CopyOptions{
+		Layout: copyLayout(), Genesis: g, Other: keep,
+		Aside: func(to string, why error) {
+			log.Warn("the copy of this node cannot be continued: it is kept, and a new one begins; remove it when it "+
+				"is not needed", "dir", to, "reason", why)
+		},
+	})
 }
 
 // putAside renames a data directory that no process uses, in the place of the one that was put aside before.

@@ -161,7 +161,7 @@ func TestAStandbyRefusesAWriterThatItCannotReplace(t *testing.T) {
 		want string
 	}{
 		{f.standby(1), "the settings of sim differ from the writer's"},
-		{[]string{"replica", "--from", "nats://" + f.at, "--promote"}, "--promote and --data-dir go together"},
+		{[]string{"replica", "--from", "nats://" + f.at, "--promote"}, "--promote: a standby needs a directory"},
 		{append(f.standby(1), "--events"), "--events"},
 		{f.standby(0, "--set", "sim.enabled=false"), "in use"},
 		{append(f.standby(1), "--set", "cluster.takeover_after=10ms"), "must be from 1s to 1h"},

@@ -68,7 +68,7 @@ func (c copies) close() error {
 }
 
 // logs returns the logs of a stored exchange, in the order of stream.Log.
-func (x *Running) logs() []mirror.NamedLog {
+func (x *restored) logs() []mirror.NamedLog {
 	return []mirror.NamedLog{
 		{Name: "engine", Log: x.journal.log},
 		{Name: "accounts", Log: x.accounts.store.Log()},

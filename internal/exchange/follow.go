@@ -31,7 +31,8 @@ type FollowOptions struct {
 	Genesis node.Genesis  // of the stream
 	MaxLag  time.Duration // beyond which it refuses reads
 	Events  *jet.Events   // takes the events of what is executed; nil: none
-	Copy    *node.Copy    // takes the records, so that TakeOver is possible; nil: nothing is stored
+	Copy    *node.Copy    // takes the records; nil: nothing is stored
+	Stands  bool          // the node may become the writer (TakeOver); it has a Copy
 	// ArchiveEvery is the time between two snapshots that a node with a Copy archives; 0: it archives none. Trim
 	// removes the messages that the archived snapshots reflect.
 	ArchiveEvery time.Duration
@@ -68,7 +69,7 @@ type Following struct {
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
-	chains   node.Chains   // of the logs, unless there is a Copy; guarded by mu
+	chains   node.Chains   // of the logs; guarded by mu
 	info     termInfo      // of the newest term; guarded by mu
 	infoText []byte        // its bytes; guarded by mu
 	valid    uint64        // number of the last message that counts; guarded by mu
@@ -248,12 +249,15 @@ func (y *Following) take(seq uint64, data []byte) error {
 	if err := y.compare(&m); err != nil {
 		return err
 	}
+	y.chains.Take(&m)
 	if c := y.o.Follow.Copy; c != nil {
-		if err := c.Take(&m); err != nil {
-			return fmt.Errorf("the copy of the standby: %w", err)
+		err := c.Take(&m)
+		if err == nil {
+			err = c.Note(y.reader.State())
 		}
-	} else {
-		y.chains.Take(&m)
+		if err != nil {
+			return fmt.Errorf("the copy of this node: %w", err)
+		}
 	}
 	if m.Kind == stream.Term {
 		y.info, y.infoText = infoOf(m.Info), bytes.Clone(m.Info)

@@ -19,6 +19,7 @@ import (
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/launchpad"
+	"tickhive/marketdata/replica"
 )
 
 // chooseSnapshot opens the archived snapshot with which a replica begins, if there is one. One that exports events
@@ -38,15 +39,21 @@ func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
 			until = last.Source - 1
 		}
 	}
-	if r.fetch(ctx, until); r.from != nil {
+	if r.fetch(ctx, until); r.from == nil {
+		if r.from, err = node.Newest(ctx, f.Log, until); err != nil {
+			return fmt.Errorf("stream: %w", err)
+		}
+		if r.from != nil {
+			r.log.Info("begins with an archived snapshot", "message", r.from.At.Seq,
+				"taken", time.UnixMilli(r.from.TakenMs).UTC())
+		}
+	}
+	if f.Copy == nil {
 		return nil
 	}
-	if r.from, err = node.Newest(ctx, f.Log, until); err != nil {
-		return fmt.Errorf("stream: %w", err)
-	}
-	if r.from != nil {
-		r.log.Info("begins with an archived snapshot", "message", r.from.At.Seq,
-			"taken", time.UnixMilli(r.from.TakenMs).UTC())
+	if err := f.Copy.Join(ctx, f.Log, r.from); err != nil {
+		r.from.Close()
+		return fmt.Errorf("the copy of this node: %w", err)
 	}
 	return nil
 }
@@ -123,12 +130,12 @@ func (y *Following) begin(s *node.Snapshot) error {
 	if want := s.At.Pos.Of(stream.Engine); y.market.Pos != want {
 		return fmt.Errorf("%w: it has the market at record %d, not %d", node.ErrSnapshot, y.market.Pos, want)
 	}
-	if c := y.o.Follow.Copy; c != nil {
-		if err := c.BeginAt(&s.Head); err != nil {
-			return fmt.Errorf("the copy of the standby: %w", err)
+	y.chains.BeginAt(&s.Head)
+	if c := y.o.Follow.Copy; c != nil && !c.Begun() {
+		if err := y.beginCopy(&s.Head); err != nil {
+			return fmt.Errorf("the copy of this node: %w", err)
 		}
 	}
-	y.chains.BeginAt(&s.Head)
 	if y.export != nil {
 		y.export.Begin(y.core)
 	}
@@ -140,6 +147,33 @@ func (y *Following) begin(s *node.Snapshot) error {
 	y.position.Store(y.market.Pos)
 	y.sentNs.Store(s.At.SentNs)
 	y.publish(s.At.SentNs, true)
+	return nil
+}
+
+// beginCopy begins the copy behind the snapshot with which this node begins. The copy has the snapshot, too: a data
+// directory that is made from it needs nothing else.
+func (y *Following) beginCopy(h *node.Head) error {
+	c := y.o.Follow.Copy
+	if err := c.BeginAt(h); err != nil {
+		return err
+	}
+	if err := y.snapshotCopy(); err != nil {
+		return err
+	}
+	return c.Note(h.At)
+}
+
+// snapshotCopy writes snapshots of the last records into the copy.
+func (y *Following) snapshotCopy() error {
+	for log := stream.Engine; log <= stream.Hive; log++ {
+		reflects, write, err := y.snapshotOf(log, y.market)
+		if err == nil {
+			err = y.o.Follow.Copy.Snapshot(log, reflects, write)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -178,16 +212,11 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 		Genesis: y.o.Follow.Genesis, Writer: json.RawMessage(y.infoText),
 		Bare: y.sim == nil && y.info.Sim != SimOff,
 	}
-	if c := y.o.Follow.Copy; c != nil {
-		head.Chains = c.Chains()
+	writes, err := y.writeSnapshots(&head, y.market)
+	if err != nil {
+		return 0, err
 	}
-	var writes [stream.Logs]func(w io.Writer) error
-	for i := range writes {
-		if head.Reflects[i], writes[i], err = y.snapshotOf(stream.Log(i + 1)); err != nil {
-			return 0, err
-		}
-	}
-	return at.Seq, node.WriteSnapshot(w, &head, func(log stream.Log, w io.Writer) error { return writes[log-1](w) })
+	return at.Seq, node.WriteSnapshot(w, &head, writes)
 }
 
 // latestSnapshot takes a snapshot of a replica. The caller must close the body.
@@ -225,21 +254,23 @@ func (b snapshotBody) Close() error {
 
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The
 // accounts' is sealed, if there is a key.
-func (y *Following) snapshotOf(log stream.Log) (reflects uint64, write func(w io.Writer) error, err error) {
+func (r *restored) snapshotOf(log stream.Log, market *replica.Replica) (
+	reflects uint64, write func(w io.Writer) error, err error,
+) {
 	var body []byte
 	switch log {
 	case stream.Engine:
-		return 0, func(w io.Writer) error { return y.market.Write(w, nil) }, nil
+		return 0, func(w io.Writer) error { return market.Write(w, nil) }, nil
 	case stream.Accounts:
-		err = y.accounts.store.Fold(func() { body = y.accounts.state.AppendSnapshot(nil) })
-		if y.secrets != nil && !y.secrets.Empty() {
-			body = y.secrets.Seal(nil, body, seal.Snapshot)
+		err = r.accounts.store.Fold(func() { body = r.accounts.state.AppendSnapshot(nil) })
+		if r.secrets != nil && !r.secrets.Empty() {
+			body = r.secrets.Seal(nil, body, seal.Snapshot)
 		}
-		reflects = y.accounts.state.ReflectsSeq()
+		reflects = r.accounts.state.ReflectsSeq()
 	case stream.Launchpad:
-		err = y.agents.ledger.Fold(func(s *launchpad.State) { body = s.AppendSnapshot(nil) })
+		err = r.agents.ledger.Fold(func(s *launchpad.State) { body = s.AppendSnapshot(nil) })
 	case stream.Hive:
-		err = y.agents.hive.Fold(func(s *hive.State) { body, reflects = s.AppendSnapshot(nil), s.ReflectsSeq() })
+		err = r.agents.hive.Fold(func(s *hive.State) { body, reflects = s.AppendSnapshot(nil), s.ReflectsSeq() })
 	}
 	return reflects, func(w io.Writer) error {
 		_, err := w.Write(body)

@@ -9,6 +9,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/listen"
+	"tickhive/internal/node"
 	"tickhive/marketdata/replica"
 )
 
@@ -21,6 +22,7 @@ type Running struct {
 	scrub     *scrub // nil: off
 	guard     *guard
 	mirror    atomic.Pointer[writing] // handlers read it; nil: the records go nowhere else
+	founding  *node.Founding          // for a new stream; nil: it needs none
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -30,7 +32,12 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	if err := r.backfill(ctx); err != nil {
 		return nil, err
 	}
-	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
+	founding, err := r.takeFounding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer founding.Close()
+	x := &Running{restored: r.restored, loop: r.newLoop(r.clock), founding: founding}
 	x.loop.Begin()
 	x.keepSnapshots()
 	x.keepWatch()

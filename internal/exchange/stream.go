@@ -79,10 +79,7 @@ func (w *writing) source() (*mirror.Source, error) {
 	}
 	s := &mirror.Source{
 		Dir: x.data, Term: term, DurableAll: x.o.Journal.Sync == sequencer.SyncOff,
-		Genesis: node.Genesis{
-			Epoch: x.data.Epoch(), Version: cmdline.Version, Seed: x.agents.ledger.View().Seed(),
-			LedgerNs: x.agents.ledger.View().GenesisNs(), Settings: x.o.Stream.Settings,
-		},
+		Genesis: x.genesis(), Founding: x.founding,
 		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
 		FullSettings: x.o.Stream.FullSettings,
 		MarketPos: func(record []byte) (uint64, error) {
@@ -92,13 +89,23 @@ func (w *writing) source() (*mirror.Source, error) {
 		AheadTo: x.accounts.store.Recovered().LastSeq, AheadPos: x.pos,
 	}
 	copy(s.Logs[:], x.logs())
-	if k := x.secrets; k != nil && !k.Empty() {
-		s.Genesis.SealedWith = k.ID()
-	}
 	if h := x.o.Stream.Handover; h != nil {
 		s.Held, s.Began = h.Held, h.Genesis
 	}
 	return s, nil
+}
+
+// genesis describes the exchange for the readers of its stream.
+func (r *restored) genesis() node.Genesis {
+	ledger := r.agents.ledger.View()
+	g := node.Genesis{
+		Epoch: r.data.Epoch(), Version: cmdline.Version, Seed: ledger.Seed(), LedgerNs: ledger.GenesisNs(),
+		Settings: r.o.Stream.Settings,
+	}
+	if k := r.secrets; k != nil && !k.Empty() {
+		g.SealedWith = k.ID()
+	}
+	return g
 }
 
 // look asks the loop for its position.

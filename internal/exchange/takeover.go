@@ -82,7 +82,7 @@ func (y *Following) mayReplace() error {
 	switch {
 	case y.o.Follow.Copy == nil:
 		return nil
-	case y.info.Version != "" && !y.info.Quorum:
+	case y.o.Follow.Stands && y.info.Version != "" && !y.info.Quorum:
 		return errLocalWriter
 	case y.info.Version != "" && y.info.Sim != y.o.Stream.Sim:
 		return errOtherSim
@@ -103,7 +103,7 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 		return nil, err
 	}
 	y.log.Warn("the writer is silent; this node campaigns", "term", at.Term+1)
-	held, err := node.Campaign(ctx, y.o.Follow.Log, node.Candidate(at, number, info, stream.Founding{}))
+	held, err := node.Campaign(ctx, y.o.Follow.Log, node.Candidate(at, number, info, stream.Founding{}), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,16 +128,10 @@ func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	y.ended <- <-y.ended // the goroutine has ended; Stop looks, too
 	y.archives.Wait()
 	y.log.Info("this node is the writer", "term", h.Term)
-	for log := stream.Engine; log <= stream.Hive; log++ {
-		reflects, write, err := y.snapshotOf(log)
-		if err == nil {
-			err = y.o.Follow.Copy.Snapshot(log, reflects, write)
-		}
-		if err != nil {
-			return err
-		}
+	if err := y.o.Follow.Copy.Reaches(&y.chains); err != nil {
+		return err
 	}
-	return nil
+	return y.snapshotCopy()
 }
 
 // Finish makes the copy of a standby that has taken over, and has stopped, a data directory.

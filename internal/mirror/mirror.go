@@ -32,6 +32,9 @@ type Source struct {
 	Held  *node.Term
 	Began node.Genesis
 
+	// Founding begins a new stream whose first records the logs do not have any more; nil: they have them.
+	Founding *node.Founding
+
 	DurableAll bool // journal.sync = off: what is written counts as durable
 	// Look returns the loop's position and a time before which it stamps no further command, and with digest the
 	// market's digest at the position. After an error the loop runs no more.
@@ -130,10 +133,14 @@ func (m *Mirror) begin(ctx context.Context, log jet.Log) (err error) {
 		return err
 	}
 	m.sent, m.at = at.Pos, at
+	if at.History == [16]byte{} && m.source.Founding != nil {
+		m.sent = m.source.Founding.Start
+	}
 	for i, l := range m.source.Logs {
-		if m.readers[i], err = l.Log.Reader(at.Pos[i] + 1); err != nil {
-			return fmt.Errorf("it lacks records that the journal does not have any more; "+
-				"a journal that feeds a stream keeps every record: %w", err)
+		if m.readers[i], err = l.Log.Reader(m.sent[i] + 1); err != nil {
+			return fmt.Errorf("it lacks records that the journal does not have any more; a journal that feeds a "+
+				"stream keeps every record. `tickhive stream restore NEW --from-dir DIR` makes a directory that "+
+				"begins a new stream, with a snapshot: %w", err)
 		}
 	}
 	if m.appender = m.source.Held; m.appender == nil {
@@ -165,9 +172,8 @@ func (m *Mirror) campaign(ctx context.Context, log jet.Log, at stream.State) (*n
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, leadWithin, fmt.Errorf("no answer within %s", leadWithin))
 	defer cancel()
-	return node.Campaign(ctx, log, node.Candidate(at, number, m.source.Term, stream.Founding{
-		History: datadir.History(m.source.Dir), Info: info,
-	}))
+	found := stream.Founding{History: datadir.History(m.source.Dir), Start: m.sent, Info: info}
+	return node.Campaign(ctx, log, node.Candidate(at, number, m.source.Term, found), m.source.Founding)
 }
 
 // agree checks that the stream is one of this exchange's history.

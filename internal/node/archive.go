@@ -16,18 +16,17 @@ import (
 const kept = 2
 
 // Newest returns the newest snapshot in the archive of a stream that the stream continues and that is at or before a
-// message; nil if there is none and the stream has its first message. The caller closes it.
+// message; nil if there is none and the stream can be read from its first message on. The caller closes it.
 //
 // Errors: jet.ErrTrimmed when the stream cannot be read without one.
 func Newest(ctx context.Context, log jet.Log, until uint64) (*Snapshot, error) {
 	return choose(ctx, log, until, false)
 }
 
-// Oldest returns nil if the stream has its first message, and otherwise the oldest snapshot from which it can be read.
-// Like Newest.
+// Oldest returns nil if the stream can be read from its first message on, and otherwise the oldest snapshot from which
+// it can be read. Like Newest.
 func Oldest(ctx context.Context, log jet.Log) (*Snapshot, error) {
-	_, err := log.Read(ctx, 1)
-	if err == nil || !errors.Is(err, jet.ErrTrimmed) {
+	if why, err := needsSnapshot(ctx, log); why == nil || err != nil {
 		return nil, err
 	}
 	return choose(ctx, log, 1<<63, true)
@@ -53,11 +52,15 @@ func choose(ctx context.Context, log jet.Log, until uint64, oldest bool) (*Snaps
 		}
 		reasons = errors.Join(reasons, err)
 	}
-	_, err = log.Read(ctx, 1)
-	if errors.Is(err, jet.ErrTrimmed) {
-		return nil, errors.Join(err, errors.New("no archived snapshot can be used"), reasons)
+	switch why, err := needsSnapshot(ctx, log); {
+	case errors.Is(err, jet.ErrMissing):
+		return nil, nil // it has no message, which the reader will notice
+	case err != nil:
+		return nil, err
+	case why != nil:
+		return nil, errors.Join(why, errors.New("no archived snapshot can be used"), reasons)
 	}
-	return nil, nil // it has its first message, or none, which the reader will notice
+	return nil, nil
 }
 
 // open opens a snapshot and checks that the stream has its last message. The stream of servers that have lost their

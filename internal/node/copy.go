@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"tickhive/internal/stream"
 	"tickhive/internal/vfs"
@@ -20,85 +19,42 @@ type CopyLog struct {
 	Options wal.Options
 }
 
-// copyMark is the file that marks the directory of a copy. Its content tells an operator what the directory is.
-const copyMark = "COPY"
-
-const copyText = "Copy of an exchange that a standby keeps. Each start of the standby makes it again.\n" +
-	"It becomes a data directory when the standby takes over. No data are lost with it.\n"
-
-// Copy writes the records of a stream into the four logs of a directory.
+// Copy writes the records of a stream into the four logs of a directory. One goroutine uses it.
 type Copy struct {
-	Identity wal.Identity // valid after the base message
+	Identity wal.Identity // valid once the logs are there
 
 	dir    string
 	layout [stream.Logs]CopyLog // in the order of stream.Log
 	logs   [stream.Logs]*wal.Log
+	ends   Chains    // of the records that were taken; the logs of a continued copy may have more
 	lock   io.Closer // nil: the directory was not opened by OpenCopy
+	o      CopyOptions
+	keeper keeper
 }
 
 // NewCopy returns a copy in an empty or absent directory, which the caller has checked.
 func NewCopy(dir string, layout [stream.Logs]CopyLog) *Copy { return &Copy{dir: dir, layout: layout} }
 
-// IsCopy reports whether a directory is the copy of a standby.
-func IsCopy(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, copyMark))
-	return err == nil
-}
-
-// OpenCopy locks a directory, removes what an earlier copy has left there, and returns a new copy. The directory may
-// have the files other, which stay.
+// Take appends the records of the next message that counts, without those that the copy has already. The base message,
+// which must be the first one, begins the logs.
 //
-// Errors: *vfs.LockedError; a directory with further files is refused.
-func OpenCopy(dir string, layout [stream.Logs]CopyLog, other ...string) (*Copy, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	lock, err := vfs.OS{}.Lock(filepath.Join(dir, "LOCK"), vfs.Self())
-	if err != nil {
-		return nil, err
-	}
-	c := NewCopy(dir, layout)
-	c.lock = lock
-	if err := c.empty(other); err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return c, nil
-}
-
-// empty removes what an earlier copy has left, and marks the directory.
-func (c *Copy) empty(other []string) error {
-	entries, err := os.ReadDir(c.dir)
-	if err != nil {
-		return err
-	}
-	known := append([]string{"LOCK", copyMark}, other...)
-	mine := func(name string) bool { return name == "LOCK" || slices.Contains(other, name) }
-	for _, l := range c.layout {
-		known = append(known, l.Name)
-	}
-	marked := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == copyMark })
-	for _, e := range entries {
-		if !mine(e.Name()) && !marked || !slices.Contains(known, e.Name()) {
-			return fmt.Errorf("%s has %s and is no copy of a standby: name another directory", c.dir, e.Name())
-		}
-	}
-	for _, l := range c.layout {
-		if err := os.RemoveAll(filepath.Join(c.dir, l.Name)); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(filepath.Join(c.dir, copyMark), []byte(copyText), 0o600)
-}
-
-// Take appends the records of the next message that counts. The base message, which must be the first one, begins the
-// logs.
+// Errors: ErrOffChain.
 func (c *Copy) Take(m *stream.Message) error {
-	if m.Kind == stream.Base {
+	if m.Kind == stream.Base && c.logs[0] == nil {
 		return c.begin(m)
 	}
 	var batches [stream.Logs][][]byte
 	for at, record := range m.All() {
-		batches[at.Log-1] = append(batches[at.Log-1], record)
+		i := at.Log - 1
+		switch l := c.logs[i]; {
+		case at.Pos <= c.ends[i].Seq:
+		case at.Pos <= l.LastSeq():
+			if c.ends[i] = c.ends[i].Next(record); at.Pos == l.LastSeq() && c.ends[i] != l.Position() {
+				return fmt.Errorf("%w: it has another record %d of the log %s", ErrOffChain, at.Pos, c.layout[i].Name)
+			}
+		default:
+			batches[i] = append(batches[i], record)
+		}
 	}
 	for i, batch := range batches {
 		if len(batch) == 0 {
@@ -107,8 +63,9 @@ func (c *Copy) Take(m *stream.Message) error {
 		if _, err := c.logs[i].Append(batch); err != nil {
 			return err
 		}
+		c.ends[i] = c.logs[i].Position()
 	}
-	return nil
+	return c.keeper.failed()
 }
 
 // begin makes the logs. The stream has every record from the first one on.
@@ -162,6 +119,7 @@ func (c *Copy) create(history wal.ID, behind stream.Positions, chains [stream.Lo
 		if c.logs[i], err = wal.Create(vfs.OS{}, filepath.Join(c.dir, l.Name), o, from); err != nil {
 			return err
 		}
+		c.ends[i] = c.logs[i].Position()
 	}
 	return nil
 }
@@ -176,27 +134,24 @@ func (c *Copy) Snapshot(log stream.Log, reflects uint64, write func(w io.Writer)
 	return l.WriteSnapshot(wal.SnapshotMeta{Seq: l.LastSeq(), Reflects: reflects}, write)
 }
 
-// Last returns the number of the last record of a log, 0 before the base message.
-func (c *Copy) Last(log stream.Log) uint64 {
-	if l := c.logs[log-1]; l != nil {
-		return l.LastSeq()
-	}
-	return 0
-}
-
-// Chains returns the checksum chain of each log behind its last record.
-func (c *Copy) Chains() (chains [stream.Logs]uint64) {
+// Reaches returns an error unless the copy has exactly the records behind which a node has these chains.
+//
+// Errors: ErrOffChain.
+func (c *Copy) Reaches(chains *Chains) error {
 	for i, l := range c.logs {
-		if l != nil {
-			chains[i] = l.Position().Chain
+		if at := l.Position(); at != chains[i] || at != c.ends[i] {
+			return fmt.Errorf("%w: its log %s ends at record %d, and the stream at %d", ErrOffChain, c.layout[i].Name,
+				at.Seq, chains[i].Seq)
 		}
 	}
-	return chains
+	return nil
 }
 
 // Finish syncs and closes the logs, and calls writeMeta with their ends, which makes the directory a data directory.
 func (c *Copy) Finish(writeMeta func(ends map[string]wal.Position) error) error {
-	ends, err := c.close()
+	err := c.keeper.end(c)
+	ends, closing := c.close()
+	err = errors.Join(err, closing)
 	if err == nil {
 		err = writeMeta(ends)
 	}
@@ -208,8 +163,9 @@ func (c *Copy) Finish(writeMeta func(ends map[string]wal.Position) error) error 
 
 // Close closes the logs of a copy that is not finished. The directory stays a copy.
 func (c *Copy) Close() error {
-	_, err := c.close()
-	return errors.Join(err, c.unlock())
+	err := c.keeper.end(c)
+	_, closing := c.close()
+	return errors.Join(err, closing, c.unlock())
 }
 
 func (c *Copy) close() (ends map[string]wal.Position, err error) {

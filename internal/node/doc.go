@@ -11,6 +11,8 @@
 //  3. A node begins with a snapshot only if the stream has the message that the snapshot names as its last one.
 //  4. A stream loses messages only while two archived snapshots reflect them.
 //  5. The directory of a Copy is not a data directory until Finish: it has no meta.json.
+//  6. No record of a Copy is removed. What is not of the stream is put aside.
 //
-// Reading order: term, silence, news, copy, genesis, snapshot, chains, archive, fetch, rules, survey, verify.
+// Reading order: term, silence, news, copy, copy_open, copy_keep, genesis, snapshot, chains, archive, founding, fetch,
+// rules, survey, verify.
 package node

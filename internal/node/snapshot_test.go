@@ -109,7 +109,7 @@ func newArchived(t *testing.T) *archived {
 		Node: 5, Rules: node.Rules, Info: []byte("{}"),
 		Found:  stream.Founding{History: [16]byte{1}, Info: []byte(`{"epoch":"e1"}`)},
 		Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,16 +49,23 @@ func Candidate(at stream.State, number uint64, term []byte, found stream.Foundin
 	}
 }
 
-// Campaign makes the candidate the writer and waits until its term counts, or ctx ends.
+// Campaign makes the candidate the writer and waits until its term counts, or ctx ends. A new stream that does not
+// begin with the first records has the snapshot f, which is archived first; otherwise f is nil.
 //
 // Errors: jet.ErrFenced, when another node is the writer; those of stream.Campaign and jet.Appender.Run; ctx's. After
 // an error of ctx it is open whether the term counts.
-func Campaign(ctx context.Context, log jet.Log, c *stream.Candidate) (*Term, error) {
+func Campaign(ctx context.Context, log jet.Log, c *stream.Candidate, f *Founding) (*Term, error) {
 	t := &Term{ended: make(chan struct{})}
 	t.SealedNs.Store(c.At.SentNs)
 	w, err := stream.Campaign(c, c.At.SentNs)
 	if err != nil {
 		return nil, err
+	}
+	founded, founds := w.Founded()
+	if founds = founds && f != nil; founds {
+		if err := f.archive(ctx, log, founded); err != nil {
+			return nil, fmt.Errorf("the first snapshot: %w", err)
+		}
 	}
 	t.Appender = jet.NewAppender(log, w, jet.Timing{
 		NowNs: t.SealedNs.Load, BeatAfter: BeatAfter, AckTimeout: ackTimeout,
@@ -69,7 +76,11 @@ func Campaign(ctx context.Context, log jet.Log, c *stream.Candidate) (*Term, err
 		defer close(t.ended)
 		t.err = t.Run(work)
 	}()
-	if err := t.await(ctx); err != nil {
+	err = t.await(ctx)
+	if err == nil && founds {
+		err = f.settle(ctx, log, founded)
+	}
+	if err != nil {
 		t.End()
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // The refusals of a writer. Nothing was added. They are wrapped: use errors.Is.
@@ -86,6 +87,18 @@ func (w *Writer) Status() Status { return w.status }
 // State returns the state of the log as far as the writer knows it. Its positions are the confirmed ones. After
 // Fenced, it ends before the message of the other node, and a Reader continues there.
 func (w *Writer) State() State { return w.read.at }
+
+// Founded returns the state behind the base message of a writer that begins a history, if no message of another node
+// comes first. ok is false for other writers, and once the message counts.
+func (w *Writer) Founded() (at State, ok bool) {
+	if len(w.window) == 0 || w.window[0].becomes != Campaigning {
+		return at, false
+	}
+	next := *w
+	next.window = slices.Clone(w.window)
+	next.confirm()
+	return next.read.at, true
+}
 
 // Open returns the number of messages that are not confirmed, without the one that still collects records.
 func (w *Writer) Open() int { return len(w.window) }

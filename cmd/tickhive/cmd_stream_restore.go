@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"tickhive/cmd/tickhive/journalcmd"
+	"tickhive/internal/backup"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/datadir"
+	"tickhive/internal/node"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+// streamRestoreCmd makes a data directory from a stream, or from the directory of a node.
+type streamRestoreCmd struct {
+	streamFlags
+	FromDir string `placeholder:"DIR" help:"Instead of a stream: the directory of a stopped writer, standby or replica."`
+
+	Dir string `arg:"" help:"Data directory to make; it must be empty or absent."`
+}
+
+// Run writes the records of the stream into logs, and meta.json last: without it a start refuses the directory.
+func (c *streamRestoreCmd) Run(p *program) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := backup.CheckEmpty(c.Dir); err != nil {
+		return err
+	}
+	if c.FromDir != "" {
+		if c.From != "" {
+			return usage("--from, --from-dir: a directory is made from a stream or from a node's directory: leave " +
+				"one out")
+		}
+		return c.fromNode(p)
+	}
+	cfg, to, done, err := c.follower(ctx, p, serveFlags{Sim: "off"})
+	if err != nil {
+		return err
+	}
+	defer done()
+	o, err := cfg.exchangeOptions(p, true)
+	if err != nil {
+		return err
+	}
+	w := node.NewCopy(c.Dir, copyLayout())
+	s, err := c.survey(ctx, p, to, w.Restore, w.Take)
+	if err != nil {
+		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
+	}
+	text := ""
+	err = w.Finish(func(ends map[string]wal.Position) error {
+		meta := datadir.Rebuilt{
+			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
+			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
+		}
+		for i, log := range journalcmd.Logs {
+			if i > 0 {
+				text += ", "
+			}
+			text += fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq)
+		}
+		text := "restored from the stream of the epoch " + s.Epoch + ": " + text + "; new epoch"
+		return meta.WriteMeta(c.Dir, time.Now(), text)
+	})
+	if err != nil {
+		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
+	}
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, text, c.Dir)
+	return err
+}
+
+// fromNode makes the directory from the logs of a node. What a power cut or a kill has left behind the last whole
+// record is not taken.
+func (c *streamRestoreCmd) fromNode(p *program) error {
+	restore, unlock := c.fromWriter, func() error { return nil }
+	if node.IsCopy(c.FromDir) {
+		restore = c.fromCopy
+	}
+	text, err := restore(p, &unlock)
+	if err = errors.Join(err, unlock()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s: it begins a new epoch and a new "+
+		"stream. While the servers have the old stream too, other nodes choose the new one with "+
+		"--set replica.epoch=EPOCH\n", c.Dir, text, c.Dir)
+	return err
+}
+
+// fromWriter makes the directory from a data directory.
+func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text string, err error) {
+	idle, err := datadir.OpenIdle(c.FromDir)
+	if err != nil {
+		return "", fmt.Errorf("--from-dir: %w", err)
+	}
+	*unlock = idle.Unlock
+	meta, err := datadir.ReadMeta(c.FromDir)
+	switch {
+	case err != nil:
+		return "", err
+	case meta.Clock != clockReal:
+		return "", usage("--from-dir: %s has a virtual clock, so it never had a stream", c.FromDir)
+	case meta.Filling:
+		return "", fmt.Errorf("--from-dir: the backfill of %s is not complete, and no client has seen any of it: "+
+			"begin another directory", c.FromDir)
+	}
+	ends, text, err := c.copyLogs(func(i int) (wal.Options, error) {
+		return meta.LogOptions(journalcmd.Logs[i].Name, journalcmd.Logs[i].Options)
+	})
+	if err != nil {
+		return "", err
+	}
+	raw, _, err := datadir.Backup(idle, ends, 0)
+	if err == nil {
+		meta, err = datadir.CheckBackup(raw, nil)
+	}
+	if err == nil {
+		raw, err = meta.Restored(time.Now(), "restored from the directory of a writer: "+text+"; new epoch")
+	}
+	if err == nil {
+		err = writeDurably(filepath.Join(c.Dir, backup.MetaName), raw)
+	}
+	return text, err
+}
+
+// fromCopy makes the directory from the copy of a standby or a replica.
+func (c *streamRestoreCmd) fromCopy(p *program, unlock *func() error) (text string, err error) {
+	state, end, err := node.ReadCopy(c.FromDir)
+	if err != nil {
+		return "", fmt.Errorf("--from-dir: %w", err)
+	}
+	*unlock = end
+	s := serveFlags{Sim: "off", ConfigFile: c.ConfigFile, Set: append([]string{"data.dir="}, c.Set...)}
+	cfg, err := s.config(p)
+	if err == nil {
+		err = cfg.readStream(state.Genesis.Settings)
+	}
+	if err != nil {
+		return "", err
+	}
+	layout := copyLayout()
+	ends, text, err := c.copyLogs(func(i int) (wal.Options, error) { return state.LogOptions(&layout[i], i), nil })
+	if err != nil {
+		return "", err
+	}
+	meta := datadir.Rebuilt{
+		Identity: state.Identity, CreatedNs: state.Genesis.LedgerNs, Seed: state.Genesis.Seed,
+		SealedWith: state.Genesis.SealedWith, Logs: ends, Engine: cfg.engineOptions(), Market: cfg.marketOptions(),
+	}
+	return text, meta.WriteMeta(c.Dir, time.Now(), "restored from the copy of a node, of the epoch "+
+		state.Genesis.Epoch+": "+text+"; new epoch")
+}
+
+// copyLogs copies the four logs, reads them to their ends, and verifies every record and snapshot.
+func (c *streamRestoreCmd) copyLogs(options func(i int) (wal.Options, error)) (ends map[string]wal.Position,
+	text string, err error,
+) {
+	ends = map[string]wal.Position{}
+	for i := range journalcmd.Logs {
+		log := &journalcmd.Logs[i]
+		o, err := options(i)
+		if err != nil {
+			return nil, "", err
+		}
+		o.NoLock = true
+		to := filepath.Join(c.Dir, log.Name)
+		if err := copyLog(filepath.Join(c.FromDir, log.Name), to); err != nil {
+			return nil, "", fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
+		}
+		opened, err := wal.Open(vfs.OS{}, to, o)
+		if err != nil {
+			return nil, "", cmdline.DamageError{Err: fmt.Errorf("%w\nThis log of %s is damaged: restore from the "+
+				"directory of another node. Remove %s before another attempt", err, c.FromDir, c.Dir)}
+		}
+		at := opened.Position()
+		ends[log.Name] = at
+		if err := opened.Close(); err != nil {
+			return nil, "", err
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s record %d", log.Name, at.Seq)
+		if torn := opened.Recovered().TornTail; torn > 0 {
+			text += fmt.Sprintf(" (%d bytes behind it are no whole record)", torn)
+		}
+	}
+	return ends, text, vfs.OS{}.SyncDir(c.Dir)
+}
+
+// copyLog copies the segments and snapshots of a log.
+func copyLog(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext == wal.SegmentExt || ext == wal.SnapshotExt {
+			if err := copyDurably(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return vfs.OS{}.SyncDir(to)
+}
+
+func copyDurably(from, to string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // was only read
+	return createDurably(to, func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	})
+}
+
+func writeDurably(name string, content []byte) error {
+	err := createDurably(name, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	return errors.Join(err, vfs.OS{}.SyncDir(filepath.Dir(name)))
+}
+
+// createDurably makes a file, which must not exist.
+func createDurably(name string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,270 @@
+package node_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+// copied is a stream with records of all logs, and a directory for copies of it.
+type copied struct {
+	t        *testing.T
+	dir      string
+	genesis  node.Genesis
+	messages [][]byte
+	states   []stream.State // before the first message, and behind each
+	asides   []string
+	why      error
+}
+
+func newCopied(t *testing.T, history byte) *copied {
+	t.Helper()
+	c := &copied{t: t, dir: filepath.Join(t.TempDir(), "node"), genesis: node.Genesis{Epoch: "e1"}}
+	w, err := stream.Campaign(&stream.Candidate{
+		Node: 5, Rules: node.Rules, Info: []byte("{}"),
+		Found:  stream.Founding{History: [16]byte{history}, Info: []byte(`{"epoch":"e1"}`)},
+		Limits: stream.Limits{InFlight: 1, Queue: stream.MaxMessage},
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func() {
+		for p, ok := w.Publish(0); ok; p, ok = w.Publish(0) {
+			c.messages = append(c.messages, p.Data)
+			w.Acked(p.Number, uint64(len(c.messages)))
+		}
+	}
+	publish()
+	for i := range 10 {
+		for log := stream.Engine; log <= stream.Hive; log++ {
+			_, err := w.Add(log, 0, []byte(strings.Repeat("x", i*int(log)+1)), []byte{byte(i), byte(log), history})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish()
+	}
+	r := stream.NewReader(stream.State{}, node.Rules)
+	c.states = append(c.states, r.State())
+	for i, data := range c.messages {
+		if _, valid, err := r.Next(uint64(i+1), data); !valid || err != nil {
+			t.Fatal(valid, err)
+		}
+		c.states = append(c.states, r.State())
+	}
+	return c
+}
+
+// log returns a log with the first n messages.
+func (c *copied) log(n int) jet.Log {
+	c.t.Helper()
+	log := jet.NewMem().Connect()
+	for i, data := range c.messages[:n] {
+		if err := log.Publish(uint64(i+1), uint64(i), data); err != nil {
+			c.t.Fatal(err)
+		}
+		if a := <-log.Answers(); a.Err != nil {
+			c.t.Fatal(a.Err)
+		}
+	}
+	return log
+}
+
+func (c *copied) open() *node.Copy {
+	c.t.Helper()
+	o := node.CopyOptions{
+		Genesis: c.genesis, Aside: func(to string, why error) { c.asides, c.why = append(c.asides, to), why },
+	}
+	for i, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+		o.Layout[i] = node.CopyLog{Name: name, Options: wal.Options{PreallocBytes: -1}}
+	}
+	copy, err := node.OpenCopy(c.dir, o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return copy
+}
+
+// take lets a copy take the messages behind from, up to a number.
+func (c *copied) take(to *node.Copy, from, upTo int) error {
+	c.t.Helper()
+	r := stream.NewReader(c.states[from], node.Rules)
+	for seq := from + 1; seq <= upTo; seq++ {
+		m, _, err := r.Next(uint64(seq), c.messages[seq-1])
+		if err == nil {
+			err = to.Take(&m)
+		}
+		if err == nil {
+			err = to.Note(r.State())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chains returns the chains behind a message.
+func (c *copied) chains(upTo int) *node.Chains {
+	c.t.Helper()
+	var chains node.Chains
+	r := stream.NewReader(stream.State{}, node.Rules)
+	for seq := 1; seq <= upTo; seq++ {
+		m, _, err := r.Next(uint64(seq), c.messages[seq-1])
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		chains.Take(&m)
+	}
+	return &chains
+}
+
+// must ends the test after an error.
+func (c *copied) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// A copy that was closed goes on where it ended, wherever the node begins to read: at the first message, or behind a
+// snapshot before or behind the end of the copy. The messages between are taken from the stream.
+func TestACopyIsContinued(t *testing.T) {
+	for _, begins := range []int{0, 3, 6, 9, 12} {
+		c := newCopied(t, 1)
+		copy := c.open()
+		c.must(c.take(copy, 0, 6))
+		c.must(copy.Close())
+		copy = c.open()
+		var from *node.Snapshot
+		if begins > 0 {
+			from = &node.Snapshot{Head: node.Head{At: c.states[begins], Chains: c.chains(begins).Chains()}}
+		}
+		c.must(copy.Join(t.Context(), c.log(12), from))
+		c.must(c.take(copy, begins, 12))
+		c.must(copy.Reaches(c.chains(12)))
+		if len(c.asides) != 0 {
+			t.Errorf("behind %d: put aside: %v", begins, c.why)
+		}
+		if err := copy.Reaches(c.chains(11)); !errors.Is(err, node.ErrOffChain) {
+			t.Errorf("behind %d: the end of the message before: %v", begins, err)
+		}
+		c.must(copy.Close())
+	}
+}
+
+// A copy that another stream continues, or none, is put aside with all its records, and a new one begins.
+func TestACopyOffTheChainIsPutAside(t *testing.T) {
+	damage := func(c *copied, name string, at int) {
+		name = filepath.Join(c.dir, name)
+		text, err := os.ReadFile(name)
+		c.must(err)
+		text[at] ^= 1
+		c.must(os.WriteFile(name, text, 0o600))
+	}
+	for name, change := range map[string]func(c *copied) jet.Log{
+		"another history": func(c *copied) jet.Log { return newCopied(c.t, 2).log(12) },
+		"another epoch": func(c *copied) jet.Log {
+			c.genesis.Epoch = "e2"
+			return c.log(12)
+		},
+		"a trimmed stream": func(c *copied) jet.Log {
+			log := c.log(12)
+			c.must(log.Trim(c.t.Context(), 7))
+			return log
+		},
+		"a damaged log":   func(c *copied) jet.Log { damage(c, "hive/000001.wal", 1600); return c.log(12) },
+		"a damaged state": func(c *copied) jet.Log { damage(c, "COPY", 0); return c.log(12) },
+		"an earlier program": func(c *copied) jet.Log {
+			c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), []byte("Copy of"), 0o600))
+			return c.log(12)
+		},
+		"a missing log": func(c *copied) jet.Log {
+			c.must(os.RemoveAll(filepath.Join(c.dir, "accounts")))
+			return c.log(12)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCopied(t, 1)
+			copy := c.open()
+			c.must(c.take(copy, 0, 6))
+			c.must(copy.Close())
+			before, err := os.ReadFile(filepath.Join(c.dir, "engine", "000001.wal"))
+			c.must(err)
+			log := change(c)
+			copy = c.open()
+			c.must(copy.Join(t.Context(), log, nil))
+			if len(c.asides) != 1 || copy.Begun() {
+				t.Fatalf("put aside: %v, %v", c.asides, c.why)
+			}
+			after, err := os.ReadFile(filepath.Join(c.asides[0], "engine", "000001.wal"))
+			if err != nil || !strings.Contains(string(after), string(before[3*vfs.SectorBytes:])) {
+				t.Errorf("%v, the records are not in %s", err, c.asides[0])
+			}
+			c.must(c.take(copy, 0, 12))
+			c.must(copy.Reaches(c.chains(12)))
+			c.must(copy.Close())
+			c.must(c.open().Close())
+		})
+	}
+}
+
+// Records behind the durable state are compared as they are read: those of another history are noticed.
+func TestRecordsBehindTheStateAreCompared(t *testing.T) {
+	c, other := newCopied(t, 1), newCopied(t, 2)
+	copy := c.open()
+	c.must(c.take(copy, 0, 6))
+	c.must(copy.Close())
+	state, err := os.ReadFile(filepath.Join(c.dir, "COPY"))
+	c.must(err)
+	copy = c.open()
+	c.must(c.take(copy, 6, 9))
+	c.must(copy.Close())
+	c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), state, 0o600)) // as after a kill
+	copy = c.open()
+	c.must(copy.Join(t.Context(), c.log(12), nil))
+	if err := copy.Reaches(c.chains(6)); !errors.Is(err, node.ErrOffChain) {
+		t.Errorf("a copy with more records than the stream: %v", err)
+	}
+	r := stream.NewReader(other.states[6], node.Rules)
+	for seq := uint64(7); seq <= 9 && err == nil; seq++ {
+		var m stream.Message
+		if m, _, err = r.Next(seq, other.messages[seq-1]); err == nil {
+			err = copy.Take(&m)
+		}
+	}
+	if !errors.Is(err, node.ErrOffChain) {
+		t.Errorf("other records: %v", err)
+	}
+	c.must(copy.SetAside(err))
+	c.must(copy.Close())
+	copy = c.open()
+	c.must(c.take(copy, 0, 12))
+	c.must(copy.Reaches(c.chains(12)))
+	c.must(copy.Close())
+}
+
+// The number of copies that are put aside has a bound.
+func TestCopiesThatArePutAsideAreBounded(t *testing.T) {
+	c := newCopied(t, 1)
+	for range 8 {
+		copy := c.open()
+		c.must(c.take(copy, 0, 6))
+		c.must(copy.SetAside(errors.New("a test")))
+		c.must(copy.Close())
+	}
+	copy := c.open()
+	c.must(c.take(copy, 0, 6))
+	if err := copy.SetAside(errors.New("a test")); err == nil || !strings.Contains(err.Error(), "remove those") {
+		t.Errorf("a ninth one: %v", err)
+	}
+	c.must(copy.Close())
+}
