@@ -2,7 +2,8 @@ package slots
 
 // An index consists of pages of pageSize numbers. A page is made when the first of its
 // numbers gets a slot, and is reused when the last has lost it. A number that keeps its slot for ever keeps one page
-// (2 KiB), and 8 bytes for every pageSize numbers after it.
+// (2 KiB), and 16 bytes for every pageSize numbers after it. The directory counts the slots of a page, so that a change
+// touches one line of the page.
 const (
 	pageBits = 9
 	pageSize = 1 << pageBits
@@ -10,16 +11,19 @@ const (
 	pageBatch = 16
 )
 
-type idPage struct {
-	slots [pageSize]int32
-	live  int32
+type idPage [pageSize]int32
+
+// pageEntry is the entry of a page in the directory.
+type pageEntry struct {
+	page *idPage // nil: no number of the page has a slot
+	live int32   // numbers that have one
 }
 
 // Index maps n (from 1) to a slot (not 0).
 type Index struct {
-	pages []*idPage // nil: no number of the page has a slot
+	pages []pageEntry
 	base  uint64    // page number of pages[0]; all earlier pages are empty for ever
-	first int       // every page before pages[first] is nil
+	first int       // every page before pages[first] is empty
 	free  []*idPage
 	made  int // number of pages allocated so far
 }
@@ -31,52 +35,53 @@ func (x *Index) Span(oldest, newest uint64) {
 	if oldest == 0 {
 		x.base = newest >> pageBits
 	}
-	x.pages = make([]*idPage, newest>>pageBits-x.base+1)
+	x.pages = make([]pageEntry, newest>>pageBits-x.base+1)
 }
 
 // Get returns the slot of n, 0 when it has none.
 func (x *Index) Get(n uint64) int32 {
 	p := n>>pageBits - x.base
-	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
+	if p >= uint64(len(x.pages)) || x.pages[p].page == nil {
 		return 0
 	}
-	return x.pages[p].slots[n&(pageSize-1)]
+	return x.pages[p].page[n&(pageSize-1)]
 }
 
 // Put sets the slot of n, which must have none.
 func (x *Index) Put(n uint64, slot int32) {
 	p := n>>pageBits - x.base
-	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
+	if p >= uint64(len(x.pages)) || x.pages[p].page == nil {
 		x.makePage(n >> pageBits)
 		p = n>>pageBits - x.base
 	}
-	page := x.pages[p]
-	page.slots[n&(pageSize-1)] = slot
-	page.live++
+	e := &x.pages[p]
+	e.page[n&(pageSize-1)] = slot
+	e.live++
 }
 
 // Delete removes the slot of n, which must have one.
 func (x *Index) Delete(n uint64) {
-	p := n>>pageBits - x.base
-	page := x.pages[p]
-	page.slots[n&(pageSize-1)] = 0
-	if page.live--; page.live == 0 {
-		x.free = append(x.free, page)
-		x.pages[p] = nil
+	e := &x.pages[n>>pageBits-x.base]
+	if e.page != nil { // it is not: without this, Go would read the page's head to see that
+		e.page[n&(pageSize-1)] = 0
+	}
+	if e.live--; e.live == 0 {
+		x.free = append(x.free, e.page)
+		e.page = nil
 	}
 }
 
 func (x *Index) makePage(number uint64) {
 	if number < x.base {
 		// The number is below every page, because it got its slot late: shift the directory.
-		shift := make([]*idPage, x.base-number, int(x.base-number)+len(x.pages))
+		shift := make([]pageEntry, x.base-number, int(x.base-number)+len(x.pages))
 		x.pages, x.base, x.first = append(shift, x.pages...), number, 0
 	}
 	for number-x.base >= uint64(len(x.pages)) {
 		if len(x.pages) == cap(x.pages) {
 			x.trim()
 		}
-		x.pages = append(x.pages, nil)
+		x.pages = append(x.pages, pageEntry{})
 	}
 	if len(x.free) == 0 {
 		batch := make([]idPage, max(1, min(pageBatch, x.made)))
@@ -86,7 +91,7 @@ func (x *Index) makePage(number uint64) {
 		}
 	}
 	p := int(number - x.base)
-	x.pages[p] = x.free[len(x.free)-1]
+	x.pages[p].page = x.free[len(x.free)-1]
 	x.free = x.free[:len(x.free)-1]
 	x.first = min(x.first, p)
 }
@@ -105,7 +110,7 @@ func (x *Index) trim() {
 }
 
 func (x *Index) skipEmpty() {
-	for x.first < len(x.pages) && x.pages[x.first] == nil {
+	for x.first < len(x.pages) && x.pages[x.first].page == nil {
 		x.first++
 	}
 }
@@ -119,7 +124,7 @@ func (x *Index) Next(from uint64) (n uint64, slot int32, ok bool) {
 		p = int(min(q-x.base, uint64(len(x.pages))))
 	}
 	for ; p < len(x.pages); p++ {
-		page := x.pages[p]
+		page := x.pages[p].page
 		if page == nil {
 			continue
 		}
@@ -129,8 +134,8 @@ func (x *Index) Next(from uint64) (n uint64, slot int32, ok bool) {
 			i = from - start
 		}
 		for ; i < pageSize; i++ {
-			if page.slots[i] != 0 {
-				return start + i, page.slots[i], true
+			if page[i] != 0 {
+				return start + i, page[i], true
 			}
 		}
 	}
