@@ -32,7 +32,7 @@ func (b *book) check() error {
 		}
 	}
 	if b.sides.crossed() {
-		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, b.sides[Sell].touch)
+		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, -b.sides[Sell].touch)
 	}
 	if err := w.unfinished(); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (w *walk) ladder(l *ladder) (err error) {
 			err = fmt.Errorf("level %d is out of order", lv.price)
 		case l.Get(l.key(lv.price)) != ls:
 			err = fmt.Errorf("level %d has another key", lv.price)
-		case before == math.MaxInt64 && (ls != l.best || lv.price != l.touch):
+		case before == math.MaxInt64 && (ls != l.best || l.key(lv.price) != l.touch):
 			err = fmt.Errorf("level %d is the best and not at hand", lv.price)
 		case l.find(&b.orders.levels, lv.price) != ls:
 			err = fmt.Errorf("level %d is not found by its price", lv.price)

@@ -93,7 +93,7 @@ func TestCheckNotices(t *testing.T) {
 		"tree of nothing": {func(b *book) {
 			l := &b.sides[Buy]
 			l.Tree.Set(99, l.Top[0].Slot)
-			l.N, l.best, l.touch = 0, 0, 0
+			l.N, l.best, l.touch = 0, 0, math.MinInt64
 		}, "nothing is at hand"},
 		"queue of nothing": {func(b *book) { reach(b, stop(b, Buy)) }, "but 1 stops are queued"},
 		"wave of nothing":  {func(b *book) { b.stops.wave = 1 }, "no command is unfinished"},
@@ -109,7 +109,7 @@ func TestCheckNotices(t *testing.T) {
 			// One ask moved below the bid, key, price and cache alike.
 			l := &b.sides[Sell]
 			l.Top[l.N-1].Key = l.key(50)
-			best(b, Sell).price, l.touch = 50, 50
+			best(b, Sell).price, l.touch = 50, l.key(50)
 		}, "crossed"},
 	} {
 		c, b := fieldsCore(t)

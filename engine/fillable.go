@@ -28,7 +28,7 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 	known = true
 	opp.downFrom(at.price, func(ls int32) bool {
 		lv := b.orders.levels.At(ls)
-		if !t.reaches(lv.price) {
+		if opp.better(t.limit, lv.price) {
 			return false
 		}
 		if known = !b.tape.spent(); !known {

@@ -13,24 +13,23 @@ const (
 type ladder struct {
 	slots.Sorted
 	side  Side
+	flip  int64 // of key: 0 for bids, -1 for asks
 	best  int32 // slot of the best level, 0: the side is empty
-	touch int64 // price of the best level
+	touch int64 // key of the best level, below all keys when the side is empty
 	open  int64 // lots resting on this side, hidden ones included
 	cache []int32
 }
 
 func newLadder(side Side) ladder {
-	return ladder{Sorted: slots.NewSorted(), side: side, cache: make([]int32, cacheFirst)}
+	l := ladder{Sorted: slots.NewSorted(), side: side, flip: -int64(side), cache: make([]int32, cacheFirst)}
+	l.cacheTouch()
+	return l
 }
 
-// key rises with the quality of a price. The touch is therefore among a node's
-// last entries, which are the cheapest to add and remove.
-func (l *ladder) key(price int64) int64 {
-	if l.side == Buy {
-		return price
-	}
-	return -price
-}
+// key rises with the quality of a price: it is the price for bids, minus the price for asks. The touch is therefore
+// among a node's last entries, which are the cheapest to add and remove. The key of a key is the price. There is
+// no branch, because the sides of orders follow each other at random, and the CPU would guess half of them wrong.
+func (l *ladder) key(price int64) int64 { return (price ^ l.flip) - l.flip }
 
 // downFrom visits the levels from price on, best first, until visit returns false; 0: from the best.
 func (l *ladder) downFrom(price int64, visit func(slot int32) bool) {
@@ -76,7 +75,7 @@ func (l *ladder) add(levels *slots.Slab[level], price int64) (int32, *level) {
 // cacheTouch updates best and touch, which every match reads.
 func (l *ladder) cacheTouch() {
 	r := l.Best()
-	l.best, l.touch = r.Slot, l.key(r.Key) // key maps a price to a key and a key back to its price
+	l.best, l.touch = r.Slot, r.Key
 }
 
 // remove removes an empty level.
@@ -93,15 +92,11 @@ func (l *ladder) remove(levels *slots.Slab[level], s int32) {
 // ladders holds the two sides of a book.
 type ladders [2]ladder
 
+// reached reports whether an order of the other side, with a limit of at least 1, would take from this one.
+func (l *ladder) reached(limit int64) bool { return l.key(limit) <= l.touch }
+
 // crosses reports whether an order at price would take from the other side.
-func (l *ladders) crosses(side Side, price int64) bool {
-	if side == Buy {
-		return l[Sell].best != 0 && price >= l[Sell].touch
-	}
-	return price <= l[Buy].touch // the touch of an empty side is 0
-}
+func (l *ladders) crosses(side Side, price int64) bool { return l[side&1^1].reached(price) }
 
 // crossed reports whether the best bid is at or above the best ask.
-func (l *ladders) crossed() bool {
-	return l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch
-}
+func (l *ladders) crossed() bool { return l[Buy].best != 0 && l.crosses(Buy, l[Buy].touch) }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -86,7 +87,7 @@ func (m *ladderModel) check(prices ...int64) {
 	if !slices.Equal(all, m.prices) || m.l.Count() != len(all) {
 		m.t.Fatalf("%d levels %v, want %v", m.l.Count(), all, m.prices)
 	}
-	var best, worst int64
+	best, worst := int64(math.MinInt64), int64(0)
 	if n := len(m.prices); n > 0 {
 		best, worst = m.prices[0], m.prices[n-1]
 		if m.price(m.l.best) != best || m.price(m.l.Lowest()) != worst {
@@ -95,8 +96,8 @@ func (m *ladderModel) check(prices ...int64) {
 	} else if m.l.best != 0 || m.l.Lowest() != 0 {
 		m.t.Fatalf("an empty side has a best or worst level")
 	}
-	if m.l.touch != best {
-		m.t.Fatalf("the touch is %d, want %d", m.l.touch, best)
+	if m.l.touch != m.l.key(best) { // the least key is the key of itself
+		m.t.Fatalf("the touch is %d, want %d", m.l.touch, m.l.key(best))
 	}
 	size := cacheFirst // the least power of two that is twice the levels, up to the limit
 	for size < 2*m.most && size < cacheLast {

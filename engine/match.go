@@ -5,7 +5,7 @@ package engine
 func (b *book) match(t *taker) (done bool) {
 	opp := &b.sides[t.side.Opposite()]
 	for t.left > 0 && !t.ended && opp.best != 0 {
-		if !t.reaches(opp.touch) {
+		if !opp.reached(t.limit) {
 			return true
 		}
 		ls := opp.best

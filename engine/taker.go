@@ -110,11 +110,3 @@ func (t *taker) setMarket() {
 		t.left = math.MaxInt64
 	}
 }
-
-// reaches reports whether the taker's limit allows price.
-func (t *taker) reaches(price int64) bool {
-	if t.side == Buy {
-		return price <= t.limit
-	}
-	return price >= t.limit
-}

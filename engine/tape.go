@@ -9,26 +9,27 @@ import (
 // the command under way.
 type tape struct {
 	pair  PairID
-	out   []Event // the caller's slice, during Apply
+	out   []Event // the caller's slice up to its capacity, during Apply
+	n     int     // number of events in it
 	nowNs int64
 	rules uint8 // rules version of the current command
 	seq   Seq
 
-	stop   int // length of out from which on the command pauses
+	stop   int // number of events from which on the command pauses
 	visits int // in the part under way, see visit and weigh
 }
 
 // startCommand directs the following events to dst.
 func (t *tape) startCommand(cmd *Command, dst []Event) {
-	t.out, t.nowNs, t.rules = dst, cmd.TimeNs, cmd.Rules
+	t.out, t.n, t.nowNs, t.rules = dst[:cap(dst)], len(dst), cmd.TimeNs, cmd.Rules
 	t.stop, t.visits = math.MaxInt, 0
 }
 
 // bound makes the part under way pause before it has made more than events events.
-func (t *tape) bound(events int) { t.stop = len(t.out) + events - partReserve }
+func (t *tape) bound(events int) { t.stop = t.n + events - partReserve }
 
 // spent reports whether the part under way has done its work: the command must pause.
-func (t *tape) spent() bool { return len(t.out) >= t.stop }
+func (t *tape) spent() bool { return t.n >= t.stop }
 
 // visit counts an order or level that the command looked at without an event.
 func (t *tape) visit() {
@@ -46,22 +47,24 @@ func (t *tape) weigh(events int) {
 }
 
 // work returns the work of the part that began at from, in events.
-func (t *tape) work(from int) int { return len(t.out) - from + t.visits/visitsPerEvent }
+func (t *tape) work(from int) int { return t.n - from + t.visits/visitsPerEvent }
 
 // endCommand returns the slice with the events since begin.
 func (t *tape) endCommand() (dst []Event) {
-	dst, t.out = t.out, nil
+	dst, t.out = t.out[:t.n], nil
 	return dst
 }
 
 // emit appends the next event of the pair with its common members set and the others zero. The pointer is valid
 // until the next emit.
 func (t *tape) emit(kind EventKind) *Event {
-	if len(t.out) == cap(t.out) {
+	n := t.n
+	if uint(n) >= uint(len(t.out)) {
 		t.grow()
+		return t.emit(kind)
 	}
-	t.out = t.out[:len(t.out)+1]
-	e := &t.out[len(t.out)-1]
+	e := &t.out[n]
+	t.n = n + 1
 	*e = Event{}
 	t.seq++
 	e.Seq = t.seq
@@ -75,7 +78,10 @@ func (t *tape) emit(kind EventKind) *Event {
 // grow makes room for events. It is a function of its own because few calls of emit need it.
 //
 //go:noinline
-func (t *tape) grow() { t.out = slices.Grow(t.out, 1) }
+func (t *tape) grow() {
+	t.out = slices.Grow(t.out, 1)
+	t.out = t.out[:cap(t.out)]
+}
 
 // level emits the current shown amount of a level.
 func (t *tape) level(lv *level) {

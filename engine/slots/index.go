@@ -22,8 +22,8 @@ type pageEntry struct {
 // Index maps n (from 1) to a slot (not 0).
 type Index struct {
 	pages []pageEntry
-	base  uint64    // page number of pages[0]; all earlier pages are empty for ever
-	first int       // every page before pages[first] is empty
+	base  uint64 // page number of pages[0]; all earlier pages are empty for ever
+	first int    // every page before pages[first] is empty
 	free  []*idPage
 	made  int // number of pages allocated so far
 }

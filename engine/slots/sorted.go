@@ -1,5 +1,7 @@
 package slots
 
+import "math"
+
 // The levels next to the touch of a book appear and disappear with every other order. They are therefore in a short
 // array instead of the tree, which saves a tenth of the time of an operation on a busy book. TopMove levels move
 // between array and tree at once.
@@ -29,12 +31,12 @@ func NewSorted() Sorted { return Sorted{Tree: NewKeys()} }
 // Count returns the number of keys.
 func (x *Sorted) Count() int { return x.Tree.Count() + x.N }
 
-// Best returns the highest entry, zero when there is none.
-func (x *Sorted) Best() (r Rung) {
-	if x.N > 0 {
-		r = x.Top[x.N-1]
+// Best returns the highest entry, slot 0 below all keys when there is none.
+func (x *Sorted) Best() Rung {
+	if x.N == 0 {
+		return Rung{Key: math.MinInt64}
 	}
-	return r
+	return x.Top[x.N-1]
 }
 
 // Get returns the slot under key, 0 when there is none.
