@@ -69,14 +69,17 @@ func (w walker) format(v uint64) uint64 {
 
 func (w walker) digits(v *int) {
 	u := uint8(*v)
-	w.U8(&u, fixed.Scale)
-	*v = int(u)
+	if w.U8(&u, fixed.Scale); w.Reading() {
+		*v = int(u)
+	}
 }
 
+// instrument encodes or decodes i. Encoding does not write to i, because readers of published views have it.
 func (w walker) instrument(i *engine.Instrument) {
 	w.U32((*uint32)(&i.ID))
-	w.Text(&i.Code, 64)
-	i.Base, i.Quote, _ = strings.Cut(i.Code, "_")
+	if w.Text(&i.Code, 64); w.Reading() {
+		i.Base, i.Quote, _ = strings.Cut(i.Code, "_")
+	}
 	w.digits(&i.DigitsPrice)
 	w.digits(&i.DigitsAmount)
 	i.WalkLimits(w.Coder)
@@ -285,7 +288,9 @@ func (w walker) candle(c *Candle) {
 	w.u128(&c.Volume)
 	w.u128(&c.QuoteVolume)
 	if !w.takers {
-		c.TakersUnknown = c.TakersUnknown || w.Reading()
+		if w.Reading() {
+			c.TakersUnknown = true
+		}
 		return
 	}
 	if w.Bool(&c.TakersUnknown); !c.TakersUnknown {

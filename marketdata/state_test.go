@@ -376,3 +376,14 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 		t.Fatal("a pair was read twice")
 	}
 }
+
+// Readers of published views have the instrument while the loop encodes it. The numbers here are none that decoding
+// gives, so that a write shows.
+func TestEncodingDoesNotWriteToTheInstrument(t *testing.T) {
+	i := engine.Instrument{Code: "AA_BB", Base: "base", Quote: "quote", DigitsPrice: 257, DigitsAmount: 258}
+	before := i
+	walker{Coder: wire.Writer(nil)}.instrument(&i)
+	if i != before {
+		t.Errorf("%+v, was %+v", i, before)
+	}
+}
