@@ -52,6 +52,7 @@ func Ranges(recordings []Samples) []Range {
 type Row struct {
 	Key       string `json:"key"`
 	Name      string `json:"name"`
+	Topic     int    `json:"topic"` // from 1 to 11
 	Simulated Range  `json:"simulated"`
 	Recorded  Range  `json:"recorded"`
 	Inside    bool   `json:"inside"` // the simulated median lies in the recorded 10th to 90th percentile
@@ -62,6 +63,9 @@ type PairReport struct {
 	Pair   string `json:"pair"`
 	Rows   []Row  `json:"statistics"`
 	Inside int    `json:"inside"` // number of rows that are inside
+	// Topics is the number of topics that the recordings have, TopicsInside of those whose rows are all inside.
+	Topics       int `json:"topics"`
+	TopicsInside int `json:"topicsInside"`
 }
 
 // Report compares simulated pairs with recordings.
@@ -80,7 +84,9 @@ func Compare(simulated map[string]Samples, recorded []Range) *Report {
 			if at < 0 {
 				continue
 			}
-			row := Row{Key: st.Key, Name: st.Name, Recorded: recorded[at], Simulated: Range{Key: st.Key}}
+			row := Row{
+				Key: st.Key, Name: st.Name, Topic: st.Topic, Recorded: recorded[at], Simulated: Range{Key: st.Key},
+			}
 			if v := simulated[code][st.Key]; len(v) > 0 {
 				row.Simulated = Range{st.Key, quantile(v, 0.1), quantile(v, 0.5), quantile(v, 0.9), len(v)}
 				row.Inside = row.Simulated.Median >= row.Recorded.P10 && row.Simulated.Median <= row.Recorded.P90
@@ -89,9 +95,27 @@ func Compare(simulated map[string]Samples, recorded []Range) *Report {
 				p.Inside++
 			}
 		}
+		p.countTopics()
 		out.Pairs = append(out.Pairs, p)
 	}
 	return out
+}
+
+// countTopics counts the topics. One is inside when all its rows are.
+func (p *PairReport) countTopics() {
+	var seen, outside [topics + 1]bool
+	for i := range p.Rows {
+		seen[p.Rows[i].Topic] = true
+		outside[p.Rows[i].Topic] = outside[p.Rows[i].Topic] || !p.Rows[i].Inside
+	}
+	for t := range seen {
+		if seen[t] {
+			p.Topics++
+		}
+		if seen[t] && !outside[t] {
+			p.TopicsInside++
+		}
+	}
 }
 
 // Print writes a table per pair, each with a plot and a summary.
@@ -99,8 +123,8 @@ func (r *Report) Print(w io.Writer) error {
 	for i := range r.Pairs {
 		p := &r.Pairs[i]
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "%s\tsimulated\trecorded 10 %%\t90 %%\twindows\tinside\t[ recorded ]  - simulated  * median\n",
-			p.Pair)
+		fmt.Fprintf(t, "%s\ttopic\tsimulated\trecorded 10 %%\t90 %%\twindows\tinside\t"+
+			"[ recorded ]  - simulated  * median\n", p.Pair)
 		for j := range p.Rows {
 			row := &p.Rows[j]
 			inside, median := "no", "-"
@@ -110,13 +134,14 @@ func (r *Report) Print(w io.Writer) error {
 			if row.Simulated.Windows > 0 {
 				median = short(row.Simulated.Median)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", row.Name, median, short(row.Recorded.P10),
-				short(row.Recorded.P90), row.Recorded.Windows, inside, row.plot())
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\n", row.Name, row.Topic, median,
+				short(row.Recorded.P10), short(row.Recorded.P90), row.Recorded.Windows, inside, row.plot())
 		}
 		if err := t.Flush(); err != nil {
 			return fmt.Errorf("realism: %w", err)
 		}
-		if _, err := fmt.Fprintf(w, "%s: %d of %d inside\n\n", p.Pair, p.Inside, len(p.Rows)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %d of %d inside, %d of %d topics\n\n", p.Pair, p.Inside, len(p.Rows),
+			p.TopicsInside, p.Topics); err != nil {
 			return fmt.Errorf("realism: %w", err)
 		}
 	}

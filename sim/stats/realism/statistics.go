@@ -8,27 +8,31 @@ import (
 // statistic is one row of a report.
 type statistic struct {
 	Key, Name string
+	Topic     int  // from 1, the question about a market that it answers; several rows may answer one
 	Returns   bool // it needs returns of a horizon
 }
 
+// topics is the number of topics.
+const topics = 11
+
 // statistics lists all statistics in the order of a report.
 var statistics = []statistic{
-	{"spread", "spread, ticks", false},
-	{"gap", "distance of the best 10 levels, ticks", false},
-	{"depth_near", "best quote / median trade", false},
-	{"depth_far", "amount of levels 11-20 / levels 1-10", false},
-	{"levels", "levels per side", false},
-	{"order_size", "order size, 90th percentile / median", false},
-	{"trade_size", "trade size, 90th percentile / median", false},
-	{"cancels", "cancellations per trade", false},
-	{"kurtosis_10s", "kurtosis of 10 s returns", true},
-	{"kurtosis_60s", "kurtosis of 60 s returns", true},
-	{"clustering", "autocorrelation of |60 s returns|, lags 1-10", true},
-	{"sign_1", "autocorrelation of trade signs, lag 1", false},
-	{"sign_10", "autocorrelation of trade signs, lag 10", false},
-	{"sign_100", "autocorrelation of trade signs, lag 100", false},
-	{"impact_1", "sign and move of the mid, 1 order later", false},
-	{"impact_20", "sign and move of the mid, 20 orders later", false},
+	{"spread", "spread, ticks", 1, false},
+	{"gap", "distance of the best 10 levels, ticks", 2, false},
+	{"depth_near", "best quote / median trade", 2, false},
+	{"depth_far", "amount of levels 11-20 / levels 1-10", 2, false},
+	{"levels", "levels per side", 2, false},
+	{"order_size", "order size, 90th percentile / median", 3, false},
+	{"trade_size", "trade size, 90th percentile / median", 4, false},
+	{"cancels", "cancellations per trade", 5, false},
+	{"kurtosis_10s", "kurtosis of 10 s returns", 6, true},
+	{"kurtosis_60s", "kurtosis of 60 s returns", 7, true},
+	{"clustering", "autocorrelation of |60 s returns|, lags 1-10", 8, true},
+	{"sign_1", "autocorrelation of trade signs, lag 1", 9, false},
+	{"sign_10", "autocorrelation of trade signs, lag 10", 9, false},
+	{"sign_100", "autocorrelation of trade signs, lag 100", 9, false},
+	{"impact_1", "sign and move of the mid, 1 order later", 10, false},
+	{"impact_20", "sign and move of the mid, 20 orders later", topics, false},
 }
 
 // Samples holds the values of each statistic, one per window, by key.
