@@ -144,6 +144,7 @@ func epochOf(t *testing.T, dir string) string {
 // A backup that was cut or changed is refused with exit code 3, and so is a directory that is not empty with 2; the
 // directory stays as it was. A virtual clock goes on where it was set.
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--data-dir", t.TempDir())
 	in.pair("AA_USDT")
 	for range 20 {
@@ -221,6 +222,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 
 // Without a data directory there is nothing to back up; the token is required.
 func TestABackupNeedsDirectoryAndToken(t *testing.T) {
+	t.Parallel()
 	const token = "secret-of-a-test-with-32-characters"
 	in := start(t, "--set", "data.dir=", "--pairs", "none", "--sim", "off", "--internal-token", token)
 	internal := strings.TrimPrefix(in.root, "http://")

@@ -509,6 +509,7 @@ func tenthsOf(t *testing.T, n json.Number) int64 {
 
 // A second process on a data directory reports the process that holds it.
 func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
 	second := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
@@ -524,6 +525,7 @@ func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
 // A damaged record in the middle stops the start with file, offset and remedy. Another format
 // version is refused with the name of the version that wrote it.
 func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := startEmpty(t, "--data-dir", dir)
 	in.pair("AA_USDT")

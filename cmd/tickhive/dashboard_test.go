@@ -33,6 +33,7 @@ func readDashboard(t *testing.T) (d dashboard) {
 // TestEveryPanelOfTheDashboardHasData exercises every part of the program and checks that each
 // series of the dashboard has data, and that the metric of each alert exists.
 func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
+	t.Parallel()
 	dashboard := readDashboard(t)
 	in := startEmpty(t)
 	in.pair("BTC_USDT")

@@ -48,6 +48,7 @@ func (in *instance) waitStatus(word string, incidents int) {
 }
 
 func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := startEmpty(t, "--data-dir", dir)
 	in.pair("BTC_USDT")

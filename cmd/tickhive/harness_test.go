@@ -90,13 +90,14 @@ func hearHangups() {
 }
 
 // waitTogether lets more tests run at a time than there are cores, because most of their time they
-// wait: for a started program, for heartbeats, for a stop. -parallel overrides it.
+// wait: for a started program, for heartbeats, for a stop. More than three for each core take memory, up to five
+// programs of 100 MB each. -parallel overrides it.
 func waitTogether() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
 }
 

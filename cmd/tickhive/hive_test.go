@@ -85,6 +85,7 @@ func within(m map[string]any, path string) string {
 // A token passes through spawn, pool, boost, proposal and vote over both listeners. Timed
 // changes happen at their second, although the process is killed in between.
 func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{
 		"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set",

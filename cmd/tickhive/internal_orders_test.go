@@ -36,6 +36,7 @@ func expect(t testing.TB, m map[string]any, want map[string]string) {
 }
 
 func TestAnOrderAnswersEveryMember(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	m := in.call(200, "POST", "/orders",
@@ -83,6 +84,7 @@ func TestAnOrderAnswersEveryMember(t *testing.T) {
 }
 
 func TestOrdersOfEachType(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "sell", "100", "1")
@@ -114,6 +116,7 @@ func TestOrdersOfEachType(t *testing.T) {
 }
 
 func TestRefusalsAre200WithAReason(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.call(200, "POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"minQuoteAmount":10}`)
 	in.limit("BTC_USDT", "sell", "100", "1")
@@ -169,6 +172,7 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 }
 
 func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	const body = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1,` +
@@ -195,6 +199,7 @@ func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
 }
 
 func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	for _, c := range []struct{ body, field string }{
@@ -232,6 +237,7 @@ func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
 }
 
 func TestCancelAndReplaceOneOrder(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "buy", "100", "2")
@@ -264,6 +270,7 @@ func TestCancelAndReplaceOneOrder(t *testing.T) {
 }
 
 func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.pair("ETH_USDT")
@@ -301,6 +308,7 @@ func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
 }
 
 func TestAnOrderIsAnsweredHoweverFewClosedOnesAreKept(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--set", "orders.closed_kept=1", "--set", "orders.fills_kept=2")
 	in.pair("BTC_USDT")
 	for range 5 {

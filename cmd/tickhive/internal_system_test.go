@@ -7,6 +7,7 @@ import (
 )
 
 func TestABatchIsAppliedInOrder(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.pair("ETH_USDT")
@@ -49,6 +50,7 @@ func TestABatchIsAppliedInOrder(t *testing.T) {
 }
 
 func TestABrokenBatchChangesNothing(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	good := `{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":100,"amount":1}}`
@@ -72,6 +74,7 @@ func TestABrokenBatchChangesNothing(t *testing.T) {
 }
 
 func TestABatchMovesTheVirtualClock(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	m := in.call(200, "POST", "/orders/batch", `{"commands":[
@@ -91,6 +94,7 @@ func TestABatchMovesTheVirtualClock(t *testing.T) {
 }
 
 func TestAtNeedsAVirtualClock(t *testing.T) {
+	t.Parallel()
 	in := start(t, "--pairs", "none", "--sim", "off")
 	in.pair("BTC_USDT")
 	in.refuse(400, "INVALID_PARAM", "commands[0].at", "POST", "/orders/batch",
@@ -100,6 +104,7 @@ func TestAtNeedsAVirtualClock(t *testing.T) {
 }
 
 func TestTheVirtualClock(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	expect(t, in.call(200, "GET", "/clock", ""),
 		map[string]string{"now": "1767225600000", "nowNs": "1767225600000000000", "seq": "0"})
@@ -127,6 +132,7 @@ func TestTheVirtualClock(t *testing.T) {
 }
 
 func TestPairs(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	m := in.call(200, "POST", "/pairs", `{"code":"AB_CD","digitsPrice":3,"digitsAmount":0}`)
 	expect(t, m, map[string]string{
@@ -192,6 +198,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestNewCurrenciesBecomeAssetsAndChange(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("AB_CD")
 	m := in.call(200, "GET", "/assets/AB", "")
@@ -233,6 +240,7 @@ func TestNewCurrenciesBecomeAssetsAndChange(t *testing.T) {
 }
 
 func TestTheStateHashSeesEveryChange(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	seen := map[string]string{}

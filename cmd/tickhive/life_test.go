@@ -10,6 +10,7 @@ import (
 )
 
 func TestUntilReadyOnlyTheEarlyRoutesAnswer(t *testing.T) {
+	t.Parallel()
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--backfill", "60d")
 	in.takeAddresses(in.waitLine("listening "))
 	for url, status := range map[string]int{

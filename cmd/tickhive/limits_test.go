@@ -10,6 +10,7 @@ import (
 // accept and refuse different commands and lose acknowledged ones. A start with other limits
 // is refused and changes nothing; a start with the directory's limits succeeds.
 func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
 	first.pair("BTC_USDT")

@@ -9,6 +9,7 @@ import (
 // After a restart, a request of a clock that did not move, or with a future timestamp, is not
 // refused by its timestamp. The new process must know its nonce.
 func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := startEmpty(t, "--data-dir", dir)
 	u := p.voter(20, "1", "1")

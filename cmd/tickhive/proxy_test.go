@@ -77,6 +77,7 @@ func startProxy(t *testing.T, in *instance) (address string) {
 // Behind the reference configuration a client's address is its own, whatever it claims, the target
 // arrives as it was written, streams work, and no request has two ends.
 func TestTheReferenceProxy(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--set", "server.trusted_proxies=127.0.0.1")
 	address := startProxy(t, in)
 	trusting := &tls.Config{InsecureSkipVerify: true} // a certificate of this test

@@ -28,6 +28,7 @@ func recorded(t *testing.T) string {
 }
 
 func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
+	t.Parallel()
 	file := recorded(t)
 	in := launch(t, nil, "replay", "--format", "trades", "--pair", "BTC_USDT", "--check", "--hold",
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
@@ -46,6 +47,7 @@ func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
 }
 
 func TestReplayEndsByItself(t *testing.T) {
+	t.Parallel()
 	file := recorded(t)
 	in := launch(t, nil, "replay", "--format", "trades", "--quiet", "--pair", "BTC_USDT",
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
@@ -55,6 +57,7 @@ func TestReplayEndsByItself(t *testing.T) {
 }
 
 func TestABadLineOfAReplayIsNamed(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "recorded.csv")
 	if err := os.WriteFile(file, []byte(recordedTrades+"2026-01-01T00:02:00Z,abc,1,buy\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -110,6 +113,7 @@ func TestAReplayLeavesNothingOnTheDisk(t *testing.T) {
 
 // A named directory is retained and accepts only trades after its clock.
 func TestAReplayKeepsANamedDirectory(t *testing.T) {
+	t.Parallel()
 	file, dir := recorded(t), t.TempDir()
 	for _, source := range [][]string{{"--data-dir", dir}, {"--set", "data.dir=" + dir}} {
 		in := launch(t, nil, replayOf(file, source...)...)
@@ -143,6 +147,7 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 
 // A replay sets its clock and its market itself. A command line with other values is refused.
 func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
+	t.Parallel()
 	file := recorded(t)
 	for _, c := range []struct {
 		args []string
@@ -169,6 +174,7 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 
 // A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ format, text, place, found, todo string }{
 		{
 			"trades", "2024-01-02,10:30:00,100.5,1\n", "x.csv:1:12: ", "split over the columns",

@@ -14,6 +14,7 @@ import (
 )
 
 func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
+	t.Parallel()
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	listening := in.waitLine("listening ")
 	ready := in.waitLine("ready ")
@@ -40,6 +41,7 @@ func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
 }
 
 func TestTheBinanceListenerIsTheLastWord(t *testing.T) {
+	t.Parallel()
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
 		"--binance-listen", "127.0.0.1:0")
 	listening, ready := in.waitLine("listening "), in.waitLine("ready ")
@@ -62,6 +64,7 @@ func TestTheBinanceListenerIsTheLastWord(t *testing.T) {
 }
 
 func TestTheBuiltInMarketMoves(t *testing.T) {
+	t.Parallel()
 	in := start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--seed", "5")
 	in.call(200, "POST", "/clock", `{"advance":"30s"}`)
 	a := in.do("GET", in.public+"/api/summary", "")
@@ -75,6 +78,7 @@ func TestTheBuiltInMarketMoves(t *testing.T) {
 }
 
 func TestSameSeedAndTimesGiveTheSameStateHash(t *testing.T) {
+	t.Parallel()
 	hash := func(args ...string) string {
 		in := start(t, append([]string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"}, args...)...)
 		in.call(200, "POST", "/clock", `{"advance":"20s"}`)
@@ -91,6 +95,7 @@ func TestSameSeedAndTimesGiveTheSameStateHash(t *testing.T) {
 }
 
 func TestTheInternalListenerNeedsATokenOnAnOpenAddress(t *testing.T) {
+	t.Parallel()
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "0.0.0.0:0")
 	if code := in.wait(); code == 0 || !strings.Contains(in.stderr.String(), "--internal-token") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
@@ -98,6 +103,7 @@ func TestTheInternalListenerNeedsATokenOnAnOpenAddress(t *testing.T) {
 }
 
 func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--internal-token", "open sesame")
 	for _, path := range []string{
 		"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/",
@@ -128,6 +134,7 @@ func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 
 // The token of a file is made once and asked for over restarts; it is nowhere but in the file.
 func TestTheTokenFileOfTheInternalListener(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"--internal-token-file", "token", "--data-dir", dir}
 	var token string
@@ -157,6 +164,7 @@ func TestTheTokenFileOfTheInternalListener(t *testing.T) {
 
 // A token in the arguments is overwritten there, and works.
 func TestATokenIsHiddenFromTheArguments(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--internal-token", "open sesame")
 	in.token = "open sesame"
 	if a := in.do("GET", in.root+"/debug/pprof/cmdline", ""); a.status != 200 || strings.Contains(a.body, "sesame") ||
@@ -171,6 +179,7 @@ func TestATokenIsHiddenFromTheArguments(t *testing.T) {
 
 // On a unix socket the internal API asks for nothing; the socket is its user's alone.
 func TestTheInternalListenerOnAUnixSocket(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "internal")
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "unix:"+path, "--sim", "off")
 	if line := in.waitLine("ready "); !strings.HasSuffix(line, " internal=unix:"+path) {
@@ -199,6 +208,7 @@ func TestTheInternalListenerOnAUnixSocket(t *testing.T) {
 // A scraper that uses a configured name of the internal listener is served. One that uses
 // another name is refused.
 func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
+	t.Parallel()
 	in := launch(t, []string{"TICKHIVE_INTERNAL_HOSTS=ops.example, 10.0.0.5"}, "serve", "--listen", "127.0.0.1:0",
 		"--internal-listen", "127.0.0.1:0", "--sim", "off")
 	in.takeAddresses(in.waitLine("ready "))
@@ -227,6 +237,7 @@ func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
 }
 
 func TestAPortInUseIsAnError(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	second := launch(t, nil, "serve", "--listen", strings.TrimPrefix(in.public, "http://"), "--internal-listen",
 		"127.0.0.1:0")
@@ -236,6 +247,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 }
 
 func TestWrongFlagsAndConfigurationEndTheProgram(t *testing.T) {
+	t.Parallel()
 	file := writeConfig(t, "[server]\nlissen = \"127.0.0.1:0\"\n")
 	for _, c := range []struct {
 		env  []string
@@ -256,6 +268,7 @@ func TestWrongFlagsAndConfigurationEndTheProgram(t *testing.T) {
 }
 
 func TestTheLogLevelChangesAtRunTime(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--log-level", "warn")
 	if m := in.call(200, "GET", "/log", ""); m["level"] != "warn" {
 		t.Errorf("%v", m)
@@ -268,6 +281,7 @@ func TestTheLogLevelChangesAtRunTime(t *testing.T) {
 }
 
 func TestMetricsAndProfilesAnswer(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "buy", "100", "1")
@@ -343,6 +357,7 @@ func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
 }
 
 func TestTheVersionIsPrinted(t *testing.T) {
+	t.Parallel()
 	in := launch(t, nil, "version")
 	if line := in.waitLine("TickHive v"); !strings.HasPrefix(line, "TickHive v1.0.0.0") {
 		t.Error(line)

@@ -61,6 +61,7 @@ func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 // GNU timeout and init systems of containers send a signal to the process and to its group. No
 // signal between the first one and the end of the process changes the exit code.
 func TestTheSameSignalManyTimesEndsCleanly(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := start(t, "--data-dir", dir)
 	for !in.ended() {
@@ -92,6 +93,7 @@ func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
 }
 
 func TestAHangupWithoutATerminalEndsNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := startEmpty(t, "--data-dir", dir)
 	for i := range 3 {
@@ -136,6 +138,7 @@ func TestAHangupReloads(t *testing.T) {
 // The reader of the log may end before the program does: tee receives the terminal's Ctrl-C
 // too.
 func TestALogThatNobodyReadsDoesNotSpoilAStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r, w, err := os.Pipe()
 	if err != nil {

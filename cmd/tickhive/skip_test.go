@@ -186,6 +186,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 
 // A record that cannot be skipped is refused with a reason, and nothing is written.
 func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
+	t.Parallel()
 	dir, _, _ := soldDir(t)
 	pos := poison(t, dir)
 	refuse := func(at uint64, want string) {
@@ -231,6 +232,7 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 // If a record of the accounts has seen a position that is skipped later, it is still applied
 // at its place.
 func TestRecordsThatSawASkippedPositionAreApplied(t *testing.T) {
+	t.Parallel()
 	dir, user, _ := soldDir(t)
 	in := startEmpty(t, "--data-dir", dir)
 	in.limit("BTC_USDT", "buy", "50", "1")

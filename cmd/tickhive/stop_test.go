@@ -59,6 +59,7 @@ func (in *instance) endsWithinItsStart() {
 }
 
 func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for range 3 {
 		in := launchAt(t, dir, "--backfill", "60d")
@@ -121,6 +122,7 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 
 // A start that finds its port in use does not change the market of the directory.
 func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
 	first.pair("BTC_USDT")

@@ -11,6 +11,7 @@ import (
 // NATIVE and USBI belong to the ledger. Their owner receives their changes like other
 // balances.
 func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
+	t.Parallel()
 	p := startEmpty(t)
 	u := p.voter(0, "150", "1")
 	s, err := client.Dial(t.Context(), client.StreamURL(p.public))

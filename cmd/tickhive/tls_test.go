@@ -69,6 +69,7 @@ func streamOverTLS(t *testing.T, address string, trusting *tls.Config) {
 // The public listener speaks TLS, streams included. SIGHUP takes a new certificate, and files that
 // are no pair leave the old one in force.
 func TestThePublicListenerSpeaksTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writeCertificate(t, dir, 1, time.Now().Add(24*time.Hour))
 	in := startEmpty(t, "--set", "tls.cert="+cert, "--set", "tls.key="+key)
@@ -121,6 +122,7 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 
 // A certificate that cannot be used is refused with its file and the remedy, before anything starts.
 func TestBadCertificatesAreRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writeCertificate(t, dir, 1, time.Now().Add(-time.Hour))
 	for name, c := range map[string]struct{ cert, key, want string }{

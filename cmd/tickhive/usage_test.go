@@ -13,6 +13,7 @@ import (
 
 // Every wrong command line names what is meant and where to read on.
 func TestCommandLines(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]struct {
 		code int
 		text string
@@ -46,6 +47,7 @@ func TestCommandLines(t *testing.T) {
 
 // A start whose address is in use names the flag that chooses another one, and writes nothing.
 func TestAnAddressInUse(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +68,7 @@ func TestAnAddressInUse(t *testing.T) {
 
 // The probes answer without token, host name and limit on both listeners; everything else keeps its checks.
 func TestTheProbes(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--set", "internal.token=a-token-of-16-or-more", "--set", "rate.market=true")
 	for path, body := range map[string]string{"/healthz": `{"live":true}`, "/readyz": `{"ready":true}`} {
 		for _, base := range []string{in.public, in.root} {
@@ -81,6 +84,7 @@ func TestTheProbes(t *testing.T) {
 
 // With log.format=json every line of the log is an object.
 func TestTheLogAsJSON(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t, "--set", "log.format=json")
 	in.waitLog(`"msg":"ready"`, 1)
 	for line := range strings.Lines(in.stderr.String()) {
@@ -93,6 +97,7 @@ func TestTheLogAsJSON(t *testing.T) {
 
 // The command ready answers by its exit code.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	for _, base := range []string{in.public, in.root} {
 		if r := launch(t, nil, "ready", base); r.wait() != 0 {
