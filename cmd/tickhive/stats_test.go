@@ -11,7 +11,7 @@ import (
 func TestRealismComparesTheLargestPairs(t *testing.T) {
 	t.Parallel()
 	code, out, errs := subcommand("stats", "--realism", "--hours", "1")
-	for _, want := range []string{"BTC_USDT: ", "ETH_USDT: ", "SOL_USDT: ", "spread, ticks", " inside\n"} {
+	for _, want := range []string{"BTC_USDT: ", "ETH_USDT: ", "SOL_USDT: ", "spread, ticks", " of 11 topics\n"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Fatalf("no %q: exit code %d, %s\n%s", want, code, errs, out)
 		}
