@@ -1,0 +1,415 @@
+package marketdata
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
+)
+
+var updateFormat = flag.Bool("update", false, "write testdata/format.golden")
+
+// wholeInstrument has something in each member.
+func wholeInstrument() *engine.Instrument {
+	return &engine.Instrument{
+		ID: 2, Code: "ABC_USDT", Base: "ABC", Quote: "USDT", DigitsPrice: 3, DigitsAmount: 5,
+		MinQuote: fixed.FromU64(11), HasMinQuote: true, MaxQuote: fixed.U128{Hi: 12, Lo: 13},
+		BandUp: 2 * engine.RateOne, BandDown: engine.RateOne / 2, State: engine.Halted, MakerFee: 14, TakerFee: 15,
+		CreatedNs: 16,
+	}
+}
+
+func wholeAsset() *engine.Asset {
+	return &engine.Asset{
+		Symbol: "ABC", Name: "The asset", UnifiedCryptoassetID: 17, Fiat: true, CanWithdraw: true, HasMinWithdraw: true,
+		HasMakerFee: true, MinWithdraw: fixed.FromI64(-18), MaxWithdraw: fixed.I128{Hi: 19, Lo: 20},
+		MakerFee: fixed.I128{Hi: 21, Lo: 22}, TakerFee: fixed.I128{Hi: 23, Lo: 24},
+	}
+}
+
+// wholeFeed returns a feed with an asset and pair 2, which has something in each member that is encoded.
+func wholeFeed() *Feed {
+	f := NewFeed(Options{TradesMin: 3, TradesMax: 3})
+	f.controlSeq, f.assets = 25, map[string]*engine.Asset{"ABC": wholeAsset(), "USDT": {Symbol: "USDT"}}
+	p := newPairState(&engine.Event{Pair: 2, TimeNs: 26, Instrument: wholeInstrument()}, &f.cache)
+	f.addPair(p)
+	for _, l := range []struct {
+		side          engine.Side
+		price, amount int64
+	}{{engine.Buy, 90, 27}, {engine.Buy, 95, 28}, {engine.Sell, 105, 29}, {engine.Sell, 110, 30}} {
+		p.sides[l.side].set(l.price, l.amount, f.gen)
+	}
+	for i, at := range []int64{0, 0, 61, secondsOfDay + 1, secondsOfDay + 2} {
+		p.foldTrade(&engine.Event{
+			Kind: engine.EventTrade, Pair: 2, Trade: engine.TradeID(i + 1), TimeNs: rigStartNs + at*nanosecond + 31,
+			Price: 100 + int64(i)*int64(1-i%2*2), Amount: 32 + int64(i), Side: engine.Side(i % 2),
+			Account: engine.AccountID(33 + i), MakerAccount: 44, Seq: engine.Seq(40 + i),
+		}, &f.opts)
+	}
+	p.merge(&f.opts)
+	p.seq, p.bookSeq, p.tradesSeq, p.tickerSeq = 54, 51, 52, 53
+	p.timeNs, p.bookTimeNs, p.changedSec = 55, 56, 57
+	p.ring.young = 58
+	return f
+}
+
+// wholeOrder returns an order and its extra members, each with something in it.
+func wholeOrder() (orderRec, orderExtra) {
+	return orderRec{
+			filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.I128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
+			id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.StopMarket, tif: engine.FOK,
+			stp: engine.Decrement, flags: 255, status: engine.PartiallyExecutedAndCanceled, cause: engine.CauseLimit,
+			bits: bitPlaced | bitTriggered, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
+		}, orderExtra{
+			stop: 14, display: 15, quote: fixed.U128{Hi: 16, Lo: 17}, firstFilledQuote: fixed.U128{Hi: 18, Lo: 19},
+			client:     &engine.ClientID{Text: "cl", Hash: [2]uint64{20, 21}, Content: [2]uint64{22, 23}},
+			firstPrice: 24, firstAmount: 25, firstFilled: 26, firstOpen: 27, firstSeq: 28, firstFill: 29,
+			firstStatus: engine.PartiallyExecutedAndCanceled, firstTrigger: bitsTrigger,
+		}
+}
+
+func wholeFill() fillRec {
+	return fillRec{
+		trade: 1, taker: engine.MakeOrderID(2, 3), maker: engine.MakeOrderID(2, 4), timeNs: 5, price: 6, amount: 7,
+		takerFee: 8, takerDiscount: 9, makerFee: 10, makerDiscount: 11, takerAccount: 12, makerAccount: 13,
+		side: engine.Sell,
+	}
+}
+
+// encodeOrder encodes an order in a history whose oldest fill has the number begin.
+func encodeOrder(o orderRec, x *orderExtra, format, begin uint64) []byte {
+	h := newHistory(Options{}.withDefaults())
+	h.fills.end = h.fills.limit + begin
+	if x != nil {
+		o.extra = h.extras.alloc() + 1
+		*h.extras.at(o.extra - 1) = *x
+	}
+	w := walker{Coder: wire.Writer(nil)}
+	h.walkOrder(w, &o, format)
+	return w.Bytes()
+}
+
+// decodeOrder is the opposite of encodeOrder, in a new history.
+func decodeOrder(t *testing.T, data []byte, format uint64) (o orderRec, x orderExtra, err error) {
+	t.Helper()
+	h := newHistory(Options{}.withDefaults())
+	i := h.extras.alloc() // a place that was used before
+	*h.extras.at(i) = orderExtra{stop: 900, client: &engine.ClientID{}, firstSeq: 901}
+	h.extras.release(i)
+	w := walker{Coder: wire.Reader(data)}
+	h.walkOrder(w, &o, format)
+	if o.extra != 0 {
+		x, o.extra = *h.extras.at(o.extra - 1), 0
+	}
+	return o, x, w.End()
+}
+
+// Snapshots of a version are read by later ones: the bytes of each part are those of testdata/format.golden.
+func TestTheStateIsThatOfItsFormat(t *testing.T) {
+	f := wholeFeed()
+	o, x := wholeOrder()
+	plain := x
+	plain.client = nil
+	fill := walker{Coder: wire.Writer(nil)}
+	one := wholeFill()
+	fill.fill(&one)
+	h := newHistory(Options{}.withDefaults())
+	h.pairs = []*pairState{nil, nil, f.pairs[2]}
+	h.accounts = make([]accountState, 14)
+	f.pairs[2].orders.add(engine.MakeOrderID(2, 5*idPageOrders), 0)
+	var got strings.Builder
+	for _, part := range []struct {
+		name string
+		data []byte
+	}{
+		{"control", f.AppendControlState(nil)},
+		{"pair of format 1", f.codePair(wire.Writer(nil), 2, hashFormat).Bytes()},
+		{"pair of format 2", f.codePair(wire.Writer(nil), 2, stateFormat).Bytes()},
+		{"order", encodeOrder(o, nil, historyFormat, 3)},
+		{"order with more", encodeOrder(o, &plain, historyFormat, 3)},
+		{"order with a client id", encodeOrder(o, &x, historyFormat, 3)},
+		{"order of format 1", encodeOrder(o, &x, historyNoFees, 3)},
+		{"order whose first fill is gone", encodeOrder(o, &x, historyFormat, 29)},
+		{"fill", fill.Bytes()},
+		{"empty history", h.append(nil, historyFormat)},
+	} {
+		fmt.Fprintf(&got, "%s: %x\n", part.name, part.data)
+	}
+	const golden = "testdata/format.golden"
+	if *updateFormat {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, strings.Split(string(want), "\n"), strings.Split(got.String(), "\n"))
+}
+
+// What was encoded is decoded member by member, into a place that held something else.
+func TestTheStateIsDecodedMemberByMember(t *testing.T) {
+	o, x := wholeOrder()
+	read, extra, err := decodeOrder(t, encodeOrder(o, &x, historyFormat, 3), historyFormat)
+	x.firstFill = 26 // from the oldest retained one on
+	same(t, error(nil), err)
+	same(t, o, read)
+	same(t, x, extra)
+	read, extra, err = decodeOrder(t, encodeOrder(o, &x, historyFormat, 26), historyFormat)
+	same(t, error(nil), err)
+	same(t, uint64(0), extra.firstFill)
+	_, extra, _ = decodeOrder(t, encodeOrder(o, &x, historyFormat, 25), historyFormat)
+	same(t, uint64(1), extra.firstFill)
+	read, _, err = decodeOrder(t, encodeOrder(o, nil, historyFormat, 0), historyFormat)
+	same(t, error(nil), err)
+	same(t, o, read)
+	plain := x
+	plain.client = nil
+	_, extra, err = decodeOrder(t, encodeOrder(o, &plain, historyFormat, 0), historyFormat)
+	same(t, error(nil), err)
+	same(t, plain, extra)
+	for _, c := range []struct {
+		typ    engine.OrderType
+		filled int64
+		want   uint8
+	}{
+		{engine.Limit, 5, 0}, {engine.Market, 5, 0}, {engine.StopLimit, 5, bitTriggered},
+		{engine.StopMarket, 5, bitTriggered}, {engine.StopLimit, 0, bitTriggerLost}, {engine.StopMarket, 0, bitTriggerLost},
+	} {
+		o.typ, o.filled = c.typ, c.filled
+		read, extra, err = decodeOrder(t, encodeOrder(o, &x, historyNoFees, 0), historyNoFees)
+		same(t, error(nil), err)
+		want, wantExtra := o, x
+		want.fee, want.bits, wantExtra.firstTrigger = fixed.I128{}, bitPlaced|c.want, c.want
+		same(t, want, read)
+		same(t, wantExtra, extra)
+	}
+	one := wholeFill()
+	w := walker{Coder: wire.Writer(nil)}
+	w.fill(&one)
+	var fill fillRec
+	w = walker{Coder: wire.Reader(w.Bytes())}
+	w.fill(&fill)
+	same(t, error(nil), w.End())
+	same(t, one, fill)
+}
+
+// A pair, the assets and what is published of them are those that were encoded.
+func TestAPairIsDecodedMemberByMember(t *testing.T) {
+	f := wholeFeed()
+	g := NewFeed(f.opts)
+	same(t, error(nil), g.DecodeControlState(f.AppendControlState(nil)))
+	same(t, f.assets, g.assets)
+	same(t, f.controlSeq, g.controlSeq)
+	same(t, error(nil), g.DecodePairState(f.AppendPairState(nil, 2)))
+	p, q := f.pairs[2], g.pairs[2]
+	same(t, wholeInstrument(), q.instrument)
+	same(t, engine.PairID(2), q.id)
+	same(t, [4]engine.Seq{54, 51, 52, 53}, [4]engine.Seq{q.seq, q.bookSeq, q.tradesSeq, q.tickerSeq})
+	same(t, [4]int64{55, 56, 57, 104}, [4]int64{q.timeNs, q.bookTimeNs, q.changedSec, q.last})
+	same(t, [2]int64{95, 105}, q.touch.best)
+	same(t, [2]int64{95, 105}, q.boundaryTouch)
+	same(t, engine.Seq(51), q.changes.view.base)
+	for i := range p.sides {
+		was, is := p.sides[i].publish(), q.sides[i].publish()
+		var want, got []Level
+		was.All(func(l Level) bool { want = append(want, l); return true })
+		is.All(func(l Level) bool { got = append(got, l); return true })
+		same(t, want, got)
+	}
+	same(t, p.ring.young, q.ring.young)
+	was, is := &p.ring.view, &q.ring.view
+	same(t, [3]engine.TradeID{3, 5, 3}, [3]engine.TradeID{is.first, is.last, is.base})
+	same(t, was.droppedNs, is.droppedNs)
+	for id := is.first; id <= is.last; id++ {
+		same(t, was.At(id), is.At(id))
+	}
+	if is.cache != &g.cache || len(is.chunks) != 1 {
+		t.Errorf("%d chunks, the cache is the feed's: %v", len(is.chunks), is.cache == &g.cache)
+	}
+	for i := range p.candles.series {
+		same(t, p.candles.series[i].end, q.candles.series[i].end)
+		was, is := &p.candles.series[i].view, &q.candles.series[i].view
+		same(t, was.Len(), is.Len())
+		for k := range was.Len() {
+			same(t, was.At(k), is.At(k))
+		}
+	}
+	q.window.slide(rigStartNs/nanosecond + secondsOfDay + 2)
+	same(t, p.window.buckets.list(), q.window.buckets.list())
+	same(t, p.window.highs.list(), q.window.highs.list())
+	same(t, p.window.lows.list(), q.window.lows.list())
+	same(t, [2]int64{100, 99}, [2]int64{q.window.first, q.window.agoBase})
+	same(t, [2]fixed.U128{p.window.volume, p.window.quote}, [2]fixed.U128{q.window.volume, q.window.quote})
+	g.Publish(rigStartNs)
+	root := g.Board().Load()
+	if root.PairsVersion != 1 || root.View(2) == nil || len(root.Assets()) != 2 {
+		t.Errorf("pairs version %d, %d assets, %v", root.PairsVersion, len(root.Assets()), root.View(2))
+	}
+}
+
+// spoil encodes a pair after a change and returns the error with which it is decoded.
+func spoil(change func(p *pairState)) error {
+	f := wholeFeed()
+	p := f.pairs[2]
+	change(p)
+	return NewFeed(f.opts).DecodePairState(f.codePair(wire.Writer(nil), 2, stateFormat).Bytes())
+}
+
+// A pair that no feed can have is refused, and the error says why.
+func TestAnImpossiblePairIsRefused(t *testing.T) {
+	if err := spoil(func(*pairState) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want   string
+		change func(p *pairState)
+	}{
+		{"4 is above 3", func(p *pairState) { p.instrument.State = engine.Halted + 1 }},
+		{"19 is above 18", func(p *pairState) { p.instrument.DigitsPrice = 19 }},
+		{"19 is above 18", func(p *pairState) { p.instrument.DigitsAmount = 19 }},
+		{"digitsPrice 10 + digitsAmount 9", func(p *pairState) { p.instrument.DigitsPrice, p.instrument.DigitsAmount = 10, 9 }},
+		{"text of 65 bytes, at most 64", func(p *pairState) { p.instrument.Code = strings.Repeat("A", 60) + "_USDT" }},
+		{"is not of the form", func(p *pairState) { p.instrument.Code = strings.Repeat("A", 59) + "_USDT" }},
+		{"pair number 131072 is not free", func(p *pairState) { p.instrument.ID = engine.MaxPairs }},
+		{"a fee rate is above 1", func(p *pairState) { p.instrument.MakerFee = engine.RateOne + 1 }},
+		{"a level at 90 is not behind", func(p *pairState) { p.sides[0].dirs[0].pages[0].levels[0].Price = 90 }},
+		{"0 is not above 0", func(p *pairState) { p.candles.series[Minute].view.open.Open = 0 }},
+		{"-1 is not above 0", func(p *pairState) { p.candles.series[Year].view.open.Low = -1 }},
+		{"0 is not above 0", func(p *pairState) { p.window.buckets.at(0).high = 0 }},
+		{"0 is not above 0", func(p *pairState) { p.window.buckets.at(1).low = 0 }},
+		{"0 is not above 0", func(p *pairState) { p.window.buckets.at(2).close = 0 }},
+		{"is not behind the one before", func(p *pairState) { p.window.buckets.at(1).sec = p.window.buckets.at(0).sec }},
+		{"is not behind the one before", func(p *pairState) { p.window.buckets.at(2).sec = p.window.buckets.at(1).sec - 1 }},
+	} {
+		if err := spoil(c.change); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		first, last, n uint64
+		ok             bool
+	}{
+		{1, 1, 1, true}, {3, 5, 3, true}, {5, 5, 1, true}, {0, 5, 6, false}, {0, 5, 5, false}, {5, 4, 0, false},
+		{6, 4, 3, false}, {3, 5, 2, false}, {3, 5, 4, false}, {1, 0, 0, false},
+	} {
+		w := walker{Coder: wire.Writer(nil)}
+		w.U64(&c.n)
+		w.Fixed(make([]byte, 9))
+		r := walker{Coder: wire.Reader(w.Bytes())}
+		n := r.checkTrades(c.first, c.last)
+		if want := map[bool]int{true: int(c.n)}[c.ok]; n != want || (r.Err() == nil) != c.ok {
+			t.Errorf("trades %d to %d as %d: %d, %v", c.first, c.last, c.n, n, r.Err())
+		}
+	}
+	f := wholeFeed()
+	state := f.AppendPairState(nil, 2)
+	if err := f.DecodePairState(state); err == nil || !strings.Contains(err.Error(), "pair number 2 is not free") {
+		t.Errorf("decoded twice: %v", err)
+	}
+	if len(f.pairs) != 3 || f.pairsNew != 0 {
+		t.Errorf("%d pairs, version %d", len(f.pairs), f.pairsNew)
+	}
+	g := NewFeed(f.opts)
+	g.addPair(newPairState(&engine.Event{Pair: 5, Instrument: wholeInstrument()}, &g.cache))
+	if err := g.DecodePairState(state); err != nil { // into the gap
+		t.Error(err)
+	}
+	for n := range state {
+		g := NewFeed(f.opts)
+		if err := g.DecodePairState(state[:n]); err == nil || len(g.pairs) != 0 || g.pairsNew != 0 {
+			t.Errorf("cut at %d: %v, %d pairs", n, err, len(g.pairs))
+		}
+	}
+}
+
+// An asset's texts end at their limits.
+func TestTheTextsOfAnAssetAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		symbol, name int
+		ok           bool
+	}{{64, 1 << 16, true}, {65, 5, false}, {5, 1<<16 + 1, false}} {
+		f := NewFeed(Options{})
+		a := &engine.Asset{Symbol: strings.Repeat("A", c.symbol), Name: strings.Repeat("B", c.name)}
+		f.assets = map[string]*engine.Asset{a.Symbol: a}
+		g := NewFeed(Options{})
+		if err := g.DecodeControlState(f.AppendControlState(nil)); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		} else if c.ok {
+			same(t, f.assets, g.assets)
+		}
+	}
+	w := walker{Coder: wire.Writer(nil)}
+	for _, format := range []uint64{0, hashFormat + 1} {
+		w.U64(&format)
+		if err := NewFeed(Options{}).DecodeControlState(w.Bytes()); err == nil ||
+			!strings.Contains(err.Error(), "cannot be read by this version, which has 1") {
+			t.Errorf("control state of format %d: %v", format, err)
+		}
+	}
+}
+
+// Each number of an order and of a fill ends at its largest value.
+func TestTheNumbersOfAHistoryAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(o *orderRec, x *orderExtra)
+		format uint64
+	}{
+		"side":   {func(o *orderRec, _ *orderExtra) { o.side = 2 }, historyFormat},
+		"type":   {func(o *orderRec, _ *orderExtra) { o.typ = engine.StopMarket + 1 }, historyFormat},
+		"tif":    {func(o *orderRec, _ *orderExtra) { o.tif = engine.FOK + 1 }, historyFormat},
+		"stp":    {func(o *orderRec, _ *orderExtra) { o.stp = engine.Decrement + 1 }, historyFormat},
+		"status": {func(o *orderRec, _ *orderExtra) { o.status = engine.PartiallyExecutedAndCanceled + 1 }, historyFormat},
+		"cause":  {func(o *orderRec, _ *orderExtra) { o.cause = engine.CauseLimit + 1 }, historyFormat},
+		"first trigger": {
+			func(_ *orderRec, x *orderExtra) { x.firstTrigger = bitsTrigger + 1 }, historyFormat,
+		},
+		"first status": {
+			func(_ *orderRec, x *orderExtra) { x.firstStatus = engine.PartiallyExecutedAndCanceled + 1 }, historyFormat,
+		},
+		"client id": {func(_ *orderRec, x *orderExtra) { x.client.Text = strings.Repeat("c", 65) }, historyFormat},
+	} {
+		o, x := wholeOrder()
+		c.change(&o, &x)
+		if _, _, err := decodeOrder(t, encodeOrder(o, &x, c.format, 0), c.format); err == nil {
+			t.Errorf("%s: decoded", name)
+		}
+	}
+	o, x := wholeOrder()
+	x.client.Text = strings.Repeat("c", 64)
+	if _, extra, err := decodeOrder(t, encodeOrder(o, &x, historyFormat, 0), historyFormat); err != nil ||
+		extra.client.Text != x.client.Text {
+		t.Errorf("a client id of 64 bytes: %v", err)
+	}
+	data := encodeOrder(o, nil, historyFormat, 0)
+	trigger := 6 + 1 + 7 // behind the number of the order, its account and seven small numbers
+	if data[trigger] != bitTriggered {
+		t.Fatalf("%x has no trigger at %d", data, trigger)
+	}
+	for bits, ok := range map[byte]bool{
+		0: true, bitTriggered: true, bitTriggerLost: true, bitsTrigger: true, bitsTrigger + 1: false, 255: false,
+	} {
+		data[trigger] = bits
+		if _, _, err := decodeOrder(t, data, historyFormat); (err == nil) != ok {
+			t.Errorf("trigger %d: %v", bits, err)
+		}
+	}
+	for name, change := range map[string]func(f *fillRec){
+		"side": func(f *fillRec) { f.side = 2 }, "price": func(f *fillRec) { f.price = 0 },
+		"amount": func(f *fillRec) { f.amount = -1 },
+	} {
+		one, w := wholeFill(), walker{Coder: wire.Writer(nil)}
+		change(&one)
+		w.fill(&one)
+		w = walker{Coder: wire.Reader(w.Bytes())}
+		if w.fill(&one); w.End() == nil {
+			t.Errorf("%s of a fill: decoded", name)
+		}
+	}
+}
