@@ -84,6 +84,48 @@ func checkDue(t *testing.T, f *Feed, now int64) {
 	}
 }
 
+// The pairs are in a heap by the second at which a trade leaves, each at the place that it knows, whichever second
+// changes.
+func TestDuePairsAreAHeap(t *testing.T) {
+	rnd := newRand(t)
+	for _, pairs := range []int{1, 2, 3, 7, 40} {
+		var d due
+		all := make([]*pairState, pairs)
+		for i := range all {
+			all[i] = &pairState{id: engine.PairID(i)}
+		}
+		for range 60 * pairs {
+			p := all[rnd.IntN(pairs)]
+			p.window = window{}
+			if rnd.IntN(4) > 0 {
+				p.window.buckets.pushBack(bucket{sec: rnd.Int64N(30)})
+			}
+			d.fix(p)
+			counting := 0
+			for _, p := range all {
+				sec, ok := p.window.nextSec()
+				if ok {
+					counting++
+				}
+				if ok != (p.dueAt > 0) || ok && (p.dueSec != sec || d.heap[p.dueAt-1] != p) {
+					t.Fatalf("pair %d: its trade leaves at %d (%v), its place is %d by %d", p.id, sec, ok, p.dueAt, p.dueSec)
+				}
+			}
+			if len(d.heap) != counting {
+				t.Fatalf("%d pairs, want %d", len(d.heap), counting)
+			}
+			for i := 1; i < len(d.heap); i++ {
+				if up := (i - 1) / 2; d.heap[up].dueSec > d.heap[i].dueSec {
+					t.Fatalf("%d pairs: %d s is in front of %d s", len(d.heap), d.heap[up].dueSec, d.heap[i].dueSec)
+				}
+			}
+			if sec, ok := d.next(); ok != (counting > 0) || ok && sec != d.heap[0].dueSec {
+				t.Fatalf("the next is %d (%v)", sec, ok)
+			}
+		}
+	}
+}
+
 // Each limit is the last number that is taken, and the text of a refusal names it.
 func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 	candles := func(n int) (c [Intervals]int) {
