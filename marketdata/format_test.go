@@ -164,6 +164,10 @@ func TestTheStateIsDecodedMemberByMember(t *testing.T) {
 	read, extra, err = decodeOrder(t, encodeOrder(o, &x, historyFormat, 26), historyFormat)
 	same(t, error(nil), err)
 	same(t, uint64(0), extra.firstFill)
+	lost := o
+	lost.bits = bitPlaced | bitTriggerLost
+	read, _, _ = decodeOrder(t, encodeOrder(lost, nil, historyFormat, 0), historyFormat)
+	same(t, lost, read)
 	_, extra, _ = decodeOrder(t, encodeOrder(o, &x, historyFormat, 25), historyFormat)
 	same(t, uint64(1), extra.firstFill)
 	read, _, err = decodeOrder(t, encodeOrder(o, nil, historyFormat, 0), historyFormat)
@@ -280,6 +284,7 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 		{"pair number 131072 is not free", func(p *pairState) { p.instrument.ID = engine.MaxPairs }},
 		{"a fee rate is above 1", func(p *pairState) { p.instrument.MakerFee = engine.RateOne + 1 }},
 		{"a level at 90 is not behind", func(p *pairState) { p.sides[0].dirs[0].pages[0].levels[0].Price = 90 }},
+		{"2 is above 1", func(p *pairState) { p.ring.view.at(4).TakerSide = 2 }},
 		{"0 is not above 0", func(p *pairState) { p.candles.series[Minute].view.open.Open = 0 }},
 		{"-1 is not above 0", func(p *pairState) { p.candles.series[Year].view.open.Low = -1 }},
 		{"0 is not above 0", func(p *pairState) { p.window.buckets.at(0).high = 0 }},
@@ -307,6 +312,24 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 		if want := map[bool]int{true: int(c.n)}[c.ok]; n != want || (r.Err() == nil) != c.ok {
 			t.Errorf("trades %d to %d as %d: %d, %v", c.first, c.last, c.n, n, r.Err())
 		}
+	}
+	for n, chunks := range map[engine.TradeID]int{
+		1: 1, chunkTrades - 1: 1, chunkTrades: 1, chunkTrades + 1: 2, 2 * chunkTrades: 2,
+	} {
+		var r, q tradeRing
+		for id := engine.TradeID(7); id < 7+n; id++ {
+			if id == 7 {
+				r.view.last = id - 1
+				r.view.first, r.view.base = id, id
+			}
+			r.add(id, int64(id), 1<<40, 1<<40).Amount = int64(id)
+		}
+		w := walker{Coder: wire.Writer(nil)}
+		r.walk(w)
+		q.walk(walker{Coder: wire.Reader(w.Bytes())})
+		same(t, chunks, len(q.view.chunks))
+		same(t, int(n), q.view.Len())
+		same(t, r.view.At(6+n), q.view.At(6+n))
 	}
 	f := wholeFeed()
 	state := f.AppendPairState(nil, 2)

@@ -195,18 +195,23 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 		change func(d *history)
 		want   string
 	}{
-		"valid":           {func(*history) {}, ""},
-		"format 0":        {func(d *history) { d.format = 0 }, "of format 0 cannot be read by this version, which has 2"},
-		"format 3":        {func(d *history) { d.format = 3 }, "of format 3 cannot be read by this version, which has 2"},
-		"accounts":        {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
-		"two pairs":       {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},
-		"four pairs":      {func(d *history) { d.bases = append(d.bases, 0) }, "4 pairs, but 3 were read"},
-		"missing pair":    {func(d *history) { d.open[0] = order(1, 7*idPageOrders, 3) }, "belongs to no pair"},
-		"pair 3":          {func(d *history) { d.open[0] = order(3, 7*idPageOrders, 3) }, "belongs to no pair"},
-		"number too low":  {func(d *history) { d.open[0] = order(2, 7*idPageOrders-1, 3) }, "belongs to no pair"},
-		"account 4":       {func(d *history) { d.open[0] = order(2, 7*idPageOrders, 4) }, "belongs to no account"},
-		"taker's account": {func(d *history) { d.fills = []fillRec{trade(2, 4, 3)} }, "trade 77 belongs to no pair or account"},
-		"maker's account": {func(d *history) { d.fills = []fillRec{trade(2, 3, 4)} }, "trade 77 belongs to no pair or account"},
+		"valid":                   {func(*history) {}, ""},
+		"format 0":                {func(d *history) { d.format = 0 }, "of format 0 cannot be read by this version, which has 2"},
+		"format 3":                {func(d *history) { d.format = 3 }, "of format 3 cannot be read by this version, which has 2"},
+		"accounts":                {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
+		"two pairs":               {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},
+		"four pairs":              {func(d *history) { d.bases = append(d.bases, 0) }, "4 pairs, but 3 were read"},
+		"missing pair":            {func(d *history) { d.open[0] = order(1, 7*idPageOrders, 3) }, "belongs to no pair"},
+		"pair 3":                  {func(d *history) { d.open[0] = order(3, 7*idPageOrders, 3) }, "belongs to no pair"},
+		"number too low":          {func(d *history) { d.open[0] = order(2, 7*idPageOrders-1, 3) }, "belongs to no pair"},
+		"account 4":               {func(d *history) { d.open[0] = order(2, 7*idPageOrders, 4) }, "belongs to no account"},
+		"taker's account":         {func(d *history) { d.fills = []fillRec{trade(2, 4, 3)} }, "trade 77 belongs to no pair or account"},
+		"maker's account":         {func(d *history) { d.fills = []fillRec{trade(2, 3, 4)} }, "trade 77 belongs to no pair or account"},
+		"pages of a missing pair": {func(d *history) { d.bases[1] = 5 }, ""},
+		"pages far behind": {func(d *history) {
+			d.bases[2], d.open = 8, []orderRec{order(2, 7*idPageOrders+idPageOrders-1, 3)}
+			d.bases[0], d.closed = 1000, []orderRec{order(0, 999*idPageOrders, 3)}
+		}, ""},
 		"accounts of a trade": {
 			func(d *history) { d.fills = []fillRec{trade(2, 3, 1), trade(2, 1, 3)} }, "",
 		},

@@ -152,6 +152,38 @@ func TestAPublicationMovesTheWindowOfAChangedPair(t *testing.T) {
 	}
 }
 
+// A publication behind an earlier one shows the window of its own second.
+func TestAPublicationBehindAnEarlierOne(t *testing.T) {
+	r := newRig(Options{}, 1)
+	r.trade(0, engine.Buy, 100, 5)
+	r.fold()
+	for _, c := range []struct{ second, high, volume int64 }{{0, 100, 5}, {secondsOfDay, 0, 0}, {secondsOfDay - 1, 100, 5}} {
+		r.feed.markChanged(r.feed.pairs[0])
+		r.feed.Publish(rigStartNs + c.second*nanosecond)
+		if got := r.feed.Board().Load().View(0).Ticker; got.High != c.high || got.Volume.Lo != uint64(c.volume) {
+			t.Errorf("at second %d: %+v", c.second, got)
+		}
+	}
+}
+
+// A text that a reader has made counts as requested until the next look at its chunk.
+func TestANewTextCountsAsRequested(t *testing.T) {
+	r := manyTrades(Options{TradesMin: 2 * chunkTrades}, chunkTrades)
+	p := r.feed.pairs[0]
+	if p.ring.view.cache != &r.feed.cache {
+		t.Error("the pair has another cache than its feed")
+	}
+	calls := 0
+	r.feed.Board().Load().View(0).Trades.ChunkText(1, ChunkAggBuy, renderTrades(&calls))
+	c := p.ring.view.chunks[0]
+	for _, want := range []bool{true, false} {
+		r.feed.cache.sweep(c)
+		if kept := c.text[ChunkAggBuy].Load() != nil; kept != want {
+			t.Errorf("kept: %v, want %v", kept, want)
+		}
+	}
+}
+
 // The touch is that of the book after each level; a command changes it if the touch differs at its end, with the seq
 // and the second of the event that changed it last.
 func TestTheTouchFollowsTheBook(t *testing.T) {
@@ -294,6 +326,10 @@ func TestRoomForTexts(t *testing.T) {
 	same(t, sweepPlace{0, sweepChunks}, large.sweepAt)
 	large.makeRoomForText()
 	same(t, 0, len(left(chunks)))
+	f, all = sweeper(rnd, 1)
+	f.cache.limit, f.sweepAt = 0, sweepPlace{1, 7} // behind the last pair
+	f.makeRoomForText()
+	same(t, 0, len(left(all)))
 	f, all = sweeper(rnd, 1)
 	f.cache.limit = 0
 	f.Publish(rigStartNs)

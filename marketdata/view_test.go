@@ -81,6 +81,13 @@ func TestTheChecksumOfAViewDependsOnEachPart(t *testing.T) {
 	if v.Checksum() == before {
 		t.Error("another number of candles has the same sum")
 	}
+	bid := viewOf(func(_ *View, b, _ *depthSide, _ *Trade, _ *Candle) { b.set(99, 6, 1) })
+	ask := viewOf(func(_ *View, _, a *depthSide, _ *Trade, _ *Candle) {
+		a.set(99, 6, 1)
+	})
+	if bid.Checksum() == ask.Checksum() {
+		t.Error("the last bid and the first ask have the same sum")
+	}
 }
 
 // ETags hold these hashes. They stay in every version, so that the pages of readers outlive an upgrade.
