@@ -90,6 +90,14 @@ func TestAnOrderIsShownMemberByMember(t *testing.T) {
 	stop.ChangedNs, stop.Seq = s.now, 6
 	same(t, stop, s.order(t, 2))
 
+	s.command(2, engine.Event{
+		Kind: engine.EventAccepted, Order: engine.MakeOrderID(2, 1), Account: 3, Type: engine.StopMarket, MakerOpen: 5,
+		Client: clientID("s"),
+	}, engine.Event{Kind: engine.EventTriggered, Order: engine.MakeOrderID(2, 1)})
+	if first, ok := h.FirstAnswer(engine.MakeOrderID(2, 1)); !ok || first.Trigger != Triggered {
+		t.Errorf("an order that is triggered at once: %+v", first)
+	}
+
 	// A market buy by quote takes 4 of the plain order, in the command that places it.
 	trade := engine.Event{
 		Kind: engine.EventTrade, Order: 3, Maker: 1, Trade: 1, Price: 100, Amount: 4, MakerOpen: 6, Account: 4,
@@ -182,6 +190,9 @@ func TestTheExtraMembersOfOrders(t *testing.T) {
 		}
 		same(t, want, o)
 		same(t, uint32(n), h.extras.n)
+		if first, ok := h.FirstAnswer(o.ID); ok != (n == 1) {
+			t.Errorf("order %d: first answer %+v, %v", o.ID, first, ok)
+		}
 	}
 	free := func(want ...uint32) {
 		t.Helper()
@@ -258,7 +269,14 @@ func TestTheListsOfOpenOrders(t *testing.T) {
 			same(t, uint32(len(open[3])), h.accounts[3].openCount)
 		}
 		check()
-		for _, n := range ends {
+		for i, n := range ends {
+			if i == 3 { // uses the places of orders that have ended
+				for n := uint64(11); n <= 13; n++ {
+					s.place(0, n, 3, nil)
+					open[3] = append([]engine.OrderID{engine.OrderID(n)}, open[3]...)
+				}
+				check()
+			}
 			for account := range open {
 				id := engine.MakeOrderID(engine.PairID(n%2*2), n*10+uint64(account))
 				s.cancel(id.Pair(), id.N(), 10)

@@ -64,7 +64,9 @@ func simpleOrders(h *History, q Query) []OrderRecord {
 		}
 	}
 	for _, p := range h.pairs {
-		p.orders.eachOpen(h, take)
+		if p != nil {
+			p.orders.eachOpen(h, take)
+		}
 	}
 	for n := h.closed.first(); n < h.closed.end; n++ {
 		take(h.closed.at(n))

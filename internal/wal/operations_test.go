@@ -1,0 +1,440 @@
+package wal
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/internal/vfs"
+)
+
+var updateOperations = flag.Bool("update", false, "write testdata/operations.golden")
+
+// trace writes down what a log does to its files, and what it knows.
+type trace struct {
+	t    *testing.T
+	out  strings.Builder
+	disk *vfs.Mem
+	opts Options
+	log  *Log
+}
+
+// begin begins a scenario on a disk with segments of a kilobyte, of which 256 bytes are written ahead.
+func (tr *trace) begin(name string, disk *vfs.Mem) {
+	fmt.Fprintf(&tr.out, "\n== %s\n", name)
+	tr.disk = disk
+	tr.opts = Options{
+		SegmentBytes: 1024, PreallocBytes: 256, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
+	}
+	tr.opts.Ended = func(p Position) { fmt.Fprintf(&tr.out, "ended at %d\n", p.Seq) }
+	tr.opts.Failed = func() { tr.out.WriteString("failed\n") }
+	tr.opts.MissingSnapshot = func(seq uint64) { fmt.Fprintf(&tr.out, "snapshot %d is missing\n", seq) }
+	tr.opts.Lost = func(l Loss) error {
+		fmt.Fprintf(&tr.out, "lost %d to %d, damage %v\n", l.Seq+1, l.To, l.Damage)
+		return nil
+	}
+	disk.After(tr.operation)
+}
+
+func (tr *trace) operation(op vfs.Op) {
+	name := strings.TrimPrefix(op.Path, testDir+"/")
+	switch op.Kind {
+	case vfs.OpRead, vfs.OpList:
+		return
+	case vfs.OpWrite:
+		for i := range 2 {
+			if op.Off == slotOffset(i) && op.Len == vfs.SectorBytes {
+				content := tr.disk.Content(op.Path)[op.Off:]
+				num, _ := parseSegmentName(name)
+				s, ok := parseSlot(content[:vfs.SectorBytes], seedOf(tr.opts.Identity.Directory, "log", num))
+				fmt.Fprintf(&tr.out, "  slot %d of %s: %v gen %d synced %d written %d snapshot %d flags %b\n", i, name, ok, s.gen,
+					s.synced, s.written, s.snapshot, s.flags)
+				return
+			}
+		}
+		fallthrough
+	case vfs.OpPreallocate, vfs.OpTruncate:
+		fmt.Fprintf(&tr.out, "  %s %s at %d, %d bytes\n", op.Kind, name, op.Off, op.Len)
+	default:
+		fmt.Fprintf(&tr.out, "  %s %s\n", op.Kind, name)
+	}
+}
+
+// step notes a step and runs it.
+func (tr *trace) step(name string, do func() error) {
+	fmt.Fprintf(&tr.out, "%s\n", name)
+	if err := do(); err != nil {
+		fmt.Fprintf(&tr.out, "  error: %v\n", err)
+	}
+}
+
+func (tr *trace) open() {
+	tr.step("open", func() (err error) {
+		tr.log, err = Open(tr.disk, testDir, tr.opts)
+		return err
+	})
+	if tr.log != nil {
+		tr.state()
+		fmt.Fprintf(&tr.out, "  found %+v\n", tr.log.Recovered())
+	}
+}
+
+// append appends records of 200 bytes, each in a batch of its own.
+func (tr *trace) append(records int) {
+	for range records {
+		tr.step("append", func() error {
+			_, err := tr.log.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
+			return err
+		})
+	}
+}
+
+func (tr *trace) sync() {
+	tr.step("sync", tr.log.Sync)
+	tr.state()
+}
+
+func (tr *trace) rotate() { tr.step("rotate", tr.log.Rotate) }
+
+func (tr *trace) close() {
+	tr.step("close", tr.log.Close)
+	tr.log = nil
+}
+
+// state writes down what the log knows.
+func (tr *trace) state() {
+	l := tr.log
+	fmt.Fprintf(&tr.out, "  durable %d written %d, slots %d/%d/%d/%d", l.DurableSeq(), l.LastSeq(), l.end.gen, l.end.synced,
+		l.end.written, l.end.snapshot)
+	for _, seg := range l.segments {
+		fmt.Fprintf(&tr.out, "; %d: %d bytes of %d, slot %d flags %b gen %d-%d named %v waits %v open %v", seg.num, seg.bytes,
+			seg.filled.Load(), seg.slot, seg.flags, seg.gen, seg.synced, seg.named, seg.waits.Load(), seg.file != nil)
+	}
+	fmt.Fprintf(&tr.out, "; %d unsynced, %d full, next at %d\n", len(l.unsynced), len(l.full), l.off.Load())
+}
+
+// three returns the disk of a log with three segments of two records, closed or killed before anything was synced.
+func (tr *trace) three(closed bool) *vfs.Mem {
+	disk := vfs.NewMem()
+	opts := Options{
+		SegmentBytes: 1024, PreallocBytes: 256, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
+	}
+	l := mustOpen(tr.t, disk, opts)
+	for n := range 6 {
+		if n == 2 || n == 4 {
+			must(tr.t, l.Rotate())
+		}
+		_, err := l.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
+		must(tr.t, err)
+	}
+	if closed {
+		must(tr.t, l.Close())
+		return disk
+	}
+	return disk.Kill()
+}
+
+// grown returns the disk of a killed log: two sealed segments, a third that was synced, and a fourth that was not.
+func (tr *trace) grown() *vfs.Mem {
+	disk := vfs.NewMem()
+	l := mustOpen(tr.t, disk, Options{
+		SegmentBytes: 1024, PreallocBytes: -1, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
+	})
+	for n := range 7 {
+		if n == 2 || n == 4 || n == 6 {
+			must(tr.t, l.Rotate())
+		}
+		_, err := l.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
+		must(tr.t, err)
+		if n == 5 {
+			must(tr.t, l.Sync())
+		}
+	}
+	return disk.Kill()
+}
+
+// The order of writes and syncs decides what a power cut leaves: testdata/operations.golden has it for the life of a
+// log, for starts after each kind of end, and for failures. Read a difference as a change of what may be lost.
+func TestTheOperationsOfALog(t *testing.T) {
+	tr := &trace{t: t}
+	segment := func(n uint64) string { return path.Join(testDir, segmentName(n)) }
+	tr.begin("the life of a log", vfs.NewMem())
+	tr.open()
+	tr.sync()
+	tr.append(2)
+	tr.sync()
+	tr.sync()
+	tr.append(1)
+	tr.rotate()
+	tr.rotate() // empty: nothing happens
+	tr.append(1)
+	tr.rotate()
+	tr.append(1)
+	tr.sync()
+	tr.append(5) // fills the segment
+	tr.step("snapshot", func() error { return tr.log.WriteSnapshot(SnapshotMeta{Seq: 4}, writeText("text")) })
+	tr.state()
+	tr.step("drop before 4", func() error { return tr.log.DropBefore(4) })
+	tr.step("drop before 5", func() error { return tr.log.DropBefore(5) })
+	tr.step("drop before 5", func() error { return tr.log.DropBefore(5) })
+	tr.state()
+	tr.append(1)
+	tr.close()
+	tr.open()
+	tr.close()
+	tr.step("the snapshot goes", func() error { tr.disk.Lose(path.Join(testDir, SnapshotName(4))); return nil })
+	tr.open()
+	tr.close()
+
+	tr.begin("a start after a kill", tr.three(false))
+	tr.open()
+	tr.append(1)
+	tr.sync()
+	tr.close()
+	tr.begin("a start after a power cut", tr.three(false))
+	tr.opts.Boot = bootB
+	tr.open()
+	tr.close()
+	tr.begin("a start in the middle of a segment", func() *vfs.Mem {
+		disk := vfs.NewMem()
+		l := mustOpen(t, disk, Options{Identity: Identity{History: ID{7}, Directory: ID{8}}, Boot: bootA, NoLock: true, SegmentBytes: 1024})
+		appendN(t, l, 2)
+		must(t, l.Rotate())
+		appendN(t, l, 1)
+		must(t, l.Sync())
+		appendN(t, l, 1)
+		must(t, l.Rotate())
+		appendN(t, l, 1)
+		return disk.Kill()
+	}())
+	tr.open()
+	tr.close()
+	tr.begin("a start behind a torn write", tr.three(false))
+	tr.disk.Put(segment(3), append(bytes.TrimRight(tr.disk.Content(segment(3)), "\x00"), "torn, long"...))
+	tr.open()
+	tr.close()
+	tr.begin("a start in front of a segment that was not synced", tr.grown())
+	tr.open()
+	tr.close()
+	tr.begin("the same, and a loss would be accepted", tr.grown())
+	tr.opts.AcceptLoss = true
+	tr.open()
+	tr.close()
+	tr.begin("the same, without the second segment", tr.grown())
+	tr.opts.AcceptLoss = true
+	tr.disk.Lose(segment(2))
+	tr.open()
+	tr.close()
+	tr.begin("a file that was never written", vfs.NewMem())
+	tr.disk.Put(segment(1), make([]byte, firstFrame))
+	tr.open()
+	tr.append(1)
+	tr.close()
+	tr.begin("a record is written during a sync", vfs.NewMem())
+	tr.open()
+	tr.append(2)
+	tr.rotate()
+	tr.append(1)
+	tr.disk.After(func(op vfs.Op) {
+		tr.operation(op)
+		if op.Kind == vfs.OpSync && op.Path == segment(2) {
+			tr.disk.After(tr.operation)
+			tr.append(1)
+		}
+	})
+	tr.sync()
+	end := tr.log.off.Load()
+	disk := tr.disk.Kill()
+	disk.Cut(segment(2), end-100)
+	tr.begin("that record is missing after a power cut", disk)
+	tr.opts.Boot = bootB
+	tr.open()
+	tr.log = nil
+	tr.begin("the next start", tr.disk.Kill())
+	tr.opts.Boot = bootB
+	tr.open()
+	tr.close()
+	tr.begin("a log that begins behind a record", vfs.NewMem())
+	tr.step("create", func() (err error) {
+		tr.log, err = Create(tr.disk, testDir, tr.opts, Position{Seq: 100, Chain: 5})
+		return err
+	})
+	tr.state()
+	tr.append(1)
+	tr.sync()
+	tr.close()
+	for n := uint64(1); n <= 3; n++ {
+		for _, accept := range []bool{false, true} {
+			tr.begin(fmt.Sprintf("damage in segment %d, accepted %v", n, accept), tr.three(true))
+			tr.disk.Flip(segment(n), firstFrame+frameHead+int64(FrameBytes(200)), 0)
+			tr.opts.AcceptLoss = accept
+			tr.open()
+			if tr.log != nil {
+				tr.append(1)
+				tr.close()
+				tr.opts.AcceptLoss = false
+				tr.open()
+				tr.close()
+			}
+			tr.begin(fmt.Sprintf("segment %d is gone, accepted %v", n, accept), tr.three(true))
+			tr.disk.Lose(segment(n))
+			tr.opts.AcceptLoss = accept
+			tr.open()
+			if tr.log != nil {
+				tr.close()
+			}
+			tr.begin(fmt.Sprintf("segment %d has no header, killed, accepted %v", n, accept), tr.three(false))
+			tr.disk.Flip(segment(n), 3, 0)
+			tr.opts.AcceptLoss = accept
+			tr.open()
+			if tr.log != nil {
+				tr.close()
+			}
+		}
+	}
+	tr.begin("records are missing after a power cut", tr.three(false))
+	tr.disk.Cut(segment(3), firstFrame+50)
+	tr.opts.Boot = bootB
+	tr.open()
+	tr.close()
+	for _, known := range []Known{{Position: Position{Seq: 6}}, {Position: Position{Seq: 5}, Last: true}, {Position: Position{Seq: 9}}} {
+		tr.begin(fmt.Sprintf("a log that is known up to %d (last %v)", known.Seq, known.Last), tr.three(true))
+		known.Chain = 77 // another history
+		tr.opts.Known = &known
+		tr.open()
+		tr.begin("no file of it", vfs.NewMem())
+		tr.opts.Known = &known
+		tr.open()
+	}
+	tr.begin("a snapshot ahead of the log", tr.three(true))
+	tr.open()
+	tr.append(1)
+	tr.step("snapshot", func() error { return tr.log.WriteSnapshot(SnapshotMeta{Seq: 7}, writeText("text")) })
+	tr.close()
+	tr.disk.Lose(segment(4))
+	tr.disk.Cut(segment(3), firstFrame)
+	tr.open()
+	tr.opts.AcceptLoss = true
+	tr.open()
+	tr.close()
+
+	// Failures of an open log.
+	for fails := 1; fails <= 4; fails++ {
+		tr.begin(fmt.Sprintf("%d writes of a slot fail while a segment begins", fails), vfs.NewMem())
+		tr.open()
+		tr.append(1)
+		tr.sync()
+		left := fails
+		tr.disk.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpWrite && op.Path == segment(1) && op.Off < firstFrame && left > 0 {
+				left--
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		tr.rotate()
+		tr.disk.Before(nil)
+		tr.state()
+		tr.append(1)
+		tr.close()
+	}
+	for fails := 1; fails <= 4; fails++ {
+		tr.begin(fmt.Sprintf("%d writes of a slot fail after a batch", fails), vfs.NewMem())
+		tr.open()
+		tr.append(1)
+		left := fails
+		tr.disk.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpWrite && op.Off < firstFrame && left > 0 {
+				left--
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		tr.append(1)
+		tr.disk.Before(nil)
+		tr.state()
+		tr.append(1)
+		tr.close()
+	}
+	for _, c := range []struct {
+		kind   vfs.OpKind
+		number uint64
+	}{{vfs.OpSync, 2}, {vfs.OpSync, 1}, {vfs.OpSyncDir, 0}, {vfs.OpTruncate, 2}} {
+		tr.begin(fmt.Sprintf("%s of segment %d fails", c.kind, c.number), vfs.NewMem())
+		tr.open()
+		tr.append(1)
+		tr.sync()
+		tr.rotate()
+		tr.append(1)
+		fail := func(op vfs.Op) vfs.Fault {
+			if op.Kind == c.kind && (c.number == 0 || op.Path == segment(c.number)) {
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		}
+		tr.disk.Before(fail)
+		if c.kind != vfs.OpTruncate {
+			tr.step("sync", tr.log.Sync)
+			tr.state()
+			tr.append(1)
+		}
+		tr.close()
+	}
+	tr.begin("a write fails, and its cut", vfs.NewMem())
+	tr.open()
+	tr.append(1)
+	for _, cut := range []bool{true, false} {
+		tr.disk.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpWrite && op.Off >= firstFrame || op.Kind == vfs.OpTruncate && !cut {
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		tr.append(1)
+		tr.disk.Before(nil)
+		tr.state()
+	}
+	tr.close()
+	tr.begin("zeros ahead", vfs.NewMem())
+	tr.opts.SegmentBytes, tr.opts.PreallocBytes = 1<<16, 1024
+	tr.open()
+	for _, records := range []int{1, 1, 2, 5, 20, 40, 1, 1, 100} {
+		tr.step(fmt.Sprintf("%d records", records), func() error {
+			_, err := tr.log.Append(slices.Repeat([][]byte{bytes.Repeat([]byte{'x'}, 200)}, records))
+			return err
+		})
+		tr.sync()
+	}
+	tr.close()
+
+	const golden = "testdata/operations.golden"
+	if *updateOperations {
+		must(t, os.WriteFile(golden, []byte(tr.out.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	must(t, err)
+	was, is := strings.Split(string(want), "\n"), strings.Split(tr.out.String(), "\n")
+	scenario := ""
+	for i := range max(len(was), len(is)) {
+		if i < len(was) && i < len(is) && was[i] == is[i] {
+			if strings.HasPrefix(is[i], "==") {
+				scenario = is[i]
+			}
+			continue
+		}
+		t.Fatalf("%s, line %d:\n%s\nwant\n%s", scenario, i+1, line(is, i), line(was, i))
+	}
+}
+
+func line(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "(the end)"
+}
