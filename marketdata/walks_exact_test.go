@@ -16,10 +16,12 @@ func TestATradeRingEqualsItsModel(t *testing.T) {
 		first, dropped, young, forgotten := engine.TradeID(1), int64(0), uint64(0), 0
 		now := int64(0)
 		for n := range 7 * chunkTrades {
-			switch rnd.IntN(400) {
-			case 0:
+			switch jump := rnd.IntN(400); {
+			case c.max > 4*chunkTrades: // many trades of one day
+				now += rnd.Int64N(10 * nanosecond)
+			case jump == 0:
 				now += secondsOfDay * nanosecond
-			case 1:
+			case jump == 1:
 				now += secondsOfDay*nanosecond + 1
 			default:
 				now += rnd.Int64N(60 * nanosecond)
@@ -151,6 +153,13 @@ func TestTheTurnsOfDeepPages(t *testing.T) {
 		if u.n != c.turns || c.match >= walkRecords && u.worst != walkRecords {
 			t.Errorf("%+v: %d turns of at most %d records", c, u.n, u.worst)
 		}
+	}
+	// An offset behind the last row of a pair, below the number of all orders.
+	r, _, _ := mixed(10, 2*walkRecords)
+	far := everything(1, 1)
+	far.Pair, far.Offset = 1, walkRecords+500
+	if rows, u := orders(t, r.feed, far, nil); len(rows) != 0 || u.n != 4 {
+		t.Errorf("%d rows in %d turns", len(rows), u.n)
 	}
 	// An order that has ended and one that is found in the same turn are both added.
 	s := newScript(Options{})

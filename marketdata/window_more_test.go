@@ -3,6 +3,7 @@ package marketdata
 import (
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -126,4 +127,17 @@ func TestAWindowEqualsItsModel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The trades of one second may have any sum: it wraps, as the sums of the window do.
+func TestTheTradesOfASecondWrap(t *testing.T) {
+	p := newPairState(&engine.Event{Instrument: &engine.Instrument{}}, nil)
+	o := Options{}.withDefaults()
+	const trades = 17 // of 2^124 each
+	for n := range trades {
+		p.foldTrade(&engine.Event{Trade: engine.TradeID(n + 1), TimeNs: rigStartNs, Price: 1 << 62, Amount: 1 << 62}, &o)
+	}
+	p.merge(&o)
+	same(t, fixed.U128{Hi: 1 << 60}, p.window.quote)
+	same(t, fixed.Mul64(trades, 1<<62), p.window.volume)
 }

@@ -242,8 +242,9 @@ func (b backwards) List(dir string) ([]string, error) {
 
 // Segments and snapshots have an order, whichever order a directory has.
 func TestTheOrderOfFiles(t *testing.T) {
-	disk := vfs.NewMem()
-	l := mustOpen(t, disk, small())
+	disk, opts := vfs.NewMem(), small()
+	opts.Identity = Identity{History: ID{7}, Directory: ID{8}}
+	l := mustOpen(t, disk, opts)
 	for range 3 {
 		appendN(t, l, 1)
 		must(t, l.Sync())
@@ -251,7 +252,6 @@ func TestTheOrderOfFiles(t *testing.T) {
 		must(t, l.Rotate())
 	}
 	must(t, l.Close())
-	opts := small()
 	must(t, opts.validateFor(testDir))
 	segs, err := loadSegments(backwards{disk}, testDir, &opts)
 	must(t, err)
@@ -287,7 +287,7 @@ func TestTheOrderOfFiles(t *testing.T) {
 	}
 	meta, bare := SnapshotMeta{Seq: 2, Chain: 77}, Options{RecordVersion: 1, Name: "log"}
 	must(t, meta.place(disk, testDir, &bare))
-	if meta.Chain != 77 || bare.Identity != segsIdentity(t, disk) {
+	if meta.Chain != 77 || bare.Identity != opts.Identity {
 		t.Errorf("%+v, %+v", meta, bare.Identity)
 	}
 	meta.Chain = 0
@@ -295,15 +295,6 @@ func TestTheOrderOfFiles(t *testing.T) {
 	if meta.Chain != chains[1] {
 		t.Errorf("chain %d, want %d", meta.Chain, chains[1])
 	}
-}
-
-func segsIdentity(t *testing.T, disk vfs.FS) Identity {
-	opts := small()
-	must(t, opts.validateFor(testDir))
-	opts.Identity = Identity{}
-	_, err := loadSegments(disk, testDir, &opts)
-	must(t, err)
-	return opts.Identity
 }
 
 // A reader of a segment without a header names it; what is behind it counts as torn, from its first byte.
@@ -599,6 +590,35 @@ func TestHowFarALossReaches(t *testing.T) {
 		must(t, l.judge())
 		if got.To != c.to || got.Seq != c.found || got.Chain != 5 || l.info.Lost != c.to {
 			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// A log and a reader close each file once, and a log does not release the lock of the next holder.
+func TestWhatIsClosedIsClosedOnce(t *testing.T) {
+	disk := vfs.NewMem()
+	b := &brittle{FS: disk}
+	first := mustOpen(t, b, small())
+	appendN(t, first, 1)
+	must(t, first.Close())
+	next := mustOpen(t, disk, small())
+	for range 2 {
+		must(t, first.Close())
+		if b.open != 0 {
+			t.Errorf("%d files are open", b.open)
+		}
+	}
+	var locked *vfs.LockedError
+	if _, err := Open(disk, testDir, small()); !errors.As(err, &locked) {
+		t.Errorf("the lock was released: %v", err)
+	}
+	must(t, next.Close())
+	r, err := OpenReader(b, testDir, small(), 0)
+	must(t, err)
+	for range 2 {
+		must(t, r.Close())
+		if b.open != 0 {
+			t.Errorf("%d files are open", b.open)
 		}
 	}
 }
