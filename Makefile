@@ -74,7 +74,7 @@ deadcode: ## functions that neither the programs nor the tests reach
 	@out=$$($(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode -test ./... | grep -vE '$(LIVE)'); \
 		if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 
-# The core. All survivors of engine and accounts have a reason. A stopped run goes on where it was.
+# The core. All survivors have a reason. A stopped run goes on where it was.
 PKG := ./engine ./marketdata ./internal/wal ./accounts
 
 mutate: ## change PKG in one place at a time and list the changes that its tests do not notice (hours)

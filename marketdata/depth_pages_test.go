@@ -155,7 +155,10 @@ func TestDirectoriesSplitAndJoin(t *testing.T) {
 			t.Errorf("%v: %d pages and %d nodes for reuse", c.pages, len(s.pool.pages), len(s.pool.nodes))
 		}
 	}
-	for page, want := range map[int][]int{0: {17, 16}, dirPages/2 - 1: {17, 16}, dirPages / 2: {16, 17}, dirPages - 1: {16, 17}} {
+	for page, want := range map[int][]int{
+		0: {17, 16}, dirPages/2 - 1: {17, 16}, dirPages / 2: {16, 17},
+		dirPages - 1: {16, 17},
+	} {
 		s := directories(dirPages)
 		first := s.nodes[0].dir.pages[page].levels[0].Price
 		s.splitPage(0, page, 1)
@@ -300,14 +303,16 @@ func TestWhichChangesOfLevelsAreDropped(t *testing.T) {
 		if c.gone > 0 {
 			base = engine.Seq(1000 + c.gone - 1)
 		}
-		if !slices.Equal(l.view.chunks, before[c.gone:]) || l.view.end != (c.n-c.gone)*chunkChanges || l.view.base != base {
+		if !slices.Equal(l.view.chunks, before[c.gone:]) || l.view.end != (c.n-c.gone)*chunkChanges ||
+			l.view.base != base {
 			t.Errorf("%s: %d chunks and %d changes from %d, want %d less", c.name, len(l.view.chunks), l.view.end,
 				l.view.base, c.gone)
 		}
 	}
 }
 
-// A full chunk knows the time and the update of its newest change. A pair that changes often allocates 32 chunks at once.
+// A full chunk knows the time and the update of its newest change. A pair that changes often allocates 32 chunks at
+// once.
 func TestTheChunksOfLevelChanges(t *testing.T) {
 	var l levelLog
 	for n := range 40 * chunkChanges {
@@ -357,7 +362,8 @@ func TestTheUpdatesOfAFold(t *testing.T) {
 		for i, kind := range c.kinds {
 			price++
 			events = append(events, engine.Event{
-				Kind: kind, Seq: p.seq + engine.Seq(i+1), Price: price, Amount: 1, Order: engine.MakeOrderID(0, uint64(price)),
+				Kind: kind, Seq: p.seq + engine.Seq(i+1), Price: price, Amount: 1, Order: engine.MakeOrderID(0,
+					uint64(price)),
 			})
 		}
 		f.Fold(events)

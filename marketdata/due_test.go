@@ -108,7 +108,8 @@ func TestDuePairsAreAHeap(t *testing.T) {
 					counting++
 				}
 				if ok != (p.dueAt > 0) || ok && (p.dueSec != sec || d.heap[p.dueAt-1] != p) {
-					t.Fatalf("pair %d: its trade leaves at %d (%v), its place is %d by %d", p.id, sec, ok, p.dueAt, p.dueSec)
+					t.Fatalf("pair %d: its trade leaves at %d (%v), its place is %d by %d", p.id, sec, ok, p.dueAt,
+						p.dueSec)
 				}
 			}
 			if len(d.heap) != counting {

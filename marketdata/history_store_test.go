@@ -107,7 +107,7 @@ func TestAnIndexOfOrders(t *testing.T) {
 	check(&one, 3, "")
 }
 
-// The fee of a fill is that of its side of the trade.
+// A fill has the fee of its order: the maker's or the taker's.
 func TestTheFeeOfAFill(t *testing.T) {
 	f := wholeFill()
 	f.price, f.amount, f.makerFee, f.takerFee = 200, 30, 100_000, 300_000 // 0.1 % and 0.3 %
@@ -195,18 +195,36 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 		change func(d *history)
 		want   string
 	}{
-		"valid":                   {func(*history) {}, ""},
-		"format 0":                {func(d *history) { d.format = 0 }, "of format 0 cannot be read by this version, which has 2"},
-		"format 3":                {func(d *history) { d.format = 3 }, "of format 3 cannot be read by this version, which has 2"},
-		"accounts":                {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
-		"two pairs":               {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},
-		"four pairs":              {func(d *history) { d.bases = append(d.bases, 0) }, "4 pairs, but 3 were read"},
-		"missing pair":            {func(d *history) { d.open[0] = order(1, 7*idPageOrders, 3) }, "belongs to no pair"},
-		"pair 3":                  {func(d *history) { d.open[0] = order(3, 7*idPageOrders, 3) }, "belongs to no pair"},
-		"number too low":          {func(d *history) { d.open[0] = order(2, 7*idPageOrders-1, 3) }, "belongs to no pair"},
-		"account 4":               {func(d *history) { d.open[0] = order(2, 7*idPageOrders, 4) }, "belongs to no account"},
-		"taker's account":         {func(d *history) { d.fills = []fillRec{trade(2, 4, 3)} }, "trade 77 belongs to no pair or account"},
-		"maker's account":         {func(d *history) { d.fills = []fillRec{trade(2, 3, 4)} }, "trade 77 belongs to no pair or account"},
+		"valid": {func(*history) {}, ""},
+		"format 0": {
+			func(d *history) { d.format = 0 },
+			"of format 0 cannot be read by this version, which has 2",
+		},
+		"format 3": {
+			func(d *history) { d.format = 3 },
+			"of format 3 cannot be read by this version, which has 2",
+		},
+		"accounts":     {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
+		"two pairs":    {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},
+		"four pairs":   {func(d *history) { d.bases = append(d.bases, 0) }, "4 pairs, but 3 were read"},
+		"missing pair": {func(d *history) { d.open[0] = order(1, 7*idPageOrders, 3) }, "belongs to no pair"},
+		"pair 3":       {func(d *history) { d.open[0] = order(3, 7*idPageOrders, 3) }, "belongs to no pair"},
+		"number too low": {
+			func(d *history) { d.open[0] = order(2, 7*idPageOrders-1, 3) },
+			"belongs to no pair",
+		},
+		"account 4": {
+			func(d *history) { d.open[0] = order(2, 7*idPageOrders, 4) },
+			"belongs to no account",
+		},
+		"taker's account": {
+			func(d *history) { d.fills = []fillRec{trade(2, 4, 3)} },
+			"trade 77 belongs to no pair or account",
+		},
+		"maker's account": {
+			func(d *history) { d.fills = []fillRec{trade(2, 3, 4)} },
+			"trade 77 belongs to no pair or account",
+		},
 		"pages of a missing pair": {func(d *history) { d.bases[1] = 5 }, ""},
 		"pages far behind": {func(d *history) {
 			d.bases[2], d.open = 8, []orderRec{order(2, 7*idPageOrders+idPageOrders-1, 3)}
@@ -225,11 +243,26 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 			d.fills = []fillRec{trade(2, 3, 3)}
 			d.fills[0].maker = engine.MakeOrderID(0, 6)
 		}, "trade 77 belongs to no pair or account"},
-		"closed order of a missing pair":     {func(d *history) { d.closed = []orderRec{order(1, 9000, 3)} }, "belongs to no pair"},
-		"remembered order of a missing pair": {func(d *history) { d.remembered = []orderRec{order(1, 9000, 3)} }, "belongs to no pair"},
-		"closed order of account 4":          {func(d *history) { d.closed = []orderRec{order(2, 9000, 4)} }, "belongs to no account"},
-		"remembered order of account 4":      {func(d *history) { d.remembered = []orderRec{order(2, 9000, 4)} }, "belongs to no account"},
-		"no account":                         {func(d *history) { d.accounts, d.open = 0, []orderRec{order(2, 7*idPageOrders, 0)} }, ""},
+		"closed order of a missing pair": {
+			func(d *history) { d.closed = []orderRec{order(1, 9000, 3)} },
+			"belongs to no pair",
+		},
+		"remembered order of a missing pair": {
+			func(d *history) { d.remembered = []orderRec{order(1, 9000, 3)} },
+			"belongs to no pair",
+		},
+		"closed order of account 4": {
+			func(d *history) { d.closed = []orderRec{order(2, 9000, 4)} },
+			"belongs to no account",
+		},
+		"remembered order of account 4": {
+			func(d *history) { d.remembered = []orderRec{order(2, 9000, 4)} },
+			"belongs to no account",
+		},
+		"no account": {func(d *history) {
+			d.accounts, d.open = 0,
+				[]orderRec{order(2, 7*idPageOrders, 0)}
+		}, ""},
 	} {
 		d, f := valid(), threePairs()
 		c.change(d)

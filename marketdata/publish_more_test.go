@@ -98,7 +98,7 @@ func TestTheSumsOfARoot(t *testing.T) {
 	}
 }
 
-// Names and assets are made anew when they change, and stay the same otherwise.
+// A publication makes names and assets when they have changed, and keeps the old ones otherwise.
 func TestNamesAndAssetsAreMadeWhenTheyChange(t *testing.T) {
 	r := newRig(Options{}, 2)
 	asset := func(symbol string) {
@@ -111,7 +111,7 @@ func TestNamesAndAssetsAreMadeWhenTheyChange(t *testing.T) {
 	r.publish()
 	after := r.feed.Board().Load()
 	if after == before || after.names != before.names || &after.Assets()[0] != &before.Assets()[0] {
-		t.Error("a new order makes names or assets anew")
+		t.Error("a new order makes other names or assets")
 	}
 	asset("B")
 	r.publish()
@@ -157,7 +157,11 @@ func TestAPublicationBehindAnEarlierOne(t *testing.T) {
 	r := newRig(Options{}, 1)
 	r.trade(0, engine.Buy, 100, 5)
 	r.fold()
-	for _, c := range []struct{ second, high, volume int64 }{{0, 100, 5}, {secondsOfDay, 0, 0}, {secondsOfDay - 1, 100, 5}} {
+	for _, c := range []struct{ second, high, volume int64 }{
+		{0, 100, 5},
+		{secondsOfDay, 0, 0},
+		{secondsOfDay - 1, 100, 5},
+	} {
 		r.feed.markChanged(r.feed.pairs[0])
 		r.feed.Publish(rigStartNs + c.second*nanosecond)
 		if got := r.feed.Board().Load().View(0).Ticker; got.High != c.high || got.Volume.Lo != uint64(c.volume) {
@@ -184,7 +188,7 @@ func TestANewTextCountsAsRequested(t *testing.T) {
 	}
 }
 
-// The touch is that of the book after each level; a command changes it if the touch differs at its end, with the seq
+// The touch follows the book level by level; a command changes it if the touch differs at its end, with the seq
 // and the second of the event that changed it last.
 func TestTheTouchFollowsTheBook(t *testing.T) {
 	rnd := newRand(t)
@@ -197,7 +201,8 @@ func TestTheTouchFollowsTheBook(t *testing.T) {
 		seq, sec := engine.Seq(0), int64(0)
 		for n := range 300 {
 			e := engine.Event{
-				Kind: engine.EventLevel, Side: engine.Side(rnd.IntN(2)), Price: 1 + rnd.Int64N(6), Seq: engine.Seq(n + 1),
+				Kind: engine.EventLevel, Side: engine.Side(rnd.IntN(2)), Price: 1 + rnd.Int64N(6),
+				Seq:    engine.Seq(n + 1),
 				TimeNs: int64(40+n/4) * nanosecond,
 			}
 			if levels := book[e.Side]; levels[e.Price] == 0 || rnd.IntN(2) == 0 {
@@ -275,7 +280,7 @@ func sweeper(rnd *rand.Rand, chunks ...int) (f *Feed, all []*tradeChunk) {
 }
 
 // A publication looks at a bounded number of chunks, in turn, as long as the cache is more than three quarters full,
-// and removes the texts that nobody has requested since its last look.
+// and removes the texts that no reader has requested since its last look.
 func TestRoomForTexts(t *testing.T) {
 	rnd := newRand(t)
 	left := func(all []*tradeChunk) (out []int) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A queue has what a list would have, whichever end values come and go at, and doubles only when it is full.
+// A queue equals a list, whichever end values come and go at.
 func TestAQueueEqualsAList(t *testing.T) {
 	rnd := newRand(t)
 	for _, first := range []string{"front", "back", "either"} {

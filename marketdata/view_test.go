@@ -156,7 +156,10 @@ func TestAViewTakesOverDocuments(t *testing.T) {
 		"trades":         {func(v *View) { v.TradesSeq++ }, "ticker book deals aggTicker full 100 trades summary"},
 		"ticker":         {func(v *View) { v.TickerSeq++ }, "book deals full 100 trades"},
 		"ticker version": {func(v *View) { v.TickerVersion++ }, "book deals full 100 trades"},
-		"instrument":     {func(v *View) { v.Instrument = new(engine.Instrument) }, "ticker book deals full 100 trades"},
+		"instrument": {
+			func(v *View) { v.Instrument = new(engine.Instrument) },
+			"ticker book deals full 100 trades",
+		},
 		"book, ticker": {
 			func(v *View) { v.BookSeq, v.TickerSeq = v.BookSeq+1, v.TickerSeq+1 }, "deals trades",
 		},

@@ -179,9 +179,11 @@ func TestAWalkStartsOverInAnotherHistory(t *testing.T) {
 			s.place(2, 2*k+1, account, nil)
 			s.place(0, 2*k+1, 5, nil)
 			s.command(0, engine.Event{
-				Kind: engine.EventAccepted, Order: engine.MakeOrderID(0, 2*k+2), Account: account, Amount: 9, Price: 100,
+				Kind: engine.EventAccepted, Order: engine.MakeOrderID(0,
+					2*k+2), Account: account, Amount: 9, Price: 100,
 			}, engine.Event{
-				Kind: engine.EventTrade, Order: engine.MakeOrderID(0, 2*k+2), Maker: engine.MakeOrderID(0, 2*k+1), Price: 100,
+				Kind: engine.EventTrade, Order: engine.MakeOrderID(0, 2*k+2), Maker: engine.MakeOrderID(0,
+					2*k+1), Price: 100,
 				Amount: 1, Trade: engine.TradeID(k + 1), Account: account, MakerAccount: 5, OpenAmount: 8, MakerOpen: 9,
 			})
 		}
@@ -240,7 +242,8 @@ func TestPagesOfFills(t *testing.T) {
 	}
 	trade := func(n engine.TradeID, taker, maker engine.OrderID) engine.Event {
 		return engine.Event{
-			Kind: engine.EventTrade, Order: taker, Maker: maker, Trade: n, Price: 100, Amount: 1, OpenAmount: 50, MakerOpen: 50,
+			Kind: engine.EventTrade, Order: taker, Maker: maker, Trade: n, Price: 100, Amount: 1, OpenAmount: 50,
+			MakerOpen: 50,
 		}
 	}
 	s.command(0, accepted(1, 3))
@@ -269,7 +272,8 @@ func TestPagesOfFills(t *testing.T) {
 			other.Trade++
 			foreign := c
 			foreign.Order = 77
-			cursors = append(cursors, c, late, other, foreign, Cursor{TimeNs: c.TimeNs - 1, Order: c.Order, Trade: c.Trade})
+			cursors = append(cursors, c, late, other, foreign,
+				Cursor{TimeNs: c.TimeNs - 1, Order: c.Order, Trade: c.Trade})
 			times = append(times, f.TimeNs, f.TimeNs+1)
 		}
 	}
@@ -281,7 +285,8 @@ func TestPagesOfFills(t *testing.T) {
 				for _, since := range append(times, q.SinceNs) {
 					q.SinceNs = since
 					all := simpleFills(h, q)
-					same(t, append([]Fill(nil), all[:min(limit, len(all))]...), append([]Fill(nil), fillsOf(t, s.f, q)...))
+					same(t, append([]Fill(nil), all[:min(limit, len(all))]...),
+						append([]Fill(nil), fillsOf(t, s.f, q)...))
 				}
 				q = everything(account, limit)
 				q.Order = of
@@ -302,7 +307,8 @@ func TestPagesOfFills(t *testing.T) {
 					foreign := of != 0 && own.Account != account
 					ahead := i%5 == 0 && of != 0 && of == c.Order // the row of the cursor is one of them
 					if foreign && read != 0 || !foreign && ahead && read > len(rows)+1 {
-						t.Errorf("account %d, order %d, behind %+v: %d records for %d rows", account, of, c, read, len(rows))
+						t.Errorf("account %d, order %d, behind %+v: %d records for %d rows", account, of, c, read,
+							len(rows))
 					}
 				}
 			}

@@ -135,7 +135,8 @@ func TestTheTradesOfASecondWrap(t *testing.T) {
 	o := Options{}.withDefaults()
 	const trades = 17 // of 2^124 each
 	for n := range trades {
-		p.foldTrade(&engine.Event{Trade: engine.TradeID(n + 1), TimeNs: rigStartNs, Price: 1 << 62, Amount: 1 << 62}, &o)
+		p.foldTrade(&engine.Event{Trade: engine.TradeID(n + 1), TimeNs: rigStartNs, Price: 1 << 62, Amount: 1 << 62},
+			&o)
 	}
 	p.merge(&o)
 	same(t, fixed.U128{Hi: 1 << 60}, p.window.quote)

@@ -16,149 +16,6 @@ import (
 
 var updateOperations = flag.Bool("update", false, "write testdata/operations.golden")
 
-// trace writes down what a log does to its files, and what it knows.
-type trace struct {
-	t    *testing.T
-	out  strings.Builder
-	disk *vfs.Mem
-	opts Options
-	log  *Log
-}
-
-// begin begins a scenario on a disk with segments of a kilobyte, of which 256 bytes are written ahead.
-func (tr *trace) begin(name string, disk *vfs.Mem) {
-	fmt.Fprintf(&tr.out, "\n== %s\n", name)
-	tr.disk = disk
-	tr.opts = Options{
-		SegmentBytes: 1024, PreallocBytes: 256, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
-	}
-	tr.opts.Ended = func(p Position) { fmt.Fprintf(&tr.out, "ended at %d\n", p.Seq) }
-	tr.opts.Failed = func() { tr.out.WriteString("failed\n") }
-	tr.opts.MissingSnapshot = func(seq uint64) { fmt.Fprintf(&tr.out, "snapshot %d is missing\n", seq) }
-	tr.opts.Lost = func(l Loss) error {
-		fmt.Fprintf(&tr.out, "lost %d to %d, damage %v\n", l.Seq+1, l.To, l.Damage)
-		return nil
-	}
-	disk.After(tr.operation)
-}
-
-func (tr *trace) operation(op vfs.Op) {
-	name := strings.TrimPrefix(op.Path, testDir+"/")
-	switch op.Kind {
-	case vfs.OpRead, vfs.OpList:
-		return
-	case vfs.OpWrite:
-		for i := range 2 {
-			if op.Off == slotOffset(i) && op.Len == vfs.SectorBytes {
-				content := tr.disk.Content(op.Path)[op.Off:]
-				num, _ := parseSegmentName(name)
-				s, ok := parseSlot(content[:vfs.SectorBytes], seedOf(tr.opts.Identity.Directory, "log", num))
-				fmt.Fprintf(&tr.out, "  slot %d of %s: %v gen %d synced %d written %d snapshot %d flags %b\n", i, name, ok, s.gen,
-					s.synced, s.written, s.snapshot, s.flags)
-				return
-			}
-		}
-		fallthrough
-	case vfs.OpPreallocate, vfs.OpTruncate:
-		fmt.Fprintf(&tr.out, "  %s %s at %d, %d bytes\n", op.Kind, name, op.Off, op.Len)
-	default:
-		fmt.Fprintf(&tr.out, "  %s %s\n", op.Kind, name)
-	}
-}
-
-// step notes a step and runs it.
-func (tr *trace) step(name string, do func() error) {
-	fmt.Fprintf(&tr.out, "%s\n", name)
-	if err := do(); err != nil {
-		fmt.Fprintf(&tr.out, "  error: %v\n", err)
-	}
-}
-
-func (tr *trace) open() {
-	tr.step("open", func() (err error) {
-		tr.log, err = Open(tr.disk, testDir, tr.opts)
-		return err
-	})
-	if tr.log != nil {
-		tr.state()
-		fmt.Fprintf(&tr.out, "  found %+v\n", tr.log.Recovered())
-	}
-}
-
-// append appends records of 200 bytes, each in a batch of its own.
-func (tr *trace) append(records int) {
-	for range records {
-		tr.step("append", func() error {
-			_, err := tr.log.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
-			return err
-		})
-	}
-}
-
-func (tr *trace) sync() {
-	tr.step("sync", tr.log.Sync)
-	tr.state()
-}
-
-func (tr *trace) rotate() { tr.step("rotate", tr.log.Rotate) }
-
-func (tr *trace) close() {
-	tr.step("close", tr.log.Close)
-	tr.log = nil
-}
-
-// state writes down what the log knows.
-func (tr *trace) state() {
-	l := tr.log
-	fmt.Fprintf(&tr.out, "  durable %d written %d, slots %d/%d/%d/%d", l.DurableSeq(), l.LastSeq(), l.end.gen, l.end.synced,
-		l.end.written, l.end.snapshot)
-	for _, seg := range l.segments {
-		fmt.Fprintf(&tr.out, "; %d: %d bytes of %d, slot %d flags %b gen %d-%d named %v waits %v open %v", seg.num, seg.bytes,
-			seg.filled.Load(), seg.slot, seg.flags, seg.gen, seg.synced, seg.named, seg.waits.Load(), seg.file != nil)
-	}
-	fmt.Fprintf(&tr.out, "; %d unsynced, %d full, next at %d\n", len(l.unsynced), len(l.full), l.off.Load())
-}
-
-// three returns the disk of a log with three segments of two records, closed or killed before anything was synced.
-func (tr *trace) three(closed bool) *vfs.Mem {
-	disk := vfs.NewMem()
-	opts := Options{
-		SegmentBytes: 1024, PreallocBytes: 256, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
-	}
-	l := mustOpen(tr.t, disk, opts)
-	for n := range 6 {
-		if n == 2 || n == 4 {
-			must(tr.t, l.Rotate())
-		}
-		_, err := l.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
-		must(tr.t, err)
-	}
-	if closed {
-		must(tr.t, l.Close())
-		return disk
-	}
-	return disk.Kill()
-}
-
-// grown returns the disk of a killed log: two sealed segments, a third that was synced, and a fourth that was not.
-func (tr *trace) grown() *vfs.Mem {
-	disk := vfs.NewMem()
-	l := mustOpen(tr.t, disk, Options{
-		SegmentBytes: 1024, PreallocBytes: -1, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}}, NoLock: true,
-	})
-	for n := range 7 {
-		if n == 2 || n == 4 || n == 6 {
-			must(tr.t, l.Rotate())
-		}
-		_, err := l.Append([][]byte{bytes.Repeat([]byte{'x'}, 200)})
-		must(tr.t, err)
-		if n == 5 {
-			must(tr.t, l.Sync())
-		}
-	}
-	return disk.Kill()
-}
-
 // The order of writes and syncs decides what a power cut leaves: testdata/operations.golden has it for the life of a
 // log, for starts after each kind of end, and for failures. Read a difference as a change of what may be lost.
 func TestTheOperationsOfALog(t *testing.T) {
@@ -203,7 +60,10 @@ func TestTheOperationsOfALog(t *testing.T) {
 	tr.close()
 	tr.begin("a start in the middle of a segment", func() *vfs.Mem {
 		disk := vfs.NewMem()
-		l := mustOpen(t, disk, Options{Identity: Identity{History: ID{7}, Directory: ID{8}}, Boot: bootA, NoLock: true, SegmentBytes: 1024})
+		l := mustOpen(t, disk, Options{
+			Identity: Identity{History: ID{7}, Directory: ID{8}}, Boot: bootA,
+			NoLock: true, SegmentBytes: 1024,
+		})
 		appendN(t, l, 2)
 		must(t, l.Rotate())
 		appendN(t, l, 1)
@@ -303,7 +163,11 @@ func TestTheOperationsOfALog(t *testing.T) {
 	tr.opts.Boot = bootB
 	tr.open()
 	tr.close()
-	for _, known := range []Known{{Position: Position{Seq: 6}}, {Position: Position{Seq: 5}, Last: true}, {Position: Position{Seq: 9}}} {
+	for _, known := range []Known{
+		{Position: Position{Seq: 6}},
+		{Position: Position{Seq: 5}, Last: true},
+		{Position: Position{Seq: 9}},
+	} {
 		tr.begin(fmt.Sprintf("a log that is known up to %d (last %v)", known.Seq, known.Last), tr.three(true))
 		known.Chain = 77 // another history
 		tr.opts.Known = &known
