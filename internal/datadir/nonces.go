@@ -23,8 +23,9 @@ import (
 // requests of the key with older timestamps are refused, and their lines are removed.
 //
 // The last line, `~crc32c offset` with its own offset, proves that no line behind it is missing; each write
-// moves it. Without it, or with anything else that is not valid, the used nonces are not known: the
-// start begins the file again with a line that refuses every timestamp that the last process can have accepted.
+// moves it. Zeros may follow it (nonces_window.go). Without it, or with anything else that is not valid, the used
+// nonces are not known: the start begins the file again with a line that refuses every timestamp that the last
+// process can have accepted.
 //
 // A clock may go back over a restart, so the file alone decides which nonces are retained. A
 // request is accepted at most 60 s before or after its timestamp, so the clock has reached the
@@ -48,6 +49,7 @@ type Nonces struct {
 	newest int64
 	floor  func(publicKey []byte) int64 // returns the floor that a key has in this process (Follow)
 	pass   *nonceShrink                 // the pass that drops obsolete lines; nil: none
+	window nonceWindow                  // of f
 	line   []byte                       // scratch buffer of Keep
 	failed error                        // error of reading the file at the start
 	bad    string                       // what the start has found damaged; empty: nothing
@@ -116,8 +118,11 @@ func (n *Nonces) read(knownMs int64, ended bool) error {
 		case ok:
 			n.size, n.newest = n.size+int64(len(text)), max(n.newest, l.timestampMs)
 			continue
-		case string(text) == string(appendNonceEnd(nil, n.size)) && n.size+int64(endBytes) == total:
-			return nil
+		case string(text) == string(appendNonceEnd(nil, n.size)):
+			whole, err := onlyZeros(n.f, n.size+int64(endBytes), total)
+			if err != nil || whole {
+				return err
+			}
 		case old && text[0] != nonceMark && n.size == 0:
 			if l, ok := parseNonceFields(text); ok { // a pass of that program may have left the rest of a line
 				plain = appendNonceLine(plain, l.timestampMs, string(l.key), l.nonce)
@@ -337,7 +342,7 @@ func (n *Nonces) write(timestampMs int64, publicKey string, nonce []byte) (upTo 
 	n.line = appendNonceLine(n.line[:0], timestampMs, publicKey, nonce)
 	end := n.size + int64(len(n.line))
 	n.line = appendNonceEnd(n.line, end)
-	if _, err := n.f.WriteAt(n.line, n.size); err != nil {
+	if err := n.put(n.line); err != nil {
 		return 0, errors.Join(err, n.unwrite())
 	}
 	n.size = end
@@ -348,6 +353,7 @@ func (n *Nonces) write(timestampMs int64, publicKey string, nonce []byte) (upTo 
 
 // unwrite makes the file end as it did before a write that failed. A start finds damage where that fails too.
 func (n *Nonces) unwrite() error {
+	n.dropWindow()
 	_, err := n.f.WriteAt(appendNonceEnd(nil, n.size), n.size)
 	return errors.Join(err, n.f.Truncate(n.size+int64(endBytes)))
 }

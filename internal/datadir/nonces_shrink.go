@@ -141,6 +141,8 @@ func (n *Nonces) shrunk() error {
 	if err != nil {
 		return err
 	}
+	n.dropWindow()
+	n.window.off = false
 	if n.sync.always || n.sync.dirty != nil {
 		n.old = append(n.old, n.f)
 	} else { // no sync is using the old file

@@ -141,7 +141,7 @@ func (n *Nonces) close() error {
 		close(n.sync.stop)
 		<-n.sync.done
 	}
-	err := n.syncTo(n.written())
+	err := errors.Join(n.cutWindow(), n.syncTo(n.written()))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.pass != nil {

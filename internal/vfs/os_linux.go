@@ -28,3 +28,22 @@ func dataSync(f *os.File) error {
 	}
 	return nil
 }
+
+// Map implements Mapper.
+func (f osFile) Map(off, n int64) (b []byte, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var merr error
+	err = conn.Control(func(fd uintptr) {
+		b, merr = syscall.Mmap(int(fd), off, int(n), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	})
+	if err == nil && merr != nil {
+		err = &os.PathError{Op: "mmap", Path: f.Name(), Err: merr}
+	}
+	return b, err
+}
+
+// Unmap implements Mapper.
+func (f osFile) Unmap(b []byte) error { return syscall.Munmap(b) }
