@@ -84,8 +84,8 @@ mutate: ## change PKG in one place at a time and list the changes that its tests
 clients: ## the program against third-party clients (ccxt and others, pinned in client/thirdparty), generated ones, a browser
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
-	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./client/thirdparty -v
-	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 20m ./cmd/tickhive -run '^TestBrowser' -v
+	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./client/thirdparty -v
+	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./cmd/tickhive -run '^TestBrowser' -v
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m

@@ -15,7 +15,7 @@ import (
 
 // runTime limits one file of tests; with TICKHIVE_SOAK=1 the bots trade for botTime.
 const (
-	runTime = 5 * time.Minute
+	runTime = 15 * time.Minute
 	botTime = 10 * time.Minute
 )
 

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"tickhive/server/web"
 )
@@ -87,7 +86,7 @@ func (e example) try(t *testing.T, in *instance, env []string) {
 		}
 		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = sourceTree, env
