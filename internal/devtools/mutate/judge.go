@@ -32,10 +32,10 @@ const (
 type judge struct {
 	pkg    *pkg
 	binary string
-	dir    string   // of temporary files
-	flags  []string // of the package's own tests
-	tests  []test   // quickest first
-	chosen *regexp.Regexp
+	dir    string          // of temporary files
+	flags  []string        // of the package's own tests
+	tests  []test          // quickest first
+	chosen *regexp.Regexp  // names of the tests that judge
 	names  map[string]bool // of all tests
 	failed []string
 	cpu    time.Duration // of all tests
@@ -128,9 +128,6 @@ func (j *judge) learn() error {
 			j.failed = append(j.failed, name)
 			delete(j.names, name)
 			continue
-		}
-		if os.Getenv("MUTATE_LEARN") != "" {
-			fmt.Fprintf(os.Stderr, "learn %s %d ms\n", name, o.cpu.Milliseconds())
 		}
 		t := test{name: name, cpu: o.cpu, index: len(j.tests)}
 		if t.seen, err = os.ReadFile(seen); err != nil {
