@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -9,24 +10,30 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tickhive/internal/datadir"
 )
 
-// stopsSlowly starts the program in dir and advances its clock by a span whose simulation
-// delays the stop. It sends the response's status when the response arrives.
-func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int) {
+// stopsSlowly starts the program in dir and advances its clock by a span whose simulation delays the stop, on this
+// machine by about the given time. It sends the response's status when the response arrives.
+func stopsSlowly(t *testing.T, dir string, by time.Duration) (in *instance, status chan int) {
 	t.Helper()
 	in = start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--data-dir", dir)
+	const tried = 20 * time.Minute // of the market
+	began := time.Now()
+	in.call(200, "POST", "/clock", fmt.Sprintf(`{"advance":%q}`, tried))
+	span := time.Duration(float64(tried) * min(float64(by)/float64(time.Since(began)), 24*366*3))
 	status = make(chan int, 1)
 	go func() {
 		defer close(status)
-		if resp, err := http.Post(in.internal+"/clock", "", strings.NewReader(`{"advance":"`+span+`"}`)); err == nil {
+		body := strings.NewReader(fmt.Sprintf(`{"advance":%q}`, span.Round(time.Second)))
+		if resp, err := http.Post(in.internal+"/clock", "", body); err == nil {
 			_ = resp.Body.Close()
 			status <- resp.StatusCode
 		}
 	}()
-	for strings.Contains(in.do("GET", in.public+"/api/time", "").body, "2026-01-01T00:00:00.000Z") {
+	for strings.Contains(in.do("GET", in.public+"/api/time", "").body, "2026-01-01T00:20:00.000Z") {
 		// the clock does not move yet
 	}
 	return in, status
@@ -37,7 +44,7 @@ func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int)
 func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	in, status := stopsSlowly(t, dir, "8h")
+	in, status := stopsSlowly(t, dir, shutdownTime/5)
 	in.signal(syscall.SIGTERM)
 	in.waitLog("msg=stopping", 1)
 	for i, s := range []syscall.Signal{
@@ -74,7 +81,7 @@ func TestTheSameSignalManyTimesEndsCleanly(t *testing.T) {
 // A person who presses Ctrl-C a third time does not have to wait.
 func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	in, _ := stopsSlowly(t, dir, "366d") // a stop of minutes
+	in, _ := stopsSlowly(t, dir, time.Hour)
 	in.signal(syscall.SIGINT)
 	in.waitLog("msg=stopping", 1)
 	in.signal(syscall.SIGINT)
