@@ -1,6 +1,7 @@
 package marketdata
 
 import (
+	"slices"
 	"testing"
 
 	"tickhive/engine"
@@ -200,10 +201,13 @@ func TestTheExtraMembersOfOrders(t *testing.T) {
 	free := func(want ...uint32) {
 		t.Helper()
 		h.endCommand()
-		same(t, want, append([]uint32(nil), h.extras.free...))
-		for _, i := range h.extras.free {
-			same(t, orderExtra{}, *h.extras.at(i))
+		var got []uint32
+		for left := h.extras.free; left.Len() > 0; {
+			got = append(got, left.Pop())
+			same(t, orderExtra{}, *h.extras.at(got[len(got)-1]))
 		}
+		slices.Reverse(got)
+		same(t, want, got)
 	}
 	s.cancel(0, 3, 10)
 	free()

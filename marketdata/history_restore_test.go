@@ -114,7 +114,7 @@ func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
 			count(r.at(n))
 		}
 	}
-	if n := int(g.history.extras.n) - len(g.history.extras.free); n != used {
+	if n := int(g.history.extras.n) - g.history.extras.free.Len(); n != used {
 		t.Errorf("%d places are in use, %d orders have one: the dropped ones keep theirs", n, used)
 	}
 }

@@ -39,7 +39,7 @@ func (h *History) append(dst []byte, format uint64) []byte {
 		}
 		w.U64(&base)
 	}
-	w.Len(int(h.open.n) - len(h.open.free))
+	w.Len(int(h.open.n) - h.open.free.Len())
 	for _, p := range h.pairs {
 		if p != nil {
 			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o, format) })

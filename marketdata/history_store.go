@@ -1,6 +1,9 @@
 package marketdata
 
-import "tickhive/engine"
+import (
+	"tickhive/engine"
+	"tickhive/engine/slots"
+)
 
 const slabChunk = 1024
 
@@ -8,17 +11,15 @@ const slabChunk = 1024
 // stay valid. Owner: the goroutine that owns the containing struct.
 type slab[T any] struct {
 	chunks []*[slabChunk]T
-	n      uint32   // places allocated so far
-	free   []uint32 // freed places
+	n      uint32              // places allocated so far
+	free   slots.Stack[uint32] // freed places
 }
 
 func (s *slab[T]) at(i uint32) *T { return &s.chunks[i/slabChunk][i%slabChunk] }
 
 func (s *slab[T]) alloc() uint32 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free = s.free[:n-1]
-		return i
+	if s.free.Len() > 0 {
+		return s.free.Pop()
 	}
 	if int(s.n/slabChunk) == len(s.chunks) {
 		s.chunks = append(s.chunks, new([slabChunk]T))
@@ -29,7 +30,7 @@ func (s *slab[T]) alloc() uint32 {
 
 // release frees a place. The slab does not clear it: the caller clears the value if it refers to memory that
 // should be collected.
-func (s *slab[T]) release(i uint32) { s.free = append(s.free, i) }
+func (s *slab[T]) release(i uint32) { s.free.Push(i) }
 
 // ring retains the newest values up to a limit and overwrites the oldest. Values are numbered from 0 without a
 // gap. Owner: the goroutine that owns the containing struct.

@@ -47,7 +47,7 @@ func (f *Feed) Stats() Stats {
 		}
 	}
 	h := f.history
-	s.OpenOrders = int(h.open.n) - len(h.open.free)
+	s.OpenOrders = int(h.open.n) - h.open.free.Len()
 	s.ClosedOrders = int(h.closed.end - h.closed.first())
 	s.Remembered = int(h.remembered.end - h.remembered.first())
 	s.Fills = 2 * int(h.fills.end-h.fills.first())

@@ -213,7 +213,10 @@ func TestStatsAreExact(t *testing.T) {
 		p.orders.pages = []*idPage{nil, new(idPage), nil, new(idPage), new(idPage)}
 	}
 	h := f.history
-	h.open.n, h.open.free, h.open.chunks = 900, make([]uint32, 50), make([]*[slabChunk]orderRec, 2)
+	h.open.n, h.open.chunks = 900, make([]*[slabChunk]orderRec, 2)
+	for i := range uint32(50) {
+		h.open.free.Push(i)
+	}
 	h.closed.end, h.closed.chunks = 7000, make([]*[slabChunk]orderRec, 3)
 	h.remembered.end, h.remembered.chunks = 25, make([]*[slabChunk]orderRec, 4)
 	h.fills.end, h.fills.chunks = 6000, make([]*[slabChunk]fillRec, 5)

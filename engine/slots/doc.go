@@ -1,6 +1,7 @@
 // Package slots holds the data structures of an order book that map numbers to slots.
 //
 //	Slab   slot number -> value; slots are reused
+//	Stack  values, the newest first, such as free slots
 //	Index  dense number, such as an order's -> slot
 //	Keys   sorted key, such as a price -> slot
 //	Sorted sorted key, the highest ones at hand -> slot
@@ -11,5 +12,5 @@
 //
 // Owner: one goroutine at a time.
 //
-// Reading order: slab, index, keys, sorted, table, queue.
+// Reading order: slab, stack, index, keys, sorted, table, queue.
 package slots

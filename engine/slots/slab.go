@@ -14,7 +14,7 @@ const (
 // last is reused first, because it is the most likely one to be in the CPU cache.
 type Slab[T any] struct {
 	chunks []*[1 << chunkBits]T
-	free   []int32
+	free   Stack[int32]
 	used   int32 // number of slots ever used
 }
 
@@ -27,10 +27,8 @@ func (s *Slab[T]) At(i int32) *T {
 
 // Alloc returns a free slot. Its value is whatever the previous user left.
 func (s *Slab[T]) Alloc() int32 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free = s.free[:n-1]
-		return i
+	if s.free.n > 0 {
+		return s.free.Pop()
 	}
 	return s.Grow()
 }
@@ -45,10 +43,10 @@ func (s *Slab[T]) Grow() int32 {
 }
 
 // Release makes slot i free.
-func (s *Slab[T]) Release(i int32) { s.free = append(s.free, i) }
+func (s *Slab[T]) Release(i int32) { s.free.Push(i) }
 
 // InUse returns the number of slots in use.
-func (s *Slab[T]) InUse() int { return int(s.used) - len(s.free) }
+func (s *Slab[T]) InUse() int { return int(s.used) - s.free.n }
 
 // Used returns the number of slots that were ever in use.
 func (s *Slab[T]) Used() int32 { return s.used }
