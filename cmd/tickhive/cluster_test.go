@@ -63,6 +63,7 @@ type failing struct {
 	told    []string // the faults, in words
 	fallen  []fallen
 	stop    chan struct{}
+	ending  sync.Once // closes stop
 	work    sync.WaitGroup
 
 	mu  sync.Mutex
@@ -215,9 +216,16 @@ func (c *failing) stopped(d time.Duration) bool {
 	}
 }
 
+// endWork ends the load and waits for it.
+func (c *failing) endWork() {
+	c.ending.Do(func() { close(c.stop) })
+	c.work.Wait()
+}
+
 // run loads the cluster during three episodes of faults, and checks it.
 func (c *failing) run() {
 	c.history.begun = time.Now()
+	defer c.endWork() // also after an error: no goroutine may report one behind the end of the test
 	for n := range c.nodes {
 		c.work.Go(func() { c.watch(n) })
 	}
@@ -237,8 +245,7 @@ func (c *failing) run() {
 		c.fail(e)
 	}
 	c.wait(time.Second)
-	close(c.stop)
-	c.work.Wait()
+	c.endWork()
 	c.endUpgrade()
 	c.check()
 	c.measure()

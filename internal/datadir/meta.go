@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"tickhive/engine"
@@ -59,6 +60,9 @@ type Meta struct {
 	// Terms holds two numbers of the exchange as the writer of its stream: in the newest term that it found there, and
 	// in the term that it tried to take then.
 	Terms [2]uint64 `json:"terms,omitzero"`
+	// Tried holds the numbers of earlier tries, the newest last: the term record of a process that was killed may
+	// arrive later, and is this exchange's.
+	Tried []uint64 `json:"tried,omitempty"`
 	// Resealing means that new files of the accounts, sealed with SealedWith, have to replace the old ones (reseal.go).
 	Resealing bool       `json:"resealing,omitempty"`
 	Incidents []Incident `json:"incidents"` // newest first
@@ -70,8 +74,16 @@ type Meta struct {
 
 // KeepTerm stores the number of the term that the stream's end has, and of the term that this exchange tries to take.
 func KeepTerm(d *Dir, found, tried uint64) error {
-	return d.change(func(m *Meta) { m.Terms = [2]uint64{found, tried} })
+	return d.change(func(m *Meta) {
+		if before := m.Terms[1]; before != 0 && before != found {
+			m.Tried = append(slices.Clone(m.Tried[max(0, len(m.Tried)-TermTries+1):]), before)
+		}
+		m.Terms = [2]uint64{found, tried}
+	})
 }
+
+// TermTries is the number of earlier tries that a directory knows.
+const TermTries = 8
 
 // HadTerm reports whether a term of the stream was this exchange's. It is true when the directory knows no term: an
 // earlier program wrote it, or the stream is new.
@@ -83,7 +95,7 @@ func HadTerm(d *Dir, number uint64) bool {
 
 // Had is HadTerm of a directory that is not open.
 func (m *Meta) Had(number uint64) bool {
-	return m.Terms == [2]uint64{} || m.Terms[0] == number || m.Terms[1] == number
+	return m.Terms == [2]uint64{} || m.Terms[0] == number || m.Terms[1] == number || slices.Contains(m.Tried, number)
 }
 
 // Incident is one row of the status page's incidents.

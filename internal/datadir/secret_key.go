@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tickhive/internal/seal"
+	"tickhive/internal/vfs"
 )
 
 // SecretKey returns the key in a file, which seals the secrets from now on. It makes the file, 0600, when there is
@@ -34,6 +35,31 @@ func SecretKey(d *Dir, path string) (*seal.Key, error) {
 	case sealed != key.ID():
 		return nil, usage("auth.secret_key_file: %s has the key %s, and the secrets in %s are sealed with the key %s: "+
 			"name the file that has that key", path, key.ID(), d.path, sealed)
+	}
+	return key, nil
+}
+
+// FollowerKey returns the key with which the secrets of a stream are sealed, from a file outside the directory dir of a
+// node that follows the stream. sealed is the id of the key; empty: the secrets are plain. Without a dir the node
+// stores nothing.
+func FollowerKey(dir, path, sealed string) (*seal.Key, error) {
+	if sealed == "" {
+		return new(seal.Key), nil
+	}
+	if path == "" {
+		return nil, usage("the secrets in the stream are sealed with the key %s: set auth.secret_key_file to a file "+
+			"that has this key, as the writer's", sealed)
+	}
+	key, err := readKey(&Dir{path: dir, fsys: vfs.OS{}}, "auth.secret_key_file", path, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case key.Empty():
+		return nil, usage("auth.secret_key_file: there is no %s, and the secrets in the stream are sealed with the "+
+			"key %s: copy the writer's file", path, sealed)
+	case key.ID() != sealed:
+		return nil, usage("auth.secret_key_file: %s has the key %s, and the secrets in the stream are sealed with "+
+			"the key %s: copy the writer's file", path, key.ID(), sealed)
 	}
 	return key, nil
 }
@@ -99,6 +125,9 @@ func ResealKeys(d *Dir, old, replacement string) (from, to *seal.Key, err error)
 
 // outside refuses a path in a directory: a copy of the directory would contain the key.
 func outside(directory, setting, path string) error {
+	if directory == "" {
+		return nil
+	}
 	file, err := filepath.Abs(path)
 	if err != nil {
 		return err

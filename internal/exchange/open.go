@@ -78,7 +78,7 @@ func open(o Options, s sockets) (*Opened, error) {
 	if err = b.openCluster(); err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
-	if b.secrets, err = datadir.SecretKey(b.data, b.o.SecretKeyFile); err != nil {
+	if b.secrets, err = b.secretKey(); err != nil {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
 	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
@@ -90,6 +90,19 @@ func open(o Options, s sockets) (*Opened, error) {
 		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
 	}
 	return &Opened{b}, nil
+}
+
+// secretKey returns the key that seals the secrets in the directory, or, of a follower, those in the stream.
+func (b *base) secretKey() (*seal.Key, error) {
+	f := b.o.Follow
+	if f == nil {
+		return datadir.SecretKey(b.data, b.o.SecretKeyFile)
+	}
+	dir := ""
+	if f.Copy != nil {
+		dir = f.Copy.Dir()
+	}
+	return datadir.FollowerKey(dir, b.o.SecretKeyFile, f.Genesis.SealedWith)
 }
 
 // openData opens the data directory and creates the process clock. A virtual clock begins at the

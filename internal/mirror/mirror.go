@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,8 +118,28 @@ func Begin(ctx context.Context, log jet.Log, s *Source) (*Mirror, error) {
 	return m, nil
 }
 
-// begin reads the stream to its end, campaigns behind it unless the node has the term, and starts the goroutines.
+// begin becomes the writer and starts the goroutines. A term record that a former process of this directory has sent
+// may arrive as late as now: then it counts, and the campaign is repeated behind it.
 func (m *Mirror) begin(ctx context.Context, log jet.Log) (err error) {
+	for range datadir.TermTries + 1 {
+		if err = m.lead(ctx, log); !errors.Is(err, jet.ErrFenced) {
+			break
+		}
+		m.close()
+	}
+	if err != nil {
+		return err
+	}
+	work, cancel := context.WithCancelCause(context.Background())
+	m.cancel = cancel
+	m.ended.Go(func() { m.fail(m.appender.Wait()) })
+	m.ended.Go(func() { m.listen(work) })
+	m.ended.Go(func() { m.run(work) })
+	return nil
+}
+
+// lead reads the stream to its end, and campaigns behind it unless the node has the term.
+func (m *Mirror) lead(ctx context.Context, log jet.Log) (err error) {
 	var at stream.State
 	began := m.source.Began
 	if held := m.source.Held; held != nil {
@@ -144,16 +162,9 @@ func (m *Mirror) begin(ctx context.Context, log jet.Log) (err error) {
 		}
 	}
 	if m.appender = m.source.Held; m.appender == nil {
-		if m.appender, err = m.campaign(ctx, log, at); err != nil {
-			return err
-		}
+		m.appender, err = m.campaign(ctx, log, at)
 	}
-	work, cancel := context.WithCancelCause(context.Background())
-	m.cancel = cancel
-	m.ended.Go(func() { m.fail(m.appender.Wait()) })
-	m.ended.Go(func() { m.listen(work) })
-	m.ended.Go(func() { m.run(work) })
-	return nil
+	return err
 }
 
 // campaign makes this node the writer behind at. The directory knows the numbers of the node's terms, so that a later
@@ -174,60 +185,6 @@ func (m *Mirror) campaign(ctx context.Context, log jet.Log, at stream.State) (*n
 	defer cancel()
 	found := stream.Founding{History: datadir.History(m.source.Dir), Start: m.sent, Info: info}
 	return node.Campaign(ctx, log, node.Candidate(at, number, m.source.Term, found), m.source.Founding)
-}
-
-// agree checks that the stream is one of this exchange's history.
-func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
-	switch {
-	case at.History == [16]byte{}:
-		return nil
-	case !datadir.HadTerm(m.source.Dir, at.Node):
-		return fmt.Errorf("%w (term %d). Start this machine as a standby: the same command with --promote, or "+
-			"tickhive replica --promote --data-dir DIR", ErrFenced, at.Term)
-	case at.History != datadir.History(m.source.Dir):
-		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
-	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
-		return errors.New("it began with another ledger")
-	case begun.SealedWith != own.SealedWith:
-		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
-			"a new stream")
-	}
-	if err := m.agreeSettings(begun.Settings, own.Settings); err != nil {
-		return err
-	}
-	for i, l := range m.source.Logs {
-		if at.Pos[i] > l.Log.LastSeq() {
-			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d: the directory was "+
-				"restored from a copy, or lost records", at.Pos[i], l.Name, l.Log.LastSeq())
-		}
-	}
-	return nil
-}
-
-// agreeSettings compares the settings of a stream with the own ones by keys.
-func (m *Mirror) agreeSettings(begun, own string) (err error) {
-	if begun != own && m.source.FullSettings != nil {
-		if begun, err = m.source.FullSettings(begun); err != nil {
-			return fmt.Errorf("its settings are not those of this program: %w", err)
-		}
-	}
-	if begun == own {
-		return nil
-	}
-	return fmt.Errorf("it began with other settings of engine, market, orders, launchpad, hive, referral, assets or "+
-		"pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a "+
-		"new stream. The first difference: it has %q, this start %q", lineOnce(begun, own), lineOnce(own, begun))
-}
-
-// lineOnce returns the first line of a text that another one lacks, empty if there is none.
-func lineOnce(of, other string) string {
-	lines := strings.Split(other, "\n")
-	for line := range strings.SplitSeq(of, "\n") {
-		if !slices.Contains(lines, line) {
-			return line
-		}
-	}
-	return ""
 }
 
 // run sends what is new until work ends or something fails.
@@ -392,9 +349,10 @@ func (m *Mirror) Drain(ctx context.Context) (err error) {
 
 // close closes the readers.
 func (m *Mirror) close() {
-	for _, r := range m.readers {
+	for i, r := range m.readers {
 		if r != nil {
 			_ = r.Close() // was only read
+			m.readers[i] = nil
 		}
 	}
 }

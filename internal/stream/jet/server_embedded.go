@@ -6,9 +6,12 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"tickhive/internal/clock"
 )
 
 // readyWithin bounds the start of the embedded server, which reads its files first.
@@ -83,10 +86,12 @@ func start(o *server.Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jet: the embedded server: %w", err)
 	}
+	r := newReasons()
+	s.SetLogger(r, false, false)
 	s.Start()
-	if !s.ReadyForConnections(readyWithin) {
+	if err := r.await(s); err != nil {
 		s.Shutdown()
-		return nil, fmt.Errorf("jet: the embedded server is not ready after %s", readyWithin)
+		return nil, err
 	}
 	if err := showSync(s); err != nil {
 		s.Shutdown()
@@ -94,6 +99,64 @@ func start(o *server.Options) (*Server, error) {
 	}
 	return &Server{s}, nil
 }
+
+// reasons keeps what a server reports as the reason why it does not start, or may not. Any goroutine may use it.
+type reasons struct {
+	mu    sync.Mutex
+	last  string        // the last error
+	fatal chan struct{} // closed when the server has given up
+}
+
+func newReasons() *reasons { return &reasons{fatal: make(chan struct{})} }
+
+// await waits until a server accepts connections.
+func (r *reasons) await(s *server.Server) error {
+	for begun := clock.MachineNs(); ; {
+		if s.ReadyForConnections(100 * time.Millisecond) {
+			return nil
+		}
+		select {
+		case <-r.fatal:
+			return fmt.Errorf("jet: the embedded server: %s", r.text())
+		default:
+		}
+		if clock.MachineNs()-begun > int64(readyWithin) {
+			return fmt.Errorf("jet: the embedded server is not ready after %s; its last error: %s", readyWithin,
+				r.text())
+		}
+	}
+}
+
+func (r *reasons) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return cmp.Or(r.last, "none")
+}
+
+// Errorf implements server.Logger.
+func (r *reasons) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = fmt.Sprintf(format, args...)
+}
+
+// Fatalf implements server.Logger. The server has given up.
+func (r *reasons) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.fatal:
+	default:
+		close(r.fatal)
+	}
+}
+
+// Noticef, Warnf, Debugf and Tracef implement server.Logger.
+func (*reasons) Noticef(string, ...any) {}
+func (*reasons) Warnf(string, ...any)   {}
+func (*reasons) Debugf(string, ...any)  {}
+func (*reasons) Tracef(string, ...any)  {}
 
 // showSync lets clients of a server ask whether it syncs (CheckSync).
 func showSync(s *server.Server) error {

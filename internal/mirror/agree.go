@@ -1,0 +1,66 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tickhive/internal/datadir"
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+)
+
+// agree checks that the stream is one of this exchange's history.
+func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
+	switch {
+	case at.History == [16]byte{}:
+		return nil
+	case !datadir.HadTerm(m.source.Dir, at.Node):
+		return fmt.Errorf("%w (term %d). Start this machine as a standby: the same command with --promote, or "+
+			"tickhive replica --promote --data-dir DIR", ErrFenced, at.Term)
+	case at.History != datadir.History(m.source.Dir):
+		return fmt.Errorf("it belongs to another exchange, of the history %x", at.History)
+	case begun.Seed != own.Seed || begun.LedgerNs != own.LedgerNs:
+		return errors.New("it began with another ledger")
+	case begun.SealedWith != own.SealedWith:
+		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
+			"a new stream")
+	}
+	if err := m.agreeSettings(begun.Settings, own.Settings); err != nil {
+		return err
+	}
+	for i, l := range m.source.Logs {
+		if at.Pos[i] > l.Log.LastSeq() {
+			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d: the directory was "+
+				"restored from a copy, or lost records", at.Pos[i], l.Name, l.Log.LastSeq())
+		}
+	}
+	return nil
+}
+
+// agreeSettings compares the settings of a stream with the own ones by keys.
+func (m *Mirror) agreeSettings(begun, own string) (err error) {
+	if begun != own && m.source.FullSettings != nil {
+		if begun, err = m.source.FullSettings(begun); err != nil {
+			return fmt.Errorf("its settings are not those of this program: %w", err)
+		}
+	}
+	if begun == own {
+		return nil
+	}
+	return fmt.Errorf("it began with other settings of engine, market, orders, launchpad, hive, referral, assets or "+
+		"pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a "+
+		"new stream. The first difference: it has %q, this start %q", lineOnce(begun, own), lineOnce(own, begun))
+}
+
+// lineOnce returns the first line of a text that another one lacks, empty if there is none.
+func lineOnce(of, other string) string {
+	lines := strings.Split(other, "\n")
+	for line := range strings.SplitSeq(of, "\n") {
+		if !slices.Contains(lines, line) {
+			return line
+		}
+	}
+	return ""
+}

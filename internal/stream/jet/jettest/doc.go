@@ -1,0 +1,8 @@
+// Package jettest starts servers of a stream for tests of other packages, by configuration files as nats-server does.
+//
+// Owner: the goroutine of the test that calls it.
+//
+// Invariant: servers end with their test.
+//
+// Reading order: servers.
+package jettest
