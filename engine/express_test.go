@@ -14,8 +14,12 @@ func TestAnOrdinaryOrderNeedsRoomForItsClientID(t *testing.T) {
 		client *engine.ClientID
 		want   engine.Reason
 	}{
-		{named(4, "a"), engine.NotRejected}, {nil, engine.NotRejected}, {named(4, "b"), engine.NotRejected},
-		{named(4, "c"), engine.TooManyOrders}, {nil, engine.NotRejected}, {named(5, "d"), engine.TooManyOrders},
+		{named(4, "a"), engine.NotRejected},
+		{nil, engine.NotRejected},
+		{named(4, "b"), engine.NotRejected},
+		{named(4, "c"), engine.TooManyOrders},
+		{nil, engine.NotRejected},
+		{named(5, "d"), engine.TooManyOrders},
 	} {
 		cmd := place(engine.Buy, 10, 1)
 		cmd.Account, cmd.Client = 4, c.client

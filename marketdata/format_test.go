@@ -161,7 +161,7 @@ func TestTheStateIsDecodedMemberByMember(t *testing.T) {
 	same(t, error(nil), err)
 	same(t, o, read)
 	same(t, x, extra)
-	read, extra, err = decodeOrder(t, encodeOrder(o, &x, historyFormat, 26), historyFormat)
+	_, extra, err = decodeOrder(t, encodeOrder(o, &x, historyFormat, 26), historyFormat)
 	same(t, error(nil), err)
 	same(t, uint64(0), extra.firstFill)
 	lost := o
