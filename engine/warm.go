@@ -6,16 +6,23 @@ const LookAhead = 16
 // warmOrders is the number of open orders from which on Warm reads a book: a smaller one is in the CPU's cache anyway.
 const warmOrders = 16 << 10
 
-// Warm reads what the first LookAhead of the next commands will need of large books: the order that a command names,
-// its neighbors and its level, or the level that an order joins. Apply would wait for this memory command by
-// command; here the CPU fetches it for all at the same time. It changes nothing that an event depends on.
+// Warm reads what the first LookAhead of the next commands will need: the place of a client id in its table, and of
+// large books the order that a command names, its neighbors and its level, or the level that an order joins. Apply
+// would wait for this memory command by command; here the CPU fetches it for all at the same time. It changes nothing
+// that an event depends on.
 func (c *Core) Warm(next []*Command) {
 	var orders, levels [LookAhead]int32
 	var books [LookAhead]*book
 	next = next[:min(len(next), LookAhead)]
 	for i, cmd := range next {
 		b := c.book(cmd.Pair)
-		if b == nil || b.orders.count < warmOrders {
+		if b == nil {
+			continue
+		}
+		if cmd.Client != nil && cmd.Kind == Place {
+			c.warmed += b.clients.Warm(cmd.Client.Hash)
+		}
+		if b.orders.count < warmOrders {
 			continue
 		}
 		books[i] = b

@@ -20,7 +20,17 @@ func TestWarmReads(t *testing.T) {
 		return c.warmed - before
 	}
 	cancel := func(n uint64) *Command { return &Command{Kind: Cancel, Order: MakeOrderID(0, n)} }
-	for i := range warmOrders - 1 {
+	id := &ClientID{Hash: [2]uint64{7, 8}}
+	named := []*Command{{Side: Buy, Price: 30, Client: id}, {Kind: Cancel, Order: 1 << 20, Client: id}}
+	if got := warmed(named...); got != 0 {
+		t.Fatalf("%d was read of an empty table of client ids", got)
+	}
+	place := Command{Side: Buy, Price: 100, Amount: 1, Client: id} // as add(0)
+	c.Apply(&place, nil)
+	if got, want := warmed(named...), b.clients.Find(id.Hash); got != want || want == 0 {
+		t.Fatalf("slot %d was read of the table of client ids, want %d", got, want)
+	}
+	for i := 1; i < warmOrders-1; i++ {
 		add(i)
 	}
 	if got := warmed(cancel(500)); got != 0 {

@@ -43,6 +43,18 @@ func (t *Table) Seek(hash, at uint32) (slot int32, next uint32) {
 	}
 }
 
+// First returns the slot at the place where a search for a hash begins, 0 when none is there.
+func (t *Table) First(hash uint32) int32 {
+	if t.shards == nil {
+		return 0
+	}
+	e := t.shards[hash%tableShards].entries
+	if len(e) == 0 {
+		return 0
+	}
+	return e[hash/tableShards&uint32(len(e)-1)].slot
+}
+
 // Put adds a slot, which must not be 0, under a hash.
 func (t *Table) Put(hash uint32, slot int32) {
 	if t.shards == nil {
