@@ -30,6 +30,9 @@ func TestWarmReads(t *testing.T) {
 	if got, want := warmed(named...), b.clients.Find(id.Hash); got != want || want == 0 {
 		t.Fatalf("slot %d was read of the table of client ids, want %d", got, want)
 	}
+	if got := warmed(named[1]); got != 0 {
+		t.Fatalf("slot %d was read for a command that uses no client id", got)
+	}
 	for i := 1; i < warmOrders-1; i++ {
 		add(i)
 	}
