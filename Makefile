@@ -102,8 +102,9 @@ drift: ## are generated files what their generators make: golden bytes, OpenAPI 
 	$(GO) mod tidy -diff
 	$(GO) -C internal/devtools mod tidy -diff
 
-soak: ## the long runs: large random counts, crash loops
-	TICKHIVE_SOAK=1 $(GO) test -timeout 3h ./...
+# As many packages at a time as in make test: internal/vopr takes half an hour, and others wait for processes.
+soak: ## the long runs, an hour at most on two cores: large random counts, crash loops, new seeds of vopr for 20 minutes
+	GOGC=400 TICKHIVE_SOAK=1 $(GO) test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 3h ./...
 
 # A seed that failed is repeated with SEEDS=1 SEED=n; VOPR='-vopr.trace' prints what it did.
 SEEDS ?= 1000

@@ -170,15 +170,16 @@ func (w clients) changeAccount() {
 	}
 }
 
-// changeRates gives a user another discount.
+// changeRates gives a user other discounts.
 func (w clients) changeRates() {
 	u := pick(w, w.model.users)
 	class := "user " + u.ID
 	if w.busy[class] {
 		return
 	}
-	w.ask(class, nil, "PATCH", internal+"/users/"+u.ID,
-		fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)), func(answer) {})
+	w.ask(class, nil, "PATCH", internal+"/users/"+u.ID, fmt.Sprintf(
+		`{"dealBidDiscountFraction":0.%d,"dealAskDiscountFraction":0.%d}`, 1+w.rnd.IntN(4), 1+w.rnd.IntN(4)),
+		func(answer) {})
 }
 
 // useLaunchpad swaps, adds liquidity, transfers, boosts or spawns.

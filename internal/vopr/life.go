@@ -353,7 +353,7 @@ func (w *world) finish(l *life) {
 	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
 	switch l.end {
 	case kill, powerCut:
-		if l.snapshotKill {
+		if l.spoilNewest {
 			w.quiet()
 			w.spoilNewest(l)
 		}

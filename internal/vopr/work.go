@@ -64,12 +64,10 @@ type clients struct{ *world }
 
 // next sends a request that the seed chooses.
 func (w clients) next() {
-	if w.rates && w.rnd.IntN(8) == 0 {
+	switch n := w.rnd.IntN(100); {
+	case w.rates && n >= 67 && n < 82:
 		w.mix.Accounts++
 		w.changeRates()
-		return
-	}
-	switch n := w.rnd.IntN(100); {
 	case n < 20:
 		w.batch()
 	case n < 40:

@@ -146,7 +146,7 @@ type world struct {
 	accept   bool     // the next start has --accept-data-loss
 	stale    string   // the store of which an earlier segment was put back, see staleStore
 	stepped  bool     // the clock of the machine was set: a signed request may be too old
-	rates    bool     // more requests change a user's fees
+	rates    bool     // requests that change accounts change the fees of users
 	epochs   bool     // the present life has begun a new epoch
 
 	last      string // state hash of the last life, empty: unknown
