@@ -18,6 +18,9 @@ func (m *Mem) Crash(seed uint64) *Mem {
 			c.aim(m.armed, name)
 			if c.modes[SkewedDirs] != nil {
 				c.keep = keepOf(c.mode(SkewedDirs))
+				if keep := c.modes[SkewedDirs].Keep; keep != 0 {
+					c.keep = keep
+				}
 			}
 			names := c.names(m.dirs[name])
 			to := after.dir(name)

@@ -91,6 +91,7 @@ type Injection struct {
 	// From holds the files of ForeignFile and MixedFile: the one of the same path, or any of the same
 	// extension; nil: another file of this file system with the same extension.
 	From *Mem
+	Keep float64 // SkewedDirs: the chance of an unsynced change to survive; 0: a random one; below 0: none survives
 	Seed uint64
 }
 

@@ -289,7 +289,7 @@ func rightOp(l *life) func(op vfs.Op) bool {
 	}
 }
 
-// aheadOfJournal takes a write of a record of the accounts while the journal has several commands that are not synced.
+// aheadOfJournal takes a write of a record of the accounts while the journal has commands that are not synced.
 func aheadOfJournal() func(op vfs.Op) bool {
 	unsynced := 0 // writes
 	return func(op vfs.Op) bool {
@@ -300,7 +300,7 @@ func aheadOfJournal() func(op vfs.Op) bool {
 		case dir == "d/engine/" && op.Kind == vfs.OpWrite:
 			unsynced++
 		case dir == "d/accounts/" && op.Kind == vfs.OpWrite:
-			return unsynced >= 4 // each batch of commands and each slot is one
+			return unsynced >= 3 // a batch of commands, its slot, the slot after the latest sync
 		}
 		return false
 	}

@@ -106,10 +106,14 @@ func (p *plan) leaveAhead(rnd *rand.Rand) {
 	if p.sync == sequencer.SyncAlways {
 		p.sync = sequencer.SyncInterval
 	}
+	p.snapshot = 1 << 20 // no other snapshot comes between
 	at := rnd.IntN(len(p.lives) - 1)
 	first, second := &p.lives[at], &p.lives[at+1]
 	first.ahead, first.end, first.after, first.working = true, cutInOp, 1+rnd.IntN(100), nil
-	first.ending = []vfs.Injection{{Class: vfs.SkewedDirs, Count: 1, Seed: rnd.Uint64(), AtCut: true}}
+	first.ending = []vfs.Injection{
+		{Class: vfs.SkewedDirs, Path: "d/accounts", Count: 1, Keep: 1, AtCut: true},
+		{Class: vfs.SkewedDirs, Path: "d/engine", Count: 1, Keep: -1, AtCut: true},
+	}
 	*second = life{
 		commands: 20 + rnd.IntN(60), end: kill, snapshotKill: rnd.IntN(4) > 0, spoilNewest: true,
 		pauseNs: second.pauseNs,
