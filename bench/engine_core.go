@@ -155,7 +155,8 @@ func engineWorkload(r *Run, name string) error {
 		with+", published every 64 commands").Against("floor").Aim("E5", e5)
 	orders := r.S.Cost(name+" the same and the order history", "ns/op",
 		with+", published every 64 commands").Against("floor")
-	for range r.cpuRounds() {
+	for i := range r.cpuRounds() { // which takes minutes when others use the machine
+		r.say("%s: round %d of %d", name, i+1, r.cpuRounds())
 		book := floor.NewBook(name, w)
 		floor.Run(book, w.Preload)
 		base := proc.CPUNs(func() { floor.Run(book, w.Ops) }) / n
