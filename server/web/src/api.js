@@ -102,5 +102,6 @@ export async function signed(method, target, payload) {
     'API-PublicKey': c.publicKey, 'API-Timestamp': c.timestamp, 'API-Nonce': c.nonce, 'API-Signature': c.signature,
   };
   if (body) headers['Content-Type'] = 'application/json';
+  if (method === 'GET') headers['API-RecvWindow'] = '60000'; // a busy machine sends late; only changes must not be late
   return answer(await fetch(target, { method, headers, body: body || undefined, signal: AbortSignal.timeout(patience) }));
 }
