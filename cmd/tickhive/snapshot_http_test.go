@@ -72,3 +72,18 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 
 // base returns the address of the internal listener of a node.
 func base(in *instance) string { return strings.TrimSuffix(in.internal, "/internal/v1") }
+
+// A writer gives the newest archived snapshot, with which a replica begins.
+func TestAWriterGivesTheArchivedSnapshot(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	f.start(0, f.serve("--pairs", "none", "--sim", "off"))
+	newAcked().begin(f.nodes[0])
+	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s"))
+	f.nodes[1].waitLog("a snapshot is archived", 1)
+	replica := startReplica(t, f.at, "--snapshot-from", base(f.nodes[0]))
+	if text := replica.stderr.String(); !strings.Contains(text, "begins with a snapshot of another node") {
+		t.Errorf("it begins otherwise: %s", text)
+	}
+	f.sameState(f.nodes[0], replica)
+}

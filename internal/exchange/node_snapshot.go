@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
 	"tickhive/accounts"
@@ -18,6 +17,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
 	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 )
@@ -219,37 +219,71 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 	return at.Seq, node.WriteSnapshot(w, &head, writes)
 }
 
-// latestSnapshot takes a snapshot of a replica. The caller must close the body.
+// latestSnapshot takes a snapshot of a replica, or opens the newest archived one at a writer. The caller must close the
+// body, and there is one at a time.
 func (f *front) latestSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
-	y := f.stage.Load().follows
-	if y == nil {
-		return nil, 0, refuse.New(refuse.Conflict, "", "This node is no replica, and the logs of a writer and its "+
-			"stream have no position in common: ask a replica or a standby.")
-	}
 	if !f.taking.busy.CompareAndSwap(false, true) {
 		return nil, 0, refuse.New(refuse.Conflict, "", "A snapshot is under way: wait for its end.")
 	}
+	if y := f.stage.Load().follows; y != nil {
+		body, size, refused = y.ownSnapshot()
+	} else {
+		body, size, refused = f.archivedSnapshot()
+	}
+	if refused != nil {
+		f.taking.busy.Store(false)
+		return nil, 0, refused
+	}
+	return snapshotBody{body, func() { f.taking.busy.Store(false) }}, size, nil
+}
+
+// ownSnapshot takes a snapshot of a replica.
+func (y *Following) ownSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
 	file, size, seq, err := node.Keep(y.snapshot)
 	if err != nil || seq == 0 {
-		f.taking.busy.Store(false)
 		if err != nil {
-			f.log.Error("snapshot failed", "error", err)
+			y.log.Error("snapshot failed", "error", err)
 		}
 		return nil, 0, refuse.Later(1, "The snapshot cannot be taken now.")
 	}
-	return snapshotBody{file, func() { f.taking.busy.Store(false) }}, size, nil
+	return file, size, nil
+}
+
+// archivedSnapshot opens the newest archived snapshot for a writer: its own logs and the stream have no position in
+// common while changes are under way. The reader compares it with its sum and with the stream.
+func (f *front) archivedSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
+	ctx, archive := context.Background(), jet.Archive(nil)
+	if x := f.stage.Load().running; x != nil && x.mirror.Load() != nil {
+		archive = x.mirror.Load().log.Archive()
+	}
+	if archive == nil {
+		return nil, 0, refuse.New(refuse.Conflict, "", "This node has no stream.")
+	}
+	all, err := archive.List(ctx)
+	if err == nil && len(all) == 0 {
+		return nil, 0, refuse.New(refuse.Conflict, "", "This node is the writer, and no node has archived a snapshot: "+
+			"ask a replica or a standby.")
+	}
+	if err == nil {
+		body, err = archive.Open(ctx, all[0].Seq)
+	}
+	if err != nil {
+		f.log.Error("no archived snapshot", "error", err)
+		return nil, 0, refuse.Later(1, "The archived snapshot cannot be read now.")
+	}
+	return body, int64(all[0].Bytes), nil
 }
 
 // snapshotBody yields a snapshot and lets the next one be taken when it is closed.
 type snapshotBody struct {
-	*os.File
+	io.ReadCloser
 	end func()
 }
 
 // Close implements io.Closer.
 func (b snapshotBody) Close() error {
 	b.end()
-	return b.File.Close()
+	return b.ReadCloser.Close()
 }
 
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The

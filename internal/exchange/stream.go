@@ -45,6 +45,7 @@ const settleWithin = 10 * time.Second
 type writing struct {
 	*mirror.Mirror
 	x    *Running
+	log  jet.Log
 	done func() // ends the use of the stream
 }
 
@@ -57,7 +58,7 @@ func (x *Running) keepMirror(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
-	w := &writing{x: x, done: done}
+	w := &writing{x: x, log: log, done: done}
 	s, err := w.source()
 	if err == nil {
 		w.Mirror, err = mirror.Begin(ctx, log, s)
