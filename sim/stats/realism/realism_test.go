@@ -134,7 +134,9 @@ func TestRecordingsOfSeveralFormats(t *testing.T) {
 // A topic is inside when all its rows are, and one without a recorded row does not count.
 func TestATopicIsInsideWithAllItsRows(t *testing.T) {
 	r := Compare(map[string]Samples{"A_B": {"spread": {1}, "gap": {5}, "depth_near": {50}}}, []Range{
-		{Key: "spread", P10: 1, P90: 2}, {Key: "gap", P10: 1, P90: 9}, {Key: "depth_near", P10: 1, P90: 9},
+		{Key: "spread", P10: 1, P90: 2},
+		{Key: "gap", P10: 1, P90: 9},
+		{Key: "depth_near", P10: 1, P90: 9},
 		{Key: "cancels", P10: 1, P90: 9},
 	})
 	if p := r.Pairs[0]; p.Inside != 2 || p.Topics != 3 || p.TopicsInside != 1 {
