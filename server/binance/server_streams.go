@@ -222,7 +222,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 			break
 		}
 		if s.api != nil { // its requests pay by weight
-			if !edge.SetSpare(ws.NetConn(), false) {
+			if !edge.Counted(ws.NetConn()).SetSpare(false) {
 				break // closed for another connection: no answer can arrive
 			}
 			err = s.answerAPI(text)
@@ -243,7 +243,7 @@ func (s *socket) serve(ws *websocket.Conn) {
 func (s *socket) setSpare() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	edge.SetSpare(s.ws.NetConn(), len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
+	edge.Counted(s.ws.NetConn()).SetSpare(len(s.streams) == 0 && (s.api == nil || s.api.key == ""))
 }
 
 // write looks at the market and sends what has changed, until the socket ends.

@@ -108,18 +108,23 @@ func (c *CountedConn) evict() {
 	}
 }
 
-// SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
-// request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
-// may call it.
-func SetSpare(conn net.Conn, spare bool) bool {
+// Counted returns the listener's connection of an upgraded one, nil when it has none. Only the upgrade callback may
+// call it: once it has returned, the server gives conn to another client. The result stays with its client.
+func Counted(conn net.Conn) *CountedConn {
 	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		conn = upgraded.UnsafeConn()
 	}
-	c, counted := conn.(*CountedConn)
-	return !counted || c.setSpare(spare)
+	c, _ := conn.(*CountedConn)
+	return c
 }
 
-func (c *CountedConn) setSpare(spare bool) bool {
+// SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
+// request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
+// may call it, also after the connection has ended. On nil it does nothing and returns true.
+func (c *CountedConn) SetSpare(spare bool) bool {
+	if c == nil {
+		return true
+	}
 	c.upgraded.Store(true)
 	switch rank := c.use.Load(); {
 	case spare && rank == useBusy:

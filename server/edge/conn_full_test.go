@@ -149,12 +149,12 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 	}
 	for _, i := range []int{1, 0, 2} {
 		for range 2 { // its age stays
-			if !SetSpare(conns[i], true) {
+			if !conns[i].SetSpare(true) {
 				t.Fatal("closed")
 			}
 		}
 	}
-	SetSpare(conns[2], false)
+	conns[2].SetSpare(false)
 	if err := conns[2].SetReadDeadline(time.Now().Add(time.Hour)); err != nil { // as the reader of a WebSocket does
 		t.Fatal(err)
 	}
@@ -167,7 +167,33 @@ func TestSpareUpgradedConnectionsAreClosedForOthers(t *testing.T) {
 	if c := enterFrom(t, table, "10.0.0.9"); c != nil || conns[2].closed.Load() {
 		t.Errorf("a used upgraded connection is closed: %v", conns[2].closed.Load())
 	}
-	if SetSpare(conns[0], false) || conns[0].beginRequest() {
+	if conns[0].SetSpare(false) || conns[0].beginRequest() {
 		t.Error("a closed connection came back")
+	}
+}
+
+// lentConn is lent by the server to an upgrade callback, and to another client afterwards.
+type lentConn struct{ net.Conn }
+
+func (c *lentConn) UnsafeConn() net.Conn { return c.Conn }
+
+func TestASpareMarkStaysWithItsClient(t *testing.T) {
+	table := NewConnTable(ConnLimits{Total: 2})
+	first, second := enterFrom(t, table, "10.0.0.1"), enterFrom(t, table, "10.0.0.2")
+	if !first.beginRequest() || !second.beginRequest() {
+		t.Fatal("closed")
+	}
+	lent := &lentConn{first}
+	counted := Counted(lent)
+	lent.Conn = second
+	if !counted.SetSpare(true) {
+		t.Fatal("closed")
+	}
+	if second.use.Load() != useBusy || first.use.Load() == useBusy {
+		t.Errorf("ranks %d of the first, %d of the second", first.use.Load(), second.use.Load())
+	}
+	lent.Conn = nil
+	if none := Counted(lent); none != nil || !none.SetSpare(true) {
+		t.Error("a connection that is not the listener's is marked")
 	}
 }

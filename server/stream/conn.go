@@ -29,7 +29,8 @@ const (
 // goroutine owns the fields of the group hub. doc.go draws its states.
 type conn struct {
 	socket  net.Conn
-	raw     syscall.RawConn // the descriptor of socket; nil when it has none
+	raw     syscall.RawConn   // the descriptor of socket; nil when it has none
+	counted *edge.CountedConn // of socket; nil when it has none. The hub may use it when the reader has ended
 	in      inbound
 	backlog *backlog
 	pongNs  atomic.Int64
@@ -88,14 +89,14 @@ func (c *conn) serve(h *Hub, first []request) {
 }
 
 func newConn(h *Hub, socket net.Conn, remote netip.Addr) *conn {
-	c := &conn{socket: socket, raw: socketOf(socket), remote: remote}
+	c := &conn{socket: socket, raw: socketOf(socket), counted: edge.Counted(socket), remote: remote}
 	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c, updates: h.opts.QueueBytes}
 	return c
 }
 
 // setSpare tells the listener whether it may close the connection for another one when it is full. One with
 // cancelOnDisconnect is as useful as one with a subscription: its end would cancel orders.
-func (c *conn) setSpare() { edge.SetSpare(c.socket, len(c.hub.subs) == 0 && !c.hub.guarded) }
+func (c *conn) setSpare() { c.counted.SetSpare(len(c.hub.subs) == 0 && !c.hub.guarded) }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
 // being closed because the client does not read its answers.
