@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
 	"tickhive/marketdata/replica"
 )
 
@@ -95,6 +96,19 @@ func (c *streamFlags) survey(
 	return s, s.Read(ctx, to.Log, bar.Set, begin, each)
 }
 
+// surveyAttempts bounds the attempts to read a stream, when nodes archive a snapshot and remove messages
+// that are about to be read.
+const surveyAttempts = 5
+
+// untilUntrimmed calls read again while messages that it needs are removed: the next call begins with a later snapshot.
+func untilUntrimmed(read func() error) error {
+	err := read()
+	for n := 1; n < surveyAttempts && errors.Is(err, jet.ErrTrimmed); n++ {
+		err = read()
+	}
+	return err
+}
+
 type streamStatusCmd struct{ streamFlags }
 
 // Run reads the stream and prints what it means.
@@ -106,8 +120,12 @@ func (c *streamStatusCmd) Run(p *program) error {
 		return err
 	}
 	defer done()
-	s, err := c.survey(ctx, p, to, func(*node.Snapshot) error { return nil },
-		func(*stream.Message) error { return nil })
+	var s *node.Survey
+	err = untilUntrimmed(func() error {
+		s, err = c.survey(ctx, p, to, func(*node.Snapshot) error { return nil },
+			func(*stream.Message) error { return nil })
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -129,8 +147,13 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	v := node.Verifier{Market: replica.New(replica.Options{Engine: o.Engine, Market: o.Market})}
-	s, err := c.survey(ctx, p, to, v.Begin, v.Take)
+	var v node.Verifier
+	var s *node.Survey
+	err = untilUntrimmed(func() error {
+		v = node.Verifier{Market: replica.New(replica.Options{Engine: o.Engine, Market: o.Market})}
+		s, err = c.survey(ctx, p, to, v.Begin, v.Take)
+		return err
+	})
 	if err != nil {
 		return err
 	}

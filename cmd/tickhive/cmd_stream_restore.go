@@ -51,10 +51,20 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	w := node.NewCopy(c.Dir, copyLayout())
-	s, err := c.survey(ctx, p, to, w.Restore, w.Take)
+	var w *node.Copy
+	var s *node.Survey
+	err = untilUntrimmed(func() error {
+		if err := emptyDirectory(c.Dir); err != nil { // of an attempt before
+			return err
+		}
+		w = node.NewCopy(c.Dir, copyLayout())
+		if s, err = c.survey(ctx, p, to, w.Restore, w.Take); err != nil {
+			err = errors.Join(err, w.Close())
+		}
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
+		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
 	text := ""
 	err = w.Finish(func(ends map[string]wal.Position) error {
@@ -75,6 +85,18 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
 	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, text, c.Dir)
+	return err
+}
+
+// emptyDirectory removes what is in a directory, if it exists.
+func emptyDirectory(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
 	return err
 }
 
