@@ -85,15 +85,27 @@ func (f *streamFlags) follower(
 	return cfg, to, done, err
 }
 
-// survey reads a stream to its present end with a progress bar.
+// surveyor takes what a survey reads: the snapshot behind which it begins, if there is one, and the messages that count.
+type surveyor struct {
+	begin func(from *node.Snapshot) error
+	each  func(m *stream.Message) error
+}
+
+// survey reads a stream to its present end with a progress bar. It calls fresh before each attempt.
 func (c *streamFlags) survey(
-	ctx context.Context, p *program, to exchange.FollowOptions, begin func(from *node.Snapshot) error,
-	each func(m *stream.Message) error,
-) (*node.Survey, error) {
+	ctx context.Context, p *program, to exchange.FollowOptions, fresh func() (surveyor, error),
+) (s *node.Survey, err error) {
 	bar := newProgress(p.err, "read", "messages", c.Quiet)
 	defer bar.Done()
-	s := &node.Survey{Epoch: to.Genesis.Epoch}
-	return s, s.Read(ctx, to.Log, bar.Set, begin, each)
+	err = untilUntrimmed(func() error {
+		taker, err := fresh()
+		if err != nil {
+			return err
+		}
+		s = &node.Survey{Epoch: to.Genesis.Epoch}
+		return s.Read(ctx, to.Log, bar.Set, taker.begin, taker.each)
+	})
+	return s, err
 }
 
 // surveyAttempts bounds the attempts to read a stream, when nodes archive a snapshot and remove messages
@@ -120,11 +132,11 @@ func (c *streamStatusCmd) Run(p *program) error {
 		return err
 	}
 	defer done()
-	var s *node.Survey
-	err = untilUntrimmed(func() error {
-		s, err = c.survey(ctx, p, to, func(*node.Snapshot) error { return nil },
-			func(*stream.Message) error { return nil })
-		return err
+	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
+		return surveyor{
+			func(*node.Snapshot) error { return nil },
+			func(*stream.Message) error { return nil },
+		}, nil
 	})
 	if err != nil {
 		return err
@@ -148,11 +160,9 @@ func (c *streamVerifyCmd) Run(p *program) error {
 		return err
 	}
 	var v node.Verifier
-	var s *node.Survey
-	err = untilUntrimmed(func() error {
+	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
 		v = node.Verifier{Market: replica.New(replica.Options{Engine: o.Engine, Market: o.Market})}
-		s, err = c.survey(ctx, p, to, v.Begin, v.Take)
-		return err
+		return surveyor{v.Begin, v.Take}, nil
 	})
 	if err != nil {
 		return err

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,52 +52,32 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	var w *node.Copy
-	var s *node.Survey
-	err = untilUntrimmed(func() error {
-		if err := emptyDirectory(c.Dir); err != nil { // of an attempt before
-			return err
-		}
+	w := node.NewCopy(c.Dir, copyLayout())
+	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
+		err := errors.Join(w.Close(), backup.EmptyDir(c.Dir)) // of an attempt before
 		w = node.NewCopy(c.Dir, copyLayout())
-		if s, err = c.survey(ctx, p, to, w.Restore, w.Take); err != nil {
-			err = errors.Join(err, w.Close())
-		}
-		return err
+		return surveyor{w.Restore, w.Take}, err
 	})
 	if err != nil {
-		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
+		return fmt.Errorf("%w; remove %s before another attempt", errors.Join(err, w.Close()), c.Dir)
 	}
-	text := ""
+	var copied []string
 	err = w.Finish(func(ends map[string]wal.Position) error {
 		meta := datadir.Rebuilt{
 			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
 			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
 		}
-		for i, log := range journalcmd.Logs {
-			if i > 0 {
-				text += ", "
-			}
-			text += fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq)
+		for _, log := range journalcmd.Logs {
+			copied = append(copied, fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq))
 		}
-		text := "restored from the stream of the epoch " + s.Epoch + ": " + text + "; new epoch"
-		return meta.WriteMeta(c.Dir, time.Now(), text)
+		return meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+
+			strings.Join(copied, ", ")+"; new epoch")
 	})
 	if err != nil {
 		return fmt.Errorf("%w; remove %s before another attempt", err, c.Dir)
 	}
-	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir, text, c.Dir)
-	return err
-}
-
-// emptyDirectory removes what is in a directory, if it exists.
-func emptyDirectory(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
-	}
+	_, err = fmt.Fprintf(p.out, "%s restored: %s\nstart it with --data-dir %s\n", c.Dir,
+		strings.Join(copied, ", "), c.Dir)
 	return err
 }
 
@@ -148,7 +129,10 @@ func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text st
 		raw, err = meta.Restored(time.Now(), "restored from the directory of a writer: "+text+"; new epoch")
 	}
 	if err == nil {
-		err = writeDurably(filepath.Join(c.Dir, backup.MetaName), raw)
+		err = backup.WriteFile(filepath.Join(c.Dir, backup.MetaName), bytes.NewReader(raw))
+	}
+	if err == nil {
+		err = vfs.OS{}.SyncDir(c.Dir)
 	}
 	return text, err
 }
@@ -186,6 +170,7 @@ func (c *streamRestoreCmd) copyLogs(options func(i int) (wal.Options, error)) (e
 	text string, err error,
 ) {
 	ends = map[string]wal.Position{}
+	var copied []string
 	for i := range journalcmd.Logs {
 		log := &journalcmd.Logs[i]
 		o, err := options(i)
@@ -207,15 +192,13 @@ func (c *streamRestoreCmd) copyLogs(options func(i int) (wal.Options, error)) (e
 		if err := opened.Close(); err != nil {
 			return nil, "", err
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s record %d", log.Name, at.Seq)
+		one := fmt.Sprintf("%s record %d", log.Name, at.Seq)
 		if torn := opened.Recovered().TornTail; torn > 0 {
-			text += fmt.Sprintf(" (%d bytes behind it are no whole record)", torn)
+			one += fmt.Sprintf(" (%d bytes behind it are no whole record)", torn)
 		}
+		copied = append(copied, one)
 	}
-	return ends, text, vfs.OS{}.SyncDir(c.Dir)
+	return ends, strings.Join(copied, ", "), vfs.OS{}.SyncDir(c.Dir)
 }
 
 // copyLog copies the segments and snapshots of a log.
@@ -243,28 +226,5 @@ func copyDurably(from, to string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }() // was only read
-	return createDurably(to, func(w io.Writer) error {
-		_, err := io.Copy(w, r)
-		return err
-	})
-}
-
-func writeDurably(name string, content []byte) error {
-	err := createDurably(name, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
-	return errors.Join(err, vfs.OS{}.SyncDir(filepath.Dir(name)))
-}
-
-// createDurably makes a file, which must not exist.
-func createDurably(name string, write func(w io.Writer) error) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return backup.WriteFile(to, r)
 }

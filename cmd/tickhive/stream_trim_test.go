@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tickhive/internal/backup"
 	"tickhive/internal/stream/jet"
 )
 
@@ -34,7 +35,7 @@ func TestAReadIsRepeatedWhenMessagesAreRemoved(t *testing.T) {
 
 func TestAnotherAttemptOfARestoreBeginsWithAnEmptyDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "restored")
-	if err := emptyDirectory(dir); err != nil {
+	if err := backup.EmptyDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "engine"), 0o700); err != nil {
@@ -43,7 +44,7 @@ func TestAnotherAttemptOfARestoreBeginsWithAnEmptyDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "engine", "000001.wal"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := emptyDirectory(dir); err != nil {
+	if err := backup.EmptyDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

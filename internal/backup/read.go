@@ -225,7 +225,7 @@ func (a *Archive) Extract(dir string, meta []byte) (err error) {
 			return err
 		}
 	}
-	if err := writeFile(filepath.Join(dir, MetaName), bytes.NewReader(meta)); err != nil {
+	if err := WriteFile(filepath.Join(dir, MetaName), bytes.NewReader(meta)); err != nil {
 		return err
 	}
 	if err := (vfs.OS{}).SyncDir(dir); err != nil {
@@ -261,7 +261,15 @@ func clear(dir string, made bool) error {
 	if made {
 		return os.RemoveAll(dir)
 	}
+	return EmptyDir(dir)
+}
+
+// EmptyDir removes what is in a directory. An absent one stays absent.
+func EmptyDir(dir string) error {
 	found, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	for _, e := range found {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 	}
@@ -273,11 +281,11 @@ func (a *Archive) extract(name, to string) error {
 		return err
 	}
 	p := a.files[name]
-	return writeFile(to, io.NewSectionReader(a.f, p.at, p.size))
+	return WriteFile(to, io.NewSectionReader(a.f, p.at, p.size))
 }
 
-// writeFile durably writes a new file.
-func writeFile(name string, content io.Reader) error {
+// WriteFile durably writes a new file. The caller syncs its directory. It is an error if the file exists.
+func WriteFile(name string, content io.Reader) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
