@@ -60,17 +60,19 @@ func wholeFeed() *Feed {
 
 // wholeOrder returns an order and its extra members, each with something in it.
 func wholeOrder() (orderRec, orderExtra) {
-	return orderRec{
+	o := orderRec{
 		filledQuote: fixed.U128{Hi: 1, Lo: 2}, fee: fixed.I128{Hi: 3, Lo: 4}, filled: 5, open: 6, seq: 7,
 		id: engine.MakeOrderID(2, 8), side: engine.Sell, typ: engine.StopMarket, tif: engine.FOK,
 		stp: engine.Decrement, flags: 255, status: engine.PartiallyExecutedAndCanceled, cause: engine.CauseLimit,
 		bits: bitPlaced | bitTriggered, price: 9, amount: 10, createdNs: 11, changedNs: 12, account: 13,
-	}, orderExtra{
+	}
+	extra := orderExtra{
 		stop: 14, display: 15, quote: fixed.U128{Hi: 16, Lo: 17}, firstFilledQuote: fixed.U128{Hi: 18, Lo: 19},
 		client:     &engine.ClientID{Text: "cl", Hash: [2]uint64{20, 21}, Content: [2]uint64{22, 23}},
 		firstPrice: 24, firstAmount: 25, firstFilled: 26, firstOpen: 27, firstSeq: 28, firstFill: 29,
 		firstStatus: engine.PartiallyExecutedAndCanceled, firstTrigger: bitsTrigger,
 	}
+	return o, extra
 }
 
 func wholeFill() fillRec {

@@ -152,7 +152,7 @@ func TestAPublicationMovesTheWindowOfAChangedPair(t *testing.T) {
 	}
 }
 
-// A publication behind an earlier one shows the window of its own second.
+// A publication behind an earlier one shows the window of the second that it publishes.
 func TestAPublicationBehindAnEarlierOne(t *testing.T) {
 	r := newRig(Options{}, 1)
 	r.trade(0, engine.Buy, 100, 5)

@@ -39,10 +39,7 @@ func trimmed(t *testing.T, at string) bool {
 func TestNodesBeginWithAnArchivedSnapshot(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	serve := f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000")
-	f.start(0, serve)
-	a := newAcked()
-	a.begin(f.nodes[0])
+	a := f.startWriter()
 	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s",
 		"--set", "cluster.trim=true"))
 	stop, done := make(chan struct{}), make(chan struct{})

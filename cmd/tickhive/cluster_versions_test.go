@@ -104,9 +104,7 @@ func (f *failover) follows(replica, writer *instance) {
 func TestAClusterIsUpgradedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
-	a := newAcked()
-	a.begin(f.nodes[0])
+	a := f.startWriter()
 	off := []string{"--set", "sim.enabled=false"}
 	f.start(1, f.standby(1, off...))
 	replica := startReplica(t, f.at)

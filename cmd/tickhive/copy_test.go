@@ -53,9 +53,7 @@ func TestAStandbyContinuesItsCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFailover(t)
-			f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
-			a := newAcked()
-			a.begin(f.nodes[0])
+			a := f.startWriter()
 			args := []string{"--set", "sim.enabled=false", "--set", "cluster.archive_every=" + every}
 			f.start(1, f.standby(1, args...))
 			f.loaded(a, 200)()
@@ -79,13 +77,7 @@ func TestAStandbyContinuesItsCopy(t *testing.T) {
 				f.loaded(a, 200)()
 				f.start(1, f.standby(1, args...))
 			}
-			f.sameState(f.nodes[0], f.nodes[1])
-			f.nodes[0].signal(syscall.SIGKILL)
-			f.nodes[0].wait()
-			f.awaitRole(1, "writer")
-			a.holds(t, f.nodes[1])
-			f.nodes[1].signal(syscall.SIGTERM)
-			f.nodes[1].endsClean(f.dirs[1])
+			f.secondTakesOver(a)
 			if found := aside(t, f.dirs[1]); len(found) > 0 {
 				t.Errorf("%v were put aside", found)
 			}
@@ -102,9 +94,7 @@ func TestAStandbyContinuesItsCopy(t *testing.T) {
 func TestACopyOfALostStreamIsPutAside(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
-	a := newAcked()
-	a.begin(f.nodes[0])
+	a := f.startWriter()
 	standby := f.standby(1, "--set", "sim.enabled=false")
 	f.start(1, standby)
 	f.loaded(a, 300)()
@@ -161,13 +151,7 @@ func (f *failover) restored(a *acked, from, epoch string) {
 	}
 	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "replica.epoch="+now))
 	f.nodes[0].pair("CC_USDT")
-	f.sameState(f.nodes[0], f.nodes[1])
-	f.nodes[0].signal(syscall.SIGKILL)
-	f.nodes[0].wait()
-	f.awaitRole(1, "writer")
-	a.holds(t, f.nodes[1])
-	f.nodes[1].signal(syscall.SIGTERM)
-	f.nodes[1].endsClean(f.dirs[1])
+	f.secondTakesOver(a)
 }
 
 // After the files of the only server of a stream were damaged or lost, each node's own directory has everything that
@@ -192,9 +176,7 @@ func TestAnyNodeRestoresALostStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFailover(t)
-			f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
-			a := newAcked()
-			a.begin(f.nodes[0])
+			a := f.startWriter()
 			off := []string{"--set", "sim.enabled=false"}
 			f.start(1, f.standby(1, off...))
 			kept := filepath.Join(t.TempDir(), "replica")

@@ -35,6 +35,28 @@ func newFailover(t *testing.T) *failover {
 	return f
 }
 
+// startWriter starts the first node as the writer of the pairs and users of an acked.
+func (f *failover) startWriter() *acked {
+	f.t.Helper()
+	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
+	a := newAcked()
+	a.begin(f.nodes[0])
+	return a
+}
+
+// secondTakesOver kills the first node when both have one state. The second one takes over, has what was
+// acknowledged, and ends.
+func (f *failover) secondTakesOver(a *acked) {
+	f.t.Helper()
+	f.sameState(f.nodes[0], f.nodes[1])
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.awaitRole(1, "writer")
+	a.holds(f.t, f.nodes[1])
+	f.nodes[1].signal(syscall.SIGTERM)
+	f.nodes[1].endsClean(f.dirs[1])
+}
+
 func (f *failover) startServer() {
 	f.t.Helper()
 	f.server = launch(f.t, []string{asStream + "=" + f.folder + " " + f.at})
@@ -87,9 +109,7 @@ func (a *acked) count() int {
 func TestAStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	f.start(0, f.serve("--pairs", "none", "--sim", "off", "--set", "engine.account_orders=100000"))
-	a := newAcked()
-	a.begin(f.nodes[0])
+	a := f.startWriter()
 	off := []string{"--set", "sim.enabled=false"}
 	f.start(1, f.standby(1, off...))
 	faults := []string{"kill", "freeze", "kill with the stream's server"}

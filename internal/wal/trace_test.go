@@ -82,7 +82,7 @@ func (tr *trace) open() {
 	}
 }
 
-// append appends records of 200 bytes, each in a batch of its own.
+// append appends records of 200 bytes, one in each batch.
 func (tr *trace) append(records int) {
 	for range records {
 		tr.step("append", func() error {

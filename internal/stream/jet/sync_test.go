@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nkeys"
-
 	"tickhive/internal/listen"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 // Servers that sync each message pass, alone and as three of a cluster, and one that does not is named.
@@ -91,17 +89,8 @@ func configured(t *testing.T, text string) (at, monitor string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := server.ProcessConfigFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.NoLog, o.NoSigs = true, true
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := jettest.Configured(t, file)
 	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(readyWithin) {
 		t.Fatal("the server does not start")
 	}
@@ -111,16 +100,9 @@ func configured(t *testing.T, text string) (at, monitor string) {
 // seed writes the seed of a new user to a file, and returns the user's public key.
 func seed(t *testing.T) (file, public string) {
 	t.Helper()
-	user, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := user.Seed()
-	if err == nil {
-		public, err = user.PublicKey()
-	}
+	secret, public := jettest.NewUser(t)
 	file = filepath.Join(t.TempDir(), "seed")
-	if err = errors.Join(err, os.WriteFile(file, secret, 0o600)); err != nil {
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file, public

@@ -1,4 +1,4 @@
-// Package jettest starts servers of a stream for tests of other packages, by configuration files as nats-server does.
+// Package jettest starts servers of a stream for tests, by configuration files as nats-server does.
 //
 // Owner: the goroutine of the test that calls it.
 //

@@ -14,17 +14,8 @@ func Start(t *testing.T, files ...string) {
 	t.Helper()
 	var all []*server.Server
 	for _, file := range files {
-		o, err := server.ProcessConfigFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.NoLog, o.NoSigs = true, true
-		s, err := server.NewServer(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := Configured(t, file)
 		go s.Start()
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 		all = append(all, s)
 	}
 	look := time.NewTicker(20 * time.Millisecond)
@@ -36,6 +27,22 @@ func Start(t *testing.T, files ...string) {
 			t.Fatal("the servers do not agree")
 		}
 	}
+}
+
+// Configured returns the server of a file, as nats-server makes it. The caller starts it; it ends with the test.
+func Configured(t *testing.T, file string) *server.Server {
+	t.Helper()
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.NoLog, o.NoSigs = true, true
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return s
 }
 
 // NewUser returns the seed and the public key of a new user.
