@@ -85,7 +85,8 @@ func (f *streamFlags) follower(
 	return cfg, to, done, err
 }
 
-// surveyor takes what a survey reads: the snapshot behind which it begins, if there is one, and the messages that count.
+// surveyor takes what a survey reads: the snapshot behind which it begins, if there is one, and the messages
+// that count.
 type surveyor struct {
 	begin func(from *node.Snapshot) error
 	each  func(m *stream.Message) error
