@@ -84,7 +84,6 @@ func (c *Committer) release() bool {
 			// may find it on the disk.
 			c.waiting = c.waiting[i:]
 			l.pipeline.settle()
-			l.folds.folded = l.records.pos
 			l.abandon(err)
 			return true
 		}

@@ -21,6 +21,7 @@ type folds struct {
 	folded      uint64          // position of the last folded command
 	foldedNs    int64           // its time
 	dirty       bool            // folded since the last publication
+	unknown     bool            // the journal may have commands that are never folded here: it failed at them
 	quiet       bool            // no reader: publish only at the end of the advance
 	tally       tally
 	stats       *LoopStats
@@ -71,14 +72,14 @@ func (f *folds) observe(events []engine.Event) {
 func (f *folds) unpublished() bool { return f.dirty && !f.quiet }
 
 // sealed returns the time before which no command can be folded any more, at the time ns of the
-// clock: ns, unless commands up to pos are stamped that are not folded yet. What a sink publishes at
-// that time is final up to it, so that a candle which has ended by then is closed for good. The
-// loop stamps no later command before a time that it has published.
+// clock: ns, unless commands up to pos are stamped that are not folded yet, or the outcome of one is unknown,
+// so that the next start may fold it. What a sink publishes at that time is final up to it, so that a candle
+// which has ended by then is closed for good. The loop stamps no later command before a time that it has published.
 func (f *folds) sealed(pos uint64, ns int64) int64 {
 	if len(f.withheld) > 0 { // what is folded of the pair is not shown
 		return min(ns, f.withheldNs)
 	}
-	if f.folded < pos {
+	if f.folded < pos || f.unknown {
 		return f.foldedNs
 	}
 	return ns

@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -107,6 +108,66 @@ func TestAPublishedTimeIsSealed(t *testing.T) {
 		l.Step()
 		if s.sealedNs != clk.NowNs() {
 			t.Errorf("slow disk %t: an idle loop published at %d ns before its clock", slow, clk.NowNs()-s.sealedNs)
+		}
+	}
+}
+
+// A command whose outcome is unknown may be in the journal: the next start folds it at its time. So nothing later
+// is published any more, although time goes on.
+func TestNothingIsPublishedAfterACommandOfUnknownOutcome(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fails func(*stuckJournal)
+	}{
+		{"its write fails", func(j *stuckJournal) { j.refuse = sequencer.ErrOutcomeUnknown }},
+		{"its sync fails", func(*stuckJournal) {}},
+	} {
+		for loops := 1; loops <= 2; loops++ {
+			clk, j := &steppedClock{}, &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
+			clk.ns.Store(enginetest.DayNs)
+			s := &sealer{t: t, clk: clk}
+			l := sequencer.NewLoop(sequencer.LoopOptions{
+				Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s}, Journal: j,
+				StartNs: enginetest.DayNs, Loops: loops,
+			})
+			run := func() {
+				for range 10 {
+					l.Step()
+					l.Committer().Step()
+					l.Folding().Step()
+				}
+			}
+			if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+				t.Fatal(err)
+			}
+			run()
+			clk.ns.Add(int64(90 * time.Second))
+			run()
+			if s.folded != 1 || s.sealedNs != clk.NowNs() {
+				t.Fatalf("%s, %d loops: %d commands folded first, published at %d", c.name, loops, s.folded, s.sealedNs)
+			}
+			c.fails(j)
+			lost := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}
+			if err := l.Offer(lost); err != nil {
+				t.Fatal(err)
+			}
+			run()
+			j.set(func() { j.fail = errors.New("the disk is broken") })
+			run()
+			at := lost.Commands[0].TimeNs
+			if _, err := lost.Outcome(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || s.folded != 1 {
+				t.Fatalf("%s, %d loops: the outcome is %v, %d commands folded", c.name, loops, err, s.folded)
+			}
+			for range 3 {
+				clk.ns.Add(int64(90 * time.Second))
+				run()
+			}
+			if s.sealedNs > at {
+				t.Errorf("%s, %d loops: published %d ns after the command", c.name, loops, s.sealedNs-at)
+			}
+			if p := l.Step(); p.Worked || p.NextNs != step.Never {
+				t.Errorf("%s, %d loops: the loop has more to do: %+v", c.name, loops, p)
+			}
 		}
 	}
 }

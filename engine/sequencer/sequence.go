@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"errors"
 	"slices"
 
 	"tickhive/engine"
@@ -191,8 +192,9 @@ func (l *Loop) refuseSlice(batches []*Batch, err error) {
 }
 
 // refuse answers batches with err. It records a source's error for the caller that
-// moves the clock.
+// moves the clock. The pipeline must be idle.
 func (l *Loop) refuse(batches []*Batch, err error) {
+	l.folds.unknown = l.folds.unknown || errors.Is(err, ErrOutcomeUnknown)
 	if submitters(batches) < len(batches) && l.sources.err == nil {
 		l.sources.err = err
 	}

@@ -97,8 +97,8 @@ func (l *Loop) nextNs() int64 {
 		return next
 	}
 	next = l.sources.nextNs()
-	if !l.pipeline.idle() || l.folds.folded < l.records.pos {
-		return next // the sinks publish once the disk has what waits for it
+	if !l.pipeline.idle() || l.folds.folded < l.records.pos || l.folds.unknown {
+		return next // the sinks publish once the disk has what waits for it, and after a failure never
 	}
 	return min(next, l.folds.nextNs())
 }
