@@ -166,7 +166,9 @@ var clusterFaults = func() (all []clusterFault) {
 						c.told = append(c.told, fmt.Sprintf("%s %s of server %d", d.name,
 							strings.TrimPrefix(path, s.folder), n))
 					}
-					s.start(c.t)
+					if s.startDamaged(c.t) {
+						c.told = append(c.told, "which is emptied")
+					}
 				}
 			},
 		})

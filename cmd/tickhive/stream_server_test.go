@@ -81,6 +81,24 @@ func (s *streamServer) start(t *testing.T) {
 	s.waitLine("stream ready")
 }
 
+// startDamaged starts a server some of whose files are damaged, and reports whether it did not start with them: then it
+// is emptied first, as it says.
+func (s *streamServer) startDamaged(t *testing.T) (emptied bool) {
+	t.Helper()
+	s.instance = launch(t, []string{asStream + "=" + s.args})
+	if _, ok := s.line("stream ready"); ok {
+		return false
+	}
+	if code, text := s.wait(), s.stderr.String(); code != 1 || !strings.Contains(text, "corrupt: empty "+s.folder) {
+		t.Fatalf("a damaged server does not start: %s", text)
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+	return true
+}
+
 // between sets the ways between two servers. A connection may have been dialled by either of them.
 func between(servers []*streamServer, i, j int, w wire) {
 	servers[i].routes[j].set(w)

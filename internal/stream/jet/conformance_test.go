@@ -47,12 +47,7 @@ func open(t *testing.T, c *Conn) Log {
 
 func serve(t *testing.T, dir, listen string) *Server {
 	t.Helper()
-	s, err := StartServer(ServerOptions{Dir: dir, Listen: listen})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
+	return startOne(t, ServerOptions{Dir: dir, Listen: listen})
 }
 
 // rigs are the logs that have to behave alike.

@@ -89,7 +89,7 @@ func start(o *server.Options) (*Server, error) {
 	r := newReasons()
 	s.SetLogger(r, false, false)
 	s.Start()
-	if err := r.await(s); err != nil {
+	if err := r.await(s, o); err != nil {
 		s.Shutdown()
 		return nil, err
 	}
@@ -110,14 +110,14 @@ type reasons struct {
 func newReasons() *reasons { return &reasons{fatal: make(chan struct{})} }
 
 // await waits until a server accepts connections.
-func (r *reasons) await(s *server.Server) error {
+func (r *reasons) await(s *server.Server, o *server.Options) error {
 	for begun := clock.MachineNs(); ; {
 		if s.ReadyForConnections(100 * time.Millisecond) {
 			return nil
 		}
 		select {
 		case <-r.fatal:
-			return fmt.Errorf("jet: the embedded server: %s", r.text())
+			return r.reason(o)
 		default:
 		}
 		if clock.MachineNs()-begun > int64(readyWithin) {
@@ -125,6 +125,17 @@ func (r *reasons) await(s *server.Server) error {
 				r.text())
 		}
 	}
+}
+
+// reason returns why a server has given up, and what to do. Only one of several keeps the file that it calls corrupt: a
+// snapshot of the agreement which streams there are.
+func (r *reasons) reason(o *server.Options) error {
+	text := r.text()
+	if o.Cluster.Port == 0 || !strings.Contains(text, "corrupt") {
+		return fmt.Errorf("jet: the embedded server: %s", text)
+	}
+	return fmt.Errorf("jet: the embedded server: %s: empty %s while the other servers are up, they send it what it "+
+		"lacks", text, o.StoreDir)
 }
 
 func (r *reasons) text() string {

@@ -2,8 +2,14 @@ package jet
 
 import (
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A server whose port is taken says so at once.
@@ -29,6 +35,79 @@ func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
 		}
 		if err := taken.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// One of three servers does not start with a damaged snapshot of what the servers have agreed on, and says what to do.
+// Emptied, it gets the log from the others, and one of them may stop.
+func TestADamagedServerIsFilledByTheOthers(t *testing.T) {
+	t.Parallel()
+	options := several(t, 3)
+	var running []*Server
+	var urls []string
+	for _, o := range options {
+		running = append(running, startOne(t, o))
+		urls = append(urls, "nats://"+o.Listen)
+	}
+	log, err := conn(t, Remote{URLs: urls[1:]}).Log(within(t), "e1", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for i := range uint64(20) {
+		if a := publish(t, log, i, i, "m"); a.Seq != i+1 {
+			t.Fatalf("%+v", a)
+		}
+	}
+	running[0].Stop()
+	at := options[0].Dir
+	found, err := filepath.Glob(filepath.Join(at, "jetstream", "$SYS", "_js_", "_meta_", "snapshots", "snap.*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("snapshots %q: %v", found, err)
+	}
+	if err := os.Truncate(found[0], 10); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := StartServer(options[0]); err == nil || !strings.Contains(err.Error(), "corrupt: empty "+at) {
+		if err == nil {
+			s.Stop()
+		}
+		t.Fatalf("with a damaged snapshot: %v", err)
+	}
+	if err := os.RemoveAll(at); err != nil {
+		t.Fatal(err)
+	}
+	startOne(t, options[0])
+	level(t, log.(*jetLog))
+	running[1].Stop()
+	copied, err := conn(t, Remote{URLs: urls[:1]}).Log(within(t), "e1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if last, err := copied.Last(within(t)); last != 20 || err != nil {
+		t.Errorf("the log ends at %d, %v", last, err)
+	}
+}
+
+// level waits until every server has the whole log.
+func level(t *testing.T, l *jetLog) {
+	t.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for ctx := within(t); ; {
+		info, err := l.stream.Info(ctx)
+		if err == nil && info.Cluster != nil && len(info.Cluster.Replicas) == 2 &&
+			!slices.ContainsFunc(info.Cluster.Replicas, func(p *jetstream.PeerInfo) bool {
+				return p.Offline || !p.Current || p.Lag > 0
+			}) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			t.Fatalf("the servers are not level: %v", err)
 		}
 	}
 }

@@ -36,27 +36,10 @@ func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
 // cluster starts servers of which the first ones are lazy, and opens a log with a copy on each.
 func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
 	t.Helper()
-	var addresses, routes []string
-	for range 2 * n {
-		addresses = append(addresses, freeAddress(t))
-	}
-	if n > 1 {
-		routes = addresses[n:]
-	}
 	r := Remote{}
-	for i := range n {
-		o := ServerOptions{
-			Dir: t.TempDir(), Listen: addresses[i], Name: fmt.Sprintf("s%d", i), LazySync: i < lazy, Routes: routes,
-		}
-		if n > 1 {
-			o.Cluster = addresses[n+i]
-		}
-		s, err := StartServer(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Stop)
-		r.URLs = append(r.URLs, "nats://"+addresses[i])
+	for i, o := range several(t, n) {
+		o.LazySync = i < lazy
+		r.URLs = append(r.URLs, startOne(t, o).URL())
 	}
 	con := conn(t, r)
 	log, err := con.Log(within(t), "e1", n)
@@ -65,6 +48,34 @@ func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
 	}
 	t.Cleanup(log.Close)
 	return log, con
+}
+
+// several returns the options of so many servers that keep copies, or of one that is alone.
+func several(t *testing.T, n int) []ServerOptions {
+	t.Helper()
+	all := make([]ServerOptions, n)
+	var routes []string
+	for i := range all {
+		all[i] = ServerOptions{Dir: t.TempDir(), Listen: freeAddress(t), Name: fmt.Sprintf("s%d", i)}
+		if n > 1 {
+			all[i].Cluster = freeAddress(t)
+			routes = append(routes, all[i].Cluster)
+		}
+	}
+	for i := range all {
+		all[i].Routes = routes
+	}
+	return all
+}
+
+func startOne(t *testing.T, o ServerOptions) *Server {
+	t.Helper()
+	s, err := StartServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
 }
 
 // freeAddress returns an address of this machine that a server can listen at, also after a restart.
