@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"hash/maphash"
 	"iter"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 // Owner: New, Add, AddAll and Remove belong to the goroutine of the accounts' store.
 type Keys struct {
 	shards [keyShards]atomic.Pointer[map[string]*Key]
+	seed   maphash.Seed
 	next   uint64
 	// ed25519 counts the keys of each Ed25519 public key. The text that is signed does not name the
 	// API key, so a request of one could be sent again with another of the same public key.
@@ -23,7 +25,7 @@ const keyShards = 4096 // number of shards; a change copies one of them
 
 // NewKeys returns an index without keys.
 func NewKeys() *Keys {
-	x := &Keys{ed25519: map[string]int{}}
+	x := &Keys{ed25519: map[string]int{}, seed: maphash.MakeSeed()}
 	empty := map[string]*Key{}
 	for i := range x.shards {
 		x.shards[i].Store(&empty)
@@ -31,21 +33,18 @@ func NewKeys() *Keys {
 	return x
 }
 
-func shardOf[T string | []byte](publicKey T) int {
-	h := uint32(2166136261)
-	for i := range len(publicKey) {
-		h = (h ^ uint32(publicKey[i])) * 16777619
-	}
-	return int((h ^ h>>15) % keyShards)
+func (x *Keys) find(publicKey []byte) *Key {
+	return (*x.shards[maphash.Bytes(x.seed, publicKey)%keyShards].Load())[string(publicKey)]
 }
 
-func (x *Keys) find(publicKey []byte) *Key {
-	return (*x.shards[shardOf(publicKey)].Load())[string(publicKey)]
+// shardOf returns the number of a public key's shard.
+func (x *Keys) shardOf(publicKey string) int {
+	return int(maphash.String(x.seed, publicKey) % keyShards)
 }
 
 // Find returns the key with this public key, nil for an unknown one.
 func (x *Keys) Find(publicKey string) *Key {
-	return (*x.shards[shardOf(publicKey)].Load())[publicKey]
+	return (*x.shards[x.shardOf(publicKey)].Load())[publicKey]
 }
 
 // Add adds a key, so that requests signed with it verify.
@@ -76,7 +75,7 @@ func (x *Keys) Remove(publicKey string) {
 func (x *Keys) UsesEd25519(public []byte) bool { return x.ed25519[string(public)] > 0 }
 
 func (x *Keys) change(publicKey string, k *Key) {
-	shard := &x.shards[shardOf(publicKey)]
+	shard := &x.shards[x.shardOf(publicKey)]
 	old := *shard.Load()
 	next := make(map[string]*Key, len(old)+1)
 	for name, key := range old {
@@ -94,7 +93,7 @@ func (x *Keys) change(publicKey string, k *Key) {
 func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	shards := map[int]map[string]*Key{}
 	for k := range keys {
-		i := shardOf(k.rec.PublicKey)
+		i := x.shardOf(k.rec.PublicKey)
 		if shards[i] == nil {
 			shards[i] = map[string]*Key{}
 		}

@@ -262,10 +262,11 @@ func appendNonceEnd(dst []byte, at int64) []byte {
 	mark := len(dst)
 	dst = append(dst, "~01234567 "...)
 	body := len(dst)
-	for n := int64(1e18); n > 0; n /= 10 {
-		dst = append(dst, byte('0'+at/n%10))
+	dst = append(dst, "0000000000000000000\n"...)
+	for i := body + endDigits - 1; at > 0; i-- {
+		dst[i] = byte('0' + at%10)
+		at /= 10
 	}
-	dst = append(dst, '\n')
 	crc := checksum(dst[body:])
 	copy(dst[mark+1:], crc[:])
 	return dst

@@ -12,23 +12,15 @@ import (
 	"tickhive/server/private"
 )
 
-// The header names of a signed request, in the form to which the request parser normalizes them.
-var (
-	reqTimestamp  = []byte("Api-Timestamp")
-	reqNonce      = []byte("Api-Nonce")
-	reqSignature  = []byte("Api-Signature")
-	reqRecvWindow = []byte("Api-Recvwindow")
-)
-
 // Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
 func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
-	h := &c.Request.Header
+	h, sent := &c.Request.Header, &c.Credentials
 	r := auth.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
-		PublicKey: h.PeekBytes(edge.ReqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
-		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
-		Remote: c.ClientAddr(), Cancel: c.Cancels(),
+		PublicKey: sent.PublicKey, Timestamp: sent.Timestamp, Nonce: sent.Nonce, Signature: sent.Signature,
+		RecvWindow: sent.RecvWindow,
+		Remote:     c.ClientAddr(), Cancel: c.Cancels(),
 		DeletesOwnKey: deletesOwnKey(c),
 	}
 	if s.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
@@ -46,7 +38,7 @@ func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 
 // deletesOwnKey reports whether the request deletes the key that it names as its signer.
 func deletesOwnKey(c *edge.Ctx) bool {
-	return c.IsDelete() && c.PathParam("publicKey") == string(c.Request.Header.PeekBytes(edge.ReqPublicKey))
+	return c.IsDelete() && c.PathParam("publicKey") == string(c.Credentials.PublicKey)
 }
 
 // fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).

@@ -30,7 +30,7 @@ func (s *Service) tradingRoutes() []*edge.Route {
 	l := lists{s}
 	return []*edge.Route{
 		{
-			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "CreateOrderRequest",
+			Method: fasthttp.MethodPost, Path: orders, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
 			Members: body.TradingMembers,
 		},
 		{

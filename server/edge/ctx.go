@@ -22,6 +22,8 @@ type Ctx struct {
 	*fasthttp.RequestCtx
 	// Principal is nil for a call without credentials.
 	Principal *Principal
+	// Credentials are those that Options.Authenticate verifies.
+	Credentials Credentials
 
 	edge   *Listener
 	client netip.Addr // that a node of the cluster has named; zero: the client has sent the request itself
@@ -86,7 +88,7 @@ const maxPooledScratch = 256 << 10
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
 	c.params, c.DecimalsText, c.public = c.params[:0], false, false
-	c.faultStatus, c.skewNs, c.client = 0, 0, netip.Addr{}
+	c.faultStatus, c.skewNs, c.client, c.Credentials = 0, 0, netip.Addr{}, Credentials{}
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
 	}

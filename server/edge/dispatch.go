@@ -204,7 +204,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 			return err
 		}
 	}
-	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil ||
+	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(reqPublicKey) != nil ||
 		route.Auth == AuthRequired {
 		if err := e.checkAccess(c); err != nil {
 			return err
@@ -261,7 +261,7 @@ func (e *Listener) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 // checkAccess checks the IP limit, the media type and the credentials, in this order. An
 // allow-listed key lifts the IP limit only when its signature verifies.
 func (e *Listener) checkAccess(c *Ctx) *refuse.Refusal {
-	key := c.Request.Header.PeekCanonical(ReqPublicKey)
+	key := c.Request.Header.PeekCanonical(reqPublicKey)
 	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
 	lifted := limited && e.limiter.allowsKey(key)
 	if limited && !lifted {
@@ -298,10 +298,12 @@ func (e *Listener) checkAccess(c *Ctx) *refuse.Refusal {
 }
 
 func (e *Listener) authenticate(c *Ctx) (*Principal, *refuse.Refusal) {
-	if name := repeatedCredential(&c.Request.Header); name != "" {
-		return nil, refuse.New(refuse.Unauthorized, name, "The header %s occurs more than once; send it once.", name)
+	var repeated string
+	if c.Credentials, repeated = readCredentials(&c.Request.Header); repeated != "" {
+		return nil, refuse.New(refuse.Unauthorized, repeated, "The header %s occurs more than once; send it once.",
+			repeated)
 	}
-	if len(c.Request.Header.PeekCanonical(ReqPublicKey)) == 0 {
+	if len(c.Credentials.PublicKey) == 0 {
 		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey",
 			"This route needs a signed request; the header API-PublicKey is missing.")
 	}

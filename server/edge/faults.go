@@ -138,7 +138,7 @@ func (c faultyRequest) match() fault.Match {
 	if c.Principal != nil {
 		m.Key = c.Principal.PublicKey
 	} else {
-		m.Key = string(c.Request.Header.PeekCanonical(ReqPublicKey)) +
+		m.Key = string(c.Request.Header.PeekCanonical(reqPublicKey)) +
 			string(c.Request.Header.PeekCanonical(reqBinanceKey))
 	}
 	return m

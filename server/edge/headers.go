@@ -40,7 +40,7 @@ var (
 	reqAccept         = []byte("Accept")
 	ReqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
-	ReqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
+	reqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
 
 	reqBinanceKey = []byte("X-Mbx-Apikey")
 
@@ -59,18 +59,39 @@ var (
 		"API-Nonce, API-Signature, API-RecvWindow")
 )
 
-// credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have
-// checked one copy, and the server would read the other.
-var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
+// credentialHeaders are the headers of a signed request, and credentialKeys the same as the request parser normalizes
+// them.
+var (
+	credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
+	credentialKeys    = [...]string{"Api-Publickey", "Api-Timestamp", "Api-Nonce", "Api-Signature", "Api-Recvwindow"}
+)
 
-// repeatedCredential returns the first credential header that occurs more than once, else "".
-func repeatedCredential(h *fasthttp.RequestHeader) string {
-	for _, name := range credentialHeaders {
-		if len(h.PeekAll(name)) > 1 {
-			return name
+// Credentials holds the credential headers of a request as the client sent them, nil for those it did not send. They
+// are valid as long as the request.
+type Credentials struct{ PublicKey, Timestamp, Nonce, Signature, RecvWindow []byte }
+
+// readCredentials reads all credential headers in one pass over the headers. None may occur twice: a proxy may have
+// checked one copy, and the server would read the other. It returns the name of the first one that does, else "".
+func readCredentials(h *fasthttp.RequestHeader) (c Credentials, repeated string) {
+	fields := [...]*[]byte{&c.PublicKey, &c.Timestamp, &c.Nonce, &c.Signature, &c.RecvWindow}
+	var seen [len(credentialKeys)]int
+	for key, value := range h.All() {
+		if len(key) < len("Api-Nonce") || key[0] != 'A' || key[3] != '-' {
+			continue
+		}
+		for i, name := range credentialKeys {
+			if string(key) == name {
+				*fields[i] = value
+				seen[i]++
+			}
 		}
 	}
-	return ""
+	for i, n := range seen {
+		if n > 1 {
+			return c, credentialHeaders[i]
+		}
+	}
+	return c, ""
 }
 
 // protect sets the headers that keep a browser from misusing an answer. Only what every origin may

@@ -14,7 +14,7 @@ import (
 // done reports that the request has its answer. Early routes answer in any case.
 func (e *Listener) answerOnReplica(c *Ctx) (done bool, err *refuse.Refusal) {
 	signed := c.route.Auth == AuthRequired || c.route.Auth == AuthOptional &&
-		c.Request.Header.PeekCanonical(ReqPublicKey) != nil
+		c.Request.Header.PeekCanonical(reqPublicKey) != nil
 	if signed || c.route.Method != fasthttp.MethodGet {
 		return true, e.forward(c)
 	}
