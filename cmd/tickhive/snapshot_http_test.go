@@ -1,9 +1,13 @@
 package main
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -40,7 +44,11 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 		t.Errorf("%d peers gave no snapshot: %s", n, first.stderr.String())
 	}
 	waitFor(t, func() bool { return a.count() >= 600 })
-	second := replica(append(guarded, "--snapshot-from", base(first))...)
+	cuts := newCutter(t, base(first), 100_000)
+	second := replica(append(guarded, "--snapshot-from", cuts.url)...)
+	if n := cuts.connections(); len(n) < 4 { // of 100 kB
+		t.Errorf("the snapshot has come over connections of %d bytes: %s", n, second.stderr.String())
+	}
 	third := replica(append(guarded, "--snapshot-from", base(second))...) // its chains begin with those of a snapshot
 	f.nodes[1] = launch(t, nil, f.standby(1, append(guarded, "--set", "sim.enabled=false", "--set",
 		"cluster.archive_every=0", "--snapshot-from", base(third))...)...)
@@ -68,6 +76,50 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 	f.awaitRole(1, "writer")
 	a.holds(t, f.nodes[1])
 	f.sameState(f.nodes[1], second)
+}
+
+// cutter is a proxy that ends each connection behind so many bytes of the answer.
+type cutter struct {
+	url   string
+	mu    sync.Mutex
+	conns []int64 // bytes of the answers
+}
+
+func newCutter(t *testing.T, to string, behind int64) *cutter {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	c := &cutter{url: "http://" + ln.Addr().String()}
+	go func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", strings.TrimPrefix(to, "http://"))
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(server, client) }()
+			n, _ := io.CopyN(client, server, behind)
+			c.mu.Lock()
+			c.conns = append(c.conns, n)
+			c.mu.Unlock()
+			_, _ = client.Close(), server.Close()
+		}
+	}()
+	return c
+}
+
+// connections returns the bytes that each connection has brought.
+func (c *cutter) connections() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.conns)
 }
 
 // base returns the address of the internal listener of a node.

@@ -18,6 +18,7 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
+	"tickhive/internal/node"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -25,7 +26,6 @@ import (
 	"tickhive/server/agents"
 	"tickhive/server/binance"
 	"tickhive/server/edge"
-	"tickhive/server/encode"
 	"tickhive/server/forward"
 	"tickhive/server/public"
 	"tickhive/server/stream"
@@ -54,12 +54,13 @@ type front struct {
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
 	failed                                        chan error // error that ends the exchange
 
-	scrubs          scrubStats
-	backups, taking backups        // taking: of snapshots of a node
-	gate            sequencer.Gate // reference to the loop of Running
-	stage           atomic.Pointer[stage]
-	ready           atomic.Bool  // clients are admitted; the internal listener reads it
-	progress        atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
+	scrubs   scrubStats
+	backups  backups
+	shelf    node.Shelf     // of snapshots of this node
+	gate     sequencer.Gate // reference to the loop of Running
+	stage    atomic.Pointer[stage]
+	ready    atomic.Bool  // clients are admitted; the internal listener reads it
+	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
 }
 
 // stage is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
@@ -176,7 +177,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
 		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
-		Backup:    f.backup, Snapshot: f.latestSnapshot,
+		Backup:    f.backup, Snapshot: f.keptSnapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {
@@ -204,19 +205,6 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 	}
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
-}
-
-func commissions(list []Commission) (out []public.AssetCommission) {
-	for _, c := range list {
-		kind := encode.CommissionRefill
-		if c.Withdrawal {
-			kind = encode.CommissionWithdrawal
-		}
-		out = append(out, public.AssetCommission{
-			Type: kind, Currency: c.Currency, Adapter: c.Adapter, Percent: c.Percent, Minimum: c.Minimum,
-		})
-	}
-	return out
 }
 
 // sockets holds the listeners of an exchange: public, internal, aggregator, Binance. An optional one is nil when its
@@ -299,6 +287,7 @@ func (f *front) shutdown(ctx context.Context) {
 	public.Go(func() { end("public", f.publicServer.Shutdown) })
 	end("internal", f.internalServer.Shutdown)
 	public.Wait()
+	f.shelf.Close()
 }
 
 // enter makes the stage of another phase visible to the handlers.

@@ -17,9 +17,9 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
-	"tickhive/internal/stream/jet"
 	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
+	"tickhive/server/admin"
 )
 
 // chooseSnapshot opens the archived snapshot with which a replica begins, if there is one. One that exports events
@@ -219,71 +219,61 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 	return at.Seq, node.WriteSnapshot(w, &head, writes)
 }
 
-// latestSnapshot takes a snapshot of a replica, or opens the newest archived one at a writer. The caller must close the
-// body, and there is one at a time.
-func (f *front) latestSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
-	if !f.taking.busy.CompareAndSwap(false, true) {
-		return nil, 0, refuse.New(refuse.Conflict, "", "A snapshot is under way: wait for its end.")
+// keptSnapshot returns a kept snapshot of this node by its entity tag, nil if there is none, or takes one for an empty
+// tag. A writer gives the newest archived one.
+func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
+	var k *node.Kept
+	var err error
+	y, x := f.stage.Load().follows, f.stage.Load().running
+	switch {
+	case tag == admin.AnySnapshot:
+		k, err = f.shelf.Find("")
+	case tag != "":
+		k, err = f.shelf.Find(tag)
+	case y != nil:
+		k, err = f.shelf.Take(y.snapshot)
+	case x != nil && x.mirror.Load() != nil:
+		k, err = f.shelf.Take(x.mirror.Load().archived)
+	default:
+		return nil, refuse.New(refuse.Conflict, "", "This node has no stream.")
 	}
-	if y := f.stage.Load().follows; y != nil {
-		body, size, refused = y.ownSnapshot()
-	} else {
-		body, size, refused = f.archivedSnapshot()
-	}
-	if refused != nil {
-		f.taking.busy.Store(false)
-		return nil, 0, refused
-	}
-	return snapshotBody{body, func() { f.taking.busy.Store(false) }}, size, nil
-}
-
-// ownSnapshot takes a snapshot of a replica.
-func (y *Following) ownSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
-	file, size, seq, err := node.Keep(y.snapshot)
-	if err != nil || seq == 0 {
-		if err != nil {
-			y.log.Error("snapshot failed", "error", err)
-		}
-		return nil, 0, refuse.Later(1, "The snapshot cannot be taken now.")
-	}
-	return file, size, nil
-}
-
-// archivedSnapshot opens the newest archived snapshot for a writer: its own logs and the stream have no position in
-// common while changes are under way. The reader compares it with its sum and with the stream.
-func (f *front) archivedSnapshot() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
-	ctx, archive := context.Background(), jet.Archive(nil)
-	if x := f.stage.Load().running; x != nil && x.mirror.Load() != nil {
-		archive = x.mirror.Load().log.Archive()
-	}
-	if archive == nil {
-		return nil, 0, refuse.New(refuse.Conflict, "", "This node has no stream.")
-	}
-	all, err := archive.List(ctx)
-	if err == nil && len(all) == 0 {
-		return nil, 0, refuse.New(refuse.Conflict, "", "This node is the writer, and no node has archived a snapshot: "+
+	switch {
+	case errors.Is(err, node.ErrTaking):
+		return nil, refuse.New(refuse.Conflict, "", "A snapshot is being taken: wait for its end.").After(1)
+	case errors.Is(err, node.ErrReading):
+		return nil, refuse.New(refuse.Conflict, "", "Other snapshots are being read: wait for their end.").After(1)
+	case errors.Is(err, errNoArchived):
+		return nil, refuse.New(refuse.Conflict, "", "This node is the writer, and no node has archived a snapshot: "+
 			"ask a replica or a standby.")
+	case err != nil:
+		if !errors.Is(err, node.ErrNone) {
+			f.log.Error("snapshot failed", "error", err)
+		}
+		return nil, refuse.Later(1, "The snapshot cannot be taken now.")
+	case k == nil:
+		return nil, nil
 	}
-	if err == nil {
-		body, err = archive.Open(ctx, all[0].Seq)
-	}
+	return &admin.Snapshot{Tag: k.Tag, Size: k.Size, Body: k}, nil
+}
+
+var errNoArchived = errors.New("no node has archived a snapshot")
+
+// archived writes the newest archived snapshot. The reader compares it with its sum and with the stream.
+func (w *writing) archived(to io.Writer) (seq uint64, err error) {
+	archive := w.log.Archive()
+	all, err := archive.List(context.Background())
 	if err != nil {
-		f.log.Error("no archived snapshot", "error", err)
-		return nil, 0, refuse.Later(1, "The archived snapshot cannot be read now.")
+		return 0, err
 	}
-	return body, int64(all[0].Bytes), nil
-}
-
-// snapshotBody yields a snapshot and lets the next one be taken when it is closed.
-type snapshotBody struct {
-	io.ReadCloser
-	end func()
-}
-
-// Close implements io.Closer.
-func (b snapshotBody) Close() error {
-	b.end()
-	return b.ReadCloser.Close()
+	if len(all) == 0 {
+		return 0, errNoArchived
+	}
+	body, err := archive.Open(context.Background(), all[0].Seq)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(to, body)
+	return all[0].Seq, errors.Join(err, body.Close())
 }
 
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tickhive/server/edge"
+	"tickhive/server/encode"
 	"tickhive/server/public"
 )
 
@@ -55,4 +56,18 @@ func (f *front) tooEarly() bool {
 func (f *front) storesFailed() error {
 	s := f.stage.Load()
 	return errors.Join(s.journal.failed(), s.accounts.failed(), f.agents.Health())
+}
+
+// commissions returns the commissions of payments for the public list.
+func commissions(list []Commission) (out []public.AssetCommission) {
+	for _, c := range list {
+		kind := encode.CommissionRefill
+		if c.Withdrawal {
+			kind = encode.CommissionWithdrawal
+		}
+		out = append(out, public.AssetCommission{
+			Type: kind, Currency: c.Currency, Adapter: c.Adapter, Percent: c.Percent, Minimum: c.Minimum,
+		})
+	}
+	return out
 }

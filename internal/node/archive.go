@@ -144,6 +144,23 @@ func temporary() (*os.File, error) {
 	return f, nil
 }
 
+// take writes a snapshot into a temporary file, and returns it for reading with its size and the message that it
+// reflects; 0: there can be none now, and the file is nil.
+func take(write func(w io.Writer) (seq uint64, err error)) (f *os.File, size int64, seq uint64, err error) {
+	if f, err = temporary(); err != nil {
+		return nil, 0, 0, err
+	}
+	if seq, err = write(f); err == nil && seq > 0 {
+		if size, err = f.Seek(0, io.SeekCurrent); err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+	}
+	if err != nil || seq == 0 {
+		return nil, 0, 0, errors.Join(err, f.Close())
+	}
+	return f, size, seq, nil
+}
+
 // Archivist puts snapshots of a node into the archive from time to time. One goroutine uses it.
 type Archivist struct {
 	Log   jet.Log
@@ -182,7 +199,7 @@ func (a *Archivist) step(ctx context.Context, nowMs int64) (seq uint64, bytes in
 	if err != nil || len(all) > 0 && nowMs-all[0].AtMs < a.Every.Milliseconds() {
 		return 0, 0, err
 	}
-	f, bytes, seq, err := Keep(a.Take)
+	f, bytes, seq, err := take(a.Take)
 	if err != nil || seq == 0 {
 		return 0, 0, err
 	}

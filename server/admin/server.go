@@ -62,8 +62,9 @@ type Options struct {
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
 	// route.
 	Backup func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
-	// Snapshot takes a snapshot with which another node begins, like Backup.
-	Snapshot func() (body io.ReadCloser, size int64, refused *refuse.Refusal)
+	// Snapshot takes a snapshot with which another node begins. With an entity tag or AnySnapshot it returns one that
+	// is kept, nil if there is none. The listener closes the body. Nil disables the route.
+	Snapshot func(tag string) (*Snapshot, *refuse.Refusal)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
 	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
