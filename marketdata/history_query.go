@@ -121,13 +121,21 @@ func (q *Query) selects(o *orderRec) bool {
 
 // Order returns the order with this id and its fills. It finds open orders and retained closed ones.
 func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
+	r, ok := h.Summary(id)
+	if ok {
+		o, _ := h.lookup(id)
+		r.Fills = h.fillsOf(id, o.lastFill)
+	}
+	return r, ok
+}
+
+// Summary returns what Order does without the fills.
+func (h *History) Summary(id engine.OrderID) (OrderRecord, bool) {
 	o, w := h.lookup(id)
 	if o == nil || w&^placeMask == inRemembered {
 		return OrderRecord{}, false
 	}
-	r := h.record(o)
-	r.Fills = h.fillsOf(o.id, o.lastFill)
-	return r, true
+	return h.record(o), true
 }
 
 // Current returns an order without its fills, for an observer of the feed: also in the middle of a command, when an

@@ -119,7 +119,7 @@ func (f *privateFeed) Publish() {
 		}
 	}
 	for _, id := range f.orders {
-		r, ok := f.service.opt.History.Order(id)
+		r, ok := f.service.opt.History.Summary(id)
 		v := root.View(id.Pair())
 		if !ok || v == nil {
 			continue
