@@ -106,7 +106,7 @@ func (h *Hub) startLive(sub *subscription) bool {
 			s.snapshot, s.reason = f, sub.reason
 		}
 	}
-	sub.conn.backlog.pushShared(&message{f, kindSnapshot, s.key.private()})
+	sub.conn.backlog.pushShared(&message{frame: f, kind: kindSnapshot, private: s.key.private()})
 	sub.live = true
 	return true
 }

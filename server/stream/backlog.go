@@ -55,6 +55,26 @@ func (b *backlog) push(f frame, kind messageKind) bool {
 func (b *backlog) pushShared(q *message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.pushLocked(q)
+}
+
+// pushUpdates queues the updates of a run: as the message that joins them, unless that is nil or does not fit. It
+// returns false when one of them does not fit.
+func (b *backlog) pushUpdates(run []delivery, joined *message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if joined != nil && b.queued[kindUpdate]+len(joined.frame) <= b.limit(kindUpdate) {
+		return b.pushLocked(joined)
+	}
+	fits := true
+	for _, d := range run {
+		fits = b.pushLocked(d.message) && fits
+	}
+	return fits
+}
+
+// pushLocked does the work of pushShared. The caller holds mu.
+func (b *backlog) pushLocked(q *message) bool {
 	if b.closing || b.readerEnded {
 		return true
 	}
@@ -101,9 +121,10 @@ func (b *backlog) drop() {
 	for _, q := range b.queue {
 		if q.kind == kindAnswer {
 			kept = append(kept, q)
+		} else {
+			b.writer.dropped.Add(uint64(1 + q.more))
 		}
 	}
-	b.writer.dropped.Add(uint64(len(b.queue) - len(kept)))
 	b.queued = queuedBytes{kindAnswer: b.queued[kindAnswer]}
 	clear(b.queue[len(kept):])
 	b.queue, b.awaitsRoom = kept, true
@@ -219,13 +240,13 @@ func (b *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 	if b.finished || b.blocked != blocked {
 		return t
 	}
-	n := 0
+	n, messages := 0, 0
 	t.withdrawals, buf.private = b.withdrawals, buf.private[:0]
 	switch {
 	case b.pong != nil && len(b.queue) == 0:
 		t.bytes, b.pong = b.pong, nil
 	case b.pong == nil && len(b.queue) == 1:
-		n, t.bytes = 1, b.queue[0].frame
+		n, t.bytes, messages = 1, b.queue[0].frame, 1+b.queue[0].more
 		b.queued[b.queue[0].kind] -= len(t.bytes)
 		buf.notePrivate(b.queue[0], 0)
 	case len(b.queue) > 0:
@@ -236,12 +257,13 @@ func (b *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 			buf.notePrivate(q, len(t.bytes))
 			t.bytes = append(t.bytes, q.frame...)
 			b.queued[q.kind] -= len(q.frame)
+			messages += 1 + q.more
 			n++
 		}
 		buf.bytes = t.bytes
 	}
 	if n > 0 {
-		b.writer.messages.Add(uint64(n))
+		b.writer.messages.Add(uint64(messages))
 		b.writer.bytes.Add(uint64(len(t.bytes)))
 	}
 	t.private = buf.private

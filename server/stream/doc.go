@@ -49,7 +49,7 @@
 //	readerEnded the reader ended without a close frame: the writer discards the backlog.
 //	finished    nothing more is written, and done is closed.
 //
-// Reading order: routes, hub, run, conn, inbound, request, operation, stream, advance, diff, messages, slow,
+// Reading order: routes, hub, run, conn, inbound, request, operation, stream, deliver, advance, diff, messages, slow,
 // resume, private, keys, faults, kinds, backlog, frame, writer, write_unix, write_other, memory and stats.
 //
 // It knows no account: it asks the private.Feed of its options.

@@ -249,5 +249,5 @@ func changed(m *message, member []byte, change func(uint64) uint64) *message {
 		return m
 	}
 	text := strconv.AppendUint(slices.Clone(payload[:at]), change(n), 10)
-	return &message{newFrame(opText, append(text, payload[end:]...)), m.kind, m.private}
+	return &message{frame: newFrame(opText, append(text, payload[end:]...)), kind: m.kind, private: m.private}
 }

@@ -84,6 +84,7 @@ type Hub struct {
 	buf         []byte
 	undelivered []delivery // encoded messages that are not queued for their subscribers yet
 	slow        slowConns  // scratch buffer of deliver
+	joined      joinedUpdates
 	ticks       int
 	// deliveries counts deliveries; a connection counts as slow at most once in each.
 	deliveries uint64
@@ -285,49 +286,6 @@ func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
 	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
 	s.lastMs = h.opts.machineMs()
-}
-
-// delivery is a message and the stream whose subscribers must get it.
-type delivery struct {
-	stream  *stream
-	message *message
-}
-
-// subscribersPerPass is the number of connections that get all messages of a delivery before the next
-// connections do. A client of ten pairs is in ten streams; deliver then queues its ten messages while the
-// client's queue is in the CPU cache.
-const subscribersPerPass = 256
-
-// deliver queues the messages sent since the last delivery.
-func (h *Hub) deliver() {
-	if len(h.undelivered) == 0 {
-		return
-	}
-	batch := h.undelivered
-	h.slow = h.slow[:0]
-	if rules := h.opts.Faults.Streams(); rules != nil || len(h.faulty.waiting) > 0 {
-		h.faulty.deliver(batch, rules)
-		clear(batch)
-		h.undelivered = batch[:0]
-		h.slow.resync(h)
-		return
-	}
-	for from, left := 0, true; left; from += subscribersPerPass {
-		left = false
-		for _, b := range batch {
-			subs := b.stream.subs[min(from, len(b.stream.subs)):]
-			left = left || len(subs) > subscribersPerPass
-			for _, sub := range subs[:min(len(subs), subscribersPerPass)] {
-				if sub.live && !sub.backlog.pushShared(b.message) {
-					h.slow = append(h.slow, sub.conn)
-				}
-			}
-		}
-		h.writers.flush()
-	}
-	clear(batch)
-	h.undelivered = batch[:0]
-	h.slow.resync(h)
 }
 
 // frame returns payload as a frame, with decimals as text when the stream's options ask for it.

@@ -53,7 +53,8 @@ func (w *queuedBytes) total() int { return w[kindUpdate] + w[kindSnapshot] + w[k
 // message is a queued message, shared by all connections that receive it. A queue is a list
 // of pointers, because the hub writes it on one core and a writer reads it on another.
 type message struct {
-	frame   frame
+	frame   frame // one frame, or those of several updates one after the other
+	more    int   // number of updates beyond the first one
 	kind    messageKind
 	private bool // of a private channel; withdrawn when the key ends
 }
