@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"os"
@@ -10,13 +11,16 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
 )
 
 // nodesToken guards the internal listeners of nodes.
 const nodesToken = "a-token-of-some-nodes"
 
-// A replica and a standby begin with a snapshot that a replica gives over HTTP, and have the writer's state; the
-// standby takes over with it. A writer gives none, and a node that finds none reads the stream.
+// A replica begins with a snapshot that the writer gives over HTTP, others and a standby with one of a replica, and
+// have the writer's state; the standby takes over with it. A node that gives none is passed over.
 func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
@@ -39,8 +43,8 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { a.load(writer, 1, stop); close(done) }()
 	waitFor(t, func() bool { return a.count() >= 300 })
-	first := replica("--snapshot-from", base(writer), "--snapshot-from", "http://"+streamAddress(t))
-	if n := strings.Count(first.stderr.String(), "no snapshot of another node"); n != 2 {
+	first := replica("--snapshot-from", "http://"+streamAddress(t), "--snapshot-from", base(writer))
+	if n := strings.Count(first.stderr.String(), "no snapshot of another node"); n != 1 {
 		t.Errorf("%d peers gave no snapshot: %s", n, first.stderr.String())
 	}
 	waitFor(t, func() bool { return a.count() >= 600 })
@@ -54,7 +58,7 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 		"cluster.archive_every=0", "--snapshot-from", base(third))...)...)
 	second.token, third.token, f.nodes[1].token = nodesToken, nodesToken, nodesToken
 	f.nodes[1].takeAddresses(f.nodes[1].waitLine("ready "))
-	for _, in := range []*instance{second, third, f.nodes[1]} {
+	for _, in := range []*instance{first, second, third, f.nodes[1]} {
 		if !strings.Contains(in.stderr.String(), "begins with a snapshot of another node") {
 			t.Errorf("it read the whole stream: %s", in.stderr.String())
 		}
@@ -63,9 +67,6 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 	<-done
 	for _, in := range []*instance{first, second, third, f.nodes[1]} {
 		f.sameState(writer, in)
-	}
-	if got := writer.do("GET", writer.internal+"/snapshots/latest", ""); got.status != 409 {
-		t.Errorf("the writer answers %d %s", got.status, got.body)
 	}
 	third.token = ""
 	if got := third.do("GET", third.internal+"/snapshots/latest", ""); got.status != 401 {
@@ -125,17 +126,72 @@ func (c *cutter) connections() []int64 {
 // base returns the address of the internal listener of a node.
 func base(in *instance) string { return strings.TrimSuffix(in.internal, "/internal/v1") }
 
-// A writer gives the newest archived snapshot, with which a replica begins.
-func TestAWriterGivesTheArchivedSnapshot(t *testing.T) {
+// A standby begins with a snapshot of a writer with a simulated market, launchpad and hive, and takes over. A replica
+// that begins with a snapshot of the new writer has the same bytes of all four logs as one that reads the whole
+// stream.
+func TestAStandbyBeginsWithASnapshotOfTheWriter(t *testing.T) {
 	t.Parallel()
 	f := newFailover(t)
-	f.start(0, f.serve("--pairs", "none", "--sim", "off"))
-	newAcked().begin(f.nodes[0])
-	f.start(1, f.standby(1, "--set", "sim.enabled=false", "--set", "cluster.archive_every=1s"))
-	f.nodes[1].waitLog("a snapshot is archived", 1)
-	replica := startReplica(t, f.at, "--snapshot-from", base(f.nodes[0]))
-	if text := replica.stderr.String(); !strings.Contains(text, "begins with a snapshot of another node") {
-		t.Errorf("it begins otherwise: %s", text)
+	f.start(0, f.serve())
+	f.start(1, f.standby(1, "--set", "cluster.archive_every=0", "--snapshot-from", base(f.nodes[0])))
+	begun := func(in *instance) {
+		t.Helper()
+		if text := in.stderr.String(); !strings.Contains(text, "begins with a snapshot of another node") {
+			t.Errorf("it begins otherwise: %s", text)
+		}
 	}
-	f.sameState(f.nodes[0], replica)
+	begun(f.nodes[1])
+	f.nodes[0].signal(syscall.SIGKILL)
+	f.nodes[0].wait()
+	f.awaitRole(1, "writer")
+	first := startReplica(t, f.at, "--set", "replica.max_lag=1h", "--snapshot-from", base(f.nodes[1]))
+	begun(first)
+	second := startReplica(t, f.at, "--set", "replica.max_lag=1h")
+	f.nodes[1].signal(syscall.SIGTERM)
+	f.nodes[1].endsClean(f.dirs[1])
+	waitFor(t, func() bool {
+		a, b := snapshotOf(t, first), snapshotOf(t, second)
+		if a == nil || b == nil || a.At != b.At {
+			return false
+		}
+		for log := stream.Accounts; log <= stream.Hive; log++ {
+			if !bytes.Equal(a.Store(log), b.Store(log)) || len(a.Store(log)) == 0 {
+				t.Errorf("log %d differs: %d and %d bytes", log, len(a.Store(log)), len(b.Store(log)))
+			}
+		}
+		if a.Chains != b.Chains || a.Genesis != b.Genesis || a.Reflects != b.Reflects {
+			t.Errorf("heads %+v and %+v", a.Head, b.Head)
+		}
+		if one, other := market(t, a), market(t, b); !bytes.Equal(one, other) {
+			t.Errorf("the markets differ: %d and %d bytes", len(one), len(other))
+		}
+		return true
+	})
+}
+
+// snapshotOf returns a snapshot of a node, nil if it has none now.
+func snapshotOf(t *testing.T, in *instance) *node.Snapshot {
+	t.Helper()
+	got := in.do("GET", in.internal+"/snapshots/latest", "")
+	if got.status != 200 {
+		return nil
+	}
+	s, err := node.ReadSnapshot(io.NopCloser(strings.NewReader(got.body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// market returns the market of a snapshot.
+func market(t *testing.T, s *node.Snapshot) (body []byte) {
+	t.Helper()
+	err := s.Market(func(r io.Reader) (err error) {
+		body, err = io.ReadAll(r)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }

@@ -41,8 +41,8 @@
 //	launch.Stop(ctx)                 // in any phase
 //
 // Reading order: options, hooks, open, front, status, connections, recover, logs, journal, accounts, agents, start,
-// founding, stream, follow, node_snapshot, takeover, cluster, backfill, configure, demo, demo_agents, funded_key,
-// background, snapshots, backup, watch, scrub, guard, stop, launch, figures.
+// founding, stream, follow, node_snapshot, writer_snapshot, takeover, cluster, backfill, configure, demo, demo_agents,
+// funded_key, background, snapshots, backup, watch, scrub, guard, stop, launch, figures.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
 package exchange

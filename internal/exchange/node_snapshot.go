@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
+	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 	"tickhive/server/admin"
@@ -220,7 +221,7 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 }
 
 // keptSnapshot returns a kept snapshot of this node by its entity tag, nil if there is none, or takes one for an empty
-// tag. A writer gives the newest archived one.
+// tag.
 func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 	var k *node.Kept
 	var err error
@@ -233,7 +234,7 @@ func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 	case y != nil:
 		k, err = f.shelf.Take(y.snapshot)
 	case x != nil && x.mirror.Load() != nil:
-		k, err = f.shelf.Take(x.mirror.Load().archived)
+		k, err = f.shelf.Take(x.mirror.Load().snapshot)
 	default:
 		return nil, refuse.New(refuse.Conflict, "", "This node has no stream.")
 	}
@@ -242,9 +243,6 @@ func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 		return nil, refuse.New(refuse.Conflict, "", "A snapshot is being taken: wait for its end.").After(1)
 	case errors.Is(err, node.ErrReading):
 		return nil, refuse.New(refuse.Conflict, "", "Other snapshots are being read: wait for their end.").After(1)
-	case errors.Is(err, errNoArchived):
-		return nil, refuse.New(refuse.Conflict, "", "This node is the writer, and no node has archived a snapshot: "+
-			"ask a replica or a standby.")
 	case err != nil:
 		if !errors.Is(err, node.ErrNone) {
 			f.log.Error("snapshot failed", "error", err)
@@ -256,48 +254,55 @@ func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 	return &admin.Snapshot{Tag: k.Tag, Size: k.Size, Body: k}, nil
 }
 
-var errNoArchived = errors.New("no node has archived a snapshot")
-
-// archived writes the newest archived snapshot. The reader compares it with its sum and with the stream.
-func (w *writing) archived(to io.Writer) (seq uint64, err error) {
-	archive := w.log.Archive()
-	all, err := archive.List(context.Background())
-	if err != nil {
-		return 0, err
-	}
-	if len(all) == 0 {
-		return 0, errNoArchived
-	}
-	body, err := archive.Open(context.Background(), all[0].Seq)
-	if err != nil {
-		return 0, err
-	}
-	_, err = io.Copy(to, body)
-	return all[0].Seq, errors.Join(err, body.Close())
-}
-
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The
 // accounts' is sealed, if there is a key.
 func (r *restored) snapshotOf(log stream.Log, market *replica.Replica) (
 	reflects uint64, write func(w io.Writer) error, err error,
 ) {
-	var body []byte
-	switch log {
-	case stream.Engine:
+	if log == stream.Engine {
 		return 0, func(w io.Writer) error { return market.Write(w, nil) }, nil
+	}
+	s, err := r.encode(log)
+	return s.reflects, s.write, err
+}
+
+// encoded is the state of a store.
+type encoded struct {
+	at       wal.Position // of the last record that it reflects; zero in a replica, whose stores have no log
+	reflects uint64       // record of another log (wal.SnapshotMeta)
+	write    func(w io.Writer) error
+}
+
+// encode encodes the state of a store.
+func (r *restored) encode(log stream.Log) (s encoded, err error) {
+	var body []byte
+	take := func(of *wal.Log, state []byte) {
+		if body = state; of != nil {
+			s.at = of.Position()
+		}
+	}
+	switch log {
+	case stream.Engine: // no store
 	case stream.Accounts:
-		err = r.accounts.store.Fold(func() { body = r.accounts.state.AppendSnapshot(nil) })
-		if r.secrets != nil && !r.secrets.Empty() {
+		a := r.accounts
+		err = a.store.Fold(func() {
+			take(a.store.Log(), a.state.AppendSnapshot(nil))
+			s.reflects = a.state.ReflectsSeq()
+		})
+	case stream.Launchpad:
+		err = r.agents.ledger.Fold(func(l *launchpad.State) { take(r.agents.ledger.Log(), l.AppendSnapshot(nil)) })
+	case stream.Hive:
+		err = r.agents.hive.Fold(func(h *hive.State) {
+			take(r.agents.hive.Log(), h.AppendSnapshot(nil))
+			s.reflects = h.ReflectsSeq()
+		})
+	}
+	s.write = func(w io.Writer) error {
+		if log == stream.Accounts && r.secrets != nil && !r.secrets.Empty() {
 			body = r.secrets.Seal(nil, body, seal.Snapshot)
 		}
-		reflects = r.accounts.state.ReflectsSeq()
-	case stream.Launchpad:
-		err = r.agents.ledger.Fold(func(s *launchpad.State) { body = s.AppendSnapshot(nil) })
-	case stream.Hive:
-		err = r.agents.hive.Fold(func(s *hive.State) { body, reflects = s.AppendSnapshot(nil), s.ReflectsSeq() })
-	}
-	return reflects, func(w io.Writer) error {
 		_, err := w.Write(body)
 		return err
-	}, err
+	}
+	return s, err
 }

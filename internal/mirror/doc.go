@@ -10,5 +10,5 @@
 //  3. The position of a record in the stream is its position in the log.
 //  4. After a failure nothing more is sent: Source.Failed hears the reason.
 //
-// Reading order: mirror, agree, send.
+// Reading order: mirror, agree, send, cut.
 package mirror

@@ -91,6 +91,7 @@ type Mirror struct {
 	digestPos uint64 // 0: none waits
 
 	kick    chan struct{}
+	cuts    chan *cutting
 	waiting atomic.Int32 // requests that wait for the stream
 	cancel  context.CancelCauseFunc
 	ended   sync.WaitGroup
@@ -110,7 +111,8 @@ var errStopping = errors.New("mirror: it stops")
 
 // Begin becomes the writer of the stream and begins to send what it lacks.
 func Begin(ctx context.Context, log jet.Log, s *Source) (*Mirror, error) {
-	m := &Mirror{source: *s, kick: make(chan struct{}, 1), changed: make(chan struct{})}
+	m := &Mirror{source: *s, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		cuts: make(chan *cutting)}
 	if err := m.begin(ctx, log); err != nil {
 		m.close()
 		return nil, err
@@ -200,6 +202,11 @@ func (m *Mirror) run(work context.Context) {
 		select {
 		case <-work.Done():
 			return
+		case c := <-m.cuts:
+			if err := m.cut(work, c); err != nil {
+				m.fail(err)
+				return
+			}
 		case <-m.kick:
 		case <-tick.C:
 		}

@@ -1,8 +1,11 @@
 package mirror
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
@@ -122,5 +125,56 @@ func TestALateTermOfTheSameDirectoryIsNoOtherWriter(t *testing.T) {
 	if third, err := Begin(t.Context(), log, s); err == nil {
 		t.Error("the term of another node does not fence it")
 		_ = third.Drain(t.Context())
+	}
+}
+
+// A cut is the state of the stream behind exactly the records that it names. One that the stream does not confirm ends
+// with its caller, and the mirror goes on.
+func TestACutIsAStateOfTheStream(t *testing.T) {
+	s, mem := quiet(t), jet.NewMem()
+	s.DurableAll = true
+	m, err := Begin(t.Context(), mem.Connect(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(log stream.Log) func() (stream.Positions, error) {
+		return func() (at stream.Positions, err error) {
+			_, err = s.Logs[log-1].Log.Append([][]byte{[]byte("record")})
+			for i, l := range s.Logs {
+				at[i] = l.Log.LastSeq()
+			}
+			return at, err
+		}
+	}
+	for i, log := range []stream.Log{stream.Launchpad, stream.Hive, stream.Hive} {
+		at, err := m.Cut(t.Context(), add(log))
+		if err != nil || at.Pos[stream.Launchpad-1] != 1 || at.Pos[stream.Hive-1] != uint64(i) {
+			t.Fatalf("%+v, %v", at, err)
+		}
+		data, err := mem.Connect().Read(t.Context(), at.Seq)
+		if err != nil || !at.EndsWith(data) {
+			t.Errorf("message %d is another one: %v", at.Seq, err)
+		}
+	}
+	failed := errors.New("failed")
+	fails := func() (at stream.Positions, err error) { return at, failed }
+	if _, err := m.Cut(t.Context(), fails); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	mem.SetDown(true)
+	brief, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, failed)
+	defer cancel()
+	if _, err := m.Cut(brief, add(stream.Hive)); !errors.Is(err, failed) {
+		t.Errorf("without a stream: %v", err)
+	}
+	mem.SetDown(false)
+	if at, err := m.Cut(t.Context(), add(stream.Hive)); err != nil || at.Pos[stream.Hive-1] != 4 {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if err := m.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Cut(t.Context(), add(stream.Hive)); err == nil {
+		t.Error("a mirror that has ended makes a cut")
 	}
 }

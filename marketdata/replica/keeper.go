@@ -248,7 +248,7 @@ func (k *Keeper) Snapshot() error {
 func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read the counters before the position: bytes written in between then count twice rather than never.
 	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten(), events: k.o.Events()}
-	pos, extras, live, err := k.capture()
+	pos, extras, live, err := k.capture(nil)
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 func (k *Keeper) Hash() (StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
-	pos, _, _, err := k.capture()
+	pos, _, _, err := k.capture(nil)
 	if err != nil {
 		return StateHash{}, err
 	}
@@ -310,8 +310,9 @@ func (k *Keeper) Hash() (StateHash, error) {
 	return f.market.Hash(), nil
 }
 
-// capture returns the current position, the states of the live extras and the pairs of the live core at it.
-func (k *Keeper) capture() (pos uint64, extras map[string][]byte, live []pairState, err error) {
+// capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
+// then at it, unless that is nil.
+func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []pairState, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()
@@ -320,6 +321,9 @@ func (k *Keeper) capture() (pos uint64, extras map[string][]byte, live []pairSta
 		}
 		if k.o.Core != nil {
 			live = pairStates(k.o.Core)
+		}
+		if then != nil {
+			then(pos)
 		}
 	})
 	return pos, extras, live, err
