@@ -141,8 +141,10 @@ func freshCPU(r *Run, m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
 		"writer's thread taken off", httpConns)
 	cpu := r.S.Cost(fmt.Sprintf("CPU an answer, %d changes/s against none", rate), "us", with).Against("no changes")
+	rounds := r.Rounds
 	if t := freshTarget(rate); t > 0 {
 		cpu.Aim("H5", t)
+		rounds = r.cpuRounds()
 	}
 	gc := r.S.Cost(fmt.Sprintf("collector, %d changes/s", rate), "% of a core", with)
 	if rate >= 10_000 {
@@ -151,7 +153,7 @@ func freshCPU(r *Run, m *market, rate int) error {
 	kept := r.S.Rate(fmt.Sprintf("changes made of %d/s", rate), "changes/s", with)
 	stale := &staleness{}
 	var rates []float64
-	for range r.cpuRounds() {
+	for range rounds {
 		changing, err := m.answers(book, httpConns, rate, true, r.length(freshRound))
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 const (
 	restartOrders = 1_000_000 // that rest
 	restartRate   = 300_000   // commands/s at most
-	restartLoad   = 10 * time.Second
+	restartLoad   = 7 * time.Second
 	restartPace   = 20 * time.Millisecond // between two looks at the rate
 )
 

@@ -20,7 +20,7 @@ import (
 // Parameters of the streams scenario.
 const (
 	streamConns   = 5000
-	streamRound   = 2 * time.Second
+	streamRound   = 1500 * time.Millisecond
 	streamTrades  = 20 // trades a second, each published alone to every connection
 	streamBatches = 10 // batches a second, each with streamJoined trades for every connection
 	streamJoined  = 10 // number of pairs that a connection follows in the rounds with batches
@@ -135,7 +135,7 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 	}
 	if k.n > 1 && !x.cpu.Met() {
 		x.cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f "+
-			"us; the rest is ten queue entries for each connection",
+			"us; the rest is the hub's and the writer's work on each connection",
 			1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
 	}
 	l := latencyOf(&load.Result{Hist: x.hist}, "order meant to be sent to trade on the socket, "+k.name)
