@@ -9,7 +9,9 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/node"
 	"tickhive/internal/refuse"
+	"tickhive/internal/stream/jet"
 	"tickhive/server/admin"
 	"tickhive/server/forward"
 )
@@ -69,6 +71,43 @@ func advertised(configured, listens string) string {
 	host, _, err := net.SplitHostPort(listens)
 	if ip, ipErr := netip.ParseAddr(host); err != nil || ipErr != nil || ip.IsUnspecified() {
 		return ""
+	}
+	return listens
+}
+
+// announce answers the nodes that look for a snapshot, until stop is called, if other nodes reach this one.
+func (b *base) announce(log jet.Log, epoch string, offer func() node.Offer) (stop func()) {
+	at := offered(b.o.Cluster.Advertise, b.InternalAddr())
+	if at == "" || b.clusterKey == nil {
+		return func() {}
+	}
+	stop, err := node.Announce(log, epoch, b.clusterKey, func() node.Offer {
+		o := offer()
+		o.Address = at
+		return o
+	})
+	if err != nil {
+		b.log.Warn("other nodes do not find the snapshots of this one", "error", err)
+		return func() {}
+	}
+	return stop
+}
+
+// offered returns the address under which other nodes reach the internal listener, if the public one is advertised;
+// empty: they do not reach it.
+func offered(advertised, listens string) string {
+	outside, _, err := net.SplitHostPort(advertised)
+	host, port, listenErr := net.SplitHostPort(listens)
+	ip, ipErr := netip.ParseAddr(host)
+	switch {
+	case err != nil || listenErr != nil || ipErr != nil:
+		return ""
+	case ip.IsUnspecified():
+		return net.JoinHostPort(outside, port)
+	case ip.IsLoopback() && outside != "localhost":
+		if to, err := netip.ParseAddr(outside); err != nil || !to.IsLoopback() {
+			return ""
+		}
 	}
 	return listens
 }

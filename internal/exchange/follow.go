@@ -81,6 +81,8 @@ type Following struct {
 	ended    chan error       // receives the reason why it stopped
 	cancel   context.CancelCauseFunc
 	archives sync.WaitGroup // the goroutine that archives snapshots
+
+	unannounce func() // ends the answers to nodes that look for a snapshot
 }
 
 // newFollowing returns a replica behind the snapshot with which Recover began, or before the first message. last is
@@ -150,6 +152,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	case <-level:
 		if err = y.mayReplace(); err == nil {
 			y.archive(work)
+			y.unannounce = y.announce(y.o.Follow.Log, y.o.Follow.Genesis.Epoch, y.offer)
 			return y, nil
 		}
 		cancel(err)
@@ -368,6 +371,7 @@ func (y *Following) status() *public.Replication {
 
 // Stop ends the replica.
 func (y *Following) Stop(ctx context.Context) {
+	y.unannounce()
 	y.front.hub.Shutdown()
 	y.cancel(errFollowEnds)
 	<-y.ended

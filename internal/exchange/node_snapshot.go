@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"tickhive/accounts"
 	"tickhive/hive"
@@ -23,7 +22,7 @@ import (
 	"tickhive/server/admin"
 )
 
-// chooseSnapshot opens the archived snapshot with which a replica begins, if there is one. One that exports events
+// chooseSnapshot opens the snapshot with which a replica begins, if there is one. One that exports events
 // begins before the message of the last event.
 func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
 	f := r.o.Follow
@@ -40,14 +39,15 @@ func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
 			until = last.Source - 1
 		}
 	}
-	if r.fetch(ctx, until); r.from == nil {
-		if r.from, err = node.Newest(ctx, f.Log, until); err != nil {
-			return fmt.Errorf("stream: %w", err)
-		}
-		if r.from != nil {
-			r.log.Info("begins with an archived snapshot", "message", r.from.At.Seq,
-				"taken", time.UnixMilli(r.from.TakenMs).UTC())
-		}
+	c := node.Choice{
+		Log: f.Log, Genesis: f.Genesis, Until: until, Peers: f.Peers, Token: r.o.Internal.Token,
+		Whole: f.Copy != nil && r.o.Sim.Enabled, Report: r.log,
+	}
+	if r.clusterKey != nil {
+		c.Key = r.clusterKey
+	}
+	if r.from, err = c.Choose(ctx); err != nil {
+		return fmt.Errorf("stream: %w", err)
 	}
 	if f.Copy == nil {
 		return nil
@@ -55,44 +55,6 @@ func (r *restored) chooseSnapshot(ctx context.Context) (err error) {
 	if err := f.Copy.Join(ctx, f.Log, r.from); err != nil {
 		r.from.Close()
 		return fmt.Errorf("the copy of this node: %w", err)
-	}
-	return nil
-}
-
-// fetch asks the peers for a snapshot, until one gives a usable one that is newer than the archived ones.
-func (r *restored) fetch(ctx context.Context, until uint64) {
-	f := r.o.Follow
-	for _, at := range f.Peers {
-		s, err := node.Fetch(ctx, f.Log, node.Peer{URL: at, Token: r.o.Internal.Token})
-		if err == nil {
-			err = r.usable(ctx, s, until)
-		}
-		if err != nil {
-			s.Close()
-			r.log.Warn("no snapshot of another node", "node", at, "error", err)
-			continue
-		}
-		r.from = s
-		r.log.Info("begins with a snapshot of another node", "node", at, "message", s.At.Seq)
-		return
-	}
-}
-
-// usable returns the reason why the node does not begin with a snapshot of another node.
-func (r *restored) usable(ctx context.Context, s *node.Snapshot, until uint64) error {
-	f := r.o.Follow
-	archived, err := f.Log.Archive().List(ctx)
-	switch {
-	case err != nil:
-		return err
-	case s.Genesis != f.Genesis:
-		return errors.New("it is of another exchange")
-	case s.Bare && f.Copy != nil && r.o.Sim.Enabled:
-		return errors.New("it lacks the simulated market, which a standby continues: name a standby")
-	case s.At.Seq > until:
-		return errors.New("it is behind the last event that this node has exported")
-	case len(archived) > 0 && archived[0].Seq > s.At.Seq && archived[0].Seq <= until:
-		return errors.New("the archive has a newer one")
 	}
 	return nil
 }
@@ -218,6 +180,17 @@ func (y *Following) snapshot(w io.Writer) (seq uint64, err error) {
 		return 0, err
 	}
 	return at.Seq, node.WriteSnapshot(w, &head, writes)
+}
+
+// offer describes the snapshots of a replica.
+func (y *Following) offer() node.Offer {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	o := node.Offer{Role: node.RoleReplica, Seq: y.valid, Bare: y.sim == nil && y.info.Sim != SimOff}
+	if y.o.Follow.Stands {
+		o.Role = node.RoleStandby
+	}
+	return o
 }
 
 // keptSnapshot returns a kept snapshot of this node by its entity tag, nil if there is none, or takes one for an empty

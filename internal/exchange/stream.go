@@ -47,6 +47,8 @@ type writing struct {
 	x    *Running
 	log  jet.Log
 	done func() // ends the use of the stream
+
+	unannounce func() // ends the answers to nodes that look for a snapshot
 }
 
 // keepMirror opens the stream, becomes its writer and begins to send what it lacks.
@@ -67,6 +69,7 @@ func (x *Running) keepMirror(ctx context.Context) error {
 		done()
 		return fmt.Errorf("stream: %w", err)
 	}
+	w.unannounce = x.announce(log, x.data.Epoch(), w.offer)
 	x.mirror.Store(w)
 	return nil
 }
@@ -161,6 +164,7 @@ func (w *writing) drain(ctx context.Context) {
 	if w == nil {
 		return
 	}
+	w.unannounce()
 	if err := w.Drain(ctx); err != nil {
 		w.x.log.Warn("the stream does not have the last records; the next start sends them", "error", err)
 	}

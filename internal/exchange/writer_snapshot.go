@@ -47,6 +47,9 @@ func (w *writing) snapshot(to io.Writer) (seq uint64, err error) {
 	})
 }
 
+// offer describes the snapshots of a writer.
+func (w *writing) offer() node.Offer { return node.Offer{Role: node.RoleWriter, Seq: w.At().Seq} }
+
 // cut is the state of a running writer at one position of each log.
 type cut struct {
 	market *replica.Moment

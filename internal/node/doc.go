@@ -14,5 +14,5 @@
 //  6. No record of a Copy is removed. What is not of the stream is put aside.
 //
 // Reading order: term, silence, news, copy, copy_open, copy_keep, genesis, snapshot, chains, archive, founding, shelf,
-// fetch, rules, survey, verify.
+// fetch, find, choose, rules, survey, verify.
 package node

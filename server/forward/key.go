@@ -74,6 +74,17 @@ func (k *Key) proof(addr, ms string, r *fasthttp.Request) []byte {
 		string(r.Body()))
 }
 
+// Prove returns the proof that a message between nodes comes from a holder of the key.
+func (k *Key) Prove(parts ...string) (proof string) {
+	return hex.EncodeToString(k.sum(append([]string{"node"}, parts...)...))
+}
+
+// Proves reports whether Prove of this key made a proof for the parts.
+func (k *Key) Proves(proof string, parts ...string) bool {
+	mac, err := hex.DecodeString(proof)
+	return err == nil && hmac.Equal(mac, k.sum(append([]string{"node"}, parts...)...))
+}
+
 // Name sets the header that names the client of a request.
 func (k *Key) Name(r *fasthttp.Request, client netip.Addr, nowNs int64) {
 	addr, ms := client.String(), strconv.FormatInt(nowNs/int64(time.Millisecond), 10)

@@ -98,3 +98,21 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%s %#v", a, a)
 	}
 }
+
+// A proof between nodes holds for its parts, each at its place, and for the key.
+func TestAProofHoldsForItsParts(t *testing.T) {
+	a, b := key(t, "a"), key(t, "b")
+	proof := a.Prove("one", "two")
+	if !a.Proves(proof, "one", "two") {
+		t.Error("the key does not know its own proof")
+	}
+	for _, parts := range [][]string{{"one"}, {"two", "one"}, {"onetwo"}, {"one", "two", ""}, {"on", "etwo"}, {}} {
+		if a.Proves(proof, parts...) {
+			t.Errorf("it holds for %q", parts)
+		}
+	}
+	if b.Proves(proof, "one", "two") || a.Proves("", "one", "two") || a.Proves(proof+"x", "one", "two") ||
+		a.Proves(proof[2:], "one", "two") {
+		t.Error("another proof holds")
+	}
+}

@@ -17,7 +17,8 @@
 //  4. A server that is not on this machine is reached only with TLS and credentials.
 //  5. A stream that may drop messages by itself is refused.
 //
-// Reading order: log, mem, server_embedded, conn, log_jetstream, log_follow, sync, archive, loop_appender, events.
+// Reading order: log, mem, server_embedded, conn, log_jetstream, log_follow, sync, archive, ask, loop_appender,
+// events.
 //
 // It does not elect a writer and does not look into messages, apart from what stream.Writer does.
 package jet

@@ -55,6 +55,16 @@ type Log interface {
 	Trim(ctx context.Context, seq uint64) error
 	// Archive opens the snapshots that nodes have archived for readers of this log.
 	Archive() Archive
+	// Respond calls answer with each question of another node, one after the other, until stop is called. nil is no
+	// answer.
+	//
+	// Errors: ErrUnavailable.
+	Respond(answer func(question []byte) []byte) (stop func(), err error)
+	// Ask asks all nodes that respond, and returns the answers that arrive within a time, at most so many. Any client
+	// of the servers may have sent them.
+	//
+	// Errors: ErrUnavailable.
+	Ask(ctx context.Context, question []byte, within time.Duration, most int) (answers [][]byte, err error)
 	// Close ends the use of the log by this node.
 	Close()
 }

@@ -17,10 +17,16 @@ type Mem struct {
 	down     bool
 	changed  chan struct{} // closed at the next change
 	archived map[uint64][]byte
+	nodes    map[int]func([]byte) []byte // that respond
+	asked    int
 }
 
 // NewMem returns an empty log.
-func NewMem() *Mem { return &Mem{changed: make(chan struct{}), archived: map[uint64][]byte{}} }
+func NewMem() *Mem {
+	return &Mem{
+		changed: make(chan struct{}), archived: map[uint64][]byte{}, nodes: map[int]func([]byte) []byte{},
+	}
+}
 
 // Connect returns the log for one node.
 func (m *Mem) Connect() Log { return &memLog{m: m, answers: make(chan Answer, openAnswers)} }

@@ -1,0 +1,95 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Bounds of what nodes ask each other.
+const (
+	maxAsked     = 4 << 10 // bytes of a question or an answer
+	maxQuestions = 64      // that wait at a node
+)
+
+// nodes returns the subject at which the nodes of a stream answer each other. No stream takes it.
+func (l *jetLog) nodes() string { return strings.TrimSuffix(l.subject, "log") + "nodes" }
+
+func (l *jetLog) Respond(answer func(question []byte) []byte) (stop func(), err error) {
+	sub, err := l.conn.nc.Subscribe(l.nodes(), func(m *nats.Msg) {
+		if len(m.Data) > maxAsked || m.Reply == "" {
+			return
+		}
+		if text := answer(m.Data); text != nil {
+			_ = m.Respond(text) // the node that asks does not wait for it
+		}
+	})
+	if err == nil {
+		err = sub.SetPendingLimits(maxQuestions, maxQuestions*maxAsked)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // fails on a closed connection only
+}
+
+func (l *jetLog) Ask(ctx context.Context, question []byte, within time.Duration, most int) (
+	answers [][]byte, err error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	inbox := nats.NewInbox()
+	sub, err := l.conn.nc.SubscribeSync(inbox)
+	if err == nil {
+		defer func() { _ = sub.Unsubscribe() }() // fails on a closed connection only
+		err = l.conn.nc.PublishRequest(l.nodes(), inbox, question)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	for n := 0; n < most; n++ {
+		m, err := sub.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
+			return answers, nil
+		case err != nil:
+			return answers, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case len(m.Data) == 0: // no node answers, says the server
+			return answers, nil
+		case len(m.Data) <= maxAsked:
+			answers = append(answers, m.Data)
+		}
+	}
+	return answers, nil
+}
+
+func (l *memLog) Respond(answer func(question []byte) []byte) (stop func(), err error) {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	l.m.asked++
+	n := l.m.asked
+	l.m.nodes[n] = answer
+	return func() {
+		l.m.mu.Lock()
+		defer l.m.mu.Unlock()
+		delete(l.m.nodes, n)
+	}, nil
+}
+
+func (l *memLog) Ask(_ context.Context, question []byte, _ time.Duration, most int) (answers [][]byte, err error) {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	if l.m.down {
+		return nil, ErrUnavailable
+	}
+	for _, answer := range l.m.nodes {
+		if text := answer(question); text != nil && len(answers) < most {
+			answers = append(answers, text)
+		}
+	}
+	return answers, nil
+}
