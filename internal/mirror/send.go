@@ -58,6 +58,7 @@ func (m *Mirror) send(work context.Context) error {
 		}
 	}
 	if m.sent != before {
+		m.appender.Send()
 		m.time(sinceNs)
 	}
 	if m.sent[stream.Engine-1] >= m.looked.Pos {
@@ -150,7 +151,7 @@ func (m *Mirror) read(log stream.Log, to uint64) (rec wal.Record, ok bool, err e
 // add hands a record to the appender. When its queue is full, it waits.
 func (m *Mirror) add(work context.Context, log stream.Log, record []byte) error {
 	for {
-		pos, err := m.appender.Add(log, record)
+		pos, err := m.appender.Collect(log, record)
 		switch {
 		case err == nil && pos != m.sent[log-1]+1:
 			return fmt.Errorf("BUG: record %d of log %d became %d", m.sent[log-1]+1, log, pos)

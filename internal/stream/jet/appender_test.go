@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tickhive/internal/clock"
@@ -246,4 +248,41 @@ func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
 	if err := stop(); !errors.Is(err, errEnough) {
 		t.Errorf("ended with %v", err)
 	}
+}
+
+// Records that are collected share a message, which is sent when the owner says so, or is full.
+func TestCollectedRecordsShareAMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := NewMem().Connect()
+		a, stop := appender(t, l, stream.State{}, 1)
+		await(t, a, leads)
+		collect := func(text string) {
+			if _, err := a.Collect(stream.Engine, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		before := end(t, l)
+		for _, text := range []string{"a", "b", "c"} {
+			collect(text)
+		}
+		if at := end(t, l); at != before {
+			t.Errorf("%d messages were sent before Send", at-before)
+		}
+		a.Send()
+		synctest.Wait()
+		records, _ := executed(t, l, end(t, l))
+		if at := end(t, l); at != before+1 || len(records) != 3 {
+			t.Errorf("%d messages with %q", at-before, records)
+		}
+		collect("d")
+		collect(strings.Repeat("x", stream.MaxRecord))
+		if records, _ = executed(t, l, end(t, l)); len(records) < 4 {
+			t.Errorf("a full message waits: %d records", len(records))
+		}
+		if err := stop(); !errors.Is(err, errEnough) {
+			t.Error(err)
+		}
+	})
 }

@@ -25,7 +25,7 @@ type Timing struct {
 type Appender struct {
 	log    Log
 	timing Timing
-	kick   chan struct{} // a record was added
+	kick   chan struct{} // there is something to send
 	wake   chan struct{} // something was confirmed, or the appender has ended
 
 	mu    sync.Mutex
@@ -42,21 +42,35 @@ func NewAppender(log Log, w *stream.Writer, t Timing) *Appender {
 	}
 }
 
-// Add adds records of a log, all or none, and returns the position of the last one.
+// Add adds records of a log, all or none, and returns the position of the last one. They are sent at once.
 //
 // Errors: as stream.Writer.Add, and the error by which Run has ended.
 func (a *Appender) Add(log stream.Log, records ...[]byte) (pos uint64, err error) {
+	if pos, err = a.Collect(log, records...); err == nil {
+		a.Send()
+	}
+	return pos, err
+}
+
+// Collect does the same as Add, but the records may wait for more, so that a message has many of them, until Send.
+//
+// Errors: as Add.
+func (a *Appender) Collect(log stream.Log, records ...[]byte) (pos uint64, err error) {
 	now := a.timing.NowNs()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended != nil {
 		return 0, a.ended
 	}
-	if pos, err = a.w.Add(log, now, records...); err == nil {
-		signal(a.kick)
+	open := a.w.Open()
+	if pos, err = a.w.Add(log, now, records...); err != nil || a.w.Open() > open {
+		signal(a.kick) // a message is full, or the queue
 	}
 	return pos, err
 }
+
+// Send lets the appender send what was collected.
+func (a *Appender) Send() { signal(a.kick) }
 
 // SetDigest sets the digest that the next messages carry.
 func (a *Appender) SetDigest(pos, digest uint64) {
