@@ -70,8 +70,8 @@ func (r *Run) readsTogether(p *product, all []side) error {
 			Schedule: load.Even{PerSecond: readsBatches, For: time.Hour},
 		}.Run()
 	})
-	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes", httpConns,
-		readsCommands)
+	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes; without the CPU "+
+		"of following", httpConns, readsCommands)
 	one := r.S.Rate("GETs for a second of a replica's CPU", "answers", with).Against("writer")
 	four := r.S.Rate(fmt.Sprintf("the slowest of %d replicas at once", len(all)), "answers", with).
 		Against("one replica").Aim("D10", 0.85)
@@ -89,19 +89,21 @@ func (r *Run) readsTogether(p *product, all []side) error {
 
 func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slowest float64)) error {
 	req := load.Get("", "/api/tickers?currencyPairCode="+pairName(0))
-	perCPU := func(s side) (float64, error) {
+	perCPU := func(s side, still float64) (float64, error) {
 		res, err := s.measure(r, "GET beside commands", req, 1)
 		if err != nil {
 			return 0, err
 		}
-		return 1e6 / res.ServerUs(), nil
+		return answersFor(res, still), nil
 	}
+	w := side{"writer", p.public, p.CPU}
 	for range r.cpuRounds() {
-		single, err := perCPU(all[0])
+		still := withoutReads(append(all[:len(all):len(all)], w), r.length(httpRound))
+		single, err := perCPU(all[0], still[0])
 		if err != nil {
 			return err
 		}
-		writer, err := perCPU(side{"writer", p.public, p.CPU})
+		writer, err := perCPU(w, still[len(all)])
 		if err != nil {
 			return err
 		}
@@ -120,7 +122,7 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 				if errs[i] = err; err == nil {
 					mu.Lock()
 					defer mu.Unlock()
-					rates[i] = 1e6 / res.ServerUs()
+					rates[i] = answersFor(res, still[i])
 				}
 			})
 		}
@@ -135,6 +137,26 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 		round(single, writer, slowest)
 	}
 	return nil
+}
+
+// withoutReads returns the CPU that each server takes in a second while nobody reads.
+func withoutReads(all []side, d time.Duration) []float64 {
+	still := make([]float64, len(all))
+	for i, s := range all {
+		still[i] = -s.cpu().Seconds()
+	}
+	begun := time.Now()
+	time.Sleep(d)
+	for i, s := range all {
+		still[i] = (still[i] + s.cpu().Seconds()) / time.Since(begun).Seconds()
+	}
+	return still
+}
+
+// answersFor returns the answers for a second of a server's CPU beside what it takes without reads. That is a part of
+// the time, not of the answers: of the cores of one machine, four servers have a fourth of the answers each.
+func answersFor(res *load.Result, still float64) float64 {
+	return float64(res.Answers) / (res.Server.Seconds() - still*res.Elapsed.Seconds())
 }
 
 // replicationLocal measures D8: what a stream costs an exchange that does not wait for it.
