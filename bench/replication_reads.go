@@ -70,8 +70,8 @@ func (r *Run) readsTogether(p *product, all []side) error {
 			Schedule: load.Even{PerSecond: readsBatches, For: time.Hour},
 		}.Run()
 	})
-	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes; without the CPU "+
-		"of following", httpConns, readsCommands)
+	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes; without the "+
+		"CPU of following", httpConns, readsCommands)
 	one := r.S.Rate("GETs for a second of a replica's CPU", "answers", with).Against("writer")
 	four := r.S.Rate(fmt.Sprintf("the slowest of %d replicas at once", len(all)), "answers", with).
 		Against("one replica").Aim("D10", 0.85)
@@ -139,7 +139,7 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 	return nil
 }
 
-// withoutReads returns the CPU that each server takes in a second while nobody reads.
+// withoutReads returns the CPU that each server takes in a second without reads.
 func withoutReads(all []side, d time.Duration) []float64 {
 	still := make([]float64, len(all))
 	for i, s := range all {
