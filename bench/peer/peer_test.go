@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tickhive/engine"
@@ -114,4 +115,28 @@ type answers struct{ c chan string }
 func (a *answers) Write(p []byte) (int, error) {
 	a.c <- strings.TrimSpace(string(p))
 	return len(p), nil
+}
+
+// A process that wakes up answers each line with the p99 of its delays in ms.
+func TestServeWakeupsAnswersEachLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, lines := io.Pipe()
+		answers, out := io.Pipe()
+		done := make(chan error)
+		go func() { done <- ServeWakeups(in, out) }()
+		scan := bufio.NewScanner(answers)
+		for range 2 {
+			<-time.After(20 * WakeEvery) // of the test's clock, which wakes everybody in time
+			if _, err := io.WriteString(lines, "p99\n"); err != nil {
+				t.Fatal(err)
+			}
+			if !scan.Scan() || scan.Text() != "0" {
+				t.Fatalf("answered %q: %v", scan.Text(), scan.Err())
+			}
+		}
+		_ = lines.Close()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -148,6 +148,15 @@ func (b *framesCmd) Run(p *program) error {
 	return peer.ServeFrames(ln, os.Stdin, p.out)
 }
 
+// wakeupsCmd measures how late the machine wakes up a process that does nothing else.
+type wakeupsCmd struct{}
+
+// Run serves until its standard input ends.
+func (b *wakeupsCmd) Run(p *program) error {
+	fmt.Fprintln(p.out, "ready")
+	return peer.ServeWakeups(os.Stdin, p.out)
+}
+
 // listenCmd reads the streams of many connections.
 type listenCmd struct {
 	Addr   string `arg:"" help:"Server."`

@@ -35,6 +35,7 @@ type cli struct {
 	Frames   framesCmd   `cmd:"" hidden:""`
 	Listen   listenCmd   `cmd:"" hidden:""`
 	Steps    worstCmd    `cmd:"" hidden:""`
+	Wakeups  wakeupsCmd  `cmd:"" hidden:""`
 	NATS     natsCmd     `cmd:"" name:"nats" hidden:""`
 }
 
