@@ -2,12 +2,14 @@ package exchange_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/vfs"
 )
@@ -60,5 +62,45 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 	killed(second)
 	if third := exchangetest.Start(t, o); epochOf(t, third) == begun {
 		t.Error("a failed sync begins no new epoch")
+	}
+}
+
+// A start whose own sync of the journal fails may lose what the process before it had shown: the system forgets it. So
+// the start after it begins a new epoch, whatever the sync policy is now.
+func TestAStartThatCannotSyncTheJournalEndsTheEpoch(t *testing.T) {
+	for _, now := range []sequencer.SyncPolicy{sequencer.SyncOff, sequencer.SyncAlways} {
+		disk := vfs.NewMem()
+		o := exchangetest.Options(t.TempDir())
+		o.Journal.Sync, o.Journal.FS = sequencer.SyncOff, disk
+		o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+		first := exchangetest.Start(t, o)
+		begun := epochOf(t, first)
+		b := sequencer.Batch{Commands: []engine.Command{{Kind: engine.Place, Price: 1000, Amount: 1000}}}
+		if err := first.Submit(&b); err != nil {
+			t.Fatal(err)
+		}
+		meta, err := os.ReadFile(filepath.Join(first.Kill(), "meta.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk = disk.Kill()
+		first.Stop()
+		if err := os.WriteFile(filepath.Join(o.Dir, "meta.json"), meta, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		disk.Before(vfs.FailNthKind(vfs.OpSync, 1, vfs.Fault{Err: vfs.ErrInjected}))
+		o.Journal.Sync, o.Journal.FS = now, disk
+		opened, err := exchange.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = opened.Recover(t.Context()); !errors.Is(err, vfs.ErrInjected) {
+			t.Fatalf("the start ends with %v", err)
+		}
+		opened.Stop(t.Context())
+		o.Journal.FS = disk.Kill()
+		if third := exchangetest.Start(t, o); epochOf(t, third) == begun {
+			t.Errorf("the epoch goes on, policy %d", now)
+		}
 	}
 }

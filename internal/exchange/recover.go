@@ -97,9 +97,9 @@ func (r *restored) openJournal() (err error) {
 }
 
 // noteLostSync notes a failed sync of a log. Clients have seen what was not synced in the journal alone, and not under
-// always.
+// always. The journal that a start opens may come from a process with another policy.
 func (r *restored) noteLostSync(log string) {
-	shown := log == "engine" && r.o.Journal.Sync != sequencer.SyncAlways
+	shown := log == "engine" && (r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways)
 	if err := r.data.NoteLostSync(shown); err != nil {
 		r.log.Error("a failed sync is not stored", "error", err)
 	}

@@ -99,6 +99,7 @@ func (w *world) rise(l *life) bool {
 	if w.up != nil && len(l.starting) > 0 && w.failure == nil {
 		w.logf("refused: %v", w.up)
 		w.mix.Refusals++
+		w.mayLose = w.mayLose || has(l.starting, vfs.SyncErrorOld) && w.plan.sync != sequencer.SyncAlways
 		w.again(w.disk.Kill())
 	}
 	if w.up != nil && w.failure == nil {

@@ -33,7 +33,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		return nil, fmt.Errorf("wal: sync of %s: %w", path.Dir(dir), err)
 	}
 	l := &Log{fsys: fsys, dir: dir, opts: opts}
-	l.opts.Failed = nil // until it is open
+	l.opts.Failed = nil // until it is open: other errors end it too
 	if !opts.NoLock {
 		lock, err := fsys.Lock(path.Join(dir, LockName), vfs.Self())
 		if err != nil {
@@ -41,7 +41,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		}
 		l.lock = lock
 	}
-	if err := (&opening{Log: l}).run(); err != nil {
+	if err := (&opening{Log: l, failed: opts.Failed}).run(); err != nil {
 		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
 	}
@@ -76,9 +76,10 @@ func Create(fsys vfs.FS, dir string, opts Options, behind Position) (*Log, error
 // opening is a log whose end is being found.
 type opening struct {
 	*Log
-	segs  []segment
-	end   ending
-	found readEnd
+	failed func() // Options.Failed
+	segs   []segment
+	end    ending
+	found  readEnd
 }
 
 func (l *opening) run() (err error) {
@@ -283,7 +284,8 @@ func (l *opening) resume() error {
 // makeDurable cuts and opens the active segment and makes durable all that was verified:
 // after the end of a process some of it may still be in memory only. A sync alone would
 // not do: after a failed sync the system considers the pages clean, shows them to readers and
-// never writes them. So makeDurable writes every range again that is not known to be durable.
+// never writes them. So makeDurable writes every range again that is not known to be durable. A
+// failed sync stops the log, because the system may forget what the process before has shown.
 func (l *opening) makeDurable() error {
 	found := &l.found
 	l.active = l.segments[len(l.segments)-1]
@@ -307,7 +309,9 @@ func (l *opening) makeDurable() error {
 			found.again.off = 0
 		}
 		if err == nil {
-			err = f.Sync()
+			if err = f.Sync(); err != nil {
+				err = l.lostSync(err)
+			}
 		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("wal: make %s durable: %w", seg.path, err), f.Close())
@@ -317,7 +321,7 @@ func (l *opening) makeDurable() error {
 		}
 	}
 	if err := l.fsys.SyncDir(l.dir); err != nil {
-		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
+		return fmt.Errorf("wal: sync of %s: %w", l.dir, l.lostSync(err))
 	}
 	l.Log.end.synced = found.Seq
 	for _, seg := range unsealed {
@@ -342,6 +346,12 @@ func rewrite(f vfs.File, from, to int64) error {
 		from += int64(len(b))
 	}
 	return nil
+}
+
+// lostSync stops the log after a failed sync of what it has had.
+func (l *opening) lostSync(cause error) error {
+	l.opts.Failed = l.failed
+	return l.Fail(cause)
 }
 
 // startFresh makes the first segment of the log, which begins behind its last record.

@@ -58,8 +58,8 @@ type Options struct {
 	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
 	// without an error. nil: no receiver.
 	Ended func(Position)
-	// Failed is called when an open log stops for good after a failed sync, before anybody gets the error. nil: no
-	// receiver.
+	// Failed is called when the log stops for good after a failed sync, in Open too, before the caller gets the error.
+	// nil: no receiver.
 	Failed func()
 	// Clock tells when a segment was made; it decides nothing. nil: real.
 	Clock clock.Clock
