@@ -53,6 +53,8 @@ type streamFlags struct {
 	Quiet      bool     `help:"Suppress progress output."`
 
 	standby bool // the process may become the writer
+	// choose returns the snapshot behind which a survey begins; nil: node.Oldest.
+	choose func(ctx context.Context, log jet.Log) (*node.Snapshot, error)
 }
 
 // follower returns the configuration of a process that follows a stream, and opens the stream.
@@ -96,6 +98,9 @@ type surveyor struct {
 func (c *streamFlags) survey(
 	ctx context.Context, p *program, to exchange.FollowOptions, fresh func() (surveyor, error),
 ) (s *node.Survey, err error) {
+	if c.choose == nil {
+		c.choose = node.Oldest // a proof must not rest on a snapshot
+	}
 	bar := newProgress(p.err, "read", "messages", c.Quiet)
 	defer bar.Done()
 	err = untilUntrimmed(func() error {
@@ -104,7 +109,7 @@ func (c *streamFlags) survey(
 			return err
 		}
 		s = &node.Survey{Epoch: to.Genesis.Epoch}
-		return s.Read(ctx, to.Log, bar.Set, taker.begin, taker.each)
+		return s.Read(ctx, to.Log, c.choose, bar.Set, taker.begin, taker.each)
 	})
 	return s, err
 }

@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/node"
+	"tickhive/internal/stream/jet"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -24,6 +25,8 @@ import (
 // streamRestoreCmd makes a data directory from a stream, or from the directory of a node.
 type streamRestoreCmd struct {
 	streamFlags
+	SnapshotFrom string `placeholder:"http://HOST:PORT" help:"Begin with the snapshot of this node's internal listener, not with the first message; the token is the one of internal.token_file."`
+
 	FromDir string `placeholder:"DIR" help:"Instead of a stream: the directory of a stopped writer, standby or replica."`
 
 	Dir string `arg:"" help:"Data directory to make; it must be empty or absent."`
@@ -37,6 +40,10 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		return err
 	}
 	if c.FromDir != "" {
+		if c.SnapshotFrom != "" {
+			return usage("--snapshot-from, --from-dir: the directory of a node has its own snapshots: leave " +
+				"--snapshot-from out")
+		}
 		if c.From != "" {
 			return usage("--from, --from-dir: a directory is made from a stream or from a node's directory: leave " +
 				"one out")
@@ -51,6 +58,15 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	o, err := cfg.exchangeOptions(p, true)
 	if err != nil {
 		return err
+	}
+	if c.SnapshotFrom != "" {
+		if err := checkAddresses("--snapshot-from", []string{c.SnapshotFrom}); err != nil {
+			return usageError{Err: err}
+		}
+		c.choose = func(ctx context.Context, log jet.Log) (*node.Snapshot, error) {
+			peer := node.Peer{URL: c.SnapshotFrom, Token: o.Internal.Token}
+			return node.FetchWhole(ctx, log, peer, to.Genesis)
+		}
 	}
 	w := node.NewCopy(c.Dir, copyLayout())
 	s, err := c.survey(ctx, p, to, func() (surveyor, error) {

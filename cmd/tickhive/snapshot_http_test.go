@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -68,6 +69,23 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 	for _, in := range []*instance{first, second, third, f.nodes[1]} {
 		f.sameState(writer, in)
 	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	if code, out, text := streamCommand(t, f.at, "restore", restored, "--snapshot-from", base(writer)); code != 0 {
+		t.Fatalf("stream restore: exit code %d: %s%s", code, out, text)
+	}
+	sound(t, restored)
+	if snaps, err := filepath.Glob(filepath.Join(restored, "engine", "*.snap")); len(snaps) != 1 || err != nil {
+		t.Errorf("the restored directory begins with %q, %v", snaps, err)
+	}
+	again := start(t, "--data-dir", restored, "--pairs", "none", "--sim", "off", "--quiet", "--set",
+		"rate.allow=127.0.0.1")
+	want := fmt.Sprint(writer.call(200, "GET", "/state-hash", ""))
+	if got := fmt.Sprint(again.call(200, "GET", "/state-hash", "")); got != want {
+		t.Errorf("the restored directory has the state hash %s, not %s", got, want)
+	}
+	a.verifyStores(t, again)
+	again.signal(syscall.SIGTERM)
+	again.wait()
 	third.token = ""
 	if got := third.do("GET", third.internal+"/snapshots/latest", ""); got.status != 401 {
 		t.Errorf("without the token: %d", got.status)
@@ -147,6 +165,23 @@ func TestAStandbyBeginsWithASnapshotOfTheWriter(t *testing.T) {
 	first := startReplica(t, f.at, "--set", "replica.max_lag=1h", "--snapshot-from", base(f.nodes[1]))
 	begun(first)
 	second := startReplica(t, f.at, "--set", "replica.max_lag=1h")
+	for _, c := range []struct {
+		code int
+		text string
+		args []string
+	}{
+		{1, "lacks the simulated market", []string{"restore", "restored", "--snapshot-from", base(first)}},
+		{1, "connection refused", []string{"restore", "restored", "--snapshot-from", "http://" + streamAddress(t)}},
+		{2, "must have the form http://HOST:PORT", []string{"restore", "restored", "--snapshot-from", "h4:8081"}},
+		{2, "unknown flag --snapshot-from", []string{"verify", "--snapshot-from", base(first)}},
+	} {
+		if c.args[0] == "restore" {
+			c.args[1] = filepath.Join(t.TempDir(), c.args[1])
+		}
+		if code, _, text := streamCommand(t, f.at, c.args...); code != c.code || !strings.Contains(text, c.text) {
+			t.Errorf("%q: exit code %d: %s", c.args, code, text)
+		}
+	}
 	f.nodes[1].signal(syscall.SIGTERM)
 	f.nodes[1].endsClean(f.dirs[1])
 	waitFor(t, func() bool {

@@ -82,6 +82,29 @@ func (c *Choice) ask(ctx context.Context, at string, how ...any) *Snapshot {
 	return s
 }
 
+// The reasons why a node does not begin with a snapshot.
+var (
+	errGenesis = errors.New("it is of another exchange")
+	errBare    = errors.New("it lacks the simulated market, which a writer continues: name a standby or the writer")
+)
+
+// FetchWhole is Fetch for a snapshot from which a writer can start.
+func FetchWhole(ctx context.Context, log jet.Log, from Peer, of Genesis) (*Snapshot, error) {
+	s, err := Fetch(ctx, log, from)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Genesis != of:
+		err = errGenesis
+	case s.Bare:
+		err = errBare
+	default:
+		return s, nil
+	}
+	s.Close()
+	return nil, fmt.Errorf("the snapshot of %s: %w", from.URL, err)
+}
+
 // usable returns the reason why the node does not begin with a snapshot of another node.
 func (c *Choice) usable(ctx context.Context, s *Snapshot) error {
 	archived, err := c.Log.Archive().List(ctx)
@@ -89,9 +112,9 @@ func (c *Choice) usable(ctx context.Context, s *Snapshot) error {
 	case err != nil:
 		return err
 	case s.Genesis != c.Genesis:
-		return errors.New("it is of another exchange")
+		return errGenesis
 	case s.Bare && c.Whole:
-		return errors.New("it lacks the simulated market, which a standby continues: name a standby or the writer")
+		return errBare
 	case s.At.Seq > c.Until:
 		return errors.New("it is behind the last event that this node has exported")
 	case len(archived) > 0 && archived[0].Seq > s.At.Seq && archived[0].Seq <= c.Until:

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -261,5 +262,25 @@ func TestAnArchivistTrimsBehindTwoSnapshots(t *testing.T) {
 	all, err := a.archive.List(t.Context())
 	if err != nil || len(all) != 2 || all[0].Seq != 6 || all[1].Seq != 4 {
 		t.Errorf("the archive has %v, %v", all, err)
+	}
+}
+
+// A survey behind a snapshot of the last message ends, although no message follows.
+func TestASurveyBehindTheLastMessageEnds(t *testing.T) {
+	a := newArchived(t)
+	a.put(6, func(_ *stream.State, data []byte) []byte { return data })
+	if err := a.log.Trim(t.Context(), 5); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var s node.Survey
+	began := uint64(0)
+	err := s.Read(ctx, a.log, node.Oldest, func(int64, int64) {}, func(from *node.Snapshot) error {
+		began = from.At.Seq
+		return nil
+	}, func(m *stream.Message) error { return fmt.Errorf("a message of kind %d", m.Kind) })
+	if err != nil || began != 6 || s.From != 7 || s.Messages != 6 || s.Term != 1 {
+		t.Errorf("%v, begun behind %d: %+v", err, began, s)
 	}
 }

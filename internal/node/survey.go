@@ -28,34 +28,53 @@ type Survey struct {
 	Hash     string            `json:"hash,omitempty"`
 }
 
-// Read reads the messages that the stream has now and calls each for those that count. When the first messages were
-// removed, it calls begin with the snapshot behind which it reads.
+// Read reads the messages that the stream has now and calls each for those that count. It calls begin with the snapshot
+// behind which it reads, if choose returns one: Oldest does when the first messages were removed.
 //
-// Errors: those of log, begin and each; cmdline.DamageError for a message or snapshot that does not verify.
+// Errors: those of log, choose, begin and each; cmdline.DamageError for a message or snapshot that does not verify.
 func (s *Survey) Read(
-	ctx context.Context, log jet.Log, progress func(done, total int64), begin func(from *Snapshot) error,
-	each func(m *stream.Message) error,
+	ctx context.Context, log jet.Log, choose func(ctx context.Context, log jet.Log) (*Snapshot, error),
+	progress func(done, total int64), begin func(from *Snapshot) error, each func(m *stream.Message) error,
 ) error {
-	last, err := log.Last(ctx)
+	var at stream.State
+	from, err := choose(ctx, log)
 	if err != nil {
 		return err
 	}
-	var at stream.State
-	from, err := Oldest(ctx, log)
+	defer from.Close()
+	last, err := log.Last(ctx) // not before the snapshot, which is of a running stream
 	if err != nil {
 		return err
 	}
 	if from != nil {
-		defer from.Close()
 		at = from.At
 		s.From, s.Messages = at.Seq+1, at.Seq
 		s.noteTerm(from.Writer)
 		if err := begin(from); err != nil {
-			return cmdline.DamageError{Err: fmt.Errorf("the archived snapshot of message %d: %w", at.Seq, err)}
+			return cmdline.DamageError{Err: fmt.Errorf("the snapshot of message %d: %w", at.Seq, err)}
 		}
 	}
 	r := stream.NewReader(at, Rules)
-	err = log.Follow(ctx, at.Seq+1, func(seq uint64, data []byte) error {
+	if at.Seq < last {
+		err = log.Follow(ctx, at.Seq+1, s.message(r, last, progress, each))
+	}
+	at = r.State()
+	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
+	s.Logs = map[string]uint64{
+		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
+		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// message returns the function that takes each message, and returns io.EOF for the last one.
+func (s *Survey) message(r *stream.Reader, last uint64, progress func(done, total int64),
+	each func(m *stream.Message) error,
+) func(seq uint64, data []byte) error {
+	return func(seq uint64, data []byte) error {
 		m, valid, err := r.Next(seq, data)
 		switch {
 		case Newer(err):
@@ -77,17 +96,7 @@ func (s *Survey) Read(
 			return io.EOF
 		}
 		return nil
-	})
-	at = r.State()
-	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
-	s.Logs = map[string]uint64{
-		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
-		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // noteTerm keeps the address of the writer.
