@@ -47,7 +47,7 @@ type Log struct {
 	last    uint64 // number of its last message
 }
 
-// Log makes a stream with so many copies.
+// Log makes a stream with so many copies and one message.
 func (c *Conn) Log(name string, copies int) (*Log, error) {
 	l := &Log{Name: name, conn: c, subject: "bench." + name}
 	var err error
@@ -59,10 +59,21 @@ func (c *Conn) Log(name string, copies int) (*Log, error) {
 		})
 		cancel()
 		if err == nil {
-			return l, nil
+			return l, l.begin()
 		}
 	}
 	return nil, fmt.Errorf("bare: stream %s: %w", name, err)
+}
+
+// begin waits until the stream has a message. Of eight messages that are open on a new stream with three copies, the
+// second was now and then refused, because the first one had not arrived (wrong last sequence: 0).
+func (l *Log) begin() error {
+	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		err := l.one([]byte("first"), within)
+		if !errors.Is(err, jetstream.ErrNoStreamResponse) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // Remove deletes a stream.
