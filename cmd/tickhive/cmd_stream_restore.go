@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,8 +64,12 @@ func (c *streamRestoreCmd) Run(p *program) error {
 		if err := checkAddresses("--snapshot-from", []string{c.SnapshotFrom}); err != nil {
 			return usageError{Err: err}
 		}
+		api, err := (&internalFlags{InternalTokenFile: cfg.Internal.TokenFile}).api(p)
+		if err != nil {
+			return err
+		}
 		c.choose = func(ctx context.Context, log jet.Log) (*node.Snapshot, error) {
-			peer := node.Peer{URL: c.SnapshotFrom, Token: o.Internal.Token}
+			peer := node.Peer{URL: c.SnapshotFrom, Token: cmp.Or(api.token, cfg.Internal.Token)}
 			return node.FetchWhole(ctx, log, peer, to.Genesis)
 		}
 	}

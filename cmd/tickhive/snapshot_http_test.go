@@ -70,7 +70,8 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 		f.sameState(writer, in)
 	}
 	restored := filepath.Join(t.TempDir(), "restored")
-	if code, out, text := streamCommand(t, f.at, "restore", restored, "--snapshot-from", base(writer)); code != 0 {
+	command := append([]string{"restore", restored, "--snapshot-from", base(second)}, guarded...)
+	if code, out, text := streamCommand(t, f.at, command...); code != 0 {
 		t.Fatalf("stream restore: exit code %d: %s%s", code, out, text)
 	}
 	sound(t, restored)

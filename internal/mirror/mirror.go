@@ -111,8 +111,10 @@ var errStopping = errors.New("mirror: it stops")
 
 // Begin becomes the writer of the stream and begins to send what it lacks.
 func Begin(ctx context.Context, log jet.Log, s *Source) (*Mirror, error) {
-	m := &Mirror{source: *s, kick: make(chan struct{}, 1), changed: make(chan struct{}),
-		cuts: make(chan *cutting)}
+	m := &Mirror{
+		source: *s, kick: make(chan struct{}, 1), changed: make(chan struct{}),
+		cuts: make(chan *cutting),
+	}
 	if err := m.begin(ctx, log); err != nil {
 		m.close()
 		return nil, err

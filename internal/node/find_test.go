@@ -39,11 +39,17 @@ func TestNodesOfTheClusterAreFound(t *testing.T) {
 	a := newArchived(t)
 	key, other := clusterKey(t, "k"), clusterKey(t, "o")
 	for _, o := range []node.Offer{
-		{Address: "h1:1", Role: "writer", Seq: 99}, {Address: "h2:1", Role: "replica", Seq: 5},
-		{Address: "h3:1", Role: "standby", Seq: 7}, {Address: "[::1]:65535", Role: "replica", Seq: 7, Bare: true},
+		{Address: "h1:1", Role: "writer", Seq: 99},
 		{Address: "h2:1", Role: "replica", Seq: 5},
-		{Address: "h4", Role: "replica"}, {Address: "h4:0", Role: "replica"}, {Address: "h4:65536", Role: "replica"},
-		{Address: ":1", Role: "replica"}, {Address: "h4:x", Role: "replica"}, {Address: "h4:1", Role: "king"},
+		{Address: "h3:1", Role: "standby", Seq: 7},
+		{Address: "[::1]:65535", Role: "replica", Seq: 7, Bare: true},
+		{Address: "h2:1", Role: "replica", Seq: 5},
+		{Address: "h4", Role: "replica"},
+		{Address: "h4:0", Role: "replica"},
+		{Address: "h4:65536", Role: "replica"},
+		{Address: ":1", Role: "replica"},
+		{Address: "h4:x", Role: "replica"},
+		{Address: "h4:1", Role: "king"},
 		{Address: strings.Repeat("h", 300) + ":1", Role: "replica"},
 	} {
 		a.announce(key, "e1", o)

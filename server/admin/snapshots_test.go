@@ -95,10 +95,19 @@ func TestRangesOfSnapshots(t *testing.T) {
 	}
 	// no range, several, or another identity: a new one, whole
 	for i, headers := range [][]string{
-		{"Range: bytes=0-1,3-4"}, {"Range: bytes=0-1, 3-4"}, {"Range: bytes=5-3"}, {"Range: bytes=a-"},
-		{"Range: bytes=-"}, {"Range: bytes=+1-2"}, {"Range: lines=0-1"}, {"Range: bytes"}, {"Range: bytes=3"},
-		{"Range: bytes=3-4", `If-Range: "8-00ff"`}, {"Range: bytes=3-4", "If-Range: W/" + tag},
-		{"Range: bytes=3-4", "If-Range: Sat, 29 Oct 2994 19:43:31 GMT"}, {"Range: bytes=99-", `If-Range: "8"`},
+		{"Range: bytes=0-1,3-4"},
+		{"Range: bytes=0-1, 3-4"},
+		{"Range: bytes=5-3"},
+		{"Range: bytes=a-"},
+		{"Range: bytes=-"},
+		{"Range: bytes=+1-2"},
+		{"Range: lines=0-1"},
+		{"Range: bytes"},
+		{"Range: bytes=3"},
+		{"Range: bytes=3-4", `If-Range: "8-00ff"`},
+		{"Range: bytes=3-4", "If-Range: W/" + tag},
+		{"Range: bytes=3-4", "If-Range: Sat, 29 Oct 2994 19:43:31 GMT"},
+		{"Range: bytes=99-", `If-Range: "8"`},
 		{"If-Range: " + tag},
 		{},
 	} {
