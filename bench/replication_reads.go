@@ -70,14 +70,16 @@ func (r *Run) readsTogether(p *product, all []side) error {
 			Schedule: load.Even{PerSecond: readsBatches, For: time.Hour},
 		}.Run()
 	})
-	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes; without the "+
-		"CPU of following", httpConns, readsCommands)
+	with := fmt.Sprintf("%d connections a replica, %d commands/s, /api/tickers of the pair that changes", httpConns,
+		readsCommands)
 	one := r.S.Rate("GETs for a second of a replica's CPU", "answers", with).Against("writer")
-	four := r.S.Rate(fmt.Sprintf("the slowest of %d replicas at once", len(all)), "answers", with).
-		Against("one replica").Aim("D10", 0.85)
-	err := r.readsRounds(p, all, func(single, writer, slowest float64) {
-		one.Round(single, writer)
-		four.Round(slowest, single)
+	name := fmt.Sprintf("the slowest of %d replicas at once", len(all))
+	four := r.S.Rate(name, "answers", with).Against("one replica").Aim("D10", 0.85)
+	reads := r.S.Rate(name+", without the CPU of following", "answers", with).Against("one replica")
+	err := r.readsRounds(p, all, func(single, writer, slowest answers) {
+		one.Round(single.perCPU, writer.perCPU)
+		four.Round(slowest.perCPU, single.perCPU)
+		reads.Round(slowest.perReadCPU, single.perReadCPU)
 	})
 	close(stop)
 	wg.Wait()
@@ -87,14 +89,14 @@ func (r *Run) readsTogether(p *product, all []side) error {
 	return allGood(loaded)
 }
 
-func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slowest float64)) error {
+func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slowest answers)) error {
 	req := load.Get("", "/api/tickers?currencyPairCode="+pairName(0))
-	perCPU := func(s side, still float64) (float64, error) {
+	perCPU := func(s side, still float64) (a answers, err error) {
 		res, err := s.measure(r, "GET beside commands", req, 1)
-		if err != nil {
-			return 0, err
+		if err == nil {
+			a = answersFor(res, still)
 		}
-		return answersFor(res, still), nil
+		return a, err
 	}
 	w := side{"writer", p.public, p.CPU}
 	for range r.cpuRounds() {
@@ -107,7 +109,7 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 		if err != nil {
 			return err
 		}
-		rates, errs := make([]float64, len(all)), make([]error, len(all))
+		rates, errs := make([]answers, len(all)), make([]error, len(all))
 		var wg sync.WaitGroup
 		var mu sync.Mutex // the table of routes
 		for i, s := range all {
@@ -132,7 +134,8 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 		}
 		slowest := rates[0]
 		for _, v := range rates {
-			slowest = min(slowest, v)
+			slowest.perCPU = min(slowest.perCPU, v.perCPU)
+			slowest.perReadCPU = min(slowest.perReadCPU, v.perReadCPU)
 		}
 		round(single, writer, slowest)
 	}
@@ -141,11 +144,10 @@ func (r *Run) readsRounds(p *product, all []side, round func(single, writer, slo
 
 // withoutReads returns the CPU that each server takes in a second without reads.
 func withoutReads(all []side, d time.Duration) []float64 {
-	still := make([]float64, len(all))
+	still, begun := make([]float64, len(all)), time.Now()
 	for i, s := range all {
 		still[i] = -s.cpu().Seconds()
 	}
-	begun := time.Now()
 	time.Sleep(d)
 	for i, s := range all {
 		still[i] = (still[i] + s.cpu().Seconds()) / time.Since(begun).Seconds()
@@ -153,10 +155,13 @@ func withoutReads(all []side, d time.Duration) []float64 {
 	return still
 }
 
-// answersFor returns the answers for a second of a server's CPU beside what it takes without reads. That is a part of
-// the time, not of the answers: of the cores of one machine, four servers have a fourth of the answers each.
-func answersFor(res *load.Result, still float64) float64 {
-	return float64(res.Answers) / (res.Server.Seconds() - still*res.Elapsed.Seconds())
+// answers are those for a second of a server's CPU, and of what it takes beside following the stream. Following takes a
+// part of the time, not of the answers: of the cores of one machine, four servers have a fourth of the answers each.
+type answers struct{ perCPU, perReadCPU float64 }
+
+func answersFor(res *load.Result, still float64) answers {
+	n, cpu := float64(res.Answers), res.Server.Seconds()
+	return answers{n / cpu, n / (cpu - still*res.Elapsed.Seconds())}
 }
 
 // replicationLocal measures D8: what a stream costs an exchange that does not wait for it.
