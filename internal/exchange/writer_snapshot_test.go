@@ -79,12 +79,15 @@ func upTo(t *testing.T, from jet.Log, seq uint64) jet.Log {
 	return to
 }
 
-// busy lets clients of all four logs change the exchange until stop is closed.
+// busyChanges bounds the load of each client.
+const busyChanges = 1000
+
+// busy lets clients change the exchange until stop is closed.
 func busy(t *testing.T, x *exchangetest.Rig, stop <-chan struct{}) (done *sync.WaitGroup) {
 	done = &sync.WaitGroup{}
 	each := func(change func(n int)) {
 		done.Go(func() {
-			for n := 0; ; n++ {
+			for n := range busyChanges {
 				select {
 				case <-stop:
 					return
@@ -139,6 +142,8 @@ func TestASnapshotOfAWriterIsTheOneOfAReplica(t *testing.T) {
 			done := busy(t, x, stop)
 			var taken []whole
 			for len(taken) < 4 {
+				x.Limit("BTC_USDT", "buy", "1", "0.001") // the next one differs, also when the load has ended
+				x.Call("POST", "/users", "{}")
 				taken = append(taken, takeSnapshot(t, x.Internal))
 			}
 			close(stop)
