@@ -18,9 +18,15 @@ const WakeEvery = 5 * time.Millisecond
 func ServeWakeups(in io.Reader, answers io.Writer) error {
 	var mu sync.Mutex
 	delays := NewHist()
-	stop := make(chan struct{})
-	defer close(stop)
-	go wakeUp(stop, &mu, delays)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	defer func() {
+		close(stop)
+		<-ended
+	}()
+	go func() {
+		wakeUp(stop, &mu, delays)
+		close(ended)
+	}()
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		mu.Lock()
 		p99 := float64(delays.ValueAtQuantile(99)) / 1e3
