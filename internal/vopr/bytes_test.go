@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -340,7 +339,7 @@ func TestNoDamagedByteIsSilent(t *testing.T) {
 // tryAll judges damages on all cores.
 func (s *specimen) tryAll(t *testing.T, all []damage) {
 	t.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // every damage starts a whole exchange
+	defer collectLess()()
 	var mu sync.Mutex
 	counts := map[string]int{}
 	var wait sync.WaitGroup
