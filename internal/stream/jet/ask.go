@@ -52,7 +52,12 @@ func (l *jetLog) Ask(ctx context.Context, question []byte, within time.Duration,
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	for n := 0; n < most; n++ {
-		m, err := sub.NextMsgWithContext(ctx)
+		wait, done := ctx, func() {}
+		if len(answers) > 0 { // the others come about as fast
+			wait, done = context.WithTimeout(ctx, within/10)
+		}
+		m, err := sub.NextMsgWithContext(wait)
+		done()
 		switch {
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrNoResponders):
 			return answers, nil

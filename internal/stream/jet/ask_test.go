@@ -13,7 +13,7 @@ func TestNodesAnswerEachOther(t *testing.T) {
 		ctx := within(t)
 		ask := func(most int) (all []string) {
 			t.Helper()
-			answers, err := r.connect().Ask(ctx, []byte("who"), 400*time.Millisecond, most)
+			answers, err := r.connect().Ask(ctx, []byte("who"), 2*time.Second, most)
 			if err != nil {
 				t.Fatal(err)
 			}
