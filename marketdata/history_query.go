@@ -121,21 +121,31 @@ func (q *Query) selects(o *orderRec) bool {
 
 // Order returns the order with this id and its fills. It finds open orders and retained closed ones.
 func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
-	r, ok := h.Summary(id)
-	if ok {
-		o, _ := h.lookup(id)
-		r.Fills = h.fillsOf(id, o.lastFill)
+	o := h.retained(id)
+	if o == nil {
+		return OrderRecord{}, false
 	}
-	return r, ok
+	r := h.record(o)
+	r.Fills = h.fillsOf(id, o.lastFill)
+	return r, true
 }
 
 // Summary returns what Order does without the fills.
 func (h *History) Summary(id engine.OrderID) (OrderRecord, bool) {
-	o, w := h.lookup(id)
-	if o == nil || w&^placeMask == inRemembered {
+	o := h.retained(id)
+	if o == nil {
 		return OrderRecord{}, false
 	}
 	return h.record(o), true
+}
+
+// retained returns an open order or a retained closed one, nil if there is none with this id.
+func (h *History) retained(id engine.OrderID) *orderRec {
+	o, w := h.lookup(id)
+	if w&^placeMask == inRemembered {
+		return nil
+	}
+	return o
 }
 
 // Current returns an order without its fills, for an observer of the feed: also in the middle of a command, when an
