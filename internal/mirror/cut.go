@@ -51,13 +51,8 @@ func (m *Mirror) cut(work context.Context, c *cutting) error {
 		return nil
 	}
 	m.digestPos = 0 // the next one will do
-	if err := m.merge(work, to); err != nil {
+	if err := m.sendAll(work, to); err != nil {
 		return err
-	}
-	for log := stream.Launchpad; log <= stream.Hive; log++ {
-		if err := m.sendTo(work, log, to[log-1]); err != nil {
-			return err
-		}
 	}
 	if m.sent != to {
 		c.done <- fmt.Errorf("BUG: the records up to %d are sent, not those up to %d", m.sent, to)

@@ -49,6 +49,24 @@ func (m *Mirror) send(work context.Context) error {
 		to[stream.Engine-1] = min(to[stream.Engine-1], m.digestPos)
 	}
 	before, sinceNs := m.sent, clock.MachineNs()
+	if err := m.sendAll(work, to); err != nil {
+		return err
+	}
+	if m.sent != before {
+		m.time(sinceNs)
+	}
+	if m.sent[stream.Engine-1] >= m.looked.Pos {
+		m.appender.SealedNs.Store(max(m.appender.SealedNs.Load(), m.looked.SealedNs))
+	}
+	if m.digestPos != 0 && m.sent[stream.Engine-1] == m.digestPos {
+		return m.sendDigest(work)
+	}
+	return nil
+}
+
+// sendAll sends the records of every log up to a position.
+func (m *Mirror) sendAll(work context.Context, to stream.Positions) error {
+	before := m.sent
 	if err := m.merge(work, to); err != nil {
 		return err
 	}
@@ -59,13 +77,6 @@ func (m *Mirror) send(work context.Context) error {
 	}
 	if m.sent != before {
 		m.appender.Send()
-		m.time(sinceNs)
-	}
-	if m.sent[stream.Engine-1] >= m.looked.Pos {
-		m.appender.SealedNs.Store(max(m.appender.SealedNs.Load(), m.looked.SealedNs))
-	}
-	if m.digestPos != 0 && m.sent[stream.Engine-1] == m.digestPos {
-		return m.sendDigest(work)
 	}
 	return nil
 }
