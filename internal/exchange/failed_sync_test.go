@@ -14,30 +14,48 @@ import (
 	"tickhive/internal/vfs"
 )
 
+// onDisk returns the options of an exchange on a disk in memory, with one pair.
+func onDisk(t *testing.T, sync sequencer.SyncPolicy, disk *vfs.Mem) exchange.Options {
+	o := exchangetest.Options(t.TempDir())
+	o.Journal.Sync, o.Journal.FS = sync, disk
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	return o
+}
+
+// killed ends the process x as kill -9 does, and returns the disk that it leaves. The directory keeps the present
+// meta.json.
+func killed(t *testing.T, x *exchangetest.Rig, dir string, disk *vfs.Mem) *vfs.Mem {
+	t.Helper()
+	meta, err := os.ReadFile(filepath.Join(x.Kill(), "meta.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk = disk.Kill()
+	x.Stop()
+	if err := os.WriteFile(filepath.Join(dir, "meta.json"), meta, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+// place submits an order.
+func place(t *testing.T, x *exchangetest.Rig) {
+	t.Helper()
+	b := sequencer.Batch{Commands: []engine.Command{{Kind: engine.Place, Price: 1000, Amount: 1000}}}
+	if err := x.Submit(&b); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A kill right after a failed sync of the journal begins a new epoch at the next start, because clients were shown
 // commands that may be missing. A kill without one does not.
 func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 	disk := vfs.NewMem()
-	o := exchangetest.Options(t.TempDir())
-	o.Journal.Sync, o.Journal.FS = sequencer.SyncInterval, disk
-	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o := onDisk(t, sequencer.SyncInterval, disk)
 	first := exchangetest.Start(t, o)
 	begun := epochOf(t, first)
-
-	// killed ends the process x: the directory keeps the present meta.json.
-	killed := func(x *exchangetest.Rig) {
-		meta, err := os.ReadFile(filepath.Join(x.Kill(), "meta.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		disk = disk.Kill()
-		o.Journal.FS = disk
-		x.Stop()
-		if err := os.WriteFile(filepath.Join(o.Dir, "meta.json"), meta, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	killed(first)
+	disk = killed(t, first, o.Dir, disk)
+	o.Journal.FS = disk
 	second := exchangetest.Start(t, o)
 	if epochOf(t, second) != begun {
 		t.Error("a kill begins a new epoch")
@@ -48,10 +66,7 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	b := sequencer.Batch{Commands: []engine.Command{{Kind: engine.Place, Price: 1000, Amount: 1000}}}
-	if err := second.Submit(&b); err != nil {
-		t.Fatal(err)
-	}
+	place(t, second)
 	for noted := false; !noted; { // the sync of the interval fails, and meta.json says so
 		meta, err := os.ReadFile(filepath.Join(o.Dir, "meta.json"))
 		if err != nil {
@@ -59,7 +74,7 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 		}
 		noted = bytes.Contains(meta, []byte(`"boot": ""`))
 	}
-	killed(second)
+	o.Journal.FS = killed(t, second, o.Dir, disk)
 	if third := exchangetest.Start(t, o); epochOf(t, third) == begun {
 		t.Error("a failed sync begins no new epoch")
 	}
@@ -70,24 +85,11 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 func TestAStartThatCannotSyncTheJournalEndsTheEpoch(t *testing.T) {
 	for _, now := range []sequencer.SyncPolicy{sequencer.SyncOff, sequencer.SyncAlways} {
 		disk := vfs.NewMem()
-		o := exchangetest.Options(t.TempDir())
-		o.Journal.Sync, o.Journal.FS = sequencer.SyncOff, disk
-		o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+		o := onDisk(t, sequencer.SyncOff, disk)
 		first := exchangetest.Start(t, o)
 		begun := epochOf(t, first)
-		b := sequencer.Batch{Commands: []engine.Command{{Kind: engine.Place, Price: 1000, Amount: 1000}}}
-		if err := first.Submit(&b); err != nil {
-			t.Fatal(err)
-		}
-		meta, err := os.ReadFile(filepath.Join(first.Kill(), "meta.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		disk = disk.Kill()
-		first.Stop()
-		if err := os.WriteFile(filepath.Join(o.Dir, "meta.json"), meta, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		place(t, first)
+		disk = killed(t, first, o.Dir, disk)
 		disk.Before(vfs.FailNthKind(vfs.OpSync, 1, vfs.Fault{Err: vfs.ErrInjected}))
 		o.Journal.Sync, o.Journal.FS = now, disk
 		opened, err := exchange.Open(o)

@@ -103,12 +103,17 @@ func Find(ctx context.Context, log jet.Log, epoch string, key Key) (found []Offe
 		}
 	}
 	slices.SortFunc(found, func(a, b Offer) int {
-		if a, b := a.Role == RoleWriter, b.Role == RoleWriter; a != b {
-			return map[bool]int{true: 1, false: -1}[a]
-		}
-		return cmp.Or(cmp.Compare(b.Seq, a.Seq), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Seq, a.Seq), cmp.Compare(a.Address, b.Address))
 	})
 	return slices.Compact(found), nil
+}
+
+// rank puts the writer behind the other nodes.
+func (o *Offer) rank() int {
+	if o.Role == RoleWriter {
+		return 1
+	}
+	return 0
 }
 
 // check returns an error for an offer with which a node could not begin.
