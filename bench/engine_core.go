@@ -21,8 +21,7 @@ import (
 const startNs = 20_000 * 86_400 * int64(time.Second)
 
 func benchInstrument(code string) *engine.Instrument {
-	base, quote := code, "USDT"
-	return &engine.Instrument{Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 0}
+	return &engine.Instrument{Code: code + "_USDT", Base: code, Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
 }
 
 // coreRun applies a workload to a core. It passes the events to follow, unless that is nil.
@@ -36,10 +35,11 @@ type coreRun struct {
 	named  bool // orders have client order ids
 	follow func(events []engine.Event)
 
-	users []engine.AccountID // by order; nil: all orders are of the built-in account
-	ids   []engine.ClientID  // of the newest orders of users
-	queue []engine.Command   // commands that wait to be read ahead together; its capacity says how many
-	ahead [publishEvery]*engine.Command
+	ids []engine.ClientID // of the newest orders of users; nil: all orders are of the built-in account
+
+	one   engine.Command   // the next one, unless commands wait
+	queue []engine.Command // commands that wait for each other; without capacity, none does
+	ahead []*engine.Command
 }
 
 func newCoreRun(follow func([]engine.Event)) *coreRun {
@@ -56,50 +56,53 @@ func (r *coreRun) run(ops []wl.Op) {
 		o := &ops[i]
 		switch o.Type {
 		case wl.Limit:
-			r.place(o.Side, o.ID, o.Price, o.Qty)
+			r.place(o, o.ID)
 		case wl.Cancel:
-			r.cancel(o.ID)
+			r.cancel(o)
 		default:
-			r.cancel(o.ID)
-			r.place(o.Side, o.NewID, o.Price, o.Qty)
+			r.cancel(o)
+			r.place(o, o.NewID)
 		}
 	}
 	r.flush()
 }
 
-func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32) {
-	cmd := engine.Command{Kind: engine.Place, Side: engine.Side(side), Price: price, Amount: int64(qty)}
+func (r *coreRun) place(o *wl.Op, id uint64) {
+	cmd := r.next()
+	cmd.Kind, cmd.Side, cmd.Price, cmd.Amount = engine.Place, engine.Side(o.Side), o.Price, int64(o.Qty)
 	if r.named {
 		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
 	}
-	if r.users != nil {
-		r.own(&cmd, id)
+	if r.ids != nil {
+		r.own(cmd, id)
 	}
-	r.submit(&cmd)
+	r.submit()
 }
 
-func (r *coreRun) cancel(id uint64) {
-	cmd := engine.Command{Kind: engine.Cancel, Order: engine.OrderID(id)}
-	if r.users != nil {
-		cmd.Account = r.users[id]
+func (r *coreRun) cancel(o *wl.Op) {
+	cmd := r.next()
+	cmd.Kind, cmd.Order = engine.Cancel, engine.OrderID(o.ID)
+	if r.ids != nil {
+		cmd.Account = userOf(mixed(o.ID), engine.Side(o.Side))
 	}
-	r.submit(&cmd)
+	r.submit()
 }
 
 func (r *coreRun) apply(cmd *engine.Command) {
 	r.now += 1000 // a million commands a second of market time
 	cmd.TimeNs = r.now
-	r.events = r.core.Apply(cmd, r.events[:0])
-	for i := range r.events {
-		e := &r.events[i]
+	events, sum := r.core.Apply(cmd, r.events[:0]), r.sum
+	for i := range events {
+		e := &events[i]
 		if e.Kind == engine.EventTrade {
 			r.stats.Add(uint64(e.Maker), e.Price, e.Amount)
 		}
-		r.sum += uint64(e.Seq) ^ uint64(e.Kind) ^ uint64(e.Amount)
+		sum += uint64(e.Seq) ^ uint64(e.Kind) ^ uint64(e.Amount)
 	}
+	r.sum, r.events = sum, events
 	if r.follow != nil {
-		r.follow(r.events)
+		r.follow(events)
 	}
 }
 
@@ -114,16 +117,8 @@ func checked(name string, got, want wl.Stats) error {
 	return nil
 }
 
-// coreTargets returns the targets of E1 and E5 for a workload (docs/internals/performance.md#engine).
-func coreTargets(name string) (core, folded float64) {
-	switch name {
-	case "w1":
-		return 3, 9
-	case "w2":
-		return 3.2, 16
-	}
-	return 3.3, 8
-}
+// coreTargets holds the targets of E1 and E5 by workload (docs/internals/performance.md#engine).
+var coreTargets = map[string]struct{ core, folded float64 }{"w1": {3, 9}, "w2": {3.2, 16}, "w3": {3.3, 8}}
 
 func runEngine(r *Run) error {
 	for _, name := range floor.Names {
@@ -146,13 +141,13 @@ func runEngine(r *Run) error {
 func engineWorkload(r *Run, name string) error {
 	w := floor.Generate(name)
 	n := float64(len(w.Ops))
-	e1, e5 := coreTargets(name)
+	aim := coreTargets[name]
 	with := fmt.Sprintf("%d operations, %d preloaded", len(w.Ops), len(w.Preload))
-	core := r.S.Cost(name+" core", "ns/op", with).Against("floor").Aim("E1", e1)
+	core := r.S.Cost(name+" core", "ns/op", with).Against("floor").Aim("E1", aim.core)
 	alloc := r.S.Cost(name+" allocations, growth included", "mallocs/op", with).Aim("E2", 0.001)
 	more := newCoreVariants(r, name, with)
 	fold := r.S.Cost(name+" core + books, trades, candles, windows", "ns/op",
-		with+", published every 64 commands").Against("floor").Aim("E5", e5)
+		with+", published every 64 commands").Against("floor").Aim("E5", aim.folded)
 	orders := r.S.Cost(name+" the same and the order history", "ns/op",
 		with+", published every 64 commands").Against("floor")
 	for i := range r.cpuRounds() { // which takes minutes when others use the machine

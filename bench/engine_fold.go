@@ -16,15 +16,13 @@ const publishEvery = 64
 // newFolded returns a core run whose events are folded by a feed. With market, the feed has no order history.
 func newFolded(market bool) *coreRun {
 	feed := marketdata.NewFeed(marketdata.Options{NoOrders: market})
-	var r *coreRun
 	n := 0
-	r = newCoreRun(func(events []engine.Event) {
+	return newCoreRun(func(events []engine.Event) {
 		feed.Fold(events)
 		if n++; n%publishEvery == 0 {
 			feed.Publish(events[0].TimeNs)
 		}
 	})
-	return r
 }
 
 // worstCase compares one large command with the same work in many small commands.
@@ -78,10 +76,7 @@ func (x *worstCase) build() *coreRun {
 			if account == 9 && x.price(0) == x.price(1) {
 				continue
 			}
-			c.apply(&engine.Command{
-				Kind: engine.Place, Side: engine.Buy, Price: x.price(i), Amount: 1,
-				Account: account,
-			})
+			c.apply(&engine.Command{Side: engine.Buy, Price: x.price(i), Amount: 1, Account: account})
 		}
 	}
 	return c

@@ -17,23 +17,30 @@ const users = 100
 
 // withUsers makes the orders those of users accounts as trading clients send them: buyers and sellers have different
 // accounts, so all orders trade that would trade without accounts; half of the orders have client ids.
-func (r *coreRun) withUsers(w *wl.Workload) *coreRun {
-	r.users, r.ids = make([]engine.AccountID, w.MaxID+1), make([]engine.ClientID, 4096)
+func (r *coreRun) withUsers() *coreRun {
+	r.ids = make([]engine.ClientID, 4096)
 	return r
 }
 
-// withQueue makes commands wait until publishEvery of them can be read ahead, as in a busy loop.
-func (r *coreRun) withQueue() *coreRun {
-	r.queue = make([]engine.Command, 0, publishEvery)
+// withQueue makes n commands wait for each other, so that they can be read ahead, as in a busy loop.
+func (r *coreRun) withQueue(n int) *coreRun {
+	r.queue, r.ahead = make([]engine.Command, 0, n), make([]*engine.Command, n)
+	for i := range r.ahead {
+		r.ahead[i] = &r.queue[:n][i]
+	}
 	return r
+}
+
+// userOf returns the account of an order whose number has the hash h.
+func userOf(h uint64, side engine.Side) engine.AccountID {
+	return engine.AccountID(1 + h%(users/2) + users/2*uint64(side))
 }
 
 // own gives an order an account, the account's settings and, if its number is even, a client id.
 func (r *coreRun) own(cmd *engine.Command, id uint64) {
 	h := mixed(id)
-	cmd.Account = engine.AccountID(1 + h%(users/2) + users/2*uint64(cmd.Side))
+	cmd.Account = userOf(h, cmd.Side)
 	cmd.STP, cmd.MakerFee, cmd.TakerFee, cmd.Discount = engine.CancelTaker, 100_000, 200_000, 1_000_000
-	r.users[id] = cmd.Account
 	if id%2 == 0 {
 		cmd.Client = &r.ids[id/2%uint64(len(r.ids))]
 		*cmd.Client = engine.ClientID{Hash: [2]uint64{h, ^h}}
@@ -47,16 +54,22 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// submit applies a command, or queues it.
-func (r *coreRun) submit(cmd *engine.Command) {
-	if cap(r.queue) == 0 {
-		r.apply(cmd)
-		return
+// next returns the next command, without members.
+func (r *coreRun) next() *engine.Command {
+	cmd := &r.one
+	if n := len(r.queue); n < cap(r.queue) {
+		r.queue = r.queue[:n+1]
+		cmd = &r.queue[n]
 	}
-	n := len(r.queue)
-	r.queue = append(r.queue, *cmd)
-	r.ahead[n] = &r.queue[n]
-	if n+1 == cap(r.queue) {
+	*cmd = engine.Command{}
+	return cmd
+}
+
+// submit applies what next has returned, or all that waits when the queue is full.
+func (r *coreRun) submit() {
+	if cap(r.queue) == 0 {
+		r.apply(&r.one)
+	} else if len(r.queue) == cap(r.queue) {
 		r.flush()
 	}
 }
@@ -65,7 +78,7 @@ func (r *coreRun) submit(cmd *engine.Command) {
 func (r *coreRun) flush() {
 	for i := range r.queue {
 		if i%engine.LookAhead == 0 {
-			r.core.Warm(r.ahead[i:len(r.queue)])
+			r.core.Warm(r.ahead[:len(r.queue)], i)
 		}
 		r.apply(&r.queue[i])
 	}
@@ -94,8 +107,8 @@ func (v coreVariants) round(name string, w *wl.Workload, want wl.Stats, base, bu
 		c         *coreRun
 		reference float64
 	}{
-		{v.ahead, newCoreRun(nil).withQueue(), base},
-		{v.owned, newCoreRun(nil).withUsers(w), builtin},
+		{v.ahead, newCoreRun(nil).withQueue(publishEvery), base},
+		{v.owned, newCoreRun(nil).withUsers(), builtin},
 	} {
 		x.c.run(w.Preload)
 		cost := proc.CPUNs(func() { x.c.run(w.Ops) }) / float64(len(w.Ops))

@@ -155,10 +155,7 @@ func scaleTrades(r *Run) error {
 		took := proc.CPUNs(func() {
 			for i := range int64(n) {
 				for k := range int64(2) {
-					c.apply(&engine.Command{
-						Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20,
-						Amount: 5,
-					})
+					c.apply(&engine.Command{Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
 				}
 			}
 		})
@@ -185,10 +182,7 @@ func scaleCandles(r *Run) error {
 	for i := range int64(minutes) {
 		c.now = startNs + i*int64(time.Minute)
 		for k := range int64(2) {
-			c.apply(&engine.Command{
-				Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20,
-				Amount: 5,
-			})
+			c.apply(&engine.Command{Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
 		}
 		feed.Publish(c.now)
 	}

@@ -1,5 +1,7 @@
 package engine
 
+import "tickhive/engine/slots"
+
 // Core holds every pair of one loop, and in control the assets and accounts, which belong to no
 // pair. It is a pure state machine: equal commands with equal stamped times produce equal
 // events. One goroutine owns it.
@@ -9,7 +11,7 @@ type Core struct {
 	byCode map[string]PairID
 	count  int
 	slice  slice
-	warmed int32 // the sum of what Warm has read, so that the compiler keeps the reads
+	warmer warmer
 
 	control control
 }
@@ -19,7 +21,7 @@ func NewCore(o Options) *Core {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	c := &Core{opts: o.withDefaults(), byCode: map[string]PairID{}}
+	c := &Core{opts: o.withDefaults(), byCode: map[string]PairID{}, warmer: warmer{fetch: slots.Fetch}}
 	c.control.Init()
 	return c
 }

@@ -1,57 +1,109 @@
 package engine
 
-// LookAhead is the number of commands that Warm reads ahead.
+import "tickhive/engine/slots"
+
+// LookAhead is the number of commands between two calls of Warm.
 const LookAhead = 16
 
 // warmOrders is the number of open orders from which on Warm reads a book: a smaller one is in the CPU's cache anyway.
 const warmOrders = 16 << 10
 
-// Warm reads what the first LookAhead of the next commands will need: the place of a client id in its table, and of
-// large books the order that a command names, its neighbors and its level, or the level that an order joins. Apply
-// would wait for this memory command by command; here the CPU fetches it for all at the same time. It changes nothing
-// that an event depends on.
-func (c *Core) Warm(next []*Command) {
-	var orders, levels [LookAhead]int32
-	var books [LookAhead]*book
-	next = next[:min(len(next), LookAhead)]
-	for i, cmd := range next {
+// warmer makes the CPU fetch memory that commands will need, where Apply would wait for it command by command. It finds
+// what a command needs in three steps, each of which reads what the step before has fetched: where its order
+// is indexed; the order; and the order's level and neighbors. A place needs only the newest order of its level, and
+// where its client id is to be stored.
+type warmer struct {
+	needed [4]bool             // by window: whether any command of it is of a large book
+	orders [2][LookAhead]int32 // by window: the slots of the orders that commands name, 0: none
+	lines  [3 * LookAhead]slots.Line
+	fetch  func([]slots.Line) // slots.Fetch, except in a test
+}
+
+// Warm fetches the memory that cmds[at:] will need. A call is due before cmds[at] whenever at is a multiple of
+// LookAhead. Each step is a window of LookAhead commands ahead of the next step, so none waits. It changes nothing.
+func (c *Core) Warm(cmds []*Command, at int) {
+	w, n := &c.warmer, at/LookAhead
+	if n == 0 {
+		w.index(c, cmds, 0)
+		w.index(c, cmds, 1)
+		w.order(c, cmds, 0)
+	}
+	w.index(c, cmds, n+2)
+	w.order(c, cmds, n+1)
+	w.links(c, cmds, n)
+}
+
+// window returns the n-th window of commands.
+func window(cmds []*Command, n int) []*Command {
+	from := min(n*LookAhead, len(cmds))
+	return cmds[from:min(from+LookAhead, len(cmds))]
+}
+
+// index takes the first step for the n-th window of commands.
+func (w *warmer) index(c *Core, cmds []*Command, n int) {
+	l, needed := 0, false
+	for _, cmd := range window(cmds, n) {
 		b := c.book(cmd.Pair)
 		if b == nil {
 			continue
 		}
 		if cmd.Client != nil && cmd.Kind == Place {
-			c.warmed += b.clients.Warm(cmd.Client.Hash)
+			w.lines[l] = b.clients.Line(cmd.Client.Hash)
+			l++
 		}
 		if b.orders.count < warmOrders {
 			continue
 		}
-		books[i] = b
+		needed = true
+		if cmd.Kind != Place {
+			w.lines[l] = b.orders.ids.Line(cmd.Order.N())
+			l++
+		}
+	}
+	w.needed[n%len(w.needed)] = needed
+	w.fetch(w.lines[:l])
+}
+
+// order takes the second step.
+func (w *warmer) order(c *Core, cmds []*Command, n int) {
+	if !w.needed[n%len(w.needed)] {
+		return
+	}
+	l, found := 0, &w.orders[n%len(w.orders)]
+	for i, cmd := range window(cmds, n) {
+		found[i] = 0
+		if b := c.book(cmd.Pair); b != nil && cmd.Kind != Place && b.orders.count >= warmOrders {
+			s := b.orders.ids.Get(cmd.Order.N())
+			found[i] = s
+			w.lines[l] = b.orders.hot.Line(s)
+			l++
+		}
+	}
+	w.fetch(w.lines[:l])
+}
+
+// links takes the third step.
+func (w *warmer) links(c *Core, cmds []*Command, n int) {
+	if !w.needed[n%len(w.needed)] {
+		return
+	}
+	l, found := 0, &w.orders[n%len(w.orders)]
+	for i, cmd := range window(cmds, n) {
+		b := c.book(cmd.Pair)
+		if b == nil || b.orders.count < warmOrders {
+			continue
+		}
+		q := &b.orders
 		if cmd.Kind == Place {
-			levels[i] = b.sides[cmd.Side&1].cached(cmd.Price)
-		} else {
-			orders[i] = b.orders.ids.Get(cmd.Order.N())
+			w.lines[l] = q.hot.Line(q.levels.At(b.sides[cmd.Side&1].cached(cmd.Price)).tail)
+			l++
+		} else if s := found[i]; s != 0 {
+			o := q.at(s)
+			w.lines[l] = q.levels.Line(o.level)
+			w.lines[l+1] = q.hot.Line(o.prev)
+			w.lines[l+2] = q.hot.Line(o.next)
+			l += 3
 		}
 	}
-	var links [LookAhead][2]int32 // orders whose links a command changes
-	for i, s := range orders[:len(next)] {
-		if s != 0 {
-			o := books[i].orders.at(s)
-			levels[i], links[i] = o.level, [2]int32{o.prev, o.next}
-		}
-	}
-	for i, ls := range levels[:len(next)] {
-		if lv := int32(0); ls != 0 {
-			if lv = books[i].orders.levels.At(ls).tail; orders[i] == 0 {
-				links[i][0] = lv
-			}
-			c.warmed += lv
-		}
-	}
-	for i := range links[:len(next)] {
-		for _, s := range links[i] {
-			if s != 0 {
-				c.warmed += books[i].orders.at(s).level
-			}
-		}
-	}
+	w.fetch(w.lines[:l])
 }

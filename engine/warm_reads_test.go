@@ -1,71 +1,87 @@
 package engine
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"unsafe"
 
-// Warm reads, in a book that is large enough, the level and the neighbors of each order that a command names, and the
-// level and the newest order of each price at which a command places one. Only the first LookAhead commands count.
-func TestWarmReads(t *testing.T) {
+	slot "tickhive/engine/slots"
+)
+
+// Warm fetches, of a large book, the index entry of each order that a command names, then the order, then its level and
+// neighbors; and the newest order of each level that a command joins. Of any book it fetches the place of a new client
+// id. Each step of a window comes one window before the next step.
+func TestWarmFetches(t *testing.T) {
 	c := NewCore(Options{})
 	pair := Instrument{Code: "A1_B1", Base: "A1", Quote: "B1"}
 	c.Apply(&Command{Kind: AddPair, Pair: ControlPair, Instrument: &pair}, nil)
 	b := c.books[0]
-	at := func(n uint64) *order { return b.orders.at(b.orders.ids.Get(n)) }
-	tail := func(n uint64) int32 { return b.orders.levels.At(at(n).level).tail }
+	q := &b.orders
+	var fetched [][]slot.Line
+	c.warmer.fetch = func(lines []slot.Line) { fetched = append(fetched, slices.Clone(lines)) }
+	check := func(name string, cmds []*Command, at int, want ...[]slot.Line) {
+		t.Helper()
+		fetched = nil
+		c.Warm(cmds, at)
+		fetched = slices.DeleteFunc(fetched, func(l []slot.Line) bool { return len(l) == 0 })
+		if !slices.EqualFunc(fetched, want, slices.Equal) {
+			t.Errorf("%s: fetched %x, want %x", name, fetched, want)
+		}
+	}
+	line := func(o *order) slot.Line { return slot.Line(unsafe.Pointer(o)) }
+	at := func(n uint64) *order { return q.at(q.ids.Get(n)) }
+	level := func(o *order) *level { return q.levels.At(o.level) }
 	add := func(i int) {
 		c.Apply(&Command{Side: Side(i % 2), Price: int64(100 + 900*(i%2) + i/2%50), Amount: 1}, nil)
 	}
-	warmed := func(cmds ...*Command) int32 {
-		before := c.warmed
-		c.Warm(cmds)
-		return c.warmed - before
-	}
 	cancel := func(n uint64) *Command { return &Command{Kind: Cancel, Order: MakeOrderID(0, n)} }
-	id := &ClientID{Hash: [2]uint64{7, 8}}
-	named := []*Command{{Side: Buy, Price: 30, Client: id}, {Kind: Cancel, Order: 1 << 20, Client: id}}
-	if got := warmed(named...); got != 0 {
-		t.Fatalf("%d was read of an empty table of client ids", got)
+	index := func(n uint64) []slot.Line { return []slot.Line{q.ids.Line(n)} }
+	order := func(n uint64) []slot.Line { return []slot.Line{line(at(n))} }
+	links := func(n uint64) []slot.Line {
+		o := at(n)
+		return []slot.Line{slot.Line(unsafe.Pointer(level(o))), line(q.at(o.prev)), line(q.at(o.next))}
 	}
+
+	id := &ClientID{Hash: [2]uint64{7, 8}}
 	place := Command{Side: Buy, Price: 100, Amount: 1, Client: id} // as add(0)
 	c.Apply(&place, nil)
-	if got, want := warmed(named...), b.clients.Find(id.Hash); got != want || want == 0 {
-		t.Fatalf("slot %d was read of the table of client ids, want %d", got, want)
-	}
-	if got := warmed(named[1]); got != 0 {
-		t.Fatalf("slot %d was read for a command that uses no client id", got)
-	}
+	entry := []slot.Line{b.clients.Line(id.Hash)}
+	check("a client id", []*Command{&place}, 0, entry)
+	check("a command that uses no client id", []*Command{{Kind: Cancel, Order: 1, Client: id}}, 0)
 	for i := 1; i < warmOrders-1; i++ {
 		add(i)
 	}
-	if got := warmed(cancel(500)); got != 0 {
-		t.Fatalf("%d was read of a book of %d orders", got, b.orders.count)
-	}
+	check("a book with one order less", []*Command{cancel(500)}, 0)
 	add(warmOrders - 1)
 	first, middle, last := uint64(1), uint64(501), uint64(warmOrders)
-	for _, x := range []struct {
-		name string
-		cmds []*Command
-		want int32
-	}{
-		{"the oldest of a level", []*Command{cancel(first)}, tail(first) + at(first).level},
-		{"one between two", []*Command{cancel(middle)}, tail(middle) + 2*at(middle).level},
-		{"the newest of a level", []*Command{cancel(last)}, tail(last) + at(last).level},
-		{"a place", []*Command{{Side: Buy, Price: 100}}, tail(first) + at(first).level},
-		{"a place at a price without a level", []*Command{{Side: Buy, Price: 30}}, 0},
-		{"an order that is not open", []*Command{cancel(1 << 20)}, 0},
-		{"a pair that does not exist", []*Command{{Kind: Cancel, Pair: 1, Order: 1}}, 0},
-		{"two commands", []*Command{{Side: Buy, Price: 100}, cancel(middle)}, tail(first) + at(first).level +
-			tail(middle) + 2*at(middle).level},
-		{"none", nil, 0},
-	} {
-		if got := warmed(x.cmds...); got != x.want {
-			t.Errorf("%s: read %d, want %d", x.name, got, x.want)
+	if at(first).prev != 0 || at(last).next != 0 || at(middle).prev == 0 || at(middle).next == 0 {
+		t.Fatal("the orders are not the first, one between two, and the last of their levels")
+	}
+	for _, n := range []uint64{first, middle, last} {
+		check("a cancel", []*Command{cancel(n)}, 0, index(n), order(n), links(n))
+	}
+	tail := []slot.Line{line(q.at(level(at(first)).tail))}
+	check("a place", []*Command{{Side: Buy, Price: 100}}, 0, tail)
+	check("a place with a client id", []*Command{&place}, 0, entry, tail)
+	none := []slot.Line{line(q.at(0))}
+	check("a place at a price without a level", []*Command{{Side: Buy, Price: 30}}, 0, none)
+	check("an order that is not open", []*Command{cancel(1 << 20)}, 0, []slot.Line{0}, none)
+	check("a pair that does not exist", []*Command{{Kind: Cancel, Pair: 1, Order: 1}}, 0)
+	check("no command", nil, 0)
+
+	var cmds []*Command
+	for i := range 4 * LookAhead {
+		cmds = append(cmds, cancel(uint64(500+10*i)))
+	}
+	window := func(of func(uint64) []slot.Line, n int) (all []slot.Line) {
+		for i := range LookAhead {
+			all = append(all, of(uint64(500+10*(n*LookAhead+i)))...)
 		}
+		return all
 	}
-	var many []*Command
-	for range LookAhead + 4 {
-		many = append(many, cancel(first))
-	}
-	if got, want := warmed(many...), LookAhead*(tail(first)+at(first).level); got != want {
-		t.Errorf("%d commands: read %d, want %d", len(many), got, want)
-	}
+	check("the first of many", cmds, 0, window(index, 0), window(index, 1), window(order, 0),
+		window(index, 2), window(order, 1), window(links, 0))
+	check("the next window", cmds, LookAhead, window(index, 3), window(order, 2), window(links, 1))
+	check("the third", cmds, 2*LookAhead, window(order, 3), window(links, 2))
+	check("the last", cmds, 3*LookAhead, window(links, 3))
 }

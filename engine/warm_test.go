@@ -26,7 +26,7 @@ func TestWarmChangesNothing(t *testing.T) {
 		}
 		for i, cmd := range refs {
 			if i%engine.LookAhead == 0 {
-				cores[1].Warm(refs[i:])
+				cores[1].Warm(refs, i)
 			}
 			for k, c := range cores {
 				events[k] = c.Apply(cmd, events[k][:0])

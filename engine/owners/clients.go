@@ -78,8 +78,8 @@ func (c *Clients) Find(hash [2]uint64) int32 {
 	return s
 }
 
-// Warm reads the place of a client id in the table, so that Find need not wait for it.
-func (c *Clients) Warm(hash [2]uint64) int32 { return c.table.First(hashed(&hash)) }
+// Line returns the cache line of the table in which Find begins its search.
+func (c *Clients) Line(hash [2]uint64) slots.Line { return c.table.Line(hashed(&hash)) }
 
 // remove forgets an entry.
 func (c *Clients) remove(s int32) {

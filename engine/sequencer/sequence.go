@@ -107,7 +107,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	for i, b := range batches {
 		for b.begun < b.to && !over {
 			if applied%engine.LookAhead == 0 {
-				l.core.Warm(next[applied:])
+				l.core.Warm(next, applied)
 			}
 			at := b.begun
 			b.begun++

@@ -7,10 +7,12 @@
 //	Sorted sorted key, the highest ones at hand -> slot
 //	Table  hash -> slots
 //	Queue  slots by the order in which they are to be taken
+//	Line   address of a value, which Fetch makes the CPU fetch before it is needed
 //
 // Slot 0 is never used, so 0 means none. In steady state nothing allocates.
 //
 // Owner: one goroutine at a time.
 //
-// Reading order: slab, stack, index, keys, sorted, table, queue.
+// Reading order: slab, stack, index, keys, sorted, table, queue, fetch,
+// fetch_asm, fetch_none.
 package slots

@@ -1,5 +1,7 @@
 package slots
 
+import "unsafe"
+
 // An index consists of pages of pageSize numbers. A page is made when the first of its
 // numbers gets a slot, and is reused when the last has lost it. A number that keeps its slot for ever keeps one page
 // (2 KiB), and 16 bytes for every pageSize numbers after it. The directory counts the slots of a page, so that a change
@@ -45,6 +47,15 @@ func (x *Index) Get(n uint64) int32 {
 		return 0
 	}
 	return x.pages[p].page[n&(pageSize-1)]
+}
+
+// Line returns the cache line in which Get finds the slot of n.
+func (x *Index) Line(n uint64) Line {
+	p := n>>pageBits - x.base
+	if p >= uint64(len(x.pages)) || x.pages[p].page == nil {
+		return 0
+	}
+	return Line(unsafe.Pointer(&x.pages[p].page[n&(pageSize-1)]))
 }
 
 // Put sets the slot of n, which must have none.

@@ -1,5 +1,7 @@
 package slots
 
+import "unsafe"
+
 // tableShards is the number of parts of a table, each of which grows alone. So growth moves few entries at once.
 const tableShards = 64
 
@@ -43,8 +45,8 @@ func (t *Table) Seek(hash, at uint32) (slot int32, next uint32) {
 	}
 }
 
-// First returns the slot at the place where a search for a hash begins, 0 when none is there.
-func (t *Table) First(hash uint32) int32 {
+// Line returns the cache line in which a search for a hash begins.
+func (t *Table) Line(hash uint32) Line {
 	if t.shards == nil {
 		return 0
 	}
@@ -52,7 +54,7 @@ func (t *Table) First(hash uint32) int32 {
 	if len(e) == 0 {
 		return 0
 	}
-	return e[hash/tableShards&uint32(len(e)-1)].slot
+	return Line(unsafe.Pointer(&e[hash/tableShards&uint32(len(e)-1)]))
 }
 
 // Put adds a slot, which must not be 0, under a hash.
