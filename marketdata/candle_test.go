@@ -38,7 +38,7 @@ func TestCandlesOfAllIntervalsEqualANaiveFold(t *testing.T) {
 		if keep := DefaultCandles()[i] + 1; len(want) > keep {
 			want = want[len(want)-keep:]
 		}
-		got := &view.Candles[i]
+		got := view.Candles(i)
 		if got.Len() != len(want) {
 			t.Fatalf("%s: %d candles, want %d", i, got.Len(), len(want))
 		}
@@ -65,7 +65,7 @@ func TestCandlesPublishedStayAsTheyWereAndOldOnesGo(t *testing.T) {
 	}
 	r := newRig(opts, 1)
 	type seen struct {
-		c    *Candles
+		c    Candles
 		want []Candle
 	}
 	var kept []seen
@@ -73,7 +73,7 @@ func TestCandlesPublishedStayAsTheyWereAndOldOnesGo(t *testing.T) {
 		r.now += 30 * nanosecond
 		r.trade(0, engine.Buy, int64(1+i%77), 3)
 		r.publish()
-		c := &r.feed.Board().Load().View(0).Candles[Minute]
+		c := r.feed.Board().Load().View(0).Candles(Minute)
 		if c.Len() > 101 {
 			t.Fatalf("%d candles kept", c.Len())
 		}
@@ -85,7 +85,8 @@ func TestCandlesPublishedStayAsTheyWereAndOldOnesGo(t *testing.T) {
 			kept = append(kept, s)
 		}
 	}
-	if n := r.feed.Board().Load().View(0).Candles[Minute].Len(); n != 101 {
+	last := r.feed.Board().Load().View(0).Candles(Minute)
+	if n := last.Len(); n != 101 {
 		t.Fatalf("%d candles at the end, want 100 closed and an open one", n)
 	}
 	for _, s := range kept {

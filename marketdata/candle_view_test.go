@@ -80,7 +80,7 @@ func limited(t *testing.T, keep, minutes int) (*View, []Candle) {
 func TestCandlesAfterOthersWereDropped(t *testing.T) {
 	for _, keep := range []int{1, 63, 64, 100, 300} {
 		v, want := limited(t, keep, 800)
-		c := &v.Candles[Minute]
+		c := v.Candles(Minute)
 		if c.Len() != len(want) || len(c.chunks) > keep/chunkCandles+2 {
 			t.Fatalf("keep %d: %d candles in %d chunks", keep, c.Len(), len(c.chunks))
 		}
@@ -102,7 +102,7 @@ func TestCandlesAfterOthersWereDropped(t *testing.T) {
 				t.Errorf("keep %d: candle %d of %d is given", keep, i, c.Len())
 			}
 		}
-		checkFold(t, c, want)
+		checkFold(t, &c, want)
 	}
 	var empty Candles
 	if !panics(func() { empty.At(0) }) {
@@ -190,5 +190,58 @@ func TestLargeSumsOfASecond(t *testing.T) {
 		if !bytes.Equal(once.feed.AppendPairState(nil, 0), often.feed.AppendPairState(nil, 0)) {
 			t.Errorf("%v: the sums depend on the publications", trades)
 		}
+	}
+}
+
+// Views of one second share their candles, and each shows all trades before it, in every interval and in the ticker.
+func TestViewsOfASecondShareTheirCandles(t *testing.T) {
+	rnd := newRand(t)
+	r := newRig(Options{}, 1)
+	r.publish()
+	view := func() *View { return r.feed.Board().Load().View(0) }
+	var trades []naiveTrade
+	shared, views := 0, 0
+	for range soak(3000, 10) {
+		before, sec := view(), r.now/nanosecond
+		r.now += rnd.Int64N(nanosecond / 4)
+		if rnd.IntN(50) == 0 {
+			r.now += rnd.Int64N(2 * secondsOfDay * nanosecond)
+		}
+		for range 1 + rnd.IntN(3) {
+			from := len(r.events)
+			r.trade(0, engine.Side(rnd.IntN(2)), 1+rnd.Int64N(1000), 1+rnd.Int64N(math.MaxInt32))
+			trades = append(trades, naiveTrades(r.events[from:], 0)...)
+		}
+		if rnd.IntN(20) == 0 {
+			r.fold()
+			r.feed.HashPair(0, func() {}) // merges
+		}
+		r.publish()
+		v := view()
+		if views++; v.candles == before.candles {
+			shared++
+			if r.now/nanosecond != sec {
+				t.Fatalf("a view of second %d has the candles of %d", r.now/nanosecond, sec)
+			}
+		}
+		for i := range Interval(Intervals) {
+			want, got := naiveCandles(trades, i), v.Candles(i)
+			if got.Len() != len(want) || got.At(got.Len()-1) != want[len(want)-1] {
+				t.Fatalf("%s: %d candles, the last %+v; want %d and %+v",
+					i, got.Len(), got.At(got.Len()-1), len(want), want[len(want)-1])
+			}
+		}
+		want := naiveTicker(trades, r.now/nanosecond)
+		if want.Bid, want.Ask = v.Ticker.Bid, v.Ticker.Ask; v.Ticker != want {
+			t.Fatalf("ticker %+v, want %+v", v.Ticker, want)
+		}
+		if len(trades) > 400 {
+			r = newRig(Options{}, 1)
+			r.publish()
+			trades = trades[:0]
+		}
+	}
+	if shared < views/3 {
+		t.Errorf("%d of %d views share their candles", shared, views)
 	}
 }

@@ -69,10 +69,11 @@ func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
 // noteTouch compares the touch with the touch at the previous command boundary and records a change. A change
 // that one command makes and undoes therefore does not count.
 func (p *pairState) noteTouch() {
-	if p.touch.best == p.boundaryTouch {
+	bid, ask := p.touch.best[engine.Buy], p.touch.best[engine.Sell] // one by one, as they were stored
+	if bid == p.boundaryTouch[engine.Buy] && ask == p.boundaryTouch[engine.Sell] {
 		return
 	}
-	p.boundaryTouch = p.touch.best
+	p.boundaryTouch[engine.Buy], p.boundaryTouch[engine.Sell] = bid, ask
 	p.tickerSeq = max(p.tickerSeq, p.touch.seq)
 	p.changedSec = max(p.changedSec, p.touch.sec)
 }
@@ -105,11 +106,26 @@ func (p *pairState) merge(opts *Options) {
 	p.candlesMoved = true
 }
 
+// settle moves the window to the second now. Trades that a view shows apart from the candles stay in the tick: a pair
+// that trades often would copy ten candles at each publication. They are of the newest second that candles and window
+// have, so no candle begins or ends with them.
+func (p *pairState) settle(now int64, opts *Options) {
+	if !p.window.counts(p.tick.Start, now) {
+		p.merge(opts)
+	}
+	p.window.slide(now)
+}
+
 func (p *pairState) ticker() Ticker {
 	t := Ticker{
 		LastTrade: p.ring.view.last, Last: p.last, Bid: p.boundaryTouch[engine.Buy], Ask: p.boundaryTouch[engine.Sell],
 		ChangedSec: max(p.changedSec, p.window.left()),
 	}
 	p.window.figures(&t)
+	if p.tick.Trades != 0 {
+		t.High, t.Low = max(t.High, p.tick.High), min(t.Low, p.tick.Low)
+		t.Volume = t.Volume.AddWrap(p.tick.Volume)
+		t.QuoteVolume = t.QuoteVolume.AddWrap(p.tick.QuoteVolume)
+	}
 	return t
 }

@@ -24,13 +24,12 @@ func (f *Feed) publish(nowNs int64) {
 	sec := floorSec(nowNs)
 	for _, p := range f.changed {
 		p.noteTouch()
-		p.merge(&f.opts)
-		p.window.slide(sec)
+		p.settle(sec, &f.opts)
 		f.due.fix(p)
 	}
 	for next, ok := f.due.next(); ok && next <= sec; next, ok = f.due.next() {
 		p := f.due.heap[0]
-		p.window.slide(sec)
+		p.settle(sec, &f.opts)
 		f.due.fix(p)
 		f.markChanged(p)
 	}
@@ -110,8 +109,11 @@ func (f *Feed) view(p *pairState) *View {
 		TimeNs: p.timeNs, BookTimeNs: p.bookTimeNs,
 		Ticker: p.ticker(),
 		Bids:   p.sides[engine.Buy].publish(), Asks: p.sides[engine.Sell].publish(),
-		Changes: p.changes.view, Trades: p.ring.view, Candles: p.candlesView,
+		Changes: p.changes.view, Trades: p.ring.view, candles: p.candlesView,
 		DroppedYoung: p.ring.young,
+	}
+	if p.tick.Trades != 0 {
+		v.tick = p.tick.Candle
 	}
 	if old := p.view; old != nil {
 		v.TickerVersion = old.TickerVersion

@@ -126,8 +126,8 @@ func TestAPairWithoutTradesHasNone(t *testing.T) {
 		v.Trades.DroppedNs() != 0 {
 		t.Fatalf("trades of a new pair: %+v", v.Trades)
 	}
-	for i := range v.Candles {
-		if v.Candles[i].Len() != 0 || v.Candles[i].Search(0) != 0 {
+	for i := range Interval(Intervals) {
+		if c := v.Candles(i); c.Len() != 0 || c.Search(0) != 0 {
 			t.Fatal("candles of a new pair")
 		}
 	}

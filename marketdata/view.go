@@ -35,7 +35,9 @@ type View struct {
 	Asks    Side    // best (lowest) first
 	Changes Changes // the newest level changes, with which a reader can reconstruct the book at an older seq
 	Trades  Trades
-	Candles *[Intervals]Candles // by interval; views share it until a trade changes a candle
+
+	candles *[Intervals]Candles // by interval; views share it
+	tick    Candle              // trades of one second that candles lacks; Trades is 0 when it has all
 
 	DroppedYoung uint64 // trades dropped while younger than 24 h, since the pair was added
 
@@ -128,6 +130,15 @@ func (v *View) inherit(old *View) {
 	}
 }
 
+// Candles returns the candles of an interval.
+func (v *View) Candles(i Interval) Candles {
+	c := v.candles[i]
+	if v.tick.Trades != 0 {
+		c.open.Merge(&v.tick)
+	}
+	return c
+}
+
 // Checksum combines the book, the last trade and the seqs of the view into one number.
 func (v *View) Checksum() uint64 {
 	h := mix(uint64(v.Seq), uint64(v.BookSeq))
@@ -143,8 +154,8 @@ func (v *View) Checksum() uint64 {
 		t := v.Trades.At(v.Trades.Last())
 		h = mix(mix(mix(h, uint64(t.TimeNs)), uint64(t.Price)), uint64(t.Amount))
 	}
-	for i := range v.Candles {
-		c := &v.Candles[i]
+	for i := range Interval(Intervals) {
+		c := v.Candles(i)
 		if n := c.Len(); n > 0 {
 			last := c.At(n - 1)
 			h = mix(mix(mix(h, uint64(n)), uint64(last.Close)), last.Volume.Lo)

@@ -11,7 +11,7 @@ import (
 
 // viewOf returns a view with something in each member that its checksum covers.
 func viewOf(change func(v *View, bids, asks *depthSide, trade *Trade, minute *Candle)) *View {
-	v := &View{Seq: 50, BookSeq: 40, TradesSeq: 30, TickerVersion: 20, Candles: new([Intervals]Candles)}
+	v := &View{Seq: 50, BookSeq: 40, TradesSeq: 30, TickerVersion: 20, candles: new([Intervals]Candles)}
 	bids, asks := newDepthSide(engine.Buy), newDepthSide(engine.Sell)
 	bids.set(100, 5, 1)
 	asks.set(101, 6, 1)
@@ -27,8 +27,8 @@ func viewOf(change func(v *View, bids, asks *depthSide, trade *Trade, minute *Ca
 		*v.Trades.at(v.Trades.last) = trade
 	}
 	if minute.Trades != 0 {
-		v.Candles[Minute].open = minute
-		v.Candles[Year].open = minute
+		v.candles[Minute].open = minute
+		v.candles[Year].open = minute
 	}
 	return v
 }
@@ -77,7 +77,7 @@ func TestTheChecksumOfAViewDependsOnEachPart(t *testing.T) {
 	}
 	v := viewOf(func(*View, *depthSide, *depthSide, *Trade, *Candle) {})
 	before := v.Checksum()
-	v.Candles[Hour].open = v.Candles[Minute].open
+	v.candles[Hour].open = v.candles[Minute].open
 	if v.Checksum() == before {
 		t.Error("another number of candles has the same sum")
 	}

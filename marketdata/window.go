@@ -58,6 +58,12 @@ func (w *window) slide(now int64) {
 	}
 }
 
+// counts reports whether sec is the newest traded second, and counts at the second now.
+func (w *window) counts(sec, now int64) bool {
+	n := w.buckets.len()
+	return n > 0 && w.buckets.at(n-1).sec == sec && sec > now-secondsOfDay
+}
+
 // add adds the trades of t, which must not be earlier than any trade before.
 func (w *window) add(t *tick) {
 	w.slide(t.Start)

@@ -63,7 +63,7 @@ func TestBackfilledCandlesEqualAFoldOverAllTrades(t *testing.T) {
 			want[ev.Pair] = add(want[ev.Pair], ev, floor(i, ev.TimeNs/int64(time.Second)))
 		}
 		for p := range want {
-			got := &root.View(b.ids[p]).Candles[i]
+			got := root.View(b.ids[p]).Candles(i)
 			if got.Len() != len(want[p]) {
 				t.Errorf("pair %d, %s: %d candles, want %d", p, i, got.Len(), len(want[p]))
 				continue

@@ -37,7 +37,7 @@ func figures(t testing.TB, seed uint64) []stats.Figures {
 		v := b.Feed.Board().Load().View(id)
 		s := &series[i]
 		s.Code, s.Last = v.Instrument.Code, float64(v.Ticker.Last)/pow10(v.Instrument.DigitsPrice)
-		c := &v.Candles[marketdata.Minute]
+		c := v.Candles(marketdata.Minute)
 		at := start / int64(time.Second)
 		k := c.Search(at)
 		last := float64(c.At(k - 1).Close)

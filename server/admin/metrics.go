@@ -339,8 +339,9 @@ func (m *metrics) collectMarket(ch chan<- prometheus.Metric) {
 		gauge(ch, descLevels, float64(v.Bids.Len()), pair, "bid")
 		gauge(ch, descLevels, float64(v.Asks.Len()), pair, "ask")
 		n := 0
-		for i := range v.Candles {
-			n += v.Candles[i].Len()
+		for i := range marketdata.Interval(marketdata.Intervals) {
+			c := v.Candles(i)
+			n += c.Len()
 		}
 		gauge(ch, descCandles, float64(n), pair)
 		trades, candles, levels = trades+kept, candles+n, levels+v.Bids.Len()+v.Asks.Len()

@@ -125,15 +125,16 @@ func klines(q *call) ([]byte, *failure) {
 
 // Klines reads rows of one view, ascending.
 type Klines struct {
-	view   *marketdata.View
-	i      *Interval
-	close  int64
-	primed bool
+	view    *marketdata.View
+	candles marketdata.Candles // the rows are their sums, unless i.fromTrades
+	i       *Interval
+	close   int64
+	primed  bool
 }
 
 // NewKlines returns the rows of a pair.
 func NewKlines(v *marketdata.View, i *Interval) *Klines {
-	return &Klines{view: v, i: i}
+	return &Klines{view: v, candles: v.Candles(i.base), i: i}
 }
 
 // start returns where the first row begins: the first boundary at or after low, or the beginning of the last limit
@@ -169,11 +170,10 @@ func (w *Klines) first() (int64, bool) {
 		}
 		return first, true
 	}
-	c := &w.view.Candles[w.i.base]
-	if c.Len() == 0 {
+	if w.candles.Len() == 0 {
 		return 0, false
 	}
-	k := c.At(0)
+	k := w.candles.At(0)
 	return w.i.Floor(k.Start), true
 }
 
@@ -187,7 +187,7 @@ func (w *Klines) At(start int64) (k Kline, ok bool) {
 		k.FirstID, k.LastID = low, high
 	}
 	if !w.i.fromTrades {
-		k.Candle = w.view.Candles[w.i.base].Fold(k.Start, k.End)
+		k.Candle = w.candles.Fold(k.Start, k.End)
 	} else if k.FirstID != 0 {
 		for id := low; id <= high; id++ {
 			trade := t.At(id)
@@ -216,9 +216,8 @@ func (w *Klines) before(start int64) (price int64, ok bool) {
 		}
 		return 0, false
 	}
-	c := &w.view.Candles[w.i.base]
-	if n := c.Search(start); n > 0 {
-		return c.At(n - 1).Close, true
+	if n := w.candles.Search(start); n > 0 {
+		return w.candles.At(n - 1).Close, true
 	}
 	return 0, false
 }

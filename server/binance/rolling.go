@@ -80,7 +80,8 @@ func (q *call) windows(span func(root *marketdata.Root) (fromSec, closeMs int64)
 // since returns the figures of a pair since the beginning of a minute, from the candles of minutes.
 func since(v *marketdata.View, fromSec int64) *window {
 	w := &window{last: v.Ticker.Last}
-	k := v.Candles[marketdata.Minute].Fold(fromSec, math.MaxInt64)
+	minutes := v.Candles(marketdata.Minute)
+	k := minutes.Fold(fromSec, math.MaxInt64)
 	if k.Trades == 0 { // flat at the last price
 		w.open, w.high, w.low = w.last, w.last, w.last
 		return w

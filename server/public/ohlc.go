@@ -51,7 +51,7 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 	if start.Nsec > 0 {
 		low++
 	}
-	rows := candleRows{in: v.Instrument, candles: &v.Candles[interval], interval: interval, left: maxCandles}
+	rows := candleRows{in: v.Instrument, candles: v.Candles(interval), interval: interval, left: maxCandles}
 	if fill == 1 {
 		rows.filled(low, min(high, interval.Floor(encode.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
 	} else {
@@ -86,7 +86,7 @@ func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {
 // candleRows collects the rows of one answer. When the answer is full, it records the date of the next row.
 type candleRows struct {
 	in       *engine.Instrument
-	candles  *marketdata.Candles
+	candles  marketdata.Candles
 	interval marketdata.Interval
 	left     int
 	body     []byte

@@ -240,9 +240,10 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	candles := udfSeries(&v.Candles[resolution.interval])
+	kept := v.Candles(resolution.interval)
+	candles := udfSeries(&kept)
 	if resolution.weekly {
-		candles = weeksOf(&v.Candles[resolution.interval])
+		candles = weeksOf(&kept)
 	}
 	end := candles.Search(to + 1)
 	begin := candles.Search(from)

@@ -47,7 +47,7 @@ func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
 // advanceCandles sends every candle that ended since the last message as closed, and the
 // open candle when it changed. A candle also ends when no trade occurs.
 func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
-	series := &v.Candles[s.key.interval]
+	series := v.Candles(s.key.interval)
 	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
 		c := series.At(i)
 		closed := i < series.Len()-1 || h.board.closed(s.key.interval, &c)
@@ -175,8 +175,9 @@ func (h *Hub) openStream(key streamKey) *stream {
 		s.seq = uint64(v.TickerSeq)
 	case chCandles:
 		s.seq = uint64(v.TradesSeq)
-		if n := v.Candles[key.interval].Len(); n > 0 {
-			s.candle = v.Candles[key.interval].At(n - 1)
+		series := v.Candles(key.interval)
+		if n := series.Len(); n > 0 {
+			s.candle = series.At(n - 1)
 			s.closed = h.board.closed(key.interval, &s.candle)
 		}
 	case chStatus:

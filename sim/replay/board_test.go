@@ -50,7 +50,7 @@ func (b *publicBoard) Candles(interval marketdata.Interval, fromSec, toSec int64
 	if err != nil {
 		return nil, err
 	}
-	series := &v.Candles[interval]
+	series := v.Candles(interval)
 	var out []marketdata.Candle
 	for i := series.Search(fromSec); i < series.Len(); i++ {
 		c := series.At(i)
