@@ -26,15 +26,17 @@ func (c *Candles) Len() int {
 }
 
 // At returns the i-th candle, ascending. The last candle may still change in later views.
-func (c *Candles) At(i int) Candle {
+func (c *Candles) At(i int) Candle { return *c.at(i) }
+
+func (c *Candles) at(i int) *Candle {
 	if i == c.closed && c.open.Trades != 0 {
-		return c.open
+		return &c.open
 	}
 	if uint(i) >= uint(c.closed) {
 		panic("BUG: marketdata: candle outside the view")
 	}
 	i += c.first
-	return c.chunks[i/chunkCandles][i%chunkCandles]
+	return &c.chunks[i/chunkCandles][i%chunkCandles]
 }
 
 // Search returns the first i with At(i).Start >= startSec, Len() when there is none.
@@ -42,7 +44,7 @@ func (c *Candles) Search(startSec int64) int {
 	lo, hi := 0, c.Len()
 	for lo < hi {
 		mid := (lo + hi) / 2
-		if c.start(mid) < startSec {
+		if c.at(mid).Start < startSec {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -55,19 +57,10 @@ func (c *Candles) Search(startSec int64) int {
 // are none.
 func (c *Candles) Fold(startSec, endSec int64) Candle {
 	sum := Candle{Start: startSec}
-	for i := c.Search(startSec); i < c.Len() && c.start(i) < endSec; i++ {
-		one := c.At(i)
-		sum.Merge(&one)
+	for i := c.Search(startSec); i < c.Len() && c.at(i).Start < endSec; i++ {
+		sum.Merge(c.at(i))
 	}
 	return sum
-}
-
-func (c *Candles) start(i int) int64 {
-	if i == c.closed {
-		return c.open.Start
-	}
-	i += c.first
-	return c.chunks[i/chunkCandles][i%chunkCandles].Start
 }
 
 // candleSeries builds the candles of one interval. Owner: the feed's goroutine.

@@ -1,9 +1,11 @@
 package marketdata
 
+import "container/heap"
+
 // due orders the pairs by the second at which a trade next leaves their window. It is a heap
 // with each pair at most once: as time passes, only windows that change are touched. Owner: the
 // feed's goroutine.
-type due struct{ heap []*pairState }
+type due struct{ heap dueHeap }
 
 // next returns the earliest second; false when no window holds a trade.
 func (d *due) next() (int64, bool) {
@@ -19,58 +21,36 @@ func (d *due) fix(p *pairState) {
 	switch {
 	case !ok && p.dueAt == 0:
 	case !ok:
-		d.remove(p)
+		heap.Remove(&d.heap, p.dueAt-1)
 	case p.dueAt == 0:
-		p.dueSec, p.dueAt = sec, len(d.heap)+1
-		d.heap = append(d.heap, p)
-		d.up(len(d.heap) - 1)
+		p.dueSec = sec
+		heap.Push(&d.heap, p)
 	case p.dueSec != sec:
 		p.dueSec = sec
-		d.up(p.dueAt - 1)
-		d.down(p.dueAt - 1)
+		heap.Fix(&d.heap, p.dueAt-1)
 	}
 }
 
-func (d *due) remove(p *pairState) {
-	i, last := p.dueAt-1, len(d.heap)-1
-	d.swap(i, last)
-	d.heap[last] = nil
-	d.heap = d.heap[:last]
-	p.dueAt = 0
-	if i < last {
-		d.up(i)
-		d.down(i)
-	}
-}
+// dueHeap implements heap.Interface.
+type dueHeap []*pairState
 
-func (d *due) less(i, j int) bool { return d.heap[i].dueSec < d.heap[j].dueSec }
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].dueSec < h[j].dueSec }
 
-func (d *due) swap(i, j int) {
-	h := d.heap
+func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].dueAt, h[j].dueAt = i+1, j+1
 }
 
-func (d *due) up(i int) {
-	for i > 0 && d.less(i, (i-1)/2) {
-		d.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
+func (h *dueHeap) Push(x any) {
+	*h = append(*h, x.(*pairState))
+	(*h)[len(*h)-1].dueAt = len(*h)
 }
 
-func (d *due) down(i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(d.heap) {
-			return
-		}
-		if c+1 < len(d.heap) && d.less(c+1, c) {
-			c++
-		}
-		if !d.less(c, i) {
-			return
-		}
-		d.swap(i, c)
-		i = c
-	}
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	p := (*h)[last]
+	(*h)[last], p.dueAt = nil, 0
+	*h = (*h)[:last]
+	return p
 }

@@ -31,9 +31,7 @@ func (q *queue[T]) grow() {
 		return
 	}
 	grown := make([]T, max(2*len(q.buf), 8))
-	for i := range q.n {
-		grown[i] = *q.at(i)
-	}
+	copy(grown[copy(grown, q.buf[q.head:]):], q.buf[:q.head]) // the buffer is full
 	q.buf, q.head = grown, 0
 }
 

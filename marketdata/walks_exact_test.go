@@ -77,7 +77,7 @@ func TestCandlesAreDroppedByChunks(t *testing.T) {
 			len(s.view.chunks) != n/chunkCandles-gone/chunkCandles+1 {
 			t.Fatalf("%d candles: %d from %d in %d chunks", n+1, s.view.closed, s.view.first, len(s.view.chunks))
 		}
-		same(t, int64(gone), s.view.start(0))
+		same(t, int64(gone), s.view.at(0).Start)
 	}
 }
 
