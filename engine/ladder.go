@@ -45,10 +45,14 @@ func (l *ladder) better(a, b int64) bool { return l.key(a) > l.key(b) }
 
 // find returns the level at price, 0 when there is none.
 func (l *ladder) find(levels *slots.Slab[level], price int64) int32 {
+	key := l.key(price)
+	if key > l.touch {
+		return 0
+	}
 	if s := l.cached(price); s != 0 && levels.At(s).price == price {
 		return s
 	}
-	s := l.Get(l.key(price))
+	s := l.Get(key)
 	if s != 0 {
 		l.cache[uint64(price)&uint64(len(l.cache)-1)] = s
 	}
@@ -63,8 +67,12 @@ func (l *ladder) add(levels *slots.Slab[level], price int64) (int32, *level) {
 	s := levels.Alloc()
 	lv := levels.At(s)
 	*lv = level{price: price, side: l.side}
-	l.Insert(l.key(price), s)
-	l.cacheTouch()
+	if key := l.key(price); key > l.touch {
+		l.Push(key, s)
+		l.best, l.touch = s, key
+	} else {
+		l.Insert(key, s)
+	}
 	if n := len(l.cache); l.Count()*2 > n && n < cacheLast {
 		l.cache = make([]int32, 2*n)
 	}
@@ -85,8 +93,12 @@ func (l *ladder) remove(levels *slots.Slab[level], s int32) {
 		l.cache[i] = 0
 	}
 	levels.Release(s)
-	l.Delete(l.key(price), s)
-	l.cacheTouch()
+	if s == l.best {
+		l.Pop()
+		l.cacheTouch()
+	} else {
+		l.Delete(l.key(price), s)
+	}
 }
 
 // ladders holds the two sides of a book.

@@ -72,6 +72,15 @@ func (x *Sorted) Insert(key int64, s int32) {
 	x.N++
 }
 
+// Push stores the slot of a key above all others.
+func (x *Sorted) Push(key int64, s int32) {
+	if x.N == TopLevels {
+		x.spill()
+	}
+	x.Top[x.N] = Rung{key, s}
+	x.N++
+}
+
 // spill moves the lowest entries of the array to the tree.
 func (x *Sorted) spill() {
 	for _, r := range x.Top[:TopMove] {
@@ -88,6 +97,13 @@ func (x *Sorted) refill() {
 		x.Top[i] = Rung{key, s}
 	}
 	x.N = n
+}
+
+// Pop removes the highest key. There must be one.
+func (x *Sorted) Pop() {
+	if x.N--; x.N == 0 {
+		x.refill()
+	}
 }
 
 // Delete removes a key, which must be there with the slot.
