@@ -129,6 +129,9 @@ func (x *Index) skipEmpty() {
 // Next returns the lowest number at or above from that has a slot, and the slot; ok is false when there is none. Walks
 // from the front pass each page that has become empty only once.
 func (x *Index) Next(from uint64) (n uint64, slot int32, ok bool) {
+	if slot = x.Get(from); slot != 0 {
+		return from, slot, true
+	}
 	x.skipEmpty()
 	p := x.first
 	if q := from >> pageBits; q > x.base+uint64(p) {
