@@ -29,8 +29,12 @@ func (c *Core) Warm(cmds []*Command, at int) {
 		w.order(c, cmds, 0)
 	}
 	w.index(c, cmds, n+2)
-	w.order(c, cmds, n+1)
-	w.links(c, cmds, n)
+	if w.needed[(n+1)%len(w.needed)] {
+		w.order(c, cmds, n+1)
+	}
+	if w.needed[n%len(w.needed)] {
+		w.links(c, cmds, n)
+	}
 }
 
 // window returns the n-th window of commands.
@@ -66,9 +70,6 @@ func (w *warmer) index(c *Core, cmds []*Command, n int) {
 
 // order takes the second step.
 func (w *warmer) order(c *Core, cmds []*Command, n int) {
-	if !w.needed[n%len(w.needed)] {
-		return
-	}
 	l, found := 0, &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
 		found[i] = 0
@@ -84,9 +85,6 @@ func (w *warmer) order(c *Core, cmds []*Command, n int) {
 
 // links takes the third step.
 func (w *warmer) links(c *Core, cmds []*Command, n int) {
-	if !w.needed[n%len(w.needed)] {
-		return
-	}
 	l, found := 0, &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
 		b := c.book(cmd.Pair)
