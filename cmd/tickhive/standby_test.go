@@ -180,7 +180,8 @@ func TestAStandbyRefusesAWriterThatItCannotReplace(t *testing.T) {
 		args []string
 		want string
 	}{
-		{f.standby(1), "the settings of sim differ from the writer's"},
+		{f.standby(1), "the writer's simulated market is off, this node's has intensity 100, scenario none: " +
+			"start this node with --set sim.enabled=false"},
 		{[]string{"replica", "--from", "nats://" + f.at, "--promote"}, "--promote: a standby needs a directory"},
 		{append(f.standby(1), "--events"), "--events"},
 		{f.standby(0, "--set", "sim.enabled=false"), "in use"},

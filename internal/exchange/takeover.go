@@ -22,13 +22,23 @@ type Handover struct {
 	number  uint64 // of the node in this term
 }
 
-// The reasons why a standby could not take over.
-var (
-	errLocalWriter = errors.New("the writer acknowledges changes before the stream has them (journal.ack = local), " +
-		"and a takeover would lose them: start the writer with --ack quorum")
-	errOtherSim = errors.New("the settings of sim differ from the writer's, whose simulated market this node would " +
-		"continue: set them alike")
-)
+// errLocalWriter is a reason why a standby could not take over.
+var errLocalWriter = errors.New("the writer acknowledges changes before the stream has them (journal.ack = local), " +
+	"and a takeover would lose them: start the writer with --ack quorum")
+
+// errOtherSim is the other one: the node would continue another simulated market than the writer's.
+func errOtherSim(writers, own string) error {
+	remedy := "set sim.intensity and sim.scenario as the writer has them"
+	switch SimOff {
+	case writers:
+		return fmt.Errorf("the writer's simulated market is off, this node's has %s: start this node with "+
+			"--set sim.enabled=false", own)
+	case own:
+		return fmt.Errorf("the writer's simulated market has %s, this node's is off: leave out sim.enabled=false, "+
+			"and %s", writers, remedy)
+	}
+	return fmt.Errorf("the writer's simulated market has %s, this node's has %s: %s", writers, own, remedy)
+}
 
 // TakeOver waits until the writer has been silent for the time after, and makes this node the writer. When it returns,
 // y has executed and copied everything that counts before the new term, and executes nothing more; the caller stops y,
@@ -85,7 +95,7 @@ func (y *Following) mayReplace() error {
 	case y.o.Follow.Stands && y.info.Version != "" && !y.info.Quorum:
 		return errLocalWriter
 	case y.info.Version != "" && y.info.Sim != y.o.Stream.Sim:
-		return errOtherSim
+		return errOtherSim(y.info.Sim, y.o.Stream.Sim)
 	}
 	return nil
 }
