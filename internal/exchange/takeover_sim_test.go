@@ -6,8 +6,8 @@ import "testing"
 func TestAStandbyNamesTheSettingsThatDiffer(t *testing.T) {
 	const remedy = "set sim.intensity and sim.scenario as the writer has them"
 	for _, c := range [][3]string{
-		{SimOff, "intensity 100, scenario none", "the writer's simulated market is off, this node's has intensity 100, " +
-			"scenario none: start this node with --set sim.enabled=false"},
+		{SimOff, "intensity 100, scenario none", "the writer's simulated market is off, this node's has intensity " +
+			"100, scenario none: start this node with --set sim.enabled=false"},
 		{"intensity 50, scenario none", SimOff, "the writer's simulated market has intensity 50, scenario none, this " +
 			"node's is off: leave out sim.enabled=false, and " + remedy},
 		{"intensity 50, scenario none", "intensity 50, scenario trend", "the writer's simulated market has intensity " +
