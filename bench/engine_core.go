@@ -69,7 +69,7 @@ func (r *coreRun) run(ops []wl.Op) {
 
 func (r *coreRun) place(o *wl.Op, id uint64) {
 	cmd := r.next()
-	cmd.Kind, cmd.Side, cmd.Price, cmd.Amount = engine.Place, engine.Side(o.Side), o.Price, int64(o.Qty)
+	cmd.Kind, cmd.Side, cmd.Price, cmd.Amount, cmd.Order = engine.Place, engine.Side(o.Side), o.Price, int64(o.Qty), 0
 	if r.named {
 		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
@@ -82,7 +82,7 @@ func (r *coreRun) place(o *wl.Op, id uint64) {
 
 func (r *coreRun) cancel(o *wl.Op) {
 	cmd := r.next()
-	cmd.Kind, cmd.Order = engine.Cancel, engine.OrderID(o.ID)
+	cmd.Kind, cmd.Side, cmd.Price, cmd.Amount, cmd.Order = engine.Cancel, 0, 0, 0, engine.OrderID(o.ID)
 	if r.ids != nil {
 		cmd.Account = userOf(mixed(o.ID), engine.Side(o.Side))
 	}

@@ -41,7 +41,7 @@ func (r *coreRun) own(cmd *engine.Command, id uint64) {
 	h := mixed(id)
 	cmd.Account = userOf(h, cmd.Side)
 	cmd.STP, cmd.MakerFee, cmd.TakerFee, cmd.Discount = engine.CancelTaker, 100_000, 200_000, 1_000_000
-	if id%2 == 0 {
+	if cmd.Client = nil; id%2 == 0 {
 		cmd.Client = &r.ids[id/2%uint64(len(r.ids))]
 		*cmd.Client = engine.ClientID{Hash: [2]uint64{h, ^h}}
 	}
@@ -54,14 +54,14 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// next returns the next command, without members.
+// next returns the next command. The caller sets each member that commands of the run differ in: it has those of an
+// earlier one.
 func (r *coreRun) next() *engine.Command {
 	cmd := &r.one
 	if n := len(r.queue); n < cap(r.queue) {
 		r.queue = r.queue[:n+1]
 		cmd = &r.queue[n]
 	}
-	*cmd = engine.Command{}
 	return cmd
 }
 
