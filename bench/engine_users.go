@@ -86,7 +86,7 @@ func (r *coreRun) flush() {
 }
 
 // coreVariants are the measures of the workload's variants.
-type coreVariants struct{ ahead, owned *report.Measure }
+type coreVariants struct{ ahead, owned, both *report.Measure }
 
 func newCoreVariants(r *Run, name, with string) (v coreVariants) {
 	v.ahead = r.S.Cost(name+" core, commands read ahead", "ns/op",
@@ -97,6 +97,7 @@ func newCoreVariants(r *Run, name, with string) (v coreVariants) {
 	v.owned = r.S.Cost(name+" core, orders of users", "ns/op",
 		with+fmt.Sprintf(", %d accounts, cancel_taker, rates, client ids on half of the orders", users),
 	).Against("built-in account").Aim("E1a", 1.3)
+	v.both = r.S.Cost(name+" core, orders of users, read ahead", "ns/op", with).Against("built-in account")
 	return v
 }
 
@@ -109,6 +110,7 @@ func (v coreVariants) round(name string, w *wl.Workload, want wl.Stats, base, bu
 	}{
 		{v.ahead, newCoreRun(nil).withQueue(publishEvery), base},
 		{v.owned, newCoreRun(nil).withUsers(), builtin},
+		{v.both, newCoreRun(nil).withUsers().withQueue(publishEvery), builtin},
 	} {
 		x.c.run(w.Preload)
 		cost := proc.CPUNs(func() { x.c.run(w.Ops) }) / float64(len(w.Ops))

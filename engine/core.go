@@ -42,10 +42,10 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	if int(cmd.Kind) > int(CancelAll) {
 		return c.applyControl(cmd, dst)
 	}
-	if uint64(cmd.Pair) >= uint64(len(c.books)) || c.books[cmd.Pair] == nil {
+	b := c.book(cmd.Pair)
+	if b == nil {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
-	b := c.books[cmd.Pair]
 	from := len(dst)
 	if b.unfinished != nil {
 		dst = b.finish(cmd, dst)

@@ -54,9 +54,9 @@
 // of the level; a client id adds 56 bytes and its table entry of 11 to 22. An order that is the last one
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
-// Reading order: ids, instrument, asset, command, event, reject, options; order, ladder,
+// Reading order: ids, instrument, command, event, reject, options; order, ladder,
 // package owners, open, tape, book; core, place, express, taker, match, selftrade, fillable, warm,
-// stops, cancel, replace, parts; pairs, control; registers, bookview; command_codec, command_decode,
+// stops, cancel, replace, parts; control; registers, bookview; command_codec, command_decode,
 // state, state_pair, state_parts, state_control; check.
 //
 // The package does not know funds: an account is a number; the trade event repeats the fee

@@ -1,6 +1,9 @@
 package engine
 
-import "tickhive/engine/slots"
+import (
+	"tickhive/engine/owners"
+	"tickhive/engine/slots"
+)
 
 // LookAhead is the number of commands between two calls of Warm.
 const LookAhead = 16
@@ -10,12 +13,12 @@ const warmOrders = 16 << 10
 
 // warmer makes the CPU fetch memory that commands will need, where Apply would wait for it command by command. It finds
 // what a command needs in three steps, each of which reads what the step before has fetched: where its order
-// is indexed; the order; and the order's level and neighbors. A place needs only the newest order of its level, and
-// where its client id is to be stored.
+// is indexed; the order; and its client id, its level, and its neighbors in the level and among its owner's orders. A
+// place needs the newest orders of level and owner, and the place of its client id.
 type warmer struct {
 	needed [4]bool             // by window: whether any command of it is of a large book
 	orders [2][LookAhead]int32 // by window: the slots of the orders that commands name, 0: none
-	lines  [3 * LookAhead]slots.Line
+	lines  [6 * LookAhead]slots.Line
 	fetch  func([]slots.Line) // slots.Fetch, except in a test
 }
 
@@ -45,47 +48,46 @@ func window(cmds []*Command, n int) []*Command {
 
 // index takes the first step for the n-th window of commands.
 func (w *warmer) index(c *Core, cmds []*Command, n int) {
-	l, needed := 0, false
+	lines, needed := w.lines[:0], false
 	for _, cmd := range window(cmds, n) {
 		b := c.book(cmd.Pair)
 		if b == nil {
 			continue
 		}
 		if cmd.Client != nil && cmd.Kind == Place {
-			w.lines[l] = b.clients.Line(cmd.Client.Hash)
-			l++
+			lines = append(lines, b.clients.Line(cmd.Client.Hash))
 		}
 		if b.orders.count < warmOrders {
 			continue
 		}
 		needed = true
 		if cmd.Kind != Place {
-			w.lines[l] = b.orders.ids.Line(cmd.Order.N())
-			l++
+			lines = append(lines, b.orders.ids.Line(cmd.Order.N()))
 		}
 	}
 	w.needed[n%len(w.needed)] = needed
-	w.fetch(w.lines[:l])
+	w.fetch(lines)
 }
 
 // order takes the second step.
 func (w *warmer) order(c *Core, cmds []*Command, n int) {
-	l, found := 0, &w.orders[n%len(w.orders)]
+	lines, found := w.lines[:0], &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
 		found[i] = 0
 		if b := c.book(cmd.Pair); b != nil && cmd.Kind != Place && b.orders.count >= warmOrders {
-			s := b.orders.ids.Get(cmd.Order.N())
-			found[i] = s
-			w.lines[l] = b.orders.hot.Line(s)
-			l++
+			found[i] = b.orders.ids.Get(cmd.Order.N())
+			lines = append(lines, b.orders.hot.Line(found[i]))
+			if b.clients.Open() > 0 {
+				lines = append(lines, b.orders.cold.Line(found[i]))
+			}
 		}
 	}
-	w.fetch(w.lines[:l])
+	w.fetch(lines)
 }
 
 // links takes the third step.
 func (w *warmer) links(c *Core, cmds []*Command, n int) {
-	l, found := 0, &w.orders[n%len(w.orders)]
+	lines, found := w.lines[:0], &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
 		b := c.book(cmd.Pair)
 		if b == nil || b.orders.count < warmOrders {
@@ -93,15 +95,20 @@ func (w *warmer) links(c *Core, cmds []*Command, n int) {
 		}
 		q := &b.orders
 		if cmd.Kind == Place {
-			w.lines[l] = q.hot.Line(q.levels.At(b.sides[cmd.Side&1].cached(cmd.Price)).tail)
-			l++
+			lines = append(lines, q.hot.Line(q.levels.At(b.sides[cmd.Side&1].cached(cmd.Price)).tail))
+			if cmd.Account != 0 {
+				lines = append(lines, q.hot.Line(q.owners.At(q.owners.Find(uint32(cmd.Account))).Tail))
+			}
 		} else if s := found[i]; s != 0 {
 			o := q.at(s)
-			w.lines[l] = q.levels.Line(o.level)
-			w.lines[l+1] = q.hot.Line(o.prev)
-			w.lines[l+2] = q.hot.Line(o.next)
-			l += 3
+			lines = append(lines, q.levels.Line(o.level), q.hot.Line(o.prev), q.hot.Line(o.next))
+			if o.owner != owners.Builtin {
+				lines = append(lines, q.hot.Line(o.ownPrev), q.hot.Line(o.ownNext))
+			}
+			if o.marks&markClient != 0 {
+				lines = append(lines, b.clients.EntryLine(q.cold.At(s).client))
+			}
 		}
 	}
-	w.fetch(w.lines[:l])
+	w.fetch(lines)
 }

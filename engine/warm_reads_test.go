@@ -5,12 +5,13 @@ import (
 	"testing"
 	"unsafe"
 
+	"tickhive/engine/owners"
 	slot "tickhive/engine/slots"
 )
 
-// Warm fetches, of a large book, the index entry of each order that a command names, then the order, then its level and
-// neighbors; and the newest order of each level that a command joins. Of any book it fetches the place of a new client
-// id. Each step of a window comes one window before the next step.
+// Warm fetches, of a large book, the index entry of each order that a command names, then the order, then its level,
+// its neighbors and its client id; and the newest orders of the level and the owner that a new order joins. Of any book
+// it fetches the place of a new client id. Each step of a window comes one window before the next step.
 func TestWarmFetches(t *testing.T) {
 	c := NewCore(Options{})
 	pair := Instrument{Code: "A1_B1", Base: "A1", Quote: "B1"}
@@ -36,10 +37,22 @@ func TestWarmFetches(t *testing.T) {
 	}
 	cancel := func(n uint64) *Command { return &Command{Kind: Cancel, Order: MakeOrderID(0, n)} }
 	index := func(n uint64) []slot.Line { return []slot.Line{q.ids.Line(n)} }
-	order := func(n uint64) []slot.Line { return []slot.Line{line(at(n))} }
+	order := func(n uint64) (lines []slot.Line) {
+		if lines = append(lines, line(at(n))); b.clients.Open() > 0 {
+			lines = append(lines, q.cold.Line(q.ids.Get(n)))
+		}
+		return lines
+	}
 	links := func(n uint64) []slot.Line {
 		o := at(n)
-		return []slot.Line{slot.Line(unsafe.Pointer(level(o))), line(q.at(o.prev)), line(q.at(o.next))}
+		lines := []slot.Line{slot.Line(unsafe.Pointer(level(o))), line(q.at(o.prev)), line(q.at(o.next))}
+		if o.owner != owners.Builtin {
+			lines = append(lines, line(q.at(o.ownPrev)), line(q.at(o.ownNext)))
+		}
+		if o.marks&markClient != 0 {
+			lines = append(lines, b.clients.EntryLine(q.cold.At(q.ids.Get(n)).client))
+		}
+		return lines
 	}
 
 	id := &ClientID{Hash: [2]uint64{7, 8}}
@@ -65,9 +78,25 @@ func TestWarmFetches(t *testing.T) {
 	check("a place with a client id", []*Command{&place}, 0, entry, tail)
 	none := []slot.Line{line(q.at(0))}
 	check("a place at a price without a level", []*Command{{Side: Buy, Price: 30}}, 0, none)
-	check("an order that is not open", []*Command{cancel(1 << 20)}, 0, []slot.Line{0}, none)
+	check("an order that is not open", []*Command{cancel(1 << 20)}, 0, []slot.Line{0}, append(none, q.cold.Line(0)))
 	check("a pair that does not exist", []*Command{{Kind: Cancel, Pair: 1, Order: 1}}, 0)
 	check("no command", nil, 0)
+
+	for i := range 3 {
+		c.Apply(&Command{Account: 7, Side: Sell, Price: int64(1_020 + i), Amount: 1}, nil)
+	}
+	own := b.lastN - 1 // the second of three
+	if o := at(own); at(own-1).ownNext != q.ids.Get(own) || o.ownNext == 0 {
+		t.Fatal("the orders of an account are not linked")
+	}
+	check("a cancel of an account", []*Command{cancel(own)}, 0, index(own), order(own), links(own))
+	check("a place of an account", []*Command{{Account: 7, Side: Buy, Price: 100}}, 0, append(tail, line(at(own+1))))
+	check("a place of an account without orders", []*Command{{Account: 8, Side: Buy, Price: 100}}, 0,
+		append(tail, none...))
+	c.Apply(&Command{Kind: Cancel, Order: MakeOrderID(0, first)}, nil)
+	if b.clients.Open() != 0 || len(order(own)) != 1 {
+		t.Fatal("an order with a client id is still open")
+	}
 
 	var cmds []*Command
 	for i := range 4 * LookAhead {

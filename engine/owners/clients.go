@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"unsafe"
 
 	"tickhive/engine/slots"
 )
@@ -80,6 +81,14 @@ func (c *Clients) Find(hash [2]uint64) int32 {
 
 // Line returns the cache line of the table in which Find begins its search.
 func (c *Clients) Line(hash [2]uint64) slots.Line { return c.table.Line(hashed(&hash)) }
+
+// EntryLine returns the cache line of the members of an id that Close changes.
+func (c *Clients) EntryLine(s int32) slots.Line {
+	return slots.Line(unsafe.Pointer(&c.entries.At(s).order))
+}
+
+// Open returns the number of ids whose order is open.
+func (c *Clients) Open() int { return c.open }
 
 // remove forgets an entry.
 func (c *Clients) remove(s int32) {
