@@ -49,7 +49,7 @@ func (l *ladder) find(levels *slots.Slab[level], price int64) int32 {
 	if key > l.touch {
 		return 0
 	}
-	if s := l.cached(price); s != 0 && levels.At(s).price == price {
+	if s := l.cached(price); levels.At(s).price == price { // slot 0 has the price 0
 		return s
 	}
 	s := l.Get(key)

@@ -98,6 +98,8 @@ func TestWarmFetches(t *testing.T) {
 		t.Fatal("an order with a client id is still open")
 	}
 
+	check("a pair that does not exist beside one that does", []*Command{{Kind: Cancel, Pair: 1, Order: 1}, cancel(middle)},
+		0, index(middle), order(middle), links(middle))
 	var cmds []*Command
 	for i := range 4 * LookAhead {
 		cmds = append(cmds, cancel(uint64(500+10*i)))
@@ -113,4 +115,37 @@ func TestWarmFetches(t *testing.T) {
 	check("the next window", cmds, LookAhead, window(index, 3), window(order, 2), window(links, 1))
 	check("the third", cmds, 2*LookAhead, window(order, 3), window(links, 2))
 	check("the last", cmds, 3*LookAhead, window(links, 3))
+}
+
+// A book that becomes large between two steps has no order of an earlier window, whose slot may be beyond its own.
+func TestWarmOfABookThatBecomesLarge(t *testing.T) {
+	c := NewCore(Options{})
+	for i, base := range []string{"A1", "A2"} {
+		pair := Instrument{Code: base + "_B1", Base: base, Quote: "B1"}
+		c.Apply(&Command{Kind: AddPair, Pair: PairID(i), Instrument: &pair}, nil)
+	}
+	add := func(pair PairID, orders int) {
+		for range orders {
+			c.Apply(&Command{Pair: pair, Side: Buy, Price: 100, Amount: 1}, nil)
+		}
+	}
+	add(0, 3*warmOrders)
+	add(1, warmOrders-1)
+	var cmds []*Command
+	for i := range 3 * LookAhead {
+		pair, n := PairID(0), uint64(3*warmOrders-i)
+		if i/LookAhead == 2 && i%LookAhead != 0 {
+			pair, n = 1, uint64(1+i)
+		}
+		cmds = append(cmds, &Command{Kind: Cancel, Pair: pair, Order: MakeOrderID(pair, n)})
+	}
+	c.Warm(cmds, 0)
+	c.Warm(cmds, LookAhead)
+	add(1, 1)
+	var links []slot.Line
+	c.warmer.fetch = func(lines []slot.Line) { links = slices.Clone(lines) }
+	c.Warm(cmds, 2*LookAhead)
+	if len(links) != 3 {
+		t.Errorf("%d lines of one order, want its level and two neighbors", len(links))
+	}
 }

@@ -52,5 +52,5 @@ func (h *dueHeap) Pop() any {
 	p := (*h)[last]
 	(*h)[last], p.dueAt = nil, 0
 	*h = (*h)[:last]
-	return p
+	return nil // fix does not ask which pair it was
 }
