@@ -98,7 +98,7 @@ func TestWarmFetches(t *testing.T) {
 		t.Fatal("an order with a client id is still open")
 	}
 
-	check("a pair that exists behind one that does not", []*Command{{Kind: Cancel, Pair: 1, Order: 1}, cancel(middle)}, 0,
+	check("a pair behind one that does not exist", []*Command{{Kind: Cancel, Pair: 1, Order: 1}, cancel(middle)}, 0,
 		index(middle), order(middle), links(middle))
 	var cmds []*Command
 	for i := range 4 * LookAhead {
