@@ -112,7 +112,11 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 		return err
 	}
 	defer newReloads(&o).follow(signals)()
-	s, x, err := p.start(o, announcement{out: p.out}, signals.stop)
+	say := announcement{out: p.out}
+	if c.JSON {
+		say.out = p.err // standard output is one object
+	}
+	s, x, err := p.start(o, say, signals.stop)
 	if x == nil {
 		return err
 	}
@@ -235,7 +239,8 @@ func (c *replayCmd) writeJSON(w io.Writer, r *replay.Report) error {
 		Misses  []replay.Miss `json:"misses"`
 		Notes   []string      `json:"notes"`
 	}{
-		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused, Agrees: r.Agrees(c.least),
+		Records: r.Records, Orders: r.Placed, Trades: r.Trades, Refused: r.Refused,
+		Agrees: r.Agrees(cmp.Or(c.least, replay.Whole)),
 		Checks: []check{}, Misses: append([]replay.Miss{}, r.Misses...), Notes: append([]string{}, r.Notes()...),
 	}
 	for i := range r.Checks {

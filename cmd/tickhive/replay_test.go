@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -251,13 +253,21 @@ func TestACheckOfAReplayCanFail(t *testing.T) {
 			[]string{"--check-min", "100", "--json", file, bars},
 			4, `"agrees":false,"checks":[{"kind":"trades","good":3,"all":3,"given":false}`,
 		},
+		{[]string{"--json", file, bars}, 0, `"agrees":false`},
+		{[]string{"--json", file}, 0, `"agrees":true`},
+		{[]string{"--json", "--check-min", "1", file}, 0, `"agrees":true`},
 	} {
 		args := append([]string{
 			"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen",
 			"127.0.0.1:0", "--quiet",
 		}, c.args...)
-		if code, out, errs := subcommand(args...); code != c.code || !strings.Contains(out, c.want) {
+		code, out, errs := subcommand(args...)
+		if code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("%v: exit code %d, %s %s", c.args, code, out, errs)
+		}
+		object := json.Valid([]byte(out)) && strings.Contains(errs, "listening public=")
+		if object != slices.Contains(c.args, "--json") {
+			t.Errorf("%v: standard output is one object, and the addresses are on standard error: %v", c.args, object)
 		}
 	}
 }

@@ -58,7 +58,11 @@ func (c *checker) expect(r *format.Record, nowNs int64) error {
 		return c.compareToday(&r.Today, nowNs)
 	}
 	set := c.candles[r.Bar.Set]
-	if set == nil || !c.covers(set.interval, r, nowNs) {
+	if set == nil {
+		return nil
+	}
+	if !c.covers(set.interval, r, nowNs) {
+		c.partial++
 		return nil
 	}
 	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar, r.At}); len(set.pending) < candlesPerQuery {
@@ -100,7 +104,11 @@ func (c *checker) compareCandles(set *candleCheck) error {
 	if len(set.pending) == 0 {
 		return nil
 	}
-	got, err := c.pub.Candles(set.interval, set.pending[0].startSec, set.pending[len(set.pending)-1].startSec)
+	from := set.pending[0].startSec
+	if set.last == 0 { // the close before may be the first candle's, which is not compared
+		from = min(from, c.firstNs/secondNs-intervalSeconds[set.interval])
+	}
+	got, err := c.pub.Candles(set.interval, from, set.pending[len(set.pending)-1].startSec)
 	if err != nil {
 		return err
 	}
@@ -124,9 +132,11 @@ func (c *checker) compareCandles(set *candleCheck) error {
 			ours := "no candle"
 			if has {
 				ours = c.barText(got[0].Open, got[0].High, got[0].Low, got[0].Close, got[0].Volume)
+			} else if set.last != 0 {
+				ours += " after a close of " + c.price(set.last)
 			}
-			c.miss(count.Kind, want.at, ours, c.barText(want.Open, want.High, want.Low, want.Close,
-				fixed.FromU64(uint64(want.Volume))))
+			theirs := c.barText(want.Open, want.High, want.Low, want.Close, fixed.FromU64(uint64(want.Volume)))
+			c.miss(count.Kind, want.at, ours, theirs+" at "+input.NsText(want.startSec*secondNs))
 		}
 	}
 	if len(got) > 0 {

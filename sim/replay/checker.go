@@ -53,6 +53,7 @@ type checker struct {
 
 	books, trades, executions, named, given, touch, empty, values Check
 
+	partial    int            // recorded candles that were not compared
 	candles    []*candleCheck // by index in Survey.Sets; nil for a set whose length is no interval
 	known      int            // sides that came into view with the levels that our book already had
 	ours       int            // public trades that were compared with a log
@@ -193,5 +194,6 @@ func (c *checker) notes() []string {
 			unused++
 		}
 	}
-	return noted(nil, unused, "%d files of bars whose length is no candle's: not compared")
+	notes := noted(nil, unused, "%d files of bars whose length is no candle's: not compared")
+	return noted(notes, c.partial, "%d recorded candles may have trades outside the files: not compared")
 }

@@ -133,8 +133,10 @@ pair BASE_QUOTE 0,0 from 2023-11-14T22:14:00.000Z
 book |
 check trades 5 of 5
 check minute candles 1 of 3
-miss minute candles x_minute.csv:1: ours 10.0 11.0 10.0 11.0 volume 2.0; theirs 10.0 12.0 10.0 12.0 volume 4.0
-miss minute candles x_minute.csv:3: ours 9.0 9.0 9.0 9.0 volume 2.0; theirs 9.0 9.0 9.0 9.0 volume 3.0
+miss minute candles x_minute.csv:1: ours 10.0 11.0 10.0 11.0 volume 2.0;` +
+			" theirs 10.0 12.0 10.0 12.0 volume 4.0 at 2023-11-14T22:14:00.000Z" + `
+miss minute candles x_minute.csv:3: ours 9.0 9.0 9.0 9.0 volume 2.0;` +
+			" theirs 9.0 9.0 9.0 9.0 volume 3.0 at 2023-11-14T22:16:00.000Z" + `
 `},
 		{name: "trades are fed and bars compared", format: "trades", text: `
 -- x.csv --
@@ -160,6 +162,7 @@ pair BASE_QUOTE 0,0 from 2023-11-14T22:14:00.000Z
 book |
 check trades 4 of 4
 check minute candles 2 of 2
+1 recorded candles may have trades outside the files: not compared
 `},
 		{name: "bars of a length that no candle has", format: "trades", text: `
 -- x.csv --

@@ -107,7 +107,7 @@ check trades 2 of 2
 			name: "a candle that differs", format: "binance",
 			text: "-- a --\n" + lines + strings.ReplaceAll(candle, "§", "5") + commands +
 				"check minute candles 0 of 1\nmiss minute candles a:5: ours 100.0 100.0 100.0 100.0 volume 3.0; " +
-				"theirs 100.0 100.0 100.0 100.0 volume 5.0\n" + back + unused,
+				"theirs 100.0 100.0 100.0 100.0 volume 5.0 at 2024-08-09T00:00:00.000Z\n" + back + unused,
 		},
 	})
 }

@@ -41,6 +41,9 @@ func (c *checker) miss(kind string, at input.Position, ours, theirs string) {
 // percentUnit is the resolution of a percentage: thousandths.
 const percentUnit = 1000
 
+// Whole is 100 percent, for Report.Agrees.
+const Whole = 100 * percentUnit
+
 // ParsePercent returns a percentage from 0 to 100, with at most three decimals, in thousandths; 0 for "".
 func ParsePercent(text string) (int64, error) {
 	if text == "" {
@@ -51,7 +54,7 @@ func ParsePercent(text string) (int64, error) {
 	if err == nil {
 		v, err = d.Units(3)
 	}
-	if err == nil && (v < 0 || v > 100*percentUnit) {
+	if err == nil && (v < 0 || v > Whole) {
 		err = errors.New("outside 0 to 100")
 	}
 	if err != nil {
@@ -70,7 +73,7 @@ func (r *Report) Agrees(percent int64) bool {
 			continue
 		}
 		all += c.All
-		if int64(c.Good)*100*percentUnit < percent*int64(c.All) {
+		if int64(c.Good)*Whole < percent*int64(c.All) {
 			return false
 		}
 	}

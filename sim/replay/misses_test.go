@@ -25,10 +25,29 @@ func TestAMissNamesItsPlaceOursAndTheirs(t *testing.T) {
 		Format: "trades", Check: true, Files: []string{trades, bars("12,12,12,12,2")},
 	})
 	want := "check trades 3 of 3\ncheck minute candles 2 of 3\n" +
-		"miss minute candles minute.csv:3: ours no candle; theirs 12.0 12.0 12.0 12.0 volume 2.0"
+		"miss minute candles minute.csv:3: ours no candle after a close of 10.0; theirs 12.0 12.0 12.0 12.0 " +
+		"volume 2.0 at 2023-11-14T22:15:00.000Z"
 	if got := strings.Join(report.Lines(), "\n"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	report, _ = run(t, Options{
+		Format: "trades", Check: true, Files: []string{
+			file(t, "a.csv", "time,price,amount,side\n1699999990,9,1.5,buy\n1700000170,11,1.5,sell\n"),
+			file(t, "minute.csv", "time,open,high,low,close,volume\n1699999980,9,12,9,9,1.5\n1700000040,8,8,8,8,0\n"+
+				"1700000160,11,11,11,11,1.5\n"),
+		},
+	})
+	want = "check trades 2 of 2\ncheck minute candles 1 of 2\n" +
+		"miss minute candles minute.csv:3: ours no candle after a close of 9.0; theirs 8.0 8.0 8.0 8.0 volume 0.0 at " +
+		"2023-11-14T22:14:00.000Z"
+	if got := strings.Join(report.Lines(), "\n"); got != want {
+		t.Errorf("a flat minute behind the first: %s\nwant\n%s", got, want)
+	}
+	want = "1 recorded candles may have trades outside the files: not compared"
+	if notes := report.Notes(); len(notes) != 1 || notes[0] != want {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	report.Checks, report.Misses = []Check{{Kind: "trades", Good: 2, All: 3}}, nil
 	if report.Agrees(66_667) || !report.Agrees(66_666) || (&Report{Checks: []Check{{Kind: "trades"}}}).Agrees(1) {
 		t.Error("2 of 3 are 66.7 %, and nothing compared is no agreement")
 	}
