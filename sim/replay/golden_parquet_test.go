@@ -101,8 +101,18 @@ func TestParquetRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = New(Options{Format: "trades", Files: []string{file(t, "x", b.String())}})
-	const want = "x:2:1: row group 1: parquet column time, byte 4: the compression is LZ4"
+	const want = "x:1:1: parquet: row group 1: column time: the compression is LZ4"
 	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	b.Reset()
+	if err := pq.Write(&b, []trade{good}); err != nil {
+		t.Fatal(err)
+	}
+	b.Bytes()[4] = 0xff
+	_, err = New(Options{Format: "trades", Files: []string{file(t, "x", b.String())}})
+	const page = "x:2:1: row group 1: parquet column time, byte 4: the header of a page: damaged metadata"
+	if err == nil || !strings.HasPrefix(err.Error(), page) {
 		t.Error(err)
 	}
 }

@@ -74,7 +74,7 @@ func (d *Detection) look(path, pair string) error {
 	head = bytes.Clone(head)
 	var first [][]byte
 	head, _ = input.Trim(head)
-	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole && foreign(head) == "" {
+	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole {
 		for len(first) < detectShown {
 			line, err := in.Next()
 			if errors.Is(err, io.EOF) {
@@ -115,27 +115,8 @@ func (d *Detection) look(path, pair string) error {
 	return err
 }
 
-// foreign returns the name of a binary format that no reader takes, by its first bytes; "" when it is none.
-func foreign(head []byte) string {
-	for _, f := range []struct{ magic, name string }{
-		{"ARROW1", "Arrow (feather)"},
-		{"FEA1", "feather"},
-		{"BZh", "bzip2"},
-		{"\xfd7zXZ", "xz"},
-		{"7z\xbc\xaf", "7z"},
-	} {
-		if bytes.HasPrefix(head, []byte(f.magic)) {
-			return f.name
-		}
-	}
-	return ""
-}
-
 // formatOf returns the format of a text by its first line, "" when no reader takes it, and the reason.
 func formatOf(line []byte) (name, why string) {
-	if f := foreign(line); f != "" {
-		return "", "the first bytes are those of " + f + "; convert the file to CSV"
-	}
 	if len(line) == 0 {
 		return "", "the file is empty"
 	}

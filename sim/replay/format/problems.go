@@ -87,7 +87,8 @@ func (s *several) Error() string {
 }
 
 // foreignFile returns err, the problems of a recording in the format of this name, with what its files look like when
-// that is another format or none that is known, and then with fewer of the problems.
+// that is another format or none that is known, and then with fewer of the problems. It returns err unchanged when
+// Detect knows no format and finds the same problem: err says already what the file is.
 func foreignFile(name string, files []string, pair string, err error) error {
 	if !errors.As(err, new(*input.LineError)) {
 		return err // no line was read
@@ -97,16 +98,19 @@ func foreignFile(name string, files []string, pair string, err error) error {
 		if d.Format == name || d.Also == name {
 			continue
 		}
-		looks := "looks like " + d.Format
+		looks := fmt.Sprintf("looks like %s, not %s", d.Format, name)
 		if d.Format == "" {
-			looks = "has no known format"
+			if d.Problem != nil && strings.Contains(err.Error(), d.Problem.Error()) {
+				continue
+			}
+			looks = fmt.Sprintf("is not %s, and has none of the other formats that replay reads", name)
 		}
 		var s *several
 		if errors.As(err, &s) {
 			err = &several{s.list[:min(len(s.list), maxForeign)], s.n}
 		}
-		return errors.Join(err, fmt.Errorf("%s %s, not %s: run tickhive replay --detect %s to see what it is",
-			filepath.Base(file), looks, name, file))
+		return errors.Join(err, fmt.Errorf("%s %s: run tickhive replay --detect %s to see what it is",
+			filepath.Base(file), looks, file))
 	}
 	return err
 }

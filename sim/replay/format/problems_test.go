@@ -1,11 +1,16 @@
 package format
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 )
 
 // A survey goes on behind a line that is wrong by itself, lists the first problems and counts all. It ends at a problem
@@ -94,7 +99,10 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 		"a header": {
 			"databento", "time,price,amount\n" + many("1700000000,1,1"), "looks like trades, not databento", 2,
 		},
-		"unknown":          {"bitstamp", "BZh91AY&SY\n", "has no known format, not bitstamp", 2},
+		"unknown": {
+			"bitstamp", "Dear reader: no market is here.\n",
+			"is not bitstamp, and has none of the other formats that replay reads", 2,
+		},
 		"the right format": {"bitstamp", many(`1700000000000 trade {"price":"x"}`), "", 21},
 	} {
 		file := filepath.Join(t.TempDir(), "f")
@@ -119,6 +127,98 @@ func TestAFileOfAnotherFormatIsNamed(t *testing.T) {
 			t.Errorf("%s: %d lines, want %d\n%s", name, len(got), c.lines, text)
 		}
 	}
+}
+
+// A file that is recognized and not read says what it is and what to do, once and in the same words with each format
+// and with Detect.
+func TestAFileThatIsNotReadSaysWhatItIsAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	const columns = "a:1:1: 5 columns of numbers: bars without a volume; " + remedyVolume
+	for name, c := range map[string]struct{ text, want string }{
+		"feather": {
+			"ARROW1\x00\x00\xff\xff", "a:1:1: the first bytes are those of Arrow (feather); " +
+				"convert the file: pandas.read_feather(a).to_parquet(b)",
+		},
+		"feather, version 1": {
+			"FEA1\x00\x00", "a:1:1: the first bytes are those of feather; " +
+				"convert the file: pandas.read_feather(a).to_parquet(b)",
+		},
+		"packed feather": {
+			gzipped("ARROW1\x00\x00"), "a:1:1: the first bytes are those of Arrow (feather); " +
+				"convert the file: pandas.read_feather(a).to_parquet(b)",
+		},
+		"bzip2": {"BZh91AY&SY\n", "a:1:1: the first bytes are those of bzip2; unpack the file"},
+		"xz":    {"\xfd7zXZ\x00\x00", "a:1:1: the first bytes are those of xz; unpack the file"},
+		"DBN of a later version": {
+			"DBN\x04\x00\x00\x00\x00", "a:1:1: DBN: version 4, want 1 to 3; " +
+				"convert the file to one of these, with Databento's tool dbn, or fetch the data as CSV",
+		},
+		"Parquet packed with Brotli": {
+			parquetOf(t, &pq.Brotli), "a:1:1: parquet: row group 1: column time: the compression is BROTLI, " +
+				"want none, SNAPPY, GZIP or ZSTD; write the file again with one of these: " +
+				"pandas.read_parquet(a).to_parquet(b)",
+		},
+		"two files in a zip": {zipped(t, 2), "a:1:1: zip: it holds 2 files, not one; " +
+			"unpack it and give one of its files"},
+		"five columns of a bar": {"1700000000,1,2,1,2\n", columns},
+	} {
+		file := filepath.Join(t.TempDir(), "a")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d := Detect(file, ""); d.Format != "" || d.Problem == nil || d.Problem.Error() != c.want {
+			t.Errorf("%s: detected %q, %v, want\n%s", name, d.Format, d.Problem, c.want)
+		}
+		for _, format := range []string{"trades", "binance", "databento"} {
+			if c.want == columns && format != "trades" {
+				continue
+			}
+			r, err := New(format, []string{file})
+			if err == nil {
+				_, err = Learn(r)
+			}
+			if err == nil {
+				t.Errorf("%s as %s: no error", name, format)
+			} else if got := Problems(format, []string{file}, "", err); got.Error() != c.want {
+				t.Errorf("%s as %s:\n%v, want\n%s", name, format, got, c.want)
+			}
+		}
+	}
+}
+
+// parquetOf returns a file with one trade.
+func parquetOf(t *testing.T, codec compress.Codec) string {
+	t.Helper()
+	type row struct {
+		Time   int64   `parquet:"time"`
+		Price  float64 `parquet:"price"`
+		Amount float64 `parquet:"amount"`
+	}
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[row](&b, pq.Compression(codec))
+	if _, err := w.Write([]row{{1_700_000_000, 1.5, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// zipped returns a zip of n files.
+func zipped(t *testing.T, n int) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := range n {
+		if _, err := z.Create(string(rune('a' + i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // A wrong message of LOBSTER does not shift the books against the messages behind it.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"tickhive/sim/replay/format/remedy"
 )
 
 const (
@@ -37,14 +39,6 @@ func (h *Header) String() string {
 		h.Version, h.Dataset, h.Schema, h.Symbols, h.Version)
 }
 
-// SchemaError reports a schema that is not read.
-type SchemaError struct{ Schema string }
-
-// Error names the schema, and those that are read.
-func (e *SchemaError) Error() string {
-	return "DBN: the schema is " + e.Schema + ", want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv"
-}
-
 // span is a time in which an instrument id means a symbol.
 type span struct {
 	from, to uint32 // dates as 20240102; to is the first one after it
@@ -67,7 +61,9 @@ func readMetadata(in io.Reader) (m metadata, n int64, err error) {
 	}
 	m.Version = int(head[3])
 	if string(head[:3]) != "DBN" || m.Version < 1 || m.Version > newest {
-		return m, 0, fmt.Errorf("DBN: version %d, want 1 to %d", m.Version, newest)
+		return m, 0, remedy.Errorf(
+			"convert the file to one of these, with Databento's tool dbn, or fetch the data as CSV",
+			"DBN: version %d, want 1 to %d", m.Version, newest)
 	}
 	length := binary.LittleEndian.Uint32(head[4:])
 	if length < fixedBytes || length > maxMetadata {
@@ -86,7 +82,8 @@ func readMetadata(in io.Reader) (m metadata, n int64, err error) {
 		return m, 0, fmt.Errorf("DBN: the metadata at byte %d: %w", len(head)+len(text)-len(c.rest), c.err)
 	}
 	if m.schema == nil {
-		return m, 0, &SchemaError{m.Schema}
+		return m, 0, remedy.Errorf("fetch the data in one of these",
+			"DBN: the schema is %s, want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv", m.Schema)
 	}
 	return m, int64(len(head)) + int64(length), nil
 }

@@ -23,7 +23,7 @@ type Reader struct {
 	out  []byte // the part of row that was not returned
 }
 
-// NewReader reads the metadata of a file. It returns a *SchemaError for a schema that is not read.
+// NewReader reads the metadata of a file.
 func NewReader(in *bufio.Reader) (*Reader, error) {
 	m, at, err := readMetadata(in)
 	if err != nil {

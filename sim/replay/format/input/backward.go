@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"tickhive/sim/replay/format/packed"
+	"tickhive/sim/replay/format/remedy"
 )
 
 // backward reads the lines of a text from the last to the first.
@@ -36,7 +37,7 @@ func (l *Lines) Turn(path string, head int) error {
 		defer t.Close()
 		doc, err := io.ReadAll(io.LimitReader(t.Reader, MaxDocument+1))
 		if err != nil {
-			return l.Fail(remedyRead, "%v", err)
+			return l.Fail(remedy.Of(err, remedyRead), "%v", err)
 		}
 		if len(doc) > MaxDocument {
 			return l.Fail("unpack the file to plain UTF-8, or sort its rows by time",

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"tickhive/sim/replay/format/dbn"
 	"tickhive/sim/replay/format/packed"
+	"tickhive/sim/replay/format/remedy"
 )
 
 const (
@@ -78,11 +78,7 @@ func New(name string, in io.Reader) (*Lines, error) {
 
 // refusePacked returns the error for a file that cannot be unpacked.
 func refusePacked(name string, err error) error {
-	remedy := "unpack the file, or fetch it again"
-	if errors.As(err, new(*dbn.SchemaError)) {
-		remedy = "fetch the data in one of these"
-	}
-	return Top(name).Refuse(remedy, "%v", err)
+	return Top(name).Refuse(remedy.Of(err, "unpack the file, or fetch it again"), "%v", err)
 }
 
 // Next returns the next line without its end, or io.EOF after the last one. The line is valid until the next
@@ -127,7 +123,7 @@ func (l *Lines) read() ([]byte, error) {
 			}
 			return l.buf, nil
 		default:
-			return nil, l.Fail(remedyRead, "%v", err)
+			return nil, l.Fail(remedy.Of(err, remedyRead), "%v", err)
 		}
 	}
 }
@@ -178,7 +174,8 @@ func ReadDocument(path string) (name string, doc []byte, err error) {
 	defer l.Close()
 	doc, err = io.ReadAll(io.LimitReader(l.R, MaxDocument+1))
 	if err != nil {
-		return "", nil, Position{l.File, 1 + bytes.Count(doc, []byte{'\n'}), 1}.Refuse(remedyRead, "%v", err)
+		at := Position{l.File, 1 + bytes.Count(doc, []byte{'\n'}), 1}
+		return "", nil, at.Refuse(remedy.Of(err, remedyRead), "%v", err)
 	}
 	if len(doc) > MaxDocument {
 		return "", nil, Position{l.File, 1, 1}.Refuse("split the answer", "longer than %d bytes", MaxDocument)

@@ -18,6 +18,7 @@ import (
 
 	"tickhive/sim/replay/format/dbn"
 	"tickhive/sim/replay/format/parquet"
+	"tickhive/sim/replay/format/remedy"
 )
 
 // The first bytes of packed files and of texts that are not plain UTF-8.
@@ -25,7 +26,10 @@ var (
 	magicGzip = []byte{0x1f, 0x8b}
 	magicZstd = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	magicZip  = []byte("PK\x03\x04")
-	marks     = [][]byte{{0xef, 0xbb, 0xbf}, {0xff, 0xfe}, {0xfe, 0xff}} // byte order marks
+
+	magicParquet = []byte("PAR1")
+
+	marks = [][]byte{{0xef, 0xbb, 0xbf}, {0xff, 0xfe}, {0xfe, 0xff}} // byte order marks
 )
 
 // maxWindow bounds the memory that unpacking a zstd file takes, in bytes.
@@ -37,6 +41,31 @@ const (
 	maxText  = 64 << 20
 	maxRatio = 200
 )
+
+// foreign lists the first bytes of binary formats that are not read.
+var foreign = []struct{ magic, name, remedy string }{
+	{"ARROW1", "Arrow (feather)", remedyFeather},
+	{"FEA1", "feather", remedyFeather},
+	{"BZh", "bzip2", remedyUnpack},
+	{"\xfd7zXZ", "xz", remedyUnpack},
+	{"7z\xbc\xaf", "7z", remedyUnpack},
+}
+
+// Remedies of files that are recognized and not read.
+const (
+	remedyFeather = "convert the file: pandas.read_feather(a).to_parquet(b)"
+	remedyUnpack  = "unpack the file"
+)
+
+// refuseForeign returns an error for a text that begins as one of the foreign formats.
+func refuseForeign(head []byte) error {
+	for _, f := range foreign {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return remedy.Errorf(f.remedy, "the first bytes are those of %s", f.name)
+		}
+	}
+	return nil
+}
 
 // Text is the text of a file, as UTF-8. Its owner closes it before the file.
 type Text struct {
@@ -61,14 +90,14 @@ func Known(head []byte) bool {
 			return true
 		}
 	}
-	return isDBN(head) || string(head) == "PAR1"
+	return isDBN(head) || bytes.HasPrefix(head, magicParquet)
 }
 
 // openParquet returns the rows of a Parquet file, whose end is read first.
 func openParquet(in io.Reader, inside bool) (Text, error) {
 	r, ok := in.(io.ReaderAt)
 	if !ok || inside {
-		return Text{}, errors.New("parquet in a packed file: its end must be read first")
+		return Text{}, remedy.Errorf(remedyUnpack, "parquet in a packed file: its end must be read first")
 	}
 	p, err := parquet.NewReader(r, sizeOf(in))
 	if err != nil {
@@ -87,18 +116,22 @@ func isDBN(head []byte) bool { return len(head) > 3 && string(head[:3]) == "DBN"
 // bytes, not the name, decide. A zip must hold one file.
 func Open(in io.Reader) (t Text, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
-	head, _ := r.Peek(4) // a shorter file has less
+	head, _ := r.Peek(6) // a shorter file has less
 	t.Packing = "none: the first bytes are those of no packed file"
 	inner, what, err := t.unpack(in, r, head)
 	if err != nil {
 		return Text{}, err
 	}
 	if inner != nil {
-		t.Packing = fmt.Sprintf("%s: the first bytes are % x", what, head)
+		t.Packing = fmt.Sprintf("%s: the first bytes are % x", what, head[:min(4, len(head))])
 		r = bufio.NewReaderSize(&bounded{inner, max(maxText, maxRatio*sizeOf(in))}, 64<<10)
-		head, _ = r.Peek(4)
+		head, _ = r.Peek(6)
 	}
-	if string(head) == "PAR1" {
+	if err := refuseForeign(head); err != nil {
+		t.Close()
+		return Text{}, err
+	}
+	if bytes.HasPrefix(head, magicParquet) {
 		return openParquet(in, inner != nil)
 	}
 	if isDBN(head) {
@@ -199,7 +232,7 @@ func unzip(in io.Reader) (io.Reader, error) {
 		}
 	}
 	if len(files) != 1 {
-		return nil, fmt.Errorf("zip: it holds %d files, not one", len(files))
+		return nil, remedy.Errorf("unpack it and give one of its files", "zip: it holds %d files, not one", len(files))
 	}
 	r, err := files[0].Open()
 	if err != nil {

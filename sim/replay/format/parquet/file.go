@@ -111,6 +111,18 @@ func (f *file) flat() error {
 				g.NumRows, leaf)
 		}
 	}
+	return f.packing()
+}
+
+// packing refuses a compression of a flat column that is not read, before a row is.
+func (f *file) packing() error {
+	for i := range f.meta.RowGroups {
+		for _, c := range f.columns {
+			if err := checkCodec(f.meta.RowGroups[i].Columns[c.leaf].MetaData.Codec); err != nil {
+				return fmt.Errorf("row group %d: column %s: %w", i+1, c.name, err)
+			}
+		}
+	}
 	return nil
 }
 

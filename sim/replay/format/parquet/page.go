@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+
+	"tickhive/sim/replay/format/remedy"
 )
 
 // maxValues bounds the values of a page.
@@ -22,6 +24,9 @@ const valueBytes = 32
 // plainDictionary is the encoding that writers of the format's version 1 name in place of Plain, in a dictionary, and
 // of RLEDictionary, in data. The package format calls it deprecated, and files have it.
 const plainDictionary format.Encoding = 2
+
+// rewrite writes a file again with SNAPPY, pages of 1 MiB and the encodings PLAIN and RLE_DICTIONARY.
+const rewrite = "pandas.read_parquet(a).to_parquet(b)"
 
 var errPage = errors.New("the page is cut off")
 
@@ -52,7 +57,8 @@ func (k *chunk) open() error {
 	case packed < 0 || packed > k.end-k.at-int64(n):
 		return fmt.Errorf("a page of %d bytes, %d are left", packed, k.end-k.at-int64(n))
 	case size < 0 || size > maxPage || packed > maxPage:
-		return fmt.Errorf("a page of %d bytes, packed %d, at most %d", size, packed, maxPage)
+		return remedy.Errorf("write the file again with smaller pages: "+rewrite,
+			"a page of %d bytes, packed %d, at most %d", size, packed, maxPage)
 	}
 	body := k.at + int64(n)
 	k.at = body + packed
@@ -104,6 +110,16 @@ func (k *chunk) hold(as int, size int64) error {
 	return nil
 }
 
+// checkCodec returns an error for a compression that is not read.
+func checkCodec(codec format.CompressionCodec) error {
+	switch codec {
+	case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
+		return nil
+	}
+	return remedy.Errorf("write the file again with one of these: "+rewrite,
+		"the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec)
+}
+
 // unpack unpacks a page to exactly size bytes.
 func unpack(codec format.CompressionCodec, in []byte, size int64) ([]byte, error) {
 	if size == 0 && len(in) == 0 {
@@ -130,8 +146,6 @@ func unpack(codec format.CompressionCodec, in []byte, size int64) ([]byte, error
 			defer z.Close()
 			out, err = io.ReadAll(io.LimitReader(z, size+1))
 		}
-	default:
-		return nil, fmt.Errorf("the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", codec, err)
@@ -252,8 +266,9 @@ func (k *chunk) begin(n int64, encoding format.Encoding, text []byte) error {
 		k.values = t
 		return err
 	default:
-		return fmt.Errorf("the encoding is %s, want PLAIN, RLE_DICTIONARY, RLE, DELTA_BINARY_PACKED or "+
-			"DELTA_LENGTH_BYTE_ARRAY", encoding)
+		return remedy.Errorf("write the file again with one of these: "+rewrite,
+			"the encoding is %s, want PLAIN, RLE_DICTIONARY, RLE, DELTA_BINARY_PACKED or DELTA_LENGTH_BYTE_ARRAY",
+			encoding)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestOtherCompressionsAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	rows, _ := recorded(10)
 	_, err := read(written(t, [][]row{rows}, pq.Compression(&pq.Brotli)))
-	const want = "row group 1: parquet column id, byte 4: the compression is BROTLI"
+	const want = "parquet: row group 1: column id: the compression is BROTLI, want none, SNAPPY, GZIP or ZSTD"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

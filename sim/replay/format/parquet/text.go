@@ -15,6 +15,7 @@ type Reader struct {
 	row    []byte
 	out    []byte // the part of row that was not returned
 	count  int64  // rows returned
+	err    error  // what ended the rows, returned again by each later Read
 }
 
 // NewReader reads the metadata of a file of size bytes.
@@ -50,8 +51,11 @@ func (t *Reader) String() string {
 func (t *Reader) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		if len(t.out) == 0 {
-			if err := t.next(); err != nil {
-				return n, err
+			if t.err == nil {
+				t.err = t.next()
+			}
+			if t.err != nil {
+				return n, t.err
 			}
 		}
 		k := copy(p[n:], t.out)
