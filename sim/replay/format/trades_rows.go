@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"tickhive/sim/replay/format/decimal"
@@ -165,14 +166,16 @@ func (r *tradeRows) plain(line []byte) error {
 		r.set(known)
 		return r.split(line)
 	}
+	clock := func(c input.Cell) bool { return input.IsTimeOfDay(unquote(c.Text)) }
+	bars := err == nil && !slices.ContainsFunc(r.cells[:2], clock) // time refuses a time of day in a column of its own
 	switch {
 	case r.width == 6:
 		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
 	case r.width < 3:
 		return input.FlawAt(0, remedyLayout, "%d columns", r.width)
-	case r.width == 5 && err == nil:
+	case r.width == 5 && bars:
 		return input.FlawAt(0, remedyVolume, "5 columns of numbers: bars without a volume")
-	case r.width > 6 && err == nil:
+	case r.width > 6 && bars:
 		return input.FlawAt(0, remedyLayout, "%d columns without a header", r.width)
 	}
 	r.set(order[:min(len(order), r.width)])
