@@ -65,6 +65,9 @@ func (c *replayCmd) Run(p *program) error {
 		Loop: c.Loop, Check: c.Check, ExchangeTime: c.ExchangeTime, Passive: c.Passive,
 		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
+	if errors.As(err, new(*replay.OptionError)) {
+		return usageError{Err: err}
+	}
 	if err != nil {
 		return err
 	}

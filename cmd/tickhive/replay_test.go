@@ -174,6 +174,45 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 	}
 }
 
+// Flags and files that do not go together end the program with exit code 2, a problem of a file with 1.
+func TestAReplayWhoseFlagsDoNotFitItsFilesExitsWithTwo(t *testing.T) {
+	t.Parallel()
+	file, dir := recorded(t), t.TempDir()
+	message, book, bad := filepath.Join(dir, "m.csv"), filepath.Join(dir, "b.csv"), filepath.Join(dir, "bad.csv")
+	for path, text := range map[string]string{
+		message: "34200.1,1,7,10,1000000,1\n", book: "1000500,7,1000000,10\n", bad: "1700000000,x,1,buy\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"trades", "--passive", file}, 2, "replay: passive is an option of lobster"},
+		{[]string{"trades", "--exchange-time", file}, 2, "the exchange's time is an option of binance and tardis"},
+		{[]string{"trades", "--digits", "2", file}, 2, `replay: digits "2": want P,A`},
+		{[]string{"trades", "--speed", "fast", file}, 2, `replay: speed "fast"`},
+		{[]string{"trades", "--pair", "btc", file}, 2, `replay: pair "btc"`},
+		{[]string{"trades", "--from", "noon", file}, 2, `replay: from "noon"`},
+		{[]string{"trades", "--from", "2030-01-01", file}, 2, "is after the last record"},
+		{[]string{"lobster", "--digits", "2,2", message, book}, 2, "files of this format have 4,0; leave --digits out"},
+		{[]string{"lobster", message}, 2, "lobster takes a message file and an orderbook file"},
+		{[]string{"bitstamp", file, file}, 2, "bitstamp takes one file"},
+		{[]string{"none", file}, 2, `replay: format "none": want one of`},
+		{[]string{"trades", bad}, 1, `bad.csv:1:12: price "x"`},
+	} {
+		args := append([]string{
+			"replay", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--format",
+		}, c.args...)
+		if code, out, errs := subcommand(args...); code != c.code || out != "" || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d, want %d and %q: %s%s", c.args, code, c.code, c.want, out, errs)
+		}
+	}
+}
+
 // A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 	t.Parallel()

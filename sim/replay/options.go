@@ -44,6 +44,15 @@ type Options struct {
 	Hidden engine.AccountID
 }
 
+// OptionError reports options that do not fit each other or the format of the files.
+type OptionError struct{ Err error }
+
+// Error returns the text of the wrapped error.
+func (e *OptionError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the wrapped error.
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // speedUnit is the resolution of Speed: thousandths.
 const speedUnit = 1000
 

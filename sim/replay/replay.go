@@ -92,23 +92,24 @@ func (r *Report) Notes() []string {
 }
 
 // New reads the files once. The error for data that cannot be replayed, or that would be misread, is a
-// *input.LineError with file, line, column, finding and remedy. New starts nothing and writes nothing.
+// *input.LineError with file, line, column, finding and remedy; an *OptionError means that the options do not fit each
+// other or the format of the files. New starts nothing and writes nothing.
 func New(o Options) (*Replay, error) {
 	r := &Replay{opts: o, goneIDs: maxGone, batch: printBatch}
 	price, amount, err := r.parse()
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	if r.speed != 0 {
 		r.batch = 1 // each record is due at its time
 	}
 	if r.reader, err = format.New(o.Format, o.Files); err != nil {
-		return nil, err
+		return nil, &OptionError{err}
 	}
 	format.Select(r.reader, o.Pair)
 	if o.ExchangeTime {
 		if err := format.UseExchangeTime(r.reader); err != nil {
-			return nil, err //nolint:wrapcheck // it says all
+			return nil, &OptionError{err}
 		}
 	}
 	if r.survey, err = format.Learn(r.reader); err != nil {
@@ -119,11 +120,11 @@ func New(o Options) (*Replay, error) {
 	}
 	if o.From != "" {
 		if r.fromNs, err = input.ParseFrom(o.From, r.survey.FirstNs); err != nil {
-			return nil, err
+			return nil, &OptionError{err}
 		}
 		if r.fromNs > r.survey.StartNs {
-			return nil, fmt.Errorf("replay: from %s is after the last record that a replay can start from, %s",
-				input.NsText(r.fromNs), input.NsText(r.survey.StartNs))
+			return nil, &OptionError{fmt.Errorf("replay: from %s is after the last record that a replay can start "+
+				"from, %s", input.NsText(r.fromNs), input.NsText(r.survey.StartNs))}
 		}
 	}
 	return r, r.describe(price, amount)
@@ -132,8 +133,11 @@ func New(o Options) (*Replay, error) {
 // describe derives the pair from the options and the files.
 func (r *Replay) describe(price, amount int) error {
 	price, amount, err := r.survey.Choose(price, amount, r.opts.Digits != "")
-	if err != nil {
+	switch {
+	case errors.As(err, new(*input.LineError)):
 		return err
+	case err != nil:
+		return &OptionError{err}
 	}
 	code := cmp.Or(r.opts.Pair, r.survey.Pair, fallbackPair)
 	base, quote, _ := strings.Cut(code, "_")

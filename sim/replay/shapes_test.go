@@ -116,7 +116,12 @@ func TestSplitTimesAreRefused(t *testing.T) {
 		{"with a side", "trades", []string{"a.csv\n2024-01-02,§10:30:00,100.5,1,buy\n"}, "columns 1 and 2", "join"},
 		{"a bar without a volume", "trades", []string{"a.csv\n2024-01-02,§10:30,1,2,1,2\n"}, "columns 1 and 2", "join"},
 		{"a bar", "trades", []string{"a.csv\n2024-01-02,§10:30,1,2,1,2,5\n"}, "columns 1 and 2", "join"},
-		{"a time of day first", "trades", []string{"a.csv\n§10:30:00,1,2,1,2\n"}, "without its date", "2026-01-01T10:30"},
+		{
+			"a time of day first", "trades",
+			[]string{"a.csv\n§10:30:00,1,2,1,2\n"},
+			"without its date",
+			"2026-01-01T10:30:00",
+		},
 		{
 			"a time of day alone", "trades",
 			[]string{"a.csv\ntime,price,amount\n§10:30:00,100.5,1\n"},
