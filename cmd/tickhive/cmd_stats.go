@@ -62,8 +62,8 @@ func (s *statsCmd) compare(p *program) error {
 	if s.Hours < 1 || s.Hours > 168 {
 		return usage("stats: --hours: %d must be from 1 to 168", s.Hours)
 	}
-	if s.MinInside < 0 {
-		return usage("stats: --min-inside: %d must not be negative", s.MinInside)
+	if most := realism.Statistics(); s.MinInside < 0 || s.MinInside > most {
+		return usage("stats: --min-inside: %d must be from 0 to %d, the number of statistics", s.MinInside, most)
 	}
 	o, instruments, err := s.market(p)
 	if err != nil {

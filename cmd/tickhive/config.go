@@ -110,7 +110,7 @@ type Config struct {
 		Enabled   bool     `toml:"enabled" default:"true" help:"run the simulated market"`
 		Seed      int64    `toml:"seed" default:"1" help:"seed of the simulated market"`
 		Backfill  Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
-		Intensity int64    `toml:"intensity" default:"100" help:"activity of the simulated market in per cent, 10 to 1000"`
+		Intensity int64    `toml:"intensity" default:"100" range:"10 1000" help:"activity of the simulated market in per cent, 10 to 1000"`
 		Scenario  string   `toml:"scenario" default:"none" oneof:"none, flash-crash, trend, halt, thin-night" help:"pattern that the simulated market follows, by the time of day"`
 	} `toml:"sim"`
 	Launchpad struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"tickhive/engine"
@@ -39,9 +38,6 @@ func (c *Config) simOptions(core *engine.Core, startNs int64) (sim.Options, erro
 	o := sim.Options{
 		Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs,
 		Intensity: c.Sim.Intensity, Scenario: sim.Scenario(c.Sim.Scenario),
-	}
-	if c.Sim.Intensity == 0 { // 0 means the default in sim.Options
-		return o, errors.New("sim.intensity: 0 must be from 10 to 1000 per cent")
 	}
 	if o.Scenario == "none" {
 		o.Scenario = sim.Ordinary

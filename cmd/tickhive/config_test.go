@@ -121,6 +121,28 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
+	for setting, want := range map[string]string{
+		"sim.intensity=5":    "config: sim.intensity: 5 must be from 10 to 1000",
+		"sim.intensity=0":    "config: sim.intensity: 0 must be from 10 to 1000",
+		"sim.scenario=crash": `config: sim.scenario: "crash" must be one of none, flash-crash, trend, halt, thin-night`,
+	} {
+		if _, err := loadConfig("", nil, []string{setting}); err == nil || err.Error() != want {
+			t.Errorf("--set %s: %v, want %s", setting, err, want)
+		}
+	}
+	// The limits of the keys are those of the market.
+	for _, s := range []string{
+		"sim.intensity=10", "sim.intensity=1000", "sim.scenario=none", "sim.scenario=flash-crash", "sim.scenario=trend",
+		"sim.scenario=halt", "sim.scenario=thin-night",
+	} {
+		c, err := loadConfig("", nil, []string{s})
+		if err == nil {
+			_, err = c.simOptions(engine.NewCore(engine.Options{}), 0)
+		}
+		if err != nil {
+			t.Errorf("--set %s: %v", s, err)
+		}
+	}
 	for _, s := range []string{
 		"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe",
 		"rate.allow=a b", "rate.allow={}",

@@ -58,7 +58,9 @@ func (c *Config) validateMarket() error {
 		return fmt.Errorf("assets: %w", err)
 	}
 	if c.simulated() {
-		_, err := c.simOptions(new(engine.Core), 0) // the options do not depend on the core
+		usual := *c // checkLimits names the keys of these two
+		usual.Sim.Intensity, usual.Sim.Scenario = defaultIntensity, "none"
+		_, err := usual.simOptions(new(engine.Core), 0) // the options do not depend on the core
 		return err
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestRealismComparesTheLargestPairs(t *testing.T) {
 		}
 	}
 	code, out, errs = subcommand("stats", "--realism", "--hours", "1", "--pairs", "LTC_USDT", "--json",
-		"--min-inside", "17")
+		"--min-inside", "16")
 	var r realism.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitThreshold || len(r.Pairs) != 1 ||
 		len(r.Pairs[0].Rows) < 11 || r.Pairs[0].Rows[0].Key != "spread" {
@@ -25,6 +25,7 @@ func TestRealismComparesTheLargestPairs(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"--json", "--min-inside 3", "--realism --pairs XX_YY", "--realism --hours 0", "--realism --min-inside -1",
+		"--realism --min-inside 17",
 		"--realism --recorded none.csv", "--realism --set market.pairs=none",
 	} {
 		if code, out, errs := subcommand(append([]string{"stats"}, strings.Fields(bad)...)...); code != 2 || out != "" {

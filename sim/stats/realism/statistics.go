@@ -35,6 +35,9 @@ var statistics = []statistic{
 	{"impact_20", "sign and move of the mid, 20 orders later", topics, false},
 }
 
+// Statistics returns the number of statistics.
+func Statistics() int { return len(statistics) }
+
 // Samples holds the values of each statistic, one per window, by key.
 type Samples map[string][]float64
 
