@@ -30,11 +30,18 @@ const (
 func (t *step) major() {
 	a := t.a
 	bid := max(1, t.fair>>8)
-	left := [2]int{t.stale(engine.Buy, bid+1), t.stale(engine.Sell, bid)}
-	t.refill(engine.Buy, bid, -1, left[engine.Buy])
-	t.refill(engine.Sell, bid+1, 1, left[engine.Sell])
+	t.stale(engine.Buy, bid+1)
+	t.stale(engine.Sell, bid)
+	noise := int64(12) // mean number of steps between two noise traders
+	if t.night {
+		noise = 6 // fewer trades of other kinds at a wide spread
+		t.apart = t.half / nightMajor >> 8
+		t.recede(bid-t.apart, bid+1+t.apart)
+	}
+	t.refill(engine.Buy, bid-t.apart, -1)
+	t.refill(engine.Sell, bid+1+t.apart, 1)
 	t.split(bid)
-	if a.rng.below(12) == 0 {
+	if a.rng.below(noise) == 0 {
 		t.noise(bid)
 	}
 }
@@ -42,9 +49,9 @@ func (t *step) major() {
 // gap returns the mean distance of quotes near the touch, in ticks.
 func (a *agents) gap() int64 { return min(max(a.Reference/majorGapRate, 1), majorGapMost) }
 
-// stale removes the makers' quotes of a side up to a price that crosses the new touch. It returns the number of quotes
-// that remain. Other clients' orders at the touch are taken.
-func (t *step) stale(side engine.Side, limit int64) int {
+// stale removes the makers' quotes of a side up to a price that crosses the new touch. Other clients' orders at the
+// touch are taken.
+func (t *step) stale(side engine.Side, limit int64) {
 	a := t.a
 	l := &a.ladders[side]
 	n := l.n
@@ -76,13 +83,13 @@ func (t *step) stale(side engine.Side, limit int64) int {
 	if lots > 0 {
 		t.place(side.Opposite(), engine.IOC, limit, lots)
 	}
-	return n
+	t.cleared[side.Opposite()] = l.n - n
 }
 
-// refill places a quote at the new touch, several near it, and some between them and the best of the n quotes that are
+// refill places a quote at the new touch, several near it, and some between them and the best of the quotes that are
 // left. away is the direction of worse prices. It thins out the quotes that the touch has left behind, and keeps their
 // number within its bounds. Lean books have neither the near quotes nor a deep end.
-func (t *step) refill(side engine.Side, best, away int64, n int) {
+func (t *step) refill(side engine.Side, best, away int64) {
 	a, gap := t.a, t.a.gap()
 	far := max(2*gap, a.Reference/majorFarRate)
 	l := &a.ladders[side]
@@ -90,6 +97,7 @@ func (t *step) refill(side engine.Side, best, away int64, n int) {
 	if t.lean {
 		near, least, far = 0, levelsMin, max(leanTimes*far, a.Reference/leanRate)
 	}
+	n := l.n - t.cleared[side.Opposite()]
 	old := best + away*zone // the best quote left
 	if n > 0 {
 		old = l.at(n - 1).price
@@ -192,7 +200,7 @@ func (t *step) noise(bid int64) { t.takeMajor(engine.Side(t.a.rng.below(2)), bid
 // takeMajor trades at the touch.
 func (t *step) takeMajor(side engine.Side, bid int64) {
 	a := t.a
-	reach := max(1, t.half>>6)
+	reach := max(1, t.usual>>6) + t.apart
 	limit := bid + 1 + reach
 	if side == engine.Sell {
 		limit = max(1, bid-reach)

@@ -192,7 +192,7 @@ func (m *Market) pause(a *agents) int64 {
 	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
 	mean = mean * usualIntensity / m.intensity
 	if m.world.scenario.night(a.dueNs) {
-		mean *= nightSlow
+		mean = mean * nightSlow / usualIntensity
 	}
 	return mean/2 + a.rng.below(mean+1)
 }

@@ -32,16 +32,18 @@ const (
 	milliNs  = int64(time.Millisecond)
 	dayNs    = 24 * hourNs
 
-	crashAt   = 30 * int64(time.Minute) // time in each hour at which prices begin to fall, or the halt begins
-	crashFall = 20 * int64(time.Second) // duration of the fall
-	crashRise = 10 * int64(time.Minute) // duration of the recovery
-	crashSize = octave * 152 / 1000     // log2(1/0.9): a fall by 10 per cent
-	trendSize = octave * 111 / 1000     // log2(1.08): a rise by 8 per cent in 12 hours
-	haltTime  = 5 * int64(time.Minute)
-	nightFrom = 22 * hourNs
-	nightTo   = 6 * hourNs
-	nightSlow = 6 // the steps of a night are so many times rarer
-	nightWide = 4 // its spreads are so many times wider
+	crashAt    = 30 * int64(time.Minute) // time in each hour at which prices begin to fall, or the halt begins
+	crashFall  = 20 * int64(time.Second) // duration of the fall
+	crashRise  = 10 * int64(time.Minute) // duration of the recovery
+	crashSize  = octave * 152 / 1000     // log2(1/0.9): a fall by 10 per cent
+	trendSize  = octave * 111 / 1000     // log2(1.08): a rise by 8 per cent in 12 hours
+	haltTime   = 5 * int64(time.Minute)
+	nightFrom  = 22 * hourNs
+	nightTo    = 6 * hourNs
+	nightSlow  = 570 // time between two steps of a night, per cent; a step has slightly fewer trades
+	nightWide  = 4   // the makers' spread is so many times the usual one, plus the distance of two quotes
+	nightMajor = 4   // the makers' spread of a major pair is this part of another pair's
+	nightStale = 8   // most stale quotes of a side that arbitrageurs take in a step; the makers cancel the others
 )
 
 // level returns what the scenario adds to the level of a volatile currency, in octaves x 2^-32.
@@ -89,6 +91,18 @@ func (w *world) shift(a *agents) int64 {
 		sum -= level
 	}
 	return sum
+}
+
+// recede cancels the makers' quotes that are better than the best ones wanted. Without this the old quotes keep the
+// spread of a night narrow: a price that moves away from the quotes of one side comes nearer to the other side's.
+func (t *step) recede(bid, ask int64) {
+	for side, best := range [2]int64{engine.Buy: bid, engine.Sell: ask} {
+		side := engine.Side(side)
+		l, n := &t.a.ladders[side], &t.cleared[side.Opposite()]
+		for ; *n < l.n && better(side, l.at(l.n-1-*n).price, best); *n++ {
+			t.cancel(l.at(l.n - 1 - *n).id)
+		}
+	}
 }
 
 // withdraw cancels all quotes of a pair.

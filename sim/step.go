@@ -11,26 +11,28 @@ const FlagAgent uint8 = 1 << 7
 // command.
 func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
-	t.half = max(1<<7, a.half(t.fair, t.mood))
-	night := m.world.scenario.night(m.world.ns)
-	if night {
-		t.half *= nightWide
+	t.usual = max(1<<7, a.half(t.fair, t.mood))
+	t.half = t.usual
+	t.night = m.world.scenario.night(m.world.ns)
+	if t.night {
+		t.half = t.half*nightWide + a.grid<<7
 	}
 	t.bid, t.ask = m.touch(a.id, engine.Buy), m.touch(a.id, engine.Sell)
 	if a.Weight >= majorWeight {
-		t.lean = m.world.ns < m.full || night
+		t.lean = m.world.ns < m.full || t.night
 		t.major()
 		a.settle(t.fair)
 		return t.dst
 	}
 	t.cleared[engine.Buy] = t.arbitrage(engine.Buy)
 	t.cleared[engine.Sell] = t.arbitrage(engine.Sell)
+	arbitraged := t.cleared[engine.Buy]+t.cleared[engine.Sell] > 0
 	t.quotes()
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
 	// Every step has a trade, because a market without trades looks dead.
-	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
+	if !arbitraged || t.night || a.rng.below(100) < 45 {
 		t.take()
 	}
 	a.settle(t.fair)
@@ -52,17 +54,20 @@ func (a *agents) half(fair, mood int64) int64 {
 
 // step holds the data of one step while its commands are made.
 type step struct {
-	m    *Market
-	a    *agents
-	dst  []engine.Command
-	fair int64 // 2^-8 ticks
-	half int64 // 2^-8 ticks
-	mood int64 // 2^-8
-	lean bool  // the book of a major pair is lean
+	m     *Market
+	a     *agents
+	dst   []engine.Command
+	fair  int64 // 2^-8 ticks
+	half  int64 // half of the makers' spread, 2^-8 ticks
+	usual int64 // half without a scenario
+	apart int64 // ticks by which the quotes of a major pair stay away from the fair price
+	mood  int64 // 2^-8
+	lean  bool  // the book of a major pair is lean
+	night bool  // the market is thin
 	// bid and ask hold the touch at the beginning of the step: ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
-	// cleared counts, for the takers of each side, the makers' best quotes that these takers will fill in this
-	// step.
+	// cleared counts, for the takers of each side, the makers' best quotes that these takers fill, or the makers
+	// cancel, in this step.
 	cleared [2]int
 }
 
@@ -89,7 +94,7 @@ func (t *step) arbitrage(side engine.Side) int {
 		return 0
 	}
 	lots, n := int64(0), 0
-	for n < other.n {
+	for n < other.n && (!t.night || n < nightStale) {
 		q := other.at(other.n - 1 - n)
 		if better(side, q.price, limit) {
 			break
@@ -120,6 +125,9 @@ func (t *step) quotes() {
 	up := ((centre+t.half)>>8)/a.grid - 1
 	for a.gridPrice(up)<<8 < centre+t.half {
 		up++
+	}
+	if t.night {
+		t.recede(a.gridPrice(down), a.gridPrice(up))
 	}
 	t.side(engine.Buy, down, -1)
 	t.side(engine.Sell, up, 1)
@@ -202,7 +210,7 @@ func (t *step) take() {
 			side = engine.Sell
 		}
 	}
-	reach := 6 * t.half // limit of the taker's price, as a distance from the touch
+	reach := t.half + 5*t.usual // limit of the taker's price, as a distance from the fair price
 	limit := (t.fair + reach) >> 8
 	if side == engine.Sell {
 		limit = max(1, (t.fair-reach)>>8)
