@@ -27,7 +27,7 @@ type statsCmd struct {
 	Every   time.Duration `default:"250ms" help:"Time between samples (${default})."`
 
 	Realism   bool     `help:"Simulate pairs in memory and compare them with recorded markets; needs no exchange."`
-	Recorded  []string `placeholder:"FILE" sep:"none" type:"existingfile" help:"Recordings to compare with, in the formats of replay (default: built-in ranges)."`
+	Recorded  []string `placeholder:"FILE" sep:"none" type:"existingfile" help:"Recordings to compare with, in the formats of replay (default: built-in ranges). Repeatable; LOBSTER takes the message file, then the orderbook file."`
 	Config    string   `placeholder:"FILE" type:"existingfile" help:"Configuration whose simulated pairs to compare."`
 	Set       []string `placeholder:"KEY=VALUE" sep:"none" help:"Set a configuration key; repeatable."`
 	MinInside int      `placeholder:"N" help:"With --realism, exit with 4 when fewer statistics of a pair are inside."`
