@@ -213,27 +213,18 @@ func TestNodesFindEachOther(t *testing.T) {
 	advertise := []string{"--advertise", "127.0.0.1:8080", "--set", "cluster.archive_every=0"}
 	f.start(0, f.serve(advertise[:2]...))
 	f.start(1, f.standby(1, advertise...))
-	text := f.nodes[1].stderr.String()
-	if !strings.Contains(text, "announced=writer") {
-		t.Errorf("the standby begins otherwise: %s", text)
-	}
+	f.nodes[1].waitLog("announced=writer", 1)
 	first := launch(t, nil, append([]string{"replica", "--from", "nats://" + f.at}, f.common...)...)
 	first.takeAddresses(first.waitLine("ready "))
-	if text := first.stderr.String(); !strings.Contains(text, "announced=standby") {
-		t.Errorf("the replica begins otherwise: %s", text)
-	}
+	first.waitLog("announced=standby", 1)
 	second := startReplica(t, f.at)
-	if text := second.stderr.String(); !strings.Contains(text, "begins with the first message") {
-		t.Errorf("the replica without a key begins otherwise: %s", text)
-	}
+	second.waitLog("begins with the first message", 1)
 	f.nodes[0].signal(syscall.SIGKILL)
 	f.nodes[0].wait()
 	f.awaitRole(1, "writer")
 	third := launch(t, nil, append([]string{"replica", "--from", "nats://" + f.at}, f.common...)...)
 	third.takeAddresses(third.waitLine("ready "))
-	if text := third.stderr.String(); !strings.Contains(text, "announced=writer") {
-		t.Errorf("behind the new writer, the replica begins otherwise: %s", text)
-	}
+	third.waitLog("announced=writer", 1)
 }
 
 // snapshotOf returns a snapshot of a node, nil if it has none now.
