@@ -22,11 +22,12 @@ type Handover struct {
 	number  uint64 // of the node in this term
 }
 
-// errLocalWriter is a reason why a standby could not take over.
+// errLocalWriter refuses a standby that would lose changes by a takeover.
 var errLocalWriter = errors.New("the writer acknowledges changes before the stream has them (journal.ack = local), " +
 	"and a takeover would lose them: start the writer with --ack quorum")
 
-// errOtherSim is the other one: the node would continue another simulated market than the writer's.
+// errOtherSim refuses a standby whose settings of sim differ from the writer's: after a takeover it would continue
+// another simulated market. The error names the settings to change.
 func errOtherSim(writers, own string) error {
 	remedy := "set sim.intensity and sim.scenario as the writer has them"
 	switch SimOff {

@@ -167,7 +167,8 @@ func (r *tradeRows) plain(line []byte) error {
 		return r.split(line)
 	}
 	clock := func(c input.Cell) bool { return input.IsTimeOfDay(unquote(c.Text)) }
-	bars := err == nil && !slices.ContainsFunc(r.cells[:2], clock) // time refuses a time of day in a column of its own
+	// A row with a date and a time of day in two columns is taken for no bar: its error names these two columns.
+	bars := err == nil && !slices.ContainsFunc(r.cells[:2], clock)
 	switch {
 	case r.width == 6:
 		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
