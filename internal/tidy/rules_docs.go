@@ -3,8 +3,6 @@ package tidy
 import (
 	"go/ast"
 	"go/token"
-	"path"
-	"slices"
 	"strings"
 )
 
@@ -84,48 +82,21 @@ func PackageDocs(files []*File) []string {
 	return out
 }
 
-// ReadingOrders reports files that the reading order of their package does not name. A package with at least three
-// files besides doc.go has a reading order; cmd_* names all files that begin with cmd_.
-func ReadingOrders(files []*File) []string {
-	orders, byDir := map[string]string{}, map[string][]*File{}
-	for _, f := range files {
-		if f.Test || verbatim(f) {
-			continue
-		}
-		if path.Base(f.Path) != "doc.go" {
-			byDir[f.Dir] = append(byDir[f.Dir], f)
-		} else if f.AST.Doc != nil {
-			_, order, _ := strings.Cut(f.AST.Doc.Text(), "Reading order:")
-			orders[f.Dir], _, _ = strings.Cut(order, "\n\n")
-		}
-	}
-	var out []string
-	for dir, list := range byDir {
-		order := orders[dir]
-		if order == "" && len(list) < 3 {
-			continue
-		}
-		named := strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(" \n,;:()", r) })
-		for _, f := range list {
-			if !slices.ContainsFunc(named, func(name string) bool { return names(name, path.Base(f.Path)) }) {
-				out = append(out, f.Path+":1: the reading order of "+dir+"/doc.go does not name it")
-			}
+// receiver returns the name of a method's type.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
 		}
 	}
-	return out
-}
-
-// names reports whether a word of a reading order names a file: core.go, core or cmd_*; for file_linux.go also file.
-func names(word, file string) bool {
-	if prefix, all := strings.CutSuffix(strings.TrimSuffix(word, "."), "*"); all {
-		return strings.HasPrefix(file, prefix)
-	}
-	name := strings.TrimSuffix(file, ".go")
-	word = strings.TrimSuffix(strings.TrimSuffix(word, "."), ".go")
-	for _, system := range []string{"", "_linux", "_unix", "_other", "_windows", "_darwin"} {
-		if base, ok := strings.CutSuffix(name, system); ok && word == base {
-			return true
-		}
-	}
-	return false
 }

@@ -13,12 +13,12 @@ const root = "../.."
 // rules are those that look at one file.
 var rules = map[string]func(*File) []string{
 	"imports": Imports, "floats": Floats, "clocks": Clocks, "sleeps": Sleeps, "goroutines": Goroutines,
-	"locks": Locks, "sizes": Sizes, "globals": Globals, "docs": Docs, "statuses": Statuses, "json": JSONTags,
-	"lines": LongLines, "wording": Wording,
+	"locks": Locks, "sizes": Sizes, "globals": Globals, "docs": Docs, "http": DomainHTTP, "json": JSONTags,
+	"lines": LongLines,
 }
 
 // wholeRules are those that look at all files together.
-var wholeRules = []func([]*File) []string{PackageDocs, ReadingOrders, Large}
+var wholeRules = []func([]*File) []string{PackageDocs}
 
 func TestTheTreeIsTidy(t *testing.T) {
 	files, err := Load(root)
@@ -58,7 +58,7 @@ func TestTrackedFilesSayNothingStray(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, line := range append(Text(name, text), PlainText(name, text)...) {
+		for _, line := range Text(name, text) {
 			t.Error(line)
 		}
 	}
@@ -104,12 +104,8 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"docs", "engine/x.go", `const C = 1`},
 		{"lines", "client/x.go", "// " + strings.Repeat("x", maxColumns-2)},
 		{"lines", "client/x_test.go", "\t// " + strings.Repeat("x", maxColumns-6)},
-		{"statuses", "accounts/x.go", `func f() int { return 409 }`},
-		{"statuses", "hive/x.go", `import "net/http"; var status = http.StatusConflict`},
-		{"statuses", "launchpad/x.go", `import "github.com/valyala/fasthttp"; var status = fasthttp.StatusConflict`},
-		{"statuses", "accounts/keys.go", `var status = 503`},
-		{"wording", "engine/x.go", "// F calls whoever waits.\nfunc F() {}"},
-		{"wording", "client/x_test.go", `var err = "nobody answers"`},
+		{"http", "hive/x.go", `import "net/http"; var status = http.StatusConflict`},
+		{"http", "launchpad/x.go", `import "github.com/valyala/fasthttp"; var status = fasthttp.StatusConflict`},
 		{"json", "marketdata/x.go", "type x struct { N int `toml:\"n\" json:\"n\"` }"},
 	} {
 		f, err := Parse(c.file, []byte("package x\n"+c.code+"\n"))
@@ -153,38 +149,6 @@ func TestPackageDocsAreAskedFor(t *testing.T) {
 	}
 	if len(PackageDocs([]*File{short})) != 1 {
 		t.Error("a doc.go that says nothing is taken")
-	}
-}
-
-func TestReadingOrdersNameEveryFile(t *testing.T) {
-	const doc = "// Package x.\n//\n// Reading order: core.go, then one\n// file a command (cmd_*), lock.\n" +
-		"//\n// other follows.\n"
-	for _, c := range []struct {
-		doc  string
-		more []string
-		want int
-	}{
-		{doc, []string{"core", "cmd_a", "cmd_b", "lock_linux", "lock_other", "core_test"}, 0},
-		{doc, []string{"core", "other"}, 1}, // not in the paragraph of the reading order
-		{doc, []string{"cor"}, 1},
-		{"// Package x.\n", []string{"a", "b"}, 0}, // too few to need an order
-		{"// Package x.\n", []string{"a", "b", "c"}, 3},
-	} {
-		var files []*File
-		for _, name := range append(c.more, "doc") {
-			text := "package x\n"
-			if name == "doc" {
-				text = c.doc + text
-			}
-			f, err := Parse("engine/"+name+".go", []byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, f)
-		}
-		if got := ReadingOrders(files); len(got) != c.want {
-			t.Errorf("%v: %v", c.more, got)
-		}
 	}
 }
 
