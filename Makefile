@@ -3,12 +3,13 @@
 
 GO       ?= go
 DEVTOOLS := $(CURDIR)/internal/devtools/go.mod
+LINT     := $(GO) run -modfile=$(CURDIR)/internal/devtools/lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 # The longest span of simulated market that is ready within two seconds of the start.
 BACKFILL ?= 25h
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test check race lint fmt cover deadcode mutate drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients bench-build bench bench-scale pgo
+.PHONY: help build run test check race lint fmt cover deadcode drift soak vopr fuzz sbom release govulncheck cluster cluster-soak clients bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,22 +38,13 @@ check: lint test race ## everything that must hold before a change goes in
 race: ## the tests of packages with goroutines under the race detector
 	GO=$(GO) .ci/race
 
-lint: ## vet, errorlint, exhaustive, unparam, misspell, staticcheck, gofumpt, module files
-	$(GO) vet ./...
-	$(GO) -C internal/devtools vet ./...
-	$(GO) -C internal/devtools test ./...
-	$(GO) -C internal/devtools build -o $(CURDIR)/bin/lint ./lint
-	$(GO) vet -vettool=$(CURDIR)/bin/lint ./...
-	bin/lint unparam ./...
-	git ls-files --cached --others --exclude-standard | bin/lint misspell
-	$(GO) run -modfile=$(DEVTOOLS) honnef.co/go/tools/cmd/staticcheck ./...
-	@out=$$($(GO) run -modfile=$(DEVTOOLS) mvdan.cc/gofumpt -l $$(git ls-files '*.go')); \
-		if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
+lint: ## golangci-lint with .golangci.yml, and the module files
+	$(LINT) run ./...
 	$(GO) mod tidy -diff
 	$(GO) -C internal/devtools mod tidy -diff
 
 fmt: ## format every Go file
-	$(GO) run -modfile=$(DEVTOOLS) mvdan.cc/gofumpt -w $$(git ls-files '*.go')
+	$(LINT) fmt
 
 # The least statement coverage of the core, in per cent.
 COVER_ENGINE := 95
@@ -66,20 +58,13 @@ cover: ## statement coverage by package and in all; fails when engine has less t
 		print "engine       " $$0 "%, at least " least "%"; if ($$0 + 0 < least) exit 1 } \
 		END { if (!seen) exit 1 }' bin/cover.txt
 
-# Not looked at: client is for programs of others, the floor of the bench is a copy that stays
-# as it was, and accounts.TradeFee waits for its caller.
-LIVE := ^client/|^bench/limits/floor/|: TradeFee$$
+# Packages that only tests import, and what others import: the clients, and the floor of the bench, a copy.
+NOT_LINKED := ^(client|bench/limits/floor|engine/enginetest|internal/(exchange/exchangetest|markettest|stream/jet/jettest|tidy|vfs/vfstest|vopr)|server/servertest)/
+DEADCODE   := $(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode
 
-deadcode: ## functions that neither the programs nor the tests reach
-	@out=$$($(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode -test ./... | grep -vE '$(LIVE)'); \
-		if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
-
-# The core. All survivors have a reason. A stopped run goes on where it was.
-PKG := ./engine ./marketdata ./internal/wal ./accounts
-
-mutate: ## change PKG in one place at a time and list the changes that its tests do not notice (hours)
-	$(GO) -C internal/devtools build -o $(CURDIR)/bin/mutate ./mutate
-	nice -n 15 bin/mutate $(PKG)
+deadcode: ## functions that no program reaches, and in packages of tests those that no test reaches
+	@out=$$($(DEADCODE) ./... | grep -vE '$(NOT_LINKED)'; $(DEADCODE) -test ./... | grep -vE '^(client|bench/limits/floor)/'); \
+		if [ -n "$$out" ]; then echo "$$out" | sort -u; exit 1; fi
 
 clients: ## the program against third-party clients (ccxt and others, pinned in client/thirdparty), generated ones, a browser
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// ErrOverdrawn: a balance is below zero, and everything else adds up. Only the accepted loss of commands leads there:
+// ErrOverdrawn reports a balance below zero where everything else adds up. Only the accepted loss of commands leads there:
 // an account has withdrawn or sold what the lost commands had brought it.
 var ErrOverdrawn = errors.New("a balance is below zero")
 

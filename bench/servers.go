@@ -123,12 +123,12 @@ func (s *servers) writer(set ...string) (*product, error) {
 func (s *servers) key() string { return filepath.Join(s.dir, "cluster.key") }
 
 // replica starts a replica. The time until it returns is the time until it has caught up.
-func (s *servers) replica(set ...string) (*product, error) {
+func (s *servers) replica() (*product, error) {
 	dir, err := s.r.temp("replica")
 	if err != nil {
 		return nil, err
 	}
-	return s.r.start(dir, []string{"replica", "--from", s.urls}, append(set, "cluster.key_file="+s.key())...)
+	return s.r.start(dir, []string{"replica", "--from", s.urls}, "cluster.key_file="+s.key())
 }
 
 // standby starts a standby on a directory below dir, in which a former one may have run.

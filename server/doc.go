@@ -14,7 +14,7 @@
 // Invariants:
 //
 //  1. A package imports edge, body, encode and private, and never another audience: what one needs
-//     of another comes through its Options (internal/tidy/rules_imports.go).
+//     of another comes through its Options (internal/tidy/imports.go).
 //  2. No package decides about money or matching: internal/entry reserves the money of orders. It
 //     prints a number exactly or not at all.
 //

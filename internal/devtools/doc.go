@@ -1,7 +1,7 @@
 // Package devtools pins the tools that developers run and the program does not import:
-// staticcheck, gofumpt, and oapi-codegen with the library that its clients import. Below it are
-// the tools of this repository, lint and mutate. It is a separate module, so that none of them is
-// a dependency of the program; the Makefile runs the pinned ones with -modfile.
+// deadcode, esbuild, and oapi-codegen with the library that its clients import. lint.mod beside it pins
+// golangci-lint. They are separate modules, so that none of them is a dependency of the program; the Makefile runs
+// the pinned ones with -modfile.
 //
 // It owns nothing and runs nothing.
 package devtools

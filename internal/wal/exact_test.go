@@ -191,7 +191,7 @@ func TestReadsOfAnySize(t *testing.T) {
 	must(t, l.Close())
 	name := path.Join(testDir, SnapshotName(1))
 	later := header{version: SnapshotVersion + 1, record: 1, segment: 1, first: 1, createdNs: 5}
-	disk.Put("later", later.append(snapshotMagic, nil)[:100])
+	disk.Put("later", later.encode(snapshotMagic)[:100])
 	var none figures
 	none.noteSnapshot(disk, "later")
 	if none.snapshotBytes.Load() != 0 || none.snapshotNs.Load() != 0 {

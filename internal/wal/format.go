@@ -50,22 +50,21 @@ type header struct {
 	name  string // of the log
 }
 
-func (h *header) append(magic string, dst []byte) []byte {
-	at := len(dst)
-	dst = append(dst, magic...)
+func (h *header) encode(magic string) []byte {
+	dst := append([]byte(nil), magic...)
 	dst = le.AppendUint32(dst, h.version)
 	dst = le.AppendUint32(dst, h.record)
 	dst = le.AppendUint64(dst, h.segment)
 	dst = le.AppendUint64(dst, h.first)
 	dst = le.AppendUint64(dst, uint64(h.createdNs))
 	dst = appendPadded(dst, h.writer, writerBytes)
-	dst = le.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+	dst = le.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 	dst = append(dst, h.History[:]...)
 	dst = append(dst, h.Directory[:]...)
 	dst = le.AppendUint64(dst, h.chain)
 	dst = appendPadded(dst, h.name, nameBytes)
 	dst = le.AppendUint32(dst, 0)
-	return le.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+	return le.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
 func appendPadded(dst []byte, text string, n int) []byte {

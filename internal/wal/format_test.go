@@ -153,7 +153,7 @@ func TestAFileOfFormatOneIsRefusedByItsVersion(t *testing.T) {
 	h := header{version: 1, record: 1, segment: 1, first: 1, writer: "OtherHive 9"}
 	for _, size := range []int{prefixBytes, prefixBytes + 1, headerBytes} {
 		fsys := vfs.NewMem()
-		fsys.Put(path.Join(testDir, segmentName(1)), h.append(segmentMagic, nil)[:size])
+		fsys.Put(path.Join(testDir, segmentName(1)), h.encode(segmentMagic)[:size])
 		var version *VersionError
 		if _, err := Open(fsys, testDir, Options{}); !errors.As(err, &version) || version.Got != 1 {
 			t.Errorf("%d bytes: %v", size, err)

@@ -208,14 +208,14 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 		f, err := fsys.Create(path.Join(testDir, segmentName(1)))
 		must(t, err)
 		h := header{version: c.version, record: c.record, segment: 1, first: 1, writer: "OtherHive 9"}
-		_, err = f.WriteAt(h.append(segmentMagic, nil), 0)
+		_, err = f.WriteAt(h.encode(segmentMagic), 0)
 		must(t, err)
 		_, err = Open(fsys, testDir, Options{})
 		var version *VersionError
 		if !errors.As(err, &version) || !strings.Contains(err.Error(), c.want) {
 			t.Fatalf("%v", err)
 		}
-		if string(fsys.Content(path.Join(testDir, segmentName(1)))) != string(h.append(segmentMagic, nil)) {
+		if string(fsys.Content(path.Join(testDir, segmentName(1)))) != string(h.encode(segmentMagic)) {
 			t.Fatal("a refused file was changed")
 		}
 	}

@@ -98,7 +98,7 @@ func (l *Log) createSegment(num, first, chain uint64) (*openSegment, error) {
 	}
 	seg.file = f
 	// Whole sectors, with the other slot empty.
-	_, err = f.WriteAt(append(h.append(segmentMagic, nil), make([]byte, firstFrame-headerBytes)...), 0)
+	_, err = f.WriteAt(append(h.encode(segmentMagic), make([]byte, firstFrame-headerBytes)...), 0)
 	if err == nil {
 		l.slotMu.Lock()
 		err = l.writeSlot(seg)

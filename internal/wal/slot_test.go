@@ -200,10 +200,10 @@ func TestWhatAHeaderSays(t *testing.T) {
 		version: FormatVersion, record: 1, segment: 1, first: 5, writer: "w", Identity: opts.Identity, chain: 9,
 		name: "log",
 	}
-	whole := append(h.append(segmentMagic, nil), make([]byte, firstFrame-headerBytes)...)
+	whole := append(h.encode(segmentMagic), make([]byte, firstFrame-headerBytes)...)
 	later := h
 	later.version++
-	newer := append(later.append(segmentMagic, nil), make([]byte, firstFrame-headerBytes)...)
+	newer := append(later.encode(segmentMagic), make([]byte, firstFrame-headerBytes)...)
 	edit := func(b []byte, at int, v byte) []byte {
 		b = slices.Clone(b)
 		for len(b) <= at {

@@ -157,7 +157,7 @@ func writeSnapshotFile(
 		createdNs: opts.Clock.NowNs(), writer: opts.Writer,
 		Identity: opts.Identity, chain: meta.Chain, name: opts.Name,
 	}
-	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.append(snapshotMagic, nil)...)}
+	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.encode(snapshotMagic)...)}
 	w.crc = le.Uint32(w.buf[headerBytes-4:])
 	if err := w.flushRaw(); err != nil {
 		return 0, err

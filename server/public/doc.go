@@ -9,7 +9,7 @@
 //  1. An answer loads the board's root once, so it shows one instant, even when it covers
 //     all pairs.
 //  2. No handler takes a lock, uses a channel, waits or computes with floats
-//     (internal/tidy/rules_code.go).
+//     (internal/tidy/rules.go).
 //  3. The text of a document is rendered once and cached with the view that it shows. A new text
 //     copies the rows that did not change.
 //

@@ -1,9 +1,12 @@
 package tidy
 
 import (
+	"bytes"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -41,24 +44,6 @@ func Floats(f *File) []string {
 // wholeLiteral reports whether a literal such as 1e9 is an integer.
 func wholeLiteral(s string) bool {
 	return strings.ContainsAny(s, "eE") && !strings.ContainsAny(s, ".-pPxX")
-}
-
-// Clocks reports reads of the machine's time outside of the folders that may read it: clock, cmd, bench, the
-// developers' tools, the shells of server and client, and tests.
-func Clocks(f *File) []string {
-	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy", "internal/devtools") ||
-		under(f.Dir, "server") && shell(f) {
-		return nil
-	}
-	return calls(f, "time", "reads the machine's clock", "Now", "Since", "Until")
-}
-
-// Sleeps reports tests that wait for machine time to pass.
-func Sleeps(f *File) []string {
-	if !f.Test {
-		return nil
-	}
-	return calls(f, "time", "waits by the machine's clock", "Sleep")
 }
 
 // calls reports calls of functions of an imported package.
@@ -177,6 +162,99 @@ func Globals(f *File) []string {
 				if x, ok := sel.X.(*ast.Ident); ok && (x.Name == "sync" || x.Name == "atomic") {
 					out = append(out, f.at(v.Pos())+": global mutable state: "+x.Name+"."+sel.Sel.Name)
 				}
+			}
+		}
+	}
+	return out
+}
+
+// domains lists the folders that must not know HTTP and JSON; the encoders of the server do.
+var domains = []string{"engine", "marketdata", "accounts", "launchpad", "hive"}
+
+// DomainHTTP reports an import of HTTP in a domain.
+func DomainHTTP(f *File) []string {
+	if f.Test || under(f.Dir, "engine/enginetest") || !under(f.Dir, domains...) {
+		return nil
+	}
+	var out []string
+	for _, p := range f.imports() {
+		if p == "net/http" || strings.HasPrefix(p, "github.com/valyala/fasthttp") {
+			out = append(out, f.Path+":1: "+p+" in a domain: the server knows HTTP")
+		}
+	}
+	return out
+}
+
+// JSONTags reports struct tags for JSON in a domain.
+func JSONTags(f *File) []string {
+	if f.Test || !under(f.Dir, domains...) {
+		return nil
+	}
+	var out []string
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`) {
+			out = append(out, f.at(field.Pos())+": a JSON tag in a domain: the server's encoders name members")
+		}
+		return true
+	})
+	return out
+}
+
+// verbatim reports whether a file is a copy that must not change: the reference that the engine
+// is measured against.
+func verbatim(f *File) bool { return under(f.Dir, "bench/limits/floor") }
+
+// PackageDocs reports folders whose doc.go does not say what the package is.
+func PackageDocs(files []*File) []string {
+	documented, code := map[string]bool{}, map[string]string{}
+	for _, f := range files {
+		if f.Test || verbatim(f) {
+			continue
+		}
+		if code[f.Dir] == "" {
+			code[f.Dir] = f.Path
+		}
+		if strings.HasSuffix(f.Path, "/doc.go") && f.AST.Doc != nil && len(f.AST.Doc.Text()) > 80 {
+			documented[f.Dir] = true
+		}
+	}
+	var out []string
+	for dir, file := range code {
+		if !documented[dir] {
+			out = append(out, file+":1: the folder "+dir+" has no doc.go that says what it is")
+		}
+	}
+	return out
+}
+
+// strayText lists texts that no tracked file may contain: notes of unfinished work, paths of one machine, and
+// remarks on how the text was written. The patterns do not match themselves.
+var strayText = []struct {
+	pattern *regexp.Regexp
+	what    string
+}{
+	{regexp.MustCompile(`\b(TO[D]O|FIX[M]E|XX[X])\b`), "work left open"},
+	{regexp.MustCompile(`(?i)not[ ]implemented`), "work left open"},
+	{regexp.MustCompile(`/w[o]rk/|/f[a]rm/|/ho[m]e/[a-z]+/|/r[o]ot/`), "a path of one machine"},
+	{
+		regexp.MustCompile(`(?i)\b(chat[g]pt|open[a]i|an[t]hropic|cla[u]de|co[p]ilot|language[ ]model)\b`),
+		"not about the project",
+	},
+}
+
+// maxTextBytes limits the part of a file that is examined. Only embedded libraries are longer.
+const maxTextBytes = 256 << 10
+
+// Text reports texts that the tree must not contain.
+func Text(name string, text []byte) []string {
+	if len(text) > maxTextBytes || bytes.IndexByte(text, 0) >= 0 {
+		return nil
+	}
+	var out []string
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		for _, s := range strayText {
+			if m := s.pattern.Find(line); m != nil {
+				out = append(out, fmt.Sprintf("%s:%d: %q: %s", name, i+1, m, s.what))
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func Imports(f *File) []string {
 	folder := folderOf(f.Dir)
 	allowed := mayImport[folder]
 	if folder == "" {
-		return []string{f.at(f.AST.Package) + ": a folder without import arrows; add it to rules_imports.go"}
+		return []string{f.at(f.AST.Package) + ": a folder without import arrows; add it to imports.go"}
 	}
 	var out []string
 	for _, s := range f.AST.Imports {

@@ -1,3 +1,0 @@
-module toy
-
-go 1.26
