@@ -20,7 +20,7 @@ import (
 // anywhere is reported with its file and an exit code, also where no start would read it.
 func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 	t.Parallel()
-	dir := exchangetest.ConvertedDirectory(t, exchangetest.Rules0)
+	dir := exchangetest.SnapshotDirectory(t)
 	verify := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		args = append([]string{"journal", "verify", "--quiet"}, args...)
@@ -77,7 +77,7 @@ func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 // A verification replays from the oldest snapshot and compares the state with the newer one.
 func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 	t.Parallel()
-	dir := exchangetest.ConvertedDirectory(t, exchangetest.Rules0)
+	dir := exchangetest.SnapshotDirectory(t)
 	meta, err := datadir.ReadMeta(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -222,7 +222,7 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 		!strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
 	}
-	old := exchangetest.ConvertedDirectory(t, exchangetest.Rules0)
+	old := exchangetest.SnapshotDirectory(t)
 	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 ||
 		!strings.Contains(said, "is covered by the snapshot at record") {
 		t.Errorf("%d %s", code, said)

@@ -31,7 +31,7 @@ func CheckBackup(meta, clock []byte) (Meta, error) {
 	if err != nil {
 		return m, err
 	}
-	if m.Format != format || m.Converting != "" || !m.Clean || m.Filling || m.Epoch != "" || !m.Sealed {
+	if m.Format != format || !m.Clean || m.Filling || m.Epoch != "" || !m.Sealed {
 		return m, &DamagedError{"meta.json", "it is not one of a backup"}
 	}
 	if virtual := m.Clock == clockVirtual; virtual != (clock != nil) {

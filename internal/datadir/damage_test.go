@@ -121,57 +121,48 @@ func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 	}
 }
 
-// A power cut after any operation leaves a directory that starts, with every acknowledged time and
-// nonce, whether the directory is new or one of an older program.
+// A power cut after any operation leaves a directory that starts, with every acknowledged time and nonce.
 func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
-	for _, old := range []bool{false, true} {
-		fsys := vfs.NewMem()
-		if old {
-			fsys = oldDirectory(t)
-		}
-		type cut struct {
-			fs *vfs.Mem
-			a  acknowledged
-		}
-		var cuts []cut
-		var a acknowledged
-		fsys.After(func(op vfs.Op) {
-			if op.Kind != vfs.OpRead && op.Kind != vfs.OpOpen && op.Kind != vfs.OpList {
-				for seed := range uint64(6) {
-					cuts = append(cuts, cut{fsys.Crash(uint64(len(cuts)) + seed), a})
-				}
-			}
-		})
-		if err := usedBy(damageOptions(fsys), &a); err != nil {
-			t.Fatal(err)
-		}
-		fsys.After(nil)
-		torn := 0
-		for i, c := range cuts {
-			d, n, used, err := reopened(damageOptions(c.fs))
-			if err != nil {
-				t.Fatalf("old %v, cut %d: %v", old, i, err)
-			}
-			if d.ClockNs() < c.a.clockNs {
-				t.Fatalf("old %v, cut %d: the clock is at %d, %d was acknowledged", old, i, d.ClockNs(), c.a.clockNs)
-			}
-			if n.Damaged() != "" {
-				if torn++; n.notBefore() <= damageStart+int64(c.a.written) {
-					t.Fatalf("old %v, cut %d: the start does not refuse what was accepted", old, i)
-				}
-				continue
-			}
-			for k := range c.a.nonces {
-				if !slices.Contains(used, fmt.Sprint("n", k+1)) {
-					t.Fatalf("old %v, cut %d: nonce %d of %d is missing: %q", old, i, k+1, c.a.nonces, used)
-				}
-			}
-			if old && !slices.Contains(used, "before") {
-				t.Fatalf("cut %d: the nonce of the older program is missing: %q", i, used)
-			}
-		}
-		t.Logf("old %v: %d cuts, %d torn", old, len(cuts), torn)
+	fsys := vfs.NewMem()
+	type cut struct {
+		fs *vfs.Mem
+		a  acknowledged
 	}
+	var cuts []cut
+	var a acknowledged
+	fsys.After(func(op vfs.Op) {
+		if op.Kind != vfs.OpRead && op.Kind != vfs.OpOpen && op.Kind != vfs.OpList {
+			for seed := range uint64(6) {
+				cuts = append(cuts, cut{fsys.Crash(uint64(len(cuts)) + seed), a})
+			}
+		}
+	})
+	if err := usedBy(damageOptions(fsys), &a); err != nil {
+		t.Fatal(err)
+	}
+	fsys.After(nil)
+	torn := 0
+	for i, c := range cuts {
+		d, n, used, err := reopened(damageOptions(c.fs))
+		if err != nil {
+			t.Fatalf("cut %d: %v", i, err)
+		}
+		if d.ClockNs() < c.a.clockNs {
+			t.Fatalf("cut %d: the clock is at %d, %d was acknowledged", i, d.ClockNs(), c.a.clockNs)
+		}
+		if n.Damaged() != "" {
+			if torn++; n.notBefore() <= damageStart+int64(c.a.written) {
+				t.Fatalf("cut %d: the start does not refuse what was accepted", i)
+			}
+			continue
+		}
+		for k := range c.a.nonces {
+			if !slices.Contains(used, fmt.Sprint("n", k+1)) {
+				t.Fatalf("cut %d: nonce %d of %d is missing: %q", i, k+1, c.a.nonces, used)
+			}
+		}
+	}
+	t.Logf("%d cuts, %d torn", len(cuts), torn)
 }
 
 // A file that ends between two lines, or is gone, is damaged like one with a flipped bit.
@@ -270,30 +261,6 @@ func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
 	_ = n.close()
 }
 
-// oldDirectory returns a directory of a program whose files had no checksums.
-func oldDirectory(t *testing.T) *vfs.Mem {
-	fsys := vfs.NewMem()
-	for name, text := range map[string]string{
-		"meta.json": `{"format": 1, "writer": "TickHive 1.0.0.0", "createdNs": 1767225600000000000, "seed": 7,
-			"clock": "virtual", "epoch": "807f752b89b01487", "clean": true, "boot": "", "synced": true,
-			"filling": false, "incidents": null}`,
-		"CLOCK": "1767225600500000000\n",
-		// A pass of that program left the rest of a line.
-		"NONCES": fmt.Sprintf("%d %[2]s before\ney0000 rest\n%[3]d %[2]s last\n",
-			damageStart-7, keyOfTest(0), damageStart),
-		"engine/000001.wal": "",
-	} {
-		f, err := fsys.Create(path.Join(damageDir, name))
-		if err == nil {
-			_, err = f.WriteAt([]byte(text), 0)
-		}
-		if err = errors.Join(err, f.Sync(), fsys.SyncDir(path.Dir(path.Join(damageDir, name)))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return fsys
-}
-
 // A damaged format is damage, not the file of another program.
 func TestADamagedFormatIsDamage(t *testing.T) {
 	fsys := vfs.NewMem()
@@ -301,12 +268,31 @@ func TestADamagedFormatIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := string(fsys.Content(damageDir + "/meta.json"))
-	for old, text := range map[string]string{`"format": 2`: `"format": 7`, `"format"`: `"fOrmaq"`} {
+	for old, text := range map[string]string{`"format": 3`: `"format": 7`, `"format"`: `"fOrmaq"`} {
 		damaged := fsys.Kill()
 		damaged.Put(damageDir+"/meta.json", []byte(strings.Replace(content, old, text, 1)))
 		var d *DamagedError
 		if _, err := Open(damageOptions(damaged)); !errors.As(err, &d) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A directory of another format is refused by its number and its program, and nothing is changed. A meta.json of
+// format 1 had no checksum.
+func TestOtherFormatsAreRefused(t *testing.T) {
+	for _, c := range []struct{ content, want string }{
+		{`{"format": 1, "writer": "TickHive 0.1.0", "seed": 7, "synced": true}`, "format 1, written by TickHive 0.1.0"},
+		{string(sealMeta([]byte("{\n  \"format\": 2,\n  \"writer\": \"TickHive 0.2.0\"\n}"))), "format 2, written by TickHive 0.2.0"},
+		{string(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive 9\"\n}"))), "format 4, written by TickHive 9"},
+	} {
+		fsys := fuzzed(t, "meta.json", []byte(c.content))
+		_, err := Open(damageOptions(fsys))
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--data-dir") {
+			t.Errorf("%s: %v", c.want, err)
+		}
+		if got := string(fsys.Content(path.Join(damageDir, "meta.json"))); got != c.content {
+			t.Errorf("%s: the file was changed to %q", c.want, got)
 		}
 	}
 }

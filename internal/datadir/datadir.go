@@ -137,9 +137,6 @@ func openIdle(fsys vfs.FS, path string) (*Dir, error) {
 	}
 	err := d.load()
 	if err == nil {
-		err = d.meta.converted(d.path)
-	}
-	if err == nil {
 		err = resealing{d}.end()
 	}
 	if err != nil {
@@ -173,7 +170,7 @@ func (d *Dir) begin(o Options) error {
 	}
 	if d.empty = !used; d.empty {
 		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
-		d.meta.Format, d.meta.Logs, d.meta.Converting = format, nil, ""
+		d.meta.Format, d.meta.Logs = format, nil
 	}
 	if d.meta.Clock == clockVirtual {
 		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, d.meta.Sealed && used)
@@ -195,11 +192,6 @@ func (d *Dir) mark(o Options) (err error) {
 			return err
 		}
 	}
-	if d.meta.Format == oldFormat {
-		if err := (conversion{d}).begin(); err != nil {
-			return err
-		}
-	}
 	if err := d.meta.identify(d.random); err != nil {
 		return err
 	}
@@ -213,7 +205,7 @@ func (d *Dir) mark(o Options) (err error) {
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
-	d.meta.Logs, d.meta.Converting, d.meta.Sealed = nil, "", false
+	d.meta.Logs, d.meta.Sealed = nil, false
 	for _, name := range storeDirs {
 		if err := d.removeFiles(d.Sub(name), nil); err != nil {
 			return err
@@ -312,9 +304,6 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 // commands that were refused.
 func (d *Dir) SetLimits(now engine.Options, market marketdata.Options) error {
 	was := d.meta.Engine
-	// A directory of an older program has no limit of stops, and its commands were accepted without one. It
-	// adopts the limit of the first start that has one.
-	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
 	if !d.empty && !was.Same(now) {
 		return usage("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and "+
 			"engine.account_stops=%d, and its orders are replayed by them; the configuration has %d, %d and %d: "+

@@ -6,7 +6,6 @@
 //	NONCES      used nonces that timestamps alone would not refuse (nonces.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
-//	before-1/   the files of a directory that had format 1
 //
 // Owner: the exchange opens and closes a Dir. In between any goroutine may call its methods.
 //

@@ -32,8 +32,8 @@ func fuzzed(t *testing.T, name string, content []byte) *vfs.Mem {
 // No meta.json panics: it is refused, or it is stored as a file that reads back.
 func FuzzMeta(f *testing.F) {
 	f.Add([]byte("{}"))
-	f.Add([]byte(`{"format":2,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
-	f.Add(sealMeta([]byte("{\n  \"format\": 2,\n  \"writer\": \"TickHive\"\n}")))
+	f.Add([]byte(`{"format":3,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
+	f.Add(sealMeta([]byte("{\n  \"format\": 3,\n  \"writer\": \"TickHive\"\n}")))
 	f.Add([]byte(`{"format":1,"clock":"virtual","logs":{"engine":{}},"history":"zz","crc32c":"00000000"}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fsys := fuzzed(t, "meta.json", content)

@@ -20,10 +20,7 @@ import (
 )
 
 // format is the version of the directory's layout (doc.go).
-const format = 2
-
-// oldFormat is the version that a start converts.
-const oldFormat = 1
+const format = 3
 
 // Meta is the content of meta.json: the facts that a start needs before it reads a log.
 type Meta struct {
@@ -43,8 +40,6 @@ type Meta struct {
 	// LostSyncs is the number of failed syncs of the logs. After one the system may show old content, as after a
 	// power cut.
 	LostSyncs int `json:"lostSyncs,omitempty"`
-	// Synced is a member of older programs. It is not used.
-	Synced *bool `json:"synced,omitempty"`
 	// Filling means that the backfill and the demo data are not complete. A start that
 	// finds it set begins the directory over.
 	Filling bool `json:"filling"`
@@ -53,8 +48,6 @@ type Meta struct {
 	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
 	// at the start. A log that does not reach its place has lost records.
 	Logs map[string]LogEnd `json:"logs,omitempty"`
-	// Converting is the step of a conversion from the old format that is under way.
-	Converting string `json:"converting,omitempty"`
 	// SealedWith is the id of the key that seals the secrets; empty: they are plain.
 	SealedWith string `json:"sealedWith,omitempty"`
 	// Terms holds two numbers of the exchange as the writer of its stream: in the newest term that it found there, and
@@ -85,8 +78,8 @@ func KeepTerm(d *Dir, found, tried uint64) error {
 // TermTries is the number of earlier tries that a directory knows.
 const TermTries = 8
 
-// HadTerm reports whether a term of the stream was this exchange's. It is true when the directory knows no term: an
-// earlier program wrote it, or the stream is new.
+// HadTerm reports whether a term of the stream was this exchange's. It is true when the directory knows no term,
+// because the stream is new.
 func HadTerm(d *Dir, number uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,10 +131,7 @@ func (d *Dir) load() error {
 		return err
 	}
 	d.clean = d.meta.Clean
-	if d.meta.Clock == "" {
-		d.meta.Clock, err = d.clockKind()
-	}
-	return err
+	return nil
 }
 
 // parseMeta verifies the content of meta.json.
@@ -150,9 +140,9 @@ func parseMeta(name string, raw []byte) (m Meta, err error) {
 		return m, &DamagedError{name, err.Error()}
 	}
 	sealed, err := checkMeta(raw)
-	if known := m.Format == format || m.Format == oldFormat; err != nil && (sealed || known) {
+	if err != nil && (sealed || m.Format == format) {
 		return m, &DamagedError{name, err.Error()}
-	} else if !known {
+	} else if m.Format != format {
 		return m, fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
 			"use that program, or another --data-dir", name, m.Format, m.Writer, format)
 	}
@@ -171,8 +161,7 @@ func sealMeta(raw []byte) []byte {
 	return fmt.Appendf(bytes.Clone(body), "%s%s%s", metaSum, checksum(body), metaEnd)
 }
 
-// checkMeta verifies the checksum. The file of an older program has none, so it is not sealed. Its unknown members
-// are refused, so a file whose member name for the checksum is damaged is refused too.
+// checkMeta verifies the checksum. A file without one is not sealed: another format may have none.
 func checkMeta(raw []byte) (sealed bool, err error) {
 	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
 	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {
@@ -181,9 +170,7 @@ func checkMeta(raw []byte) (sealed bool, err error) {
 		}
 		return true, nil
 	}
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	return false, strict.Decode(new(Meta))
+	return false, errors.New("it has no checksum (crc32c)")
 }
 
 // save durably replaces meta.json. The caller must hold mu or have exclusive access.

@@ -47,7 +47,7 @@ var storeDirs = []string{"engine", "accounts", "launchpad", "hive"}
 // used reports whether the directory holds a market, or once did. A start that fails because its port
 // is in use creates no store.
 func (d *Dir) used() (bool, error) {
-	if len(d.meta.Logs) > 0 || d.meta.Converting != "" {
+	if len(d.meta.Logs) > 0 {
 		return true, nil
 	}
 	for _, name := range storeDirs {
@@ -60,16 +60,6 @@ func (d *Dir) used() (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// clockKind returns the kind of clock of a directory whose meta.json does not name it. Only a
-// virtual clock has a CLOCK file.
-func (d *Dir) clockKind() (string, error) {
-	_, found, err := readFile(d.fsys, d.Sub("CLOCK"))
-	if found {
-		return clockVirtual, err
-	}
-	return clockReal, err
 }
 
 // agree compares the settings of this start with the directory's origin, whose Seed and Backfill apply. It adds

@@ -172,19 +172,26 @@ func (d resealing) each(f func(name string) error) error {
 	return nil
 }
 
+// settled refuses a directory to which a change of the key is under way.
+func (m *Meta) settled(path string) error {
+	if m.Resealing {
+		return fmt.Errorf("data directory: the change of the key of %s was cut short: start it once with "+
+			"`tickhive serve`, which completes it", path)
+	}
+	return nil
+}
+
 // NotResealed returns the files of a directory, by path, that Reseal leaves: copies that no start reads. They may have
 // secrets that are plain or sealed with a former key.
 func NotResealed(d *Dir) (files []string, err error) {
-	for _, sub := range []string{sealedStore, filepath.Join(beforeDir, sealedStore)} {
-		names, err := d.fsys.List(d.Sub(sub))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("data directory: %w", err)
-		}
-		for _, name := range names {
-			ext := filepath.Ext(name)
-			if sub != sealedStore || ext != wal.SegmentExt && ext != wal.SnapshotExt && name != wal.LockName {
-				files = append(files, d.Sub(filepath.Join(sub, name)))
-			}
+	names, err := d.fsys.List(d.Sub(sealedStore))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	for _, name := range names {
+		ext := filepath.Ext(name)
+		if ext != wal.SegmentExt && ext != wal.SnapshotExt && name != wal.LockName {
+			files = append(files, d.Sub(filepath.Join(sealedStore, name)))
 		}
 	}
 	return files, nil

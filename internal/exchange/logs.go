@@ -2,16 +2,11 @@ package exchange
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"tickhive/accounts"
-	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/internal/wal/wal1"
-	"tickhive/launchpad"
 )
 
 // logOptions adds to the options of a store's log what the directory knows about it, and what the
@@ -43,40 +38,4 @@ func (r *restored) acceptLoss(name string, l wal.Loss) error {
 	r.log.Warn(text, "incident", "data_loss")
 	in := datadir.Incident{AtMs: r.clock.NowNs() / int64(time.Millisecond), Kind: "data_loss", Message: text}
 	return r.data.AcceptLoss(name, l.Position, in)
-}
-
-// recordVersions holds the version of the records of each store's log.
-var recordVersions = map[string]uint32{
-	"accounts": accounts.RecordVersion, "launchpad": launchpad.RecordVersion, "hive": hive.RecordVersion,
-}
-
-// convert converts a directory of the old format.
-func (r *restored) convert() error {
-	done, err := r.data.Convert(func(name, old, dir string) error {
-		o := EngineLogOptions()
-		if name != "engine" {
-			o.RecordVersion = recordVersions[name]
-		}
-		o, err := r.data.LogOptions(name, o)
-		if err != nil {
-			return err
-		}
-		o.Known = nil // of a conversion that was cut short
-		o.SegmentBytes = r.o.Journal.SegmentBytes
-		res, err := wal1.Convert(r.o.Journal.FS, old, dir, o)
-		if err != nil {
-			return err
-		}
-		if res.Torn > 0 {
-			r.reportRecovery("torn tail: left out the %d bytes of an incomplete last write in %s", res.Torn, old)
-		}
-		for _, bad := range res.Damaged {
-			r.reportRecovery("damaged snapshot left out: %s", bad)
-		}
-		return nil
-	})
-	if done && err == nil {
-		r.log.Info("data directory converted to a new format", "old files", filepath.Join(r.o.Dir, "before-1"))
-	}
-	return err
 }

@@ -52,9 +52,6 @@ func (r *restored) recover(ctx context.Context) error {
 		return err
 	}
 	if r.data.Stored() {
-		if err := r.convert(); err != nil {
-			return err
-		}
 		if err := r.openJournal(); err != nil {
 			return err
 		}

@@ -9,7 +9,5 @@
 //  2. Kill returns the directory as the end of the process would leave it, and leaves the
 //     exchange running.
 //
-// Reading order: rig.go, listener.go, faults.go, old.go, requests.go.
-//
 // It does not test the command line; cmd/tickhive starts the real program for that.
 package exchangetest

@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,6 +148,21 @@ func (r *Rig) names() (paths []string) {
 		r.t.Fatal(err)
 	}
 	return paths
+}
+
+// SnapshotDirectory returns a data directory with users, orders and two snapshots of the market and of the accounts, as
+// the end of a process would leave it.
+func SnapshotDirectory(t testing.TB) (dir string) {
+	t.Helper()
+	o := Options(t.TempDir())
+	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
+	r := Start(t, o)
+	r.Pair("BTC_USDT")
+	for i := 0; len(Files(t, o.Dir, "engine/*.snap")) < 2 || len(Files(t, o.Dir, "accounts/*.snap")) < 2; i++ {
+		r.Limit("BTC_USDT", "buy", "1", "1")
+		r.Call(http.MethodPost, "/users", fmt.Sprintf(`{"nickname":"user%d"}`, i))
+	}
+	return r.Kill()
 }
 
 // Files returns the paths of a directory's files that match pattern, oldest name first.
