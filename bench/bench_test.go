@@ -63,7 +63,7 @@ func TestLogWriterRecovers(t *testing.T) {
 // Traders through loop and journal: every command has a record, trades happen.
 func TestLoopRig(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
-		g, err := newRig(t.TempDir(), policy, 2, 1, nil)
+		g, err := newRig(t.TempDir(), policy, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,17 +80,6 @@ func TestLoopRig(t *testing.T) {
 		}
 		if err := g.close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// Two loops run on two threads, each with a part of the work; one loop has one.
-func TestLoopsRound(t *testing.T) {
-	r := &Run{Options: Options{Dir: t.TempDir(), Quick: true}}
-	for loops := 1; loops <= 2; loops++ {
-		s, err := loopsRound(r, loops, 8, 64, 2)
-		if err != nil || s.busiest < 1 || s.commands == 0 || loops == 1 && s.busiest > s.cpu || s.threads != loops {
-			t.Errorf("%d loops: %+v, %v", loops, s, err)
 		}
 	}
 }

@@ -21,7 +21,7 @@
 //     measured, so that the CPU times of client and server are separate.
 //  4. The bench connects to loopback only and writes only below Options.Dir.
 //
-// Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go, engine_loops.go,
+// Reading order: run.go, engine_core.go, engine_users.go, engine_fold.go, engine_loop.go,
 // recovery.go, restart.go, product.go, handler.go, http.go, http_more.go, fresh.go, orders.go, signed.go,
 // poll.go, pause.go, stalled.go, streams.go, scale.go, servers.go, replication.go, replication_catchup.go,
 // replication_lag.go, replication_reads.go, replication_start.go, replication_faults.go.

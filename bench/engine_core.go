@@ -135,7 +135,7 @@ func runEngine(r *Run) error {
 	if err := engineLoop(r); err != nil {
 		return err
 	}
-	return engineLoops(r)
+	return nil
 }
 
 func engineWorkload(r *Run, name string) error {

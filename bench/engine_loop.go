@@ -34,8 +34,8 @@ type rig struct {
 	loop    *sequencer.Loop
 }
 
-// newRig returns a running rig. With threads, each loop has a thread, which threads notes.
-func newRig(dir string, policy sequencer.SyncPolicy, pairs, loops int, threads *loopThreads) (*rig, error) {
+// newRig returns a running rig.
+func newRig(dir string, policy sequencer.SyncPolicy, pairs int) (*rig, error) {
 	g := &rig{
 		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
@@ -48,19 +48,10 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs, loops int, threads *
 		return nil, err
 	}
 	g.journal = sequencer.NewWALJournal(g.log, policy)
-	sink := sequencer.Sink(g.feed.Sink())
-	if threads != nil {
-		sink = threadSink{g.feed.Sink(), threads}
-	}
 	g.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{sink}, Loops: loops,
+		Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{g.feed.Sink()},
 	})
-	go func() {
-		if threads != nil {
-			threads.note()
-		}
-		g.loop.Run()
-	}()
+	go g.loop.Run()
 	var b sequencer.Batch
 	for i := range pairs {
 		b.Commands = append(b.Commands, engine.Command{
@@ -137,10 +128,6 @@ type loopResult struct {
 	cpu   float64 // CPU time of this process in ns a command, submitters included
 
 	commands int64
-	// threads counts the loops' threads; busiest is the CPU time in ns a command of the one that took most. Only
-	// loopsRound sets them.
-	threads int
-	busiest float64
 }
 
 // timedEvery: one of this many submissions is timed. Two clock readings and a histogram entry cost 150 ns, a
@@ -300,7 +287,7 @@ func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s
 		return s, 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	g, err := newRig(filepath.Join(dir, "log"), policy, pairs, 1, nil)
+	g, err := newRig(filepath.Join(dir, "log"), policy, pairs)
 	if err != nil {
 		return s, 0, err
 	}

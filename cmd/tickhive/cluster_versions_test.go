@@ -34,8 +34,7 @@ func TestAStreamOfAnEarlierProgramLacksSettings(t *testing.T) {
 	now.endsClean(dir)
 }
 
-// A replica takes the default of a key that its stream lacks, whatever its own configuration says. The number of loops
-// has no meaning for the records, so each node has its own.
+// A replica takes the default of a key that its stream lacks, whatever its own configuration says.
 func TestAKeyThatAStreamLacksHasItsDefault(t *testing.T) {
 	t.Parallel()
 	want, err := defaultConfig().streamSettings()
@@ -45,12 +44,12 @@ func TestAKeyThatAStreamLacksHasItsDefault(t *testing.T) {
 	begun, _, _ := strings.Cut(want, "[referral]")
 	_, tables, _ := strings.Cut(want, "\n[[")
 	own := defaultConfig()
-	own.Referral.BonusShare, own.Hive.Quorum, own.Engine.Loops = "0.5", "7", 2
+	own.Referral.BonusShare, own.Hive.Quorum = "0.5", "7"
 	if err := own.readStream(begun + "[[" + tables); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := own.streamSettings(); got != want || err != nil || own.Engine.Loops != 2 {
-		t.Errorf("%v, %d loops, settings\n%s", err, own.Engine.Loops, got)
+	if got, err := own.streamSettings(); got != want || err != nil {
+		t.Errorf("%v, settings\n%s", err, got)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"tickhive/engine/sequencer"
 )
 
 type configCmd struct {
@@ -33,13 +31,6 @@ func (c *configCheckCmd) Run(p *program) error {
 	}
 	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets),
 		len(cfg.Pairs))
-	if n := cfg.Engine.Loops; n > sequencer.MaxLoops {
-		fmt.Fprintf(p.out, "engine.loops: %d has the effect of %d, the largest number that is of use\n", n,
-			sequencer.MaxLoops)
-	}
-	if n := cfg.Engine.Loops; n > 1 && cfg.Clock.Mode == clockVirtual {
-		fmt.Fprintf(p.out, "engine.loops: %d has no effect: a virtual clock has one loop\n", n)
-	}
 	return nil
 }
 

@@ -49,7 +49,6 @@ type Config struct {
 		Account        bool     `toml:"account" help:"also limit account routes"`
 	} `toml:"rate"`
 	Engine struct {
-		Loops         int `toml:"loops" default:"1" range:"1 256" help:"goroutines that share the work of the market; more than 3 act as 3"`
 		OpenOrders    int `toml:"open_orders" default:"8388608" help:"maximum open orders per pair"`
 		AccountOrders int `toml:"account_orders" default:"1048576" help:"maximum open orders per account and pair"`
 		AccountStops  int `toml:"account_stops" default:"200" help:"maximum untriggered stops per account and pair"`

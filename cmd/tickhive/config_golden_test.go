@@ -43,7 +43,7 @@ var wrongConfigurations = []string{
 	"--set=journal.segment_bytes=4095", "--set=journal.segment_bytes=4294967297",
 	"--set=journal.snapshot_bytes=1", "--set=journal.snapshot_every=1ms",
 	"--set=rate.per_minute=0", "--set=rate.per_second=10001", "--set=rate.votes_per_minute=0",
-	"--set=rate.clients=10000001", "--set=engine.loops=257",
+	"--set=rate.clients=10000001",
 	"--set=orders.closed_kept=0", "--set=orders.fills_kept=1", "--set=server.connections=-1",
 	"--set=server.connections_per_ip=-2",
 	"--set=server.connections=1048577", "--set=rate.allow=x,1.2.3.4,y",

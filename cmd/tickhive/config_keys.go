@@ -127,8 +127,16 @@ func parseSwitch(text string) (bool, error) {
 	return false, fmt.Errorf("%q must be true or false (on or off)", text)
 }
 
+// removedKeys says, for each key that an earlier program had, what to do.
+var removedKeys = map[string]string{
+	"engine.loops": "one goroutine carries out all commands: leave the key out",
+}
+
 // unknownKey returns the error for an unknown key. It suggests the nearest of names.
 func unknownKey(name string, names []string) error {
+	if remedy := removedKeys[name]; remedy != "" {
+		return fmt.Errorf("the key %s is gone; %s", name, remedy)
+	}
 	return fmt.Errorf("unknown key %s; did you mean %s?", name, nearest(name, names))
 }
 

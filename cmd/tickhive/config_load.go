@@ -70,6 +70,11 @@ func (c *Config) readEnv(environ []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(name, envPrefix) && !serviceLink.MatchString(name) {
+			for removed := range removedKeys {
+				if k := (key{name: removed}); k.env() == name {
+					return fmt.Errorf("config: environment %s: %w", name, unknownKey(removed, nil))
+				}
+			}
 			return fmt.Errorf("config: environment %s: no key has this variable; did you mean %s?",
 				name, nearest(name, names))
 		}

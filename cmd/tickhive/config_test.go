@@ -310,20 +310,21 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-func TestConfigCheckReportsTheLoopsThatDoNotRun(t *testing.T) {
-	for _, c := range []struct{ loops, clock, want string }{
-		{"1", "real", ""},
-		{"3", "real", ""},
-		{"1", "virtual", ""},
-		{"4", "real", "engine.loops: 4 has the effect of 3"},
-		{"2", "virtual", "engine.loops: 2 has no effect: a virtual clock has one loop"},
+// A key that an earlier program had is refused from every source, with what to do.
+func TestARemovedKeyIsRefusedWithARemedy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "old.toml")
+	if err := os.WriteFile(file, []byte("[engine]\nloops = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for where, p := range map[string]*program{
+		"--set engine.loops=2": {}, "--config " + file: {}, "": {environ: []string{"TICKHIVE_ENGINE_LOOPS=2"}},
 	} {
 		var out, errs bytes.Buffer
-		code := run([]string{"config", "check", "--set", "engine.loops=" + c.loops, "--set", "clock.mode=" + c.clock},
-			&program{out: &out, err: &errs})
-		if got := strings.Contains(out.String(), "engine.loops"); code != 0 || got != (c.want != "") ||
-			!strings.Contains(out.String(), c.want) {
-			t.Errorf("%+v: %d %s%s", c, code, out.String(), errs.String())
+		p.out, p.err = &out, &errs
+		code := run(append([]string{"config", "check"}, strings.Fields(where)...), p)
+		if code != 2 || !strings.Contains(errs.String(), "engine.loops is gone") ||
+			!strings.Contains(errs.String(), "leave the key out") {
+			t.Errorf("%q: exit code %d, %s%s", where, code, out.String(), errs.String())
 		}
 	}
 }

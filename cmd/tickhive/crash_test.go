@@ -306,7 +306,6 @@ func killLoop(t *testing.T, policy string, kills int) {
 		"--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal-sync", policy, "--quiet",
 		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
 		"--set", "rate.allow=127.0.0.1", "--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
-		"--set", "engine.loops=1",
 	}
 	a := newAcked()
 	var found crashFound
@@ -333,7 +332,6 @@ func killLoop(t *testing.T, policy string, kills int) {
 			half.wait()
 			found.recovery++
 		}
-		args[len(args)-1] = fmt.Sprint("engine.loops=", 1+k%3) // another number at each start
 		in = start(t, args...)
 		if strings.Contains(in.stderr.String(), "torn") {
 			found.tornTail++

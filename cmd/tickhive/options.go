@@ -33,7 +33,7 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 			Listen: c.Internal.Listen, Hosts: c.Internal.Hosts,
 			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
 		},
-		Engine: c.engineOptions(), Loops: c.Engine.Loops, Market: c.marketOptions(), Commissions: c.commissions(),
+		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
 		Accounts: c.accountOptions(), SecretKeyFile: c.Auth.SecretKey,
 		Hive: hive.DefaultOptions(),
 	}

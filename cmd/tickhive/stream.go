@@ -31,9 +31,7 @@ var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "refer
 // streamSettings returns the settings that a writer and its replicas have in common, as a configuration file.
 func (c *Config) streamSettings() (string, error) {
 	var b strings.Builder
-	same := *c
-	same.Engine.Loops = 1 // their number has no meaning for the records
-	if err := same.printSome(&b, func(s string) bool { return slices.Contains(meaning, s) }); err != nil {
+	if err := c.printSome(&b, func(s string) bool { return slices.Contains(meaning, s) }); err != nil {
 		return "", err
 	}
 	keys, tables, _ := strings.Cut(b.String(), "\n[[")
@@ -49,12 +47,10 @@ func (c *Config) streamSettings() (string, error) {
 // stream lacks, because an earlier program began it, has its default: this program's own configuration says nothing
 // about the meaning of the records.
 func (c *Config) readStream(text string) error {
-	d, loops := defaultConfig(), c.Engine.Loops
+	d := defaultConfig()
 	c.Engine, c.Market, c.Orders = d.Engine, d.Market, d.Orders
 	c.Launchpad, c.Hive, c.Referral = d.Launchpad, d.Hive, d.Referral
-	err := c.read("the stream's first message", []byte(text))
-	c.Engine.Loops = loops
-	return err
+	return c.read("the stream's first message", []byte(text))
 }
 
 // fullSettings returns the settings of a stream with every key of this program.

@@ -2,8 +2,7 @@ package sequencer
 
 import "tickhive/engine"
 
-// What is applied and not folded at once: the loop holds it until the disk has its commands (sync always), or the
-// folding loop takes it (engine.loops).
+// What is applied and not folded at once: the loop holds it until the disk has its commands (sync always).
 
 const (
 	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
@@ -28,7 +27,7 @@ type outcome struct {
 	unfinished bool
 }
 
-// applied makes groups and passes them on. The loop's goroutine owns it.
+// applied makes groups and releases them. The loop's goroutine owns it.
 type applied struct {
 	loop    *Loop
 	joining *group   // receives the outcomes of the slice under way; nil: they are folded at once
@@ -48,14 +47,10 @@ func (a *applied) apply(batches []*Batch, n int) *group {
 	return g
 }
 
-// release folds, publishes and answers a group, or hands it to the folding loop.
+// release folds, publishes and answers a group.
 func (a *applied) release(g *group) {
 	l := a.loop
-	if l.pipeline.takes(g) {
-		l.pipeline.pass(g)
-		return
-	}
-	l.folds.foldGroup(g, l.folds.sinks)
+	l.folds.foldGroup(g)
 	l.publish()
 	answer(g.ended, nil)
 	a.put(g)
@@ -83,15 +78,15 @@ func (a *applied) put(g *group) {
 	a.spares = append(a.spares, g)
 }
 
-// foldGroup hands the events of a group to some of the sinks, and the outcomes to their batches.
-func (f *folds) foldGroup(g *group, sinks []Sink) {
+// foldGroup hands the events of a group to the sinks, and the outcomes to their batches.
+func (f *folds) foldGroup(g *group) {
 	start, pos, ns := 0, g.first, f.foldedNs
 	for i := range g.outcomes {
 		o := &g.outcomes[i]
 		events := g.events[start:o.end]
 		start = o.end
 		pos++
-		for _, s := range sinks {
+		for _, s := range f.sinks {
 			s.Fold(events, pos)
 		}
 		if len(events) > 0 {
@@ -107,18 +102,4 @@ func (f *folds) foldGroup(g *group, sinks []Sink) {
 	}
 	f.folded = g.pos // void records too
 	f.foldedNs, f.dirty = ns, true
-}
-
-// foldFirst hands the events of a group to the first sink. It calls between before every sixteenth command.
-func (f *folds) foldFirst(g *group, between func()) {
-	start, pos := 0, g.first
-	for i := range g.outcomes {
-		if i%16 == 0 {
-			between()
-		}
-		end := g.outcomes[i].end
-		pos++
-		f.sinks[0].Fold(g.events[start:end], pos)
-		start = end
-	}
 }

@@ -34,10 +34,9 @@ type Batch struct {
 	// stamps the commands.
 	Stamped bool
 	// Collect receives the events of each part of each command, on the loop's goroutine, after
-	// every sink has folded them (with several loops on the goroutine that folds the last sinks,
-	// perhaps before the first one has); newRequest of internal/entry sets it for orders. A part of a
+	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a
 	// command that has several may have no event. The events are valid only during the call. It may
-	// read what these sinks own (order history), must be quick and must not block.
+	// read what the sinks own (order history), must be quick and must not block.
 	Collect func(i int, cmd *engine.Command, events []engine.Event)
 
 	err  error

@@ -4,12 +4,10 @@
 //
 // Loop.Run repeats two steps, which a scheduler may call itself instead: Loop.Step takes one
 // group of commands through the cycle that loop.go outlines, and Committer.Step makes groups
-// durable under sync always. WALJournal.Step is the third stepper, under sync interval; with
-// several loops (LoopOptions.Loops) the folding loop is the fourth.
+// durable under sync always. WALJournal.Step is the third stepper, under sync interval.
 //
 // Owner: the goroutine that calls Run, or the steps, owns core, sinks and sources, and writes to
-// the journal. With several loops it lends the sinks to another goroutine (pipeline.go). Any
-// goroutine may call Submit, Offer, Query, AdvanceTo and Stop.
+// the journal. Any goroutine may call Submit, Offer, Query, AdvanceTo and Stop.
 //
 // Invariants:
 //
@@ -18,9 +16,6 @@
 //  3. Every accepted batch is answered before Run returns or Step returns Stopped.
 //  4. The time that a sink publishes at is sealed: no command before it is folded later.
 //  5. Sinks receive events in sequence, each once, with the journal position of their command.
-//
-// Reading order: batch, gate, intake, journal, loop, query, group, work, sequence, fold, applied, durable,
-// pipeline, sources, time, wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money
 // (accounts).

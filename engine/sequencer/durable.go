@@ -83,7 +83,6 @@ func (c *Committer) release() bool {
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
 			c.waiting = c.waiting[i:]
-			l.pipeline.settle()
 			l.abandon(err)
 			return true
 		}

@@ -29,8 +29,7 @@ type Journal interface {
 }
 
 // Sink is a fold over the events: market data, balances, streams. newLoop of internal/exchange lists
-// the sinks of an exchange in their order. One call comes after the other; with several loops
-// they come from several goroutines, and only the first sink folds while others do.
+// the sinks of an exchange in their order. One call comes after the other, on the loop's goroutine.
 type Sink interface {
 	// Fold applies the events of one part of a command, which may be none, in seq order, each
 	// exactly once, with the journal position of the part.

@@ -37,8 +37,6 @@ import (
 //	Committer.Step:
 //	    flush        the journal syncs the waiting groups
 //	    release      fold, publish and answer each durable group
-//
-// With several loops another goroutine folds, publishes and answers (pipeline.go).
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
@@ -51,13 +49,7 @@ type LoopOptions struct {
 	StartNs int64
 	// StartPos is the journal position that the recovered core reflects.
 	StartPos uint64
-	// Loops is the number of goroutines that share the work (pipeline.go); 0 and 1: Run does all of it. More
-	// than MaxLoops have the effect of MaxLoops. With several, the first sink has no state in common with the
-	// other sinks and with Batch.Collect, which may run on another goroutine at the same time. A virtual clock
-	// has one loop.
-	Loops int
-	// Driver steps the loop, its committer and the folding loop in place of Run; nil: the caller calls Run, or the
-	// steps.
+	// Driver steps the loop and its committer in place of Run; nil: the caller calls Run, or the steps.
 	Driver step.Driver
 }
 
@@ -76,7 +68,6 @@ type Loop struct {
 	contention contention
 	folds      folds
 	committer  Committer
-	pipeline   *pipeline // nil: the loop folds
 	applied    applied
 	stop       chan struct{}
 	stopped    chan struct{}
@@ -121,9 +112,6 @@ func NewLoop(o LoopOptions) *Loop {
 		l.folds.withhold(p, true)
 	}
 	l.committer.loop, l.applied.loop = l, l
-	if o.Loops > 1 && l.times.manual == nil {
-		l.pipeline = newPipeline(l, min(o.Loops, MaxLoops))
-	}
 	return l
 }
 
@@ -196,17 +184,12 @@ func (l *Loop) Begin() {
 	}
 	l.driver.Drive("loop", l)
 	l.driver.Drive("committer", &l.committer)
-	if l.pipeline != nil {
-		l.driver.Drive("folding loop", l.pipeline)
-	}
 }
 
 // Run runs the loop until Stop.
 func (l *Loop) Run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	l.pipeline.begin()
-	defer l.pipeline.end()
 	for {
 		p := l.Step()
 		if p.Stopped {
@@ -224,8 +207,7 @@ func (l *Loop) Run() {
 // Step takes one group of the waiting batches through the cycle, after the due sources and at
 // most one Query and a part of another. It never waits for another goroutine or for time to pass; it writes to the
 // journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
-// sources act until the time of the batch, and at most pendingCommands may wait for the disk. In Run with several
-// loops, a Query and a full pipeline make it wait for the folding loop.
+// sources act until the time of the batch, and at most pendingCommands may wait for the disk.
 //
 // The result is Stopped after BeginStop, once every accepted batch is answered.
 // Otherwise NextNs is the time at which a source or a sink is due.
@@ -233,7 +215,6 @@ func (l *Loop) Step() step.Progress {
 	if l.finished {
 		return step.Progress{Stopped: true}
 	}
-	l.pipeline.collect()
 	worked := false
 	if l.draining = l.draining || l.closing.Load(); !l.draining {
 		worked = l.runDue()
@@ -245,7 +226,7 @@ func (l *Loop) Step() step.Progress {
 		l.queries.serveWaiting()
 	}
 	switch {
-	case worked || l.pipeline.stepOne():
+	case worked:
 		return step.Worked()
 	case l.draining && l.finish():
 		return step.Progress{Stopped: true}
@@ -288,7 +269,7 @@ func (l *Loop) runGroup() bool {
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
 	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
-	if !l.intakeClosed || !l.committer.empty() || l.work.pending() || !l.pipeline.idle() {
+	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
 		return false
 	}
 	for _, q := range l.queries.waiting { // of pairs whose commands the failed journal has left unfinished
@@ -315,17 +296,12 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 		wait = p.Wait(l.times.clk.NowNs())
 	}
 	timer.Reset(wait)
-	answered, offered := l.pipeline.waits()
 	select {
 	case <-l.intake.bell:
 	case q := <-queries:
 		l.queries.serve(q)
 	case <-timer.C:
 	case <-l.records.wake():
-	case g := <-answered:
-		l.pipeline.take(g)
-	case g := <-offered:
-		l.pipeline.help(g)
 	case <-stop:
 	}
 	l.intake.wake()

@@ -35,7 +35,7 @@ func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64, sources 
 	opts := enginetest.RandomOptions()
 	opts.PartEvents = engine.MinPartEvents
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
-	s.market = newMarketOf(t, opts, policy, s.clk, loopsOf(seed), sources...)
+	s.market = newMarketOf(t, opts, policy, s.clk, sources...)
 	inst := enginetest.Instrument()
 	var pairs []engine.Command
 	for p, code := range []string{"AA_BB", "AA_CC", "AA_DD"} {
@@ -83,7 +83,7 @@ func (s *slicing) next(n int) (cmds []engine.Command) {
 
 func (s *slicing) run(batches int) {
 	s.t.Helper()
-	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.loop.Folding(), s.j}
+	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.j}
 	for turns, asked := 0, 0; asked < batches || len(s.offered) > 0; turns++ {
 		if turns > 1000*batches {
 			s.t.Fatalf("%d batches have no outcome", len(s.offered))

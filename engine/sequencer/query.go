@@ -103,7 +103,6 @@ func (w *queries) runOne() bool {
 
 // serve runs a query up to its first pause, or makes it wait for its pair, and reports whether it has ended.
 func (w *queries) serve(q *query) (ended bool) {
-	w.loop.pipeline.settle()
 	if w.busy(q.pair) {
 		w.waiting = append(w.waiting, q)
 		return false
@@ -126,7 +125,6 @@ func (w *queries) resume() bool {
 	if len(w.paused) == 0 {
 		return false
 	}
-	w.loop.pipeline.settle()
 	q := w.paused[0]
 	w.paused = slices.Delete(w.paused, 0, 1)
 	if q.part() {

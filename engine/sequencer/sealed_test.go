@@ -45,21 +45,20 @@ func (s *sealer) NextNs() int64 { return (s.sealedNs/int64(time.Second) + 1) * i
 func TestAPublishedTimeIsSealed(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for i, slow := range []bool{false, true, false, true} {
-		loops := 1 + i/2
+	for _, slow := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(seed, 1))
 		clk, j := &steppedClock{}, &stuckJournal{wake: make(chan struct{}, 1)}
 		clk.ns.Store(enginetest.DayNs)
 		s, src := &sealer{t: t, clk: clk}, &metronome{due: enginetest.DayNs + int64(300*time.Millisecond)}
 		o := sequencer.LoopOptions{
 			Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s},
-			Sources: []sequencer.Source{src}, StartNs: enginetest.DayNs, Loops: loops,
+			Sources: []sequencer.Source{src}, StartNs: enginetest.DayNs,
 		}
 		if slow {
 			o.Journal = j
 		}
 		l := sequencer.NewLoop(o)
-		steppers := []step.Stepper{l, l.Committer(), l.Folding()}
+		steppers := []step.Stepper{l, l.Committer()}
 		offered := 0
 		offer := func(cmds ...engine.Command) {
 			if err := l.Offer(&sequencer.Batch{Commands: cmds}); err == nil {
@@ -70,7 +69,7 @@ func TestAPublishedTimeIsSealed(t *testing.T) {
 		for range 20_000 {
 			switch r.IntN(8) {
 			case 0, 1:
-				steppers[r.IntN(3)].Step()
+				steppers[r.IntN(2)].Step()
 			case 2:
 				clk.ns.Add(r.Int64N(int64(400 * time.Millisecond)))
 			case 3:
@@ -99,9 +98,9 @@ func TestAPublishedTimeIsSealed(t *testing.T) {
 			l.Committer().Step()
 			j.durable = j.pos
 		}
-		if (slow || loops > 1) == (s.behind == 0) || s.folded < offered || offered < 5000 {
-			t.Errorf("slow disk %t, %d loops: %d of %d commands folded, %d publications behind the clock", slow, loops,
-				s.folded, offered, s.behind)
+		if slow == (s.behind == 0) || s.folded < offered || offered < 5000 {
+			t.Errorf("slow disk %t: %d of %d commands folded, %d publications behind the clock", slow, s.folded,
+				offered, s.behind)
 		}
 		src.due = step.Never
 		clk.ns.Add(int64(time.Minute))
@@ -122,52 +121,49 @@ func TestNothingIsPublishedAfterACommandOfUnknownOutcome(t *testing.T) {
 		{"its write fails", func(j *stuckJournal) { j.refuse = sequencer.ErrOutcomeUnknown }},
 		{"its sync fails", func(*stuckJournal) {}},
 	} {
-		for loops := 1; loops <= 2; loops++ {
-			clk, j := &steppedClock{}, &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
-			clk.ns.Store(enginetest.DayNs)
-			s := &sealer{t: t, clk: clk}
-			l := sequencer.NewLoop(sequencer.LoopOptions{
-				Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s}, Journal: j,
-				StartNs: enginetest.DayNs, Loops: loops,
-			})
-			run := func() {
-				for range 10 {
-					l.Step()
-					l.Committer().Step()
-					l.Folding().Step()
-				}
+		clk, j := &steppedClock{}, &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
+		clk.ns.Store(enginetest.DayNs)
+		s := &sealer{t: t, clk: clk}
+		l := sequencer.NewLoop(sequencer.LoopOptions{
+			Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s}, Journal: j,
+			StartNs: enginetest.DayNs,
+		})
+		run := func() {
+			for range 10 {
+				l.Step()
+				l.Committer().Step()
 			}
-			if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
-				t.Fatal(err)
-			}
-			run()
+		}
+		if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		clk.ns.Add(int64(90 * time.Second))
+		run()
+		if s.folded != 1 || s.sealedNs != clk.NowNs() {
+			t.Fatalf("%s: %d commands folded first, published at %d", c.name, s.folded, s.sealedNs)
+		}
+		c.fails(j)
+		lost := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}
+		if err := l.Offer(lost); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		j.set(func() { j.fail = errors.New("the disk is broken") })
+		run()
+		at := lost.Commands[0].TimeNs
+		if _, err := lost.Outcome(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || s.folded != 1 {
+			t.Fatalf("%s: the outcome is %v, %d commands folded", c.name, err, s.folded)
+		}
+		for range 3 {
 			clk.ns.Add(int64(90 * time.Second))
 			run()
-			if s.folded != 1 || s.sealedNs != clk.NowNs() {
-				t.Fatalf("%s, %d loops: %d commands folded first, published at %d", c.name, loops, s.folded, s.sealedNs)
-			}
-			c.fails(j)
-			lost := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}
-			if err := l.Offer(lost); err != nil {
-				t.Fatal(err)
-			}
-			run()
-			j.set(func() { j.fail = errors.New("the disk is broken") })
-			run()
-			at := lost.Commands[0].TimeNs
-			if _, err := lost.Outcome(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || s.folded != 1 {
-				t.Fatalf("%s, %d loops: the outcome is %v, %d commands folded", c.name, loops, err, s.folded)
-			}
-			for range 3 {
-				clk.ns.Add(int64(90 * time.Second))
-				run()
-			}
-			if s.sealedNs > at {
-				t.Errorf("%s, %d loops: published %d ns after the command", c.name, loops, s.sealedNs-at)
-			}
-			if p := l.Step(); p.Worked || p.NextNs != step.Never {
-				t.Errorf("%s, %d loops: the loop has more to do: %+v", c.name, loops, p)
-			}
+		}
+		if s.sealedNs > at {
+			t.Errorf("%s: published %d ns after the command", c.name, s.sealedNs-at)
+		}
+		if p := l.Step(); p.Worked || p.NextNs != step.Never {
+			t.Errorf("%s: the loop has more to do: %+v", c.name, p)
 		}
 	}
 }

@@ -67,13 +67,6 @@ func (l *Loop) sequence(batches []*Batch) {
 		l.times.catchUp()
 		return
 	}
-	if l.pipeline != nil {
-		g := l.applied.apply(batches, n)
-		l.times.catchUp()
-		l.contention.note(submitters(g.ended), l.QueueLen())
-		l.applied.release(g)
-		return
-	}
 	l.folds.folded = l.records.pos - uint64(n)
 	ended := l.applySlice(batches)
 	l.folds.folded = l.records.pos // void records too
@@ -173,8 +166,7 @@ func (l *Loop) unfinished(cmd *engine.Command) bool {
 // refuseSlice answers batches whose commands the journal has refused. An unfinished command waits
 // until the journal takes its next part, unless the journal has stopped for good.
 func (l *Loop) refuseSlice(batches []*Batch, err error) {
-	l.pipeline.settle()                       // it may hold events of a batch that is answered here
-	if n := len(l.committer.waiting); n > 0 { // which may hold the events of a batch that has begun
+	if n := len(l.committer.waiting); n > 0 { // it may hold the events of a batch that has begun
 		g := l.committer.waiting[n-1]
 		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
 			if b.begun > 0 {
@@ -192,7 +184,7 @@ func (l *Loop) refuseSlice(batches []*Batch, err error) {
 }
 
 // refuse answers batches with err. It records a source's error for the caller that
-// moves the clock. The pipeline must be idle.
+// moves the clock.
 func (l *Loop) refuse(batches []*Batch, err error) {
 	l.folds.unknown = l.folds.unknown || errors.Is(err, ErrOutcomeUnknown)
 	if submitters(batches) < len(batches) && l.sources.err == nil {

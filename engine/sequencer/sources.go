@@ -86,7 +86,7 @@ func (s *sources) act(src Source, due int64) {
 		s.commands[i].TimeNs = at
 	}
 	b := &s.batch
-	if l.records.durableFirst() || l.pipeline != nil {
+	if l.records.durableFirst() {
 		b = &Batch{Commands: slices.Clone(s.commands)} // a copy, because the batch is used until it is folded
 	} else {
 		b.Commands = s.commands

@@ -50,12 +50,11 @@ var unbounded = engine.Options{PartEvents: 1 << 20}
 
 func newMarket(t *testing.T, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source) *market {
 	t.Helper()
-	return newMarketOf(t, unbounded, policy, clk, 1, sources...)
+	return newMarketOf(t, unbounded, policy, clk, sources...)
 }
 
 func newMarketOf(
-	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, loops int,
-	sources ...sequencer.Source,
+	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source,
 ) *market {
 	t.Helper()
 	m := &market{t: t, fs: vfs.NewMem(), core: engine.NewCore(o)}
@@ -68,7 +67,7 @@ func newMarketOf(
 	m.j = sequencer.NewSteppedWALJournal(m.log, policy, clk)
 	m.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: m.core, Clock: clk, Journal: m.j, Sinks: []sequencer.Sink{m.feed.Sink()}, Sources: sources,
-		StartNs: enginetest.DayNs, Loops: loops,
+		StartNs: enginetest.DayNs,
 	})
 	return m
 }
@@ -123,7 +122,7 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s := &stepped{r: rand.New(rand.NewPCG(seed, 5)), clk: &steppedClock{}}
 	s.clk.ns.Store(enginetest.DayNs)
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
-	s.market = newMarketOf(t, unbounded, policy, s.clk, loopsOf(seed), s.source)
+	s.market = newMarketOf(t, unbounded, policy, s.clk, s.source)
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
 		Market: replica.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
 		SnapshotBytes: 30_000, Clock: s.clk,
@@ -132,14 +131,11 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	return s
 }
 
-// loopsOf returns the number of loops of a test with a seed.
-func loopsOf(seed uint64) int { return 1 + int(seed%3) }
-
 // run offers n batches and calls the steps in a random order until all have an outcome.
 func (s *stepped) run(n int) {
 	s.t.Helper()
 	f := enginetest.NewFlow(s.r.Uint64())
-	steppers := []step.Stepper{s.loop, s.loop.Committer(), s.loop.Folding(), s.j, s.keeper}
+	steppers := []step.Stepper{s.loop, s.loop.Committer(), s.j, s.keeper}
 	for turns := 0; s.asked < n || len(s.offered) > 0; turns++ {
 		if turns > 100*n {
 			s.t.Fatalf("%d of %d batches have no outcome", len(s.offered), s.asked)

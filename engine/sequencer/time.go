@@ -59,9 +59,6 @@ func (l *Loop) runDue() bool {
 // publishDue publishes the changes that time alone made up to ns. It reports whether there were
 // any.
 func (l *Loop) publishDue(ns int64) bool {
-	if !l.pipeline.idle() {
-		return false // the folding loop publishes
-	}
 	ns = l.folds.sealed(l.records.pos, ns)
 	if !l.folds.publishDue(ns) {
 		return false
@@ -97,7 +94,7 @@ func (l *Loop) nextNs() int64 {
 		return next
 	}
 	next = l.sources.nextNs()
-	if !l.pipeline.idle() || l.folds.folded < l.records.pos || l.folds.unknown {
+	if l.folds.folded < l.records.pos || l.folds.unknown {
 		return next // the sinks publish once the disk has what waits for it, and after a failure never
 	}
 	return min(next, l.folds.nextNs())

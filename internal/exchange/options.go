@@ -56,7 +56,6 @@ type Options struct {
 	Clock   ClockOptions
 
 	Engine engine.Options     // limits of the core
-	Loops  int                // goroutines that share the market's work; 0: one
 	Market marketdata.Options // retained history
 	// Assets and Pairs are added to a market that does not have them. Existing ones keep their
 	// settings.

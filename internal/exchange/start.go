@@ -123,7 +123,7 @@ func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
-		Loops: r.o.Loops, Driver: r.o.Machine.Driver,
+		Driver: r.o.Machine.Driver,
 	}
 	if u := r.front.binance.Feed(); u != nil {
 		o.Sinks = append(o.Sinks, u)

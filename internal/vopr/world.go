@@ -230,7 +230,6 @@ func (w *world) options() exchange.Options {
 		},
 		Accounts: accounts.Options{Random: random}, Referral: accounts.DefaultConfig(),
 		Clock:     exchange.ClockOptions{Virtual: w.plan.virtual},
-		Loops:     1 + (int(w.seed%3)+w.mix.Lives)%3, // another number in each process
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
 		AcceptDataLoss: w.accept,
 		Hooks:          exchange.Hooks{Streams: func(o *stream.Options) { o.QueueBytes = streamQueueBytes }},
