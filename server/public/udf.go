@@ -153,7 +153,7 @@ func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("query", "The parameter query must have at most %d characters.", udfMaxText)
 	}
 	b := []byte{'['}
-	if (kind == "" || kind == "crypto") && (exchange == "" || exchange == "TickHive") {
+	if (kind == "" || strings.EqualFold(kind, "crypto")) && (exchange == "" || strings.EqualFold(exchange, "TickHive")) {
 		b = m.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
 	}
 	return c.SendBody(append(b, ']'), edge.NoSeq)
@@ -207,7 +207,7 @@ func udfInterval(c *edge.Ctx) (r udfResolution, err *refuse.Refusal) {
 		strings.Join(udfNames(), ", "))
 }
 
-// udfHistory answers the bars from `from` to `to`, both included, or the newest `countback` bars up to `to`.
+// udfHistory answers the bars from `from` to `to`, which is not included, or the newest `countback` bars before `to`.
 // The times of the bars strictly increase. Without bars it answers no_data, and nextTime with the time of the
 // newest earlier bar if there is one.
 func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
@@ -215,7 +215,7 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	to, given, err := udfSecond(c, "to", false)
+	last, to, given, err := udfSecond(c, "to")
 	if err == nil && !given {
 		err = edge.MissingParam("to")
 	}
@@ -226,14 +226,13 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	from, given, err := udfSecond(c, "from", true)
-	whole, _, _ := udfSecond(c, "from", false)
+	first, from, given, err := udfSecond(c, "from")
 	switch {
 	case err != nil:
 		return err
 	case !given && back == 0:
 		return edge.MissingParam("from")
-	case whole > to:
+	case first > last:
 		return refuse.Param("from", "The parameter from must not be after to.")
 	}
 	v, err := m.udfView(c)
@@ -245,7 +244,7 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	if resolution.weekly {
 		candles = weeksOf(&kept)
 	}
-	end := candles.Search(to + 1)
+	end := candles.Search(to)
 	begin := candles.Search(from)
 	if counted && back > 0 {
 		begin = max(end-int(min(back, udfMaxBars)), 0)

@@ -42,30 +42,33 @@ func udfQuotes(m *Market, c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(append(b, `]}`...), root.SeqSum)
 }
 
-// appendQuote appends the members of a quote. Figures that do not exist are 0.
+// appendQuote appends the members of a quote. Figures that do not exist are left out: a pair that has never traded has
+// no price, one without a trade in 24 h no highest price, and an empty side no best price.
 func appendQuote(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
-	price := func(name string, ticks int64) {
-		b = append(append(append(b, `,"`...), name...), `":`...)
-		b = fixed.AppendI64(b, ticks, in.DigitsPrice)
+	price := func(exists bool, name string, ticks int64) {
+		if exists {
+			b = append(append(append(b, `,"`...), name...), `":`...)
+			b = fixed.AppendI64(b, ticks, in.DigitsPrice)
+		}
 	}
 	b = append(append(b, `"short_name":"`...), in.Code...)
 	b = append(append(append(append(b, `","description":"`...), in.Base...), '/'), in.Quote...)
 	b = append(b, `","exchange":"TickHive"`...)
-	price("lp", t.Last)
-	price("ch", t.Last-t.Ago24h)
-	b = fixed.AppendI128(append(b, `,"chp":`...), fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
-	price("ask", t.Ask)
-	price("bid", t.Bid)
-	spread := int64(0)
-	if t.Ask != 0 && t.Bid != 0 {
-		spread = t.Ask - t.Bid
+	traded := t.LastTrade != 0
+	price(traded, "lp", t.Last)
+	price(traded, "ch", t.Last-t.Ago24h)
+	if traded {
+		b = append(b, `,"chp":`...)
+		b = fixed.AppendI128(b, fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
 	}
-	price("spread", spread)
-	price("open_price", t.Ago24h)
-	price("high_price", t.High)
-	price("low_price", t.Low)
-	price("prev_close_price", t.Ago24h)
+	price(t.Ask != 0, "ask", t.Ask)
+	price(t.Bid != 0, "bid", t.Bid)
+	price(t.Ask != 0 && t.Bid != 0, "spread", t.Ask-t.Bid)
+	price(traded, "open_price", t.Ago24h)
+	price(t.High != 0, "high_price", t.High)
+	price(t.Low != 0, "low_price", t.Low)
+	price(traded, "prev_close_price", t.Ago24h)
 	return fixed.AppendU128(append(b, `,"volume":`...), t.Volume, in.DigitsAmount)
 }
 

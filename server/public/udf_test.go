@@ -3,6 +3,8 @@ package public_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,14 +34,18 @@ func newUDF(t *testing.T) *servertest.Market {
 	return m
 }
 
-// The history has the same figures as the candles, t is strictly increasing, both bounds are
-// included, and countback counts back from `to` whatever `from` is.
+// The history has the same figures as the candles, t is strictly increasing, `from` is included and `to` is not, and
+// countback counts back from `to` whatever `from` is.
 func TestUDFHistory(t *testing.T) {
 	m := newUDF(t)
 	const first = int64(1767225600)
 	for query, want := range map[string][]int64{
 		"1&from=1767225600&to=1767240000":               {0, 60, 300, 7500},
-		"1&from=1767225660&to=1767225900":               {60, 300},
+		"1&from=1767225660&to=1767225900":               {60},
+		"1&from=1767225660&to=1767225901":               {60, 300},
+		"1&from=1767225660&to=1767225900.000":           {60},
+		"1&from=1767225661&to=1767225661":               nil,
+		"1&from=0&to=1767225900&countback=2":            {0, 60},
 		"1&from=1767225661&to=1767225899":               nil,
 		"1&from=0&to=1767240000&countback=2":            {300, 7500},
 		"1&from=1767239000&to=1767240000&countback=300": {0, 60, 300, 7500},
@@ -72,7 +78,7 @@ func TestUDFHistory(t *testing.T) {
 		}
 	}
 	var b udfBars
-	m.OK("/udf/history?symbol=TickHive:BTC_USDT&resolution=5&from=1767225600&to=1767225899", &b)
+	m.OK("/udf/history?symbol=TickHive:BTC_USDT&resolution=5&from=1767225600&to=1767225900", &b)
 	if b.O[0] != "2.00" || b.H[0] != "2.01" || b.L[0] != "1.00" || b.C[0] != "1.01" || b.V[0] != "0.00000014" {
 		t.Errorf("figures %+v", b)
 	}
@@ -80,6 +86,34 @@ func TestUDFHistory(t *testing.T) {
 	m.OK("/udf/history?symbol=ETH_BTC&resolution=1&from=0&to=1767240000", &none)
 	if none.S != "no_data" || none.NextTime != nil {
 		t.Errorf("a pair without trades: %+v", none)
+	}
+}
+
+// The charting library pages left with `to` at the oldest bar that it has. Each page then has older bars only, all
+// pages together have every bar once, and behind the oldest one the answer is no_data, which ends the paging.
+func TestUDFPagesEnd(t *testing.T) {
+	m := newUDF(t)
+	for _, resolution := range []string{"1", "60", "1D", "1W", "12M"} {
+		var all udfBars
+		m.OK("/udf/history?symbol=BTC_USDT&from=0&to=1767240000&resolution="+resolution, &all)
+		for _, back := range []int{1, 2, 300} {
+			to, kept := int64(1767240000), []int64(nil)
+			for {
+				var b udfBars
+				m.OK(fmt.Sprintf("/udf/history?symbol=BTC_USDT&resolution=%s&from=%d&to=%d&countback=%d",
+					resolution, to-60, to, back), &b)
+				if b.S == "no_data" && b.NextTime == nil {
+					break
+				}
+				if b.S != "ok" || len(b.T) == 0 || b.T[len(b.T)-1] >= to {
+					t.Fatalf("resolution %s, countback %d: a page to %d is %+v", resolution, back, to, b)
+				}
+				kept, to = slices.Concat(b.T, kept), b.T[0]
+			}
+			if !slices.Equal(kept, all.T) {
+				t.Errorf("resolution %s, countback %d: %v, want %v", resolution, back, kept, all.T)
+			}
+		}
 	}
 }
 
@@ -113,7 +147,8 @@ func TestUDFConfiguration(t *testing.T) {
 	for query, n := range map[string]int{
 		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=btcusdt": 1, "query=ethb": 1, "query=btcust": 0,
 		"query=doge": 0, "query=btc&limit=1": 1,
-		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0,
+		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0, "query=&type=Crypto": 2,
+		"query=&exchange=tickhive": 2, "query=&exchange=TICKHIVE": 2, "query=&exchange=tickhiv": 0,
 	} {
 		var found []struct {
 			Symbol, Ticker, Type, Description, Exchange string
@@ -230,13 +265,16 @@ func TestUDFWeeks(t *testing.T) {
 // The quotes of a watch list have the figures of the ticker; an unknown symbol does not spoil the others.
 func TestUDFQuotes(t *testing.T) {
 	m := newUDF(t)
-	var quotes struct {
+	m.Limit("BTC_USDT", engine.Buy, 90, 1)
+	ask := m.Limit("BTC_USDT", engine.Sell, 210, 1)
+	type answer struct {
 		S string
 		D []struct {
 			S, N, Errmsg string
 			V            map[string]any
 		}
 	}
+	var quotes answer
 	m.OK("/udf/quotes?symbols=BTC_USDT,TickHive:ETH/BTC,NOPE", &quotes)
 	if quotes.S != "ok" || len(quotes.D) != 3 || quotes.D[1].N != "TickHive:ETH/BTC" || quotes.D[1].S != "ok" ||
 		quotes.D[2].S != "error" || quotes.D[2].Errmsg != "unknown_symbol" {
@@ -249,11 +287,31 @@ func TestUDFQuotes(t *testing.T) {
 		"short_name": "BTC_USDT", "description": "BTC/USDT", "exchange": "TickHive", "lp": ticker.Price,
 		"chp": ticker.PriceChangePercentage24h, "bid": ticker.BidPrice, "ask": ticker.AskPrice,
 		"volume":     ticker.Volume24h,
-		"high_price": "2.03", "low_price": "1.00", "spread": "0.00", "ch": "-0.97",
+		"high_price": "2.03", "low_price": "1.00", "spread": "1.20", "ch": "-0.97",
 	} {
 		if fmt.Sprint(v[name]) != fmt.Sprint(want) {
 			t.Errorf("%s is %v, want %v", name, v[name], want)
 		}
+	}
+	if names := slices.Sorted(maps.Keys(quotes.D[1].V)); !slices.Equal(names,
+		[]string{"description", "exchange", "short_name", "volume"}) {
+		t.Errorf("a pair without trades and orders has %v", names)
+	}
+	m.Limit("ETH_BTC", engine.Buy, 7, 1)
+	m.Advance(25 * 3600 * servertest.SecondNs)
+	m.Cancel(ask)
+	quotes = answer{}
+	m.OK("/udf/quotes?symbols=BTC_USDT,ETH_BTC", &quotes)
+	if names := slices.Sorted(maps.Keys(quotes.D[1].V)); !slices.Equal(names,
+		[]string{"bid", "description", "exchange", "short_name", "volume"}) || fmt.Sprint(quotes.D[1].V["bid"]) != "7.0" {
+		t.Errorf("a pair with one side has %v", quotes.D[1].V)
+	}
+	v = quotes.D[0].V // its last trade is more than 24 h ago
+	if v["high_price"] != nil || v["low_price"] != nil || v["ask"] != nil || v["spread"] != nil ||
+		fmt.Sprint(v["bid"]) != "0.90" ||
+		fmt.Sprint(v["volume"]) != "0.00000000" || v["lp"] == nil ||
+		fmt.Sprint(v["ch"]) != "0.00" || v["open_price"] != v["lp"] || v["prev_close_price"] != v["lp"] {
+		t.Errorf("a pair without a trade in 24 h has %v", v)
 	}
 	for _, bad := range []string{"", "?symbols=", "?symbols=" + strings.Repeat("A,", 100)} {
 		if a := m.Get("/udf/quotes" + bad); a.Status != 400 || !strings.Contains(a.Body, `"field":"symbols"`) {

@@ -57,33 +57,34 @@ func (w weeks) Search(sec int64) int {
 // maxFraction is the number of fractional digits of a Unix second that are read.
 const maxFraction = 18
 
-// udfSecond returns a parameter in Unix seconds, which may have a fraction: JavaScript code divides milliseconds. The
-// next whole second in the given direction selects the same bars, because bars start at whole seconds.
-func udfSecond(c *edge.Ctx, name string, up bool) (sec int64, given bool, err *refuse.Refusal) {
+// udfSecond returns a parameter in Unix seconds, which may have a fraction: JavaScript code divides milliseconds. Bars
+// start at whole seconds, so those from it on, and those before it, are bounded by the next whole second, above.
+func udfSecond(c *edge.Ctx, name string) (below, above int64, given bool, err *refuse.Refusal) {
 	raw, err := c.Raw(name)
 	if err != nil || len(raw) == 0 {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	whole, fraction, pointed := bytes.Cut(raw, []byte("."))
-	negative := raw[0] == '-'
 	digits := bytes.TrimPrefix(whole, []byte("-"))
 	if len(digits) == 0 || !isDigits(digits) || !isDigits(fraction) || pointed != (len(fraction) > 0) ||
 		len(fraction) > maxFraction {
-		return 0, false, refuse.Param(name, "The parameter %s must be Unix seconds, with a fraction or without.", name)
+		return 0, 0, false, refuse.Param(name, "The parameter %s must be Unix seconds, with a fraction or without.",
+			name)
 	}
 	sec, bad := strconv.ParseInt(string(whole), 10, 64)
 	if bad != nil || sec < -udfMaxSecond || sec > udfMaxSecond {
-		return 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond,
+		return 0, 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond,
 			udfMaxSecond)
 	}
+	below, above = sec, sec
 	if len(bytes.Trim(fraction, "0")) > 0 {
-		if up && !negative {
-			sec++
-		} else if !up && negative {
-			sec--
+		if raw[0] == '-' {
+			below--
+		} else {
+			above++
 		}
 	}
-	return sec, true, nil
+	return below, above, true, nil
 }
 
 func isDigits(text []byte) bool {

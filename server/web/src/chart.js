@@ -228,7 +228,7 @@ export class Chart {
     const { turn } = this, first = this.bars[0].time;
     this.reaching = true;
     try {
-      const { body: u } = await get('/udf/history', { decimals: 'number', symbol: this.pair, resolution: intervals[this.interval][2], to: first - 1, countback: older });
+      const { body: u } = await get('/udf/history', { decimals: 'number', symbol: this.pair, resolution: intervals[this.interval][2], to: first, countback: older });
       if (turn !== this.turn || this.bars[0]?.time !== first) return;
       const rows = bars(u);
       this.whole = rows.length < older;
