@@ -153,7 +153,8 @@ func udfSearch(m *Market, c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("query", "The parameter query must have at most %d characters.", udfMaxText)
 	}
 	b := []byte{'['}
-	if (kind == "" || strings.EqualFold(kind, "crypto")) && (exchange == "" || strings.EqualFold(exchange, "TickHive")) {
+	is := func(text, name string) bool { return text == "" || strings.EqualFold(text, name) }
+	if is(kind, "crypto") && is(exchange, "TickHive") {
 		b = m.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
 	}
 	return c.SendBody(append(b, ']'), edge.NoSeq)

@@ -302,14 +302,14 @@ func TestUDFQuotes(t *testing.T) {
 	m.Cancel(ask)
 	quotes = answer{}
 	m.OK("/udf/quotes?symbols=BTC_USDT,ETH_BTC", &quotes)
-	if names := slices.Sorted(maps.Keys(quotes.D[1].V)); !slices.Equal(names,
-		[]string{"bid", "description", "exchange", "short_name", "volume"}) || fmt.Sprint(quotes.D[1].V["bid"]) != "7.0" {
-		t.Errorf("a pair with one side has %v", quotes.D[1].V)
+	v = quotes.D[1].V
+	if names := slices.Sorted(maps.Keys(v)); !slices.Equal(names,
+		[]string{"bid", "description", "exchange", "short_name", "volume"}) || fmt.Sprint(v["bid"]) != "7.0" {
+		t.Errorf("a pair with one side has %v", v)
 	}
 	v = quotes.D[0].V // its last trade is more than 24 h ago
 	if v["high_price"] != nil || v["low_price"] != nil || v["ask"] != nil || v["spread"] != nil ||
-		fmt.Sprint(v["bid"]) != "0.90" ||
-		fmt.Sprint(v["volume"]) != "0.00000000" || v["lp"] == nil ||
+		fmt.Sprint(v["bid"]) != "0.90" || fmt.Sprint(v["volume"]) != "0.00000000" || v["lp"] == nil ||
 		fmt.Sprint(v["ch"]) != "0.00" || v["open_price"] != v["lp"] || v["prev_close_price"] != v["lp"] {
 		t.Errorf("a pair without a trade in 24 h has %v", v)
 	}
