@@ -3,9 +3,7 @@ package auth
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/netip"
 
 	"tickhive/internal/refuse"
@@ -20,29 +18,28 @@ type Payload struct {
 	TimestampMs int64
 	WindowMs    int64
 	Remote      netip.Addr
-	Reads       bool // the request changes nothing, so it may be repeated
-	Cancel      bool // the request only cancels orders
+	Reads       bool // the request changes nothing, so a key without canTrade may send it
 }
 
-// aheadMs is the time by which a payload's timestamp may be ahead of the clock.
-const aheadMs = 1000
+// AheadMs is the time by which a payload's timestamp may be ahead of the clock. It bounds what a start has to refuse.
+const AheadMs = 1000
 
 // InWindow reports whether a timestamp is within the window of the time nowNs.
 func InWindow(nowNs, timestampMs, windowMs int64) bool {
 	nowMs := nowNs / msNs
-	return timestampMs < nowMs+aheadMs && nowMs-timestampMs <= windowMs
+	return timestampMs < nowMs+AheadMs && nowMs-timestampMs <= windowMs
 }
 
-// VerifyPayload checks a request at nowNs. A request that changes something is refused when its key and signature
-// were used before: the signature takes the place of the nonce. The field of a refusal names what is wrong:
-// timestamp, signature, or the key for everything that the key does not permit.
+// VerifyPayload checks a request at nowNs. A signature counts for as long as its timestamp is within the window,
+// as often as it is sent: the scheme has no nonce. No signature counts that an earlier process may have accepted. The
+// field of a refusal names what is wrong: timestamp, signature, or the key for everything that the key does not permit.
 func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Refusal) {
-	if len(p.Signature) == hmacHex {
-		p.Signature = bytes.ToLower(p.Signature) // a signature is its own nonce, so it has one spelling
+	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) {
+		return Principal{}, unauthorized("timestamp", "Timestamp for this request is outside of the recvWindow.")
 	}
-	nowMs := nowNs / msNs
-	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) || p.TimestampMs < v.opts.NotBeforeMs {
-		return Principal{}, unauthorized("timestamp", "The timestamp is outside of the window.")
+	if first := max(v.opts.NotBeforeMs, v.opts.PayloadNotBeforeMs); p.TimestampMs < first {
+		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before %d, so it may have been "+
+			"accepted before the exchange was restarted. Send it again with a later one.", first)
 	}
 	if !v.payloadMatches(p) {
 		return Principal{}, unauthorized("signature", "The API key is unknown or the signature does not match.")
@@ -52,25 +49,11 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 		return Principal{}, unauthorized("signature", "The API key is unknown or the signature does not match.")
 	}
 	if key.rec.Ed25519 != nil && p.TimestampMs < key.rec.CreatedNs/msNs {
-		return Principal{}, unauthorized("timestamp", "The timestamp is from before the API key was created.")
+		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before the API key was created.")
 	}
-	r := Request{Method: "GET", Remote: p.Remote}
-	if !p.Reads {
-		r.Method = "POST"
-		sum := sha256.Sum256(p.Signature)
-		nonce := hex.AppendEncode(nil, sum[:])
-		if reject := v.nonces.use(nowMs, key, p.TimestampMs, nonce, p.Cancel); reject != nil {
-			if reject.Code == refuse.Unauthorized {
-				reject = unauthorized("signature", "The signature was used before.")
-			}
-			return Principal{}, reject
-		}
-		if v.opts.Keep != nil {
-			if err := v.opts.Keep(nowMs, p.TimestampMs, key.rec.PublicKey, nonce); err != nil {
-				return Principal{}, refuse.New(refuse.Unavailable, "",
-					"The signature cannot be kept at the moment; nothing was changed.")
-			}
-		}
+	r := Request{Method: "POST", Remote: p.Remote}
+	if p.Reads {
+		r.Method = "GET"
 	}
 	who, reject := key.authorize(nowNs, &r)
 	if reject != nil {
@@ -103,14 +86,14 @@ func (v *Verifier) payloadMatches(p *Payload) bool {
 		}
 		m := v.scratch.Get().(*macScratch)
 		defer v.scratch.Put(m)
-		return m.equal(states, p.Signature, p.Text, nil, nil) && known
+		return m.equal(states, bytes.ToLower(p.Signature), p.Text, nil, nil) && known
 	}
 	public := ed25519.PublicKey(key.rec.Ed25519)
 	if public == nil {
 		known, public = false, v.unknown.rec.Ed25519
 	}
 	if len(p.Signature) != base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
-		return false // the decoder skips line ends, which would be another spelling
+		return false // the decoder skips line ends
 	}
 	signature, err := base64.StdEncoding.Strict().DecodeString(string(p.Signature))
 	return err == nil && len(signature) == ed25519.SignatureSize && ed25519.Verify(public, p.Text, signature) && known

@@ -33,6 +33,9 @@ type Options struct {
 	// earlier nonces are lost, a later time that the clock had reached before it went back, or the window beyond it
 	// if nonces are missing. 0: no limit.
 	NotBeforeMs int64
+	// PayloadNotBeforeMs refuses payloads with older timestamps. They have no nonce that a start could read back, so
+	// it is later than every timestamp that an earlier process can have accepted. 0: no limit.
+	PayloadNotBeforeMs int64
 	// Used yields the nonces that an earlier process accepted with timestamps from NotBeforeMs on, in the order
 	// of their use. UsedNs is the current time.
 	Used   iter.Seq[UsedNonce]

@@ -105,10 +105,14 @@ func (s *Service) Attach(from Store) {
 	s.state, s.change, s.view = from.State, from.Do, from.State.View()
 	s.entry.Attach(from.State)
 	s.guard.Attach(from.Do)
-	s.verifier = auth.NewVerifier(from.State.Keys(), auth.Options{
+	o := auth.Options{
 		Legacy: s.opt.Legacy, NotBeforeMs: from.NotBeforeMs, Used: from.Used, UsedNs: s.opt.Clock.NowNs(),
 		Keep: from.KeepNonce,
-	})
+	}
+	if o.NotBeforeMs > 0 && !s.opt.Clock.Virtual() { // a clock that stands still would never reach it
+		o.PayloadNotBeforeMs = o.NotBeforeMs + auth.AheadMs
+	}
+	s.verifier = auth.NewVerifier(from.State.Keys(), o)
 	from.State.OnBalance(s.balanceChanged)
 	if l := s.listener; l != nil {
 		from.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {

@@ -24,7 +24,7 @@ func signedText(c *edge.Ctx) auth.Payload {
 	text := append(withoutSignature(c.URI().QueryString()), withoutSignature(form(c))...)
 	return auth.Payload{
 		Text: text, PublicKey: c.Request.Header.PeekCanonical(reqAPIKey), Remote: c.ClientAddr(),
-		Reads: c.IsGet() || c.IsHead(), Cancel: c.IsDelete(),
+		Reads: c.IsGet() || c.IsHead(),
 	}
 }
 
@@ -116,7 +116,7 @@ func authFailure(r *refuse.Refusal) *failure {
 	case r.Code != refuse.Unauthorized && r.Code != refuse.Forbidden:
 		return fromRefusal(r)
 	case r.Field == "timestamp":
-		return badTime
+		return fail(codeBadTime, "%s", r.Message)
 	case r.Field == "signature":
 		return fail(codeBadSignature, "Signature for this request is not valid.")
 	}

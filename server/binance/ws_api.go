@@ -172,7 +172,7 @@ func (s *socket) performAPI(q *call, r *apiRequest) ([]byte, *failure) {
 		}
 		return auth.Payload{
 			Text: sortedText(q.params), PublicKey: []byte(key), Remote: s.from.addr,
-			Reads: e.method == fasthttp.MethodGet, Cancel: e.method == fasthttp.MethodDelete,
+			Reads: e.method == fasthttp.MethodGet,
 		}
 	})
 }

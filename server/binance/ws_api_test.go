@@ -98,8 +98,21 @@ func TestTheWebSocketAPIAnswersLikeREST(t *testing.T) {
 		t.Fatalf("%+v %s", placed, placed.Result)
 	}
 	a.agrees(&o)
-	if got := s.request("order.place", signed); got.Status != 400 || got.Error.Code != -1022 {
-		t.Errorf("a used signature: %+v", got)
+	twice := a.stamped(a.sign, map[string]any{
+		"symbol": "BTCUSDT", "side": "SELL", "type": "LIMIT", "timeInForce": "GTC", "quantity": "1", "price": "101",
+	})
+	var first, second gobinance.Order
+	for _, to := range []*gobinance.Order{&first, &second} {
+		got := s.request("order.place", twice)
+		if err := json.Unmarshal(got.Result, to); err != nil || got.Status != 200 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if first.OrderID == second.OrderID {
+		t.Errorf("two equal orders of one millisecond are one: %+v", second)
+	}
+	for _, id := range []int64{first.OrderID, second.OrderID} {
+		s.request("order.cancel", a.stamped(a.sign, map[string]any{"symbol": "BTCUSDT", "orderId": id}))
 	}
 	for _, method := range []string{"order.status", "openOrders.status", "allOrders", "account.status", "myTrades"} {
 		params, target := map[string]any{"symbol": "BTCUSDT"}, method

@@ -1,0 +1,68 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/netip"
+	"testing"
+
+	"tickhive/internal/refuse"
+)
+
+func payload(timestampMs int64) *Payload {
+	p := &Payload{
+		Text: []byte("symbol=BTCUSDT"), PublicKey: []byte("pubKEY123"), TimestampMs: timestampMs, WindowMs: 5000,
+		Remote: netip.MustParseAddr("127.0.0.1"),
+	}
+	m := hmac.New(sha256.New, []byte("privKEY456"))
+	m.Write(p.Text)
+	p.Signature = []byte(hex.EncodeToString(m.Sum(nil)))
+	return p
+}
+
+// A payload has no nonce: it counts as often as it comes within its window, and takes none of the key's nonces. A
+// request of the default scheme still counts once.
+func TestAPayloadCountsWithinItsWindow(t *testing.T) {
+	s := newSigner(Options{Keep: func(int64, int64, string, []byte) error { return errors.New("full") }})
+	for _, nowNs := range []int64{t0, t0, t0 + 5_000*msNs} {
+		if _, reject := s.v.VerifyPayload(nowNs, payload(t0Ms)); reject != nil {
+			t.Errorf("%d ms later: %v", (nowNs-t0)/msNs, reject)
+		}
+	}
+	if n := s.keys.Find("pubKEY123").nonces.count; n != 0 {
+		t.Errorf("%d nonces are remembered", n)
+	}
+	for nowMs, p := range map[int64]*Payload{t0Ms + 5001: payload(t0Ms), t0Ms: payload(t0Ms + AheadMs)} {
+		_, reject := s.v.VerifyPayload(nowMs*msNs, p)
+		wantReject(t, reject, refuse.Unauthorized, "timestamp")
+	}
+	s = newSigner(Options{})
+	if _, reject := s.v.Verify(t0, request("POST", "/", "", "n")); reject != nil {
+		t.Fatal(reject)
+	}
+	_, reject := s.v.Verify(t0, request("POST", "/", "", "n"))
+	wantReject(t, reject, refuse.Unauthorized, "API-Nonce")
+}
+
+// A start refuses the payloads that an earlier process may have accepted, also those that were dated ahead.
+func TestAStartRefusesOlderPayloads(t *testing.T) {
+	s := newSigner(Options{NotBeforeMs: t0Ms, PayloadNotBeforeMs: t0Ms + AheadMs})
+	for _, sentMs := range []int64{t0Ms - 1, t0Ms, t0Ms + AheadMs - 1} {
+		_, reject := s.v.VerifyPayload(t0+500*msNs, payload(sentMs))
+		wantReject(t, reject, refuse.Unauthorized, "timestamp")
+	}
+	if _, reject := s.v.VerifyPayload(t0+500*msNs, payload(t0Ms+AheadMs)); reject != nil {
+		t.Error(reject)
+	}
+	if _, reject := s.v.Verify(t0, request("POST", "/", "", "n")); reject != nil {
+		t.Errorf("a request with a nonce: %v", reject)
+	}
+	s = newSigner(Options{NotBeforeMs: t0Ms})
+	if _, reject := s.v.VerifyPayload(t0, payload(t0Ms)); reject != nil {
+		t.Errorf("on a virtual clock: %v", reject)
+	}
+	_, reject := s.v.VerifyPayload(t0, payload(t0Ms-1))
+	wantReject(t, reject, refuse.Unauthorized, "timestamp")
+}
