@@ -246,13 +246,15 @@ func contractHeaders(h http.Header) []string {
 
 // protection returns the headers that every response has for browsers.
 func protection(h http.Header) map[string]string {
-	corp := "same-origin"
+	corp, expose := "same-origin", ""
 	if h.Get("Access-Control-Allow-Origin") != "" {
 		corp = "cross-origin"
+		expose = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Start, X-RateLimit-Limit, X-RateLimit-Remaining, " +
+			"X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 	}
 	return map[string]string{
 		"X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",
-		"Cross-Origin-Resource-Policy": corp,
+		"Cross-Origin-Resource-Policy": corp, "Access-Control-Expose-Headers": expose,
 	}
 }
 

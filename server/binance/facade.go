@@ -83,7 +83,7 @@ func (f *Facade) Edge() *edge.Facade {
 	if f == nil {
 		return nil
 	}
-	out := &edge.Facade{Refuse: sendRefusal, Routes: f.streamRoutes()}
+	out := &edge.Facade{Refuse: sendRefusal, Routes: f.streamRoutes(), Expose: weightHeaders[:]}
 	for _, e := range endpoints() {
 		out.Routes = append(out.Routes, &edge.Route{
 			Method: e.method, Path: e.path, Class: edge.ClassExempt, Auth: edge.AuthNever, Public: e.security == open,
@@ -146,6 +146,9 @@ func endpoints() []endpoint {
 	}
 }
 
+// weightHeaders name the weight that the client's address has used in this minute.
+var weightHeaders = [...]string{"X-MBX-USED-WEIGHT", "X-MBX-USED-WEIGHT-1M"}
+
 // serve answers one request over HTTP.
 func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
 	q := &call{f: f, from: peer{c.ClientAddr(), c.Unlimited()}, skewNs: c.SkewNs()}
@@ -154,8 +157,9 @@ func (f *Facade) serve(c *edge.Ctx, e *endpoint) {
 	}, func() auth.Payload { return signedText(c) })
 	if q.used > 0 {
 		text := strconv.FormatInt(q.used, 10)
-		c.Response.Header.Set("X-MBX-USED-WEIGHT", text)
-		c.Response.Header.Set("X-MBX-USED-WEIGHT-1M", text)
+		for _, name := range weightHeaders {
+			c.Response.Header.Set(name, text)
+		}
 	}
 	if err != nil {
 		err.send(c.RequestCtx)

@@ -42,8 +42,11 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
 }
 
-// answer runs every check and calls the handler.
+// answer runs every check and calls the handler. It finds the path first, because the refusals of a public path are
+// public too.
 func (e *Listener) answer(c *Ctx) *refuse.Refusal {
+	entry, err := e.find(c.RequestCtx)
+	c.public = entry != nil && entry.public
 	if conn, ok := c.Conn().(*CountedConn); ok && !conn.beginRequest() {
 		return refuse.Later(1, "The connection was closed to make room for another one.")
 	}
@@ -57,7 +60,6 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 			return err
 		}
 	}
-	entry, err := e.find(c.RequestCtx)
 	if err == nil {
 		return e.run(c, entry)
 	}
@@ -78,7 +80,7 @@ func (e *Listener) finish(c *Ctx) {
 		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p),
 			"stack", string(debug.Stack()))
 		c.RequestCtx.Response.Reset()
-		e.protect(&c.RequestCtx.Response.Header, false)
+		e.protect(&c.RequestCtx.Response.Header, c.public)
 		e.refuseWith(c.RequestCtx, errInternal, c.id)
 	}
 	stats := &e.other
@@ -107,34 +109,39 @@ func (e *Listener) logRequest(c *Ctx) {
 		"status", ctx.Response.StatusCode(), "from", ctx.RemoteIP().String())
 }
 
-// find checks the target and looks up the path. Paths are strict: only the exact bytes of
-// a route's path reach it (docs/contract/market-data.md#http-behaviour).
+// find looks up the path and checks the target. Paths are strict: only the exact bytes of a route's path reach it
+// (docs/contract/market-data.md#http-behaviour). With the refusal of a target that is too long, it returns the path too.
 func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
-	target := ctx.Request.Header.RequestURI()
-	if len(target) > MaxTargetBytes {
-		return nil, &refuse.Refusal{
+	target, path := ctx.Request.Header.RequestURI(), ctx.URI().PathOriginal()
+	var entry *pathEntry
+	if len(target) >= len(path) && (target[0] != '/' || string(target[:len(path)]) == string(path)) {
+		entry = e.entry(ctx, path)
+	}
+	switch {
+	case len(target) > MaxTargetBytes:
+		return entry, &refuse.Refusal{
 			Code:    refuse.URITooLong,
 			Message: fmt.Sprintf("The request target must not be longer than %d bytes.", MaxTargetBytes),
 		}
-	}
-	path := ctx.URI().PathOriginal()
-	if len(target) < len(path) || (target[0] == '/' && string(target[:len(path)]) != string(path)) {
-		return nil, noPath()
-	}
-	for _, p := range e.hot {
-		if string(path) == p.path {
-			return p, e.hostCheck(ctx, p)
-		}
-	}
-	if !plainPath(path) {
-		return nil, noPath()
-	}
-	e.router.Handler(ctx)
-	entry, _ := ctx.UserValueBytes(userEntry).(*pathEntry)
-	if entry == nil {
+	case entry == nil:
 		return nil, noPath()
 	}
 	return entry, e.hostCheck(ctx, entry)
+}
+
+// entry returns the routes of a path, nil for one that does not exist.
+func (e *Listener) entry(ctx *fasthttp.RequestCtx, path []byte) *pathEntry {
+	for _, p := range e.hot {
+		if string(path) == p.path {
+			return p
+		}
+	}
+	if !plainPath(path) {
+		return nil
+	}
+	e.router.Handler(ctx)
+	entry, _ := ctx.UserValueBytes(userEntry).(*pathEntry)
+	return entry
 }
 
 // hostCheck limits the aggregator namespace to its own host, and all other routes to other hosts
@@ -184,10 +191,6 @@ const Recovering = "The server is recovering; /api/status shows its progress. Tr
 
 // run makes every check after the path and calls the handler.
 func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
-	h := &c.Response.Header
-	if c.public = entry.public; c.public {
-		h.SetCanonical(hdrCORSOrigin, valStar)
-	}
 	route := entry.route(c.Method())
 	if route == nil {
 		return e.noRoute(c, entry)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,7 @@ type ListenerOptions struct {
 	Settle      func() *refuse.Refusal       // see Options
 	faults      *fault.Switch                // nil: no fault rules concern this listener
 	refuse      refuseFunc                   // nil: the error object of this service
+	expose      []string                     // headers of public answers beside exposed
 	missing     func(c *Ctx) *refuse.Refusal // the page for browsers at a path without a route; nil: none
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
@@ -60,6 +62,7 @@ type Listener struct {
 	ListenerOptions
 	HTTP     *fasthttp.Server
 	router   *router.Router
+	exposed  []byte       // value of Access-Control-Expose-Headers
 	hot      []*pathEntry // checked before the router; few entries, so a scan is faster than a map
 	idPrefix [10]byte     // "xxxxxxxx-": the random prefix of the request ids that this edge generates
 	idNext   atomic.Uint64
@@ -78,7 +81,7 @@ type Listener struct {
 func NewListener(o ListenerOptions) (*Listener, error) {
 	e := &Listener{
 		ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log},
-		closing: make(chan struct{}),
+		closing: make(chan struct{}), exposed: []byte(strings.Join(append([]string{exposed}, o.expose...), ", ")),
 	}
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
 	var boot [4]byte

@@ -207,7 +207,7 @@ func TestPanic(t *testing.T) {
 	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Resources = []edge.Resource{func(*edge.Server) []*edge.Route {
 			return []*edge.Route{{
-				Method: "GET", Path: "/api/boom",
+				Method: "GET", Path: "/api/boom", Public: true,
 				Handle: func(*edge.Ctx) *refuse.Refusal { panic("secret detail") },
 			}}
 		}}
@@ -217,6 +217,10 @@ func TestPanic(t *testing.T) {
 		m.CheckRefusal(a, 500, "INTERNAL", "")
 		if strings.Contains(a.Body, "secret") || strings.Contains(a.Body, "goroutine") {
 			t.Error(a.Body)
+		}
+		if a.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(
+			a.Header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
+			t.Errorf("a page of another origin cannot read the error: %v", a.Header)
 		}
 	}
 	if m.Server.Panics() != 3 || m.Get("/api/time").Status != 200 {

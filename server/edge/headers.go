@@ -28,6 +28,7 @@ var (
 	hdrRateRemaining = []byte("X-RateLimit-Remaining")
 	hdrRateReset     = []byte("X-RateLimit-Reset")
 	hdrCORSOrigin    = []byte("Access-Control-Allow-Origin")
+	hdrCORSExpose    = []byte("Access-Control-Expose-Headers")
 	hdrCORSMethods   = []byte("Access-Control-Allow-Methods")
 	hdrCORSHeaders   = []byte("Access-Control-Allow-Headers")
 	hdrCORSMaxAge    = []byte("Access-Control-Max-Age")
@@ -58,6 +59,11 @@ var (
 	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, X-Min-Seq, API-PublicKey, API-Timestamp, " +
 		"API-Nonce, API-Signature, API-RecvWindow")
 )
+
+// exposed are the headers of answers that a page of another origin may read: those of a public answer that the contract
+// gives a meaning. Without the list, a browser hides all but a few general ones from the page's script.
+const exposed = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Start, X-RateLimit-Limit, X-RateLimit-Remaining, " +
+	"X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 
 // credentialHeaders are the headers of a signed request, and credentialKeys the same as the request parser normalizes
 // them.
@@ -95,11 +101,14 @@ func readCredentials(h *fasthttp.RequestHeader) (c Credentials, repeated string)
 }
 
 // protect sets the headers that keep a browser from misusing an answer. Only what every origin may
-// read (public) may be embedded by every origin.
+// read (public) may be embedded by every origin. It is called for every answer, so no error of a public path is without
+// the headers by which a page of another origin can read it.
 func (e *Listener) protect(h *fasthttp.ResponseHeader, public bool) {
 	h.SetCanonical(hdrNoSniff, valNoSniff)
 	h.SetCanonical(hdrCOOP, valSameSite)
 	if public {
+		h.SetCanonical(hdrCORSOrigin, valStar)
+		h.SetCanonical(hdrCORSExpose, e.exposed)
 		h.SetCanonical(hdrCORP, valCrossSite)
 	} else {
 		h.SetCanonical(hdrCORP, valSameSite)

@@ -86,6 +86,7 @@ type Options struct {
 type Facade struct {
 	Routes []*Route
 	Refuse refuseFunc
+	Expose []string // headers that a page of another origin may read beside those of the other listeners
 }
 
 // Resource returns the routes of one resource. New calls it once.

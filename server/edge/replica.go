@@ -33,11 +33,7 @@ func (e *Listener) answerOnReplica(c *Ctx) (done bool, err *refuse.Refusal) {
 
 // forward makes the writer's answer the answer of c.
 func (e *Listener) forward(c *Ctx) *refuse.Refusal {
-	err := e.replica.Forward.Do(c.RequestCtx, c.ClientAddr(), c.id)
-	if err != nil && c.public {
-		c.Response.Header.SetCanonical(hdrCORSOrigin, valStar)
-	}
-	return err
+	return e.replica.Forward.Do(c.RequestCtx, c.ClientAddr(), c.id)
 }
 
 // takeClient takes the client's address from the header of a replica.

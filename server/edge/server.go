@@ -72,6 +72,7 @@ func New(o Options) (*Server, error) {
 		other := base
 		other.Name = "binance"
 		other.Table, other.refuse, other.aggregatorHost = f.Routes, f.Refuse, ""
+		other.expose = f.Expose
 		if s.facade, err = NewListener(other); err != nil {
 			return nil, err
 		}
