@@ -10,7 +10,9 @@ import (
 )
 
 // The only server of a stream loses its files, or the end of its messages. The replica ends and says so, the writer
-// acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost.
+// acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost. A replica
+// with a copy starts too: the stream, whose messages are fewer now, ends before the last one of the copy, or has another
+// one there, so the copy is put aside.
 func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(dir string) error{
@@ -35,11 +37,18 @@ func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 			a := newAcked()
 			a.begin(f.nodes[0])
 			replica := startReplica(t, f.at)
+			dir := filepath.Join(t.TempDir(), "copy")
+			copied := startReplica(t, f.at, "--data-dir", dir, "--set", "sim.enabled=false")
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() { a.loadBy(clusterLoad, f.nodes[0], 1, stop); close(done) }()
 			waitFor(t, func() bool { return a.count() >= 300 })
 			close(stop)
 			<-done
+			f.sameState(f.nodes[0], copied)
+			copied.signal(syscall.SIGTERM)
+			if code := copied.wait(); code != 0 {
+				t.Errorf("the replica with a copy: exit code %d", code)
+			}
 			f.server.signal(syscall.SIGKILL)
 			f.server.wait()
 			if err := damage(f.folder); err != nil {
@@ -57,11 +66,16 @@ func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 			f.nodes[0].signal(syscall.SIGKILL)
 			f.nodes[0].wait()
 			f.start(0, serve)
-			replica = startReplica(t, f.at)
-			f.follows(replica, f.nodes[0])
-			w, r := f.nodes[0].call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
-			if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
-				t.Errorf("state hashes %v and %v", w, r)
+			copied = startReplica(t, f.at, "--data-dir", dir, "--set", "sim.enabled=false")
+			if found := aside(t, dir); len(found) != 1 || copyState(t, found[0]).At.Seq == 0 {
+				t.Errorf("put aside: %v: %s", found, copied.stderr.String())
+			}
+			for _, replica := range []*instance{startReplica(t, f.at), copied} {
+				f.follows(replica, f.nodes[0])
+				w, r := f.nodes[0].call(200, "GET", "/state-hash", ""), replica.call(200, "GET", "/state-hash", "")
+				if w["hash"] == nil || fmt.Sprint(w) != fmt.Sprint(r) {
+					t.Errorf("state hashes %v and %v", w, r)
+				}
 			}
 			for id, o := range a.orders {
 				got := f.nodes[0].do("GET", fmt.Sprintf("%s/orders/%d", f.nodes[0].internal, id), "")

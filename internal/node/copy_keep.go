@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,13 +149,17 @@ func (c *Copy) proven(ctx context.Context, log jet.Log) error {
 	return nil
 }
 
-// readPatiently reads a message that a server which is behind may lack for a while.
+// readPatiently reads a message that a server which is behind may lack for a while. A request that the end of the
+// patience cuts short says nothing: the error is the one of the request before.
 func readPatiently(ctx context.Context, log jet.Log, seq uint64) (data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, missingFor)
 	defer cancel()
-	for {
+	for last := error(nil); ; last = err {
 		data, err = log.Read(ctx, seq)
-		if !errors.Is(err, jet.ErrMissing) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, cmp.Or(last, err)
+		case !errors.Is(err, jet.ErrMissing):
 			return data, err
 		}
 		select {

@@ -1,11 +1,15 @@
 package node_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
@@ -67,15 +71,20 @@ func newCopied(t *testing.T, history byte) *copied {
 func (c *copied) log(n int) jet.Log {
 	c.t.Helper()
 	log := jet.NewMem().Connect()
-	for i, data := range c.messages[:n] {
-		if err := log.Publish(uint64(i+1), uint64(i), data); err != nil {
-			c.t.Fatal(err)
+	c.publish(log, 0, n)
+	return log
+}
+
+// publish appends the messages behind from, up to a number.
+func (c *copied) publish(log jet.Log, from, upTo int) {
+	for i := from; i < upTo; i++ {
+		if err := log.Publish(uint64(i+1), uint64(i), c.messages[i]); err != nil {
+			c.t.Error(err)
 		}
 		if a := <-log.Answers(); a.Err != nil {
-			c.t.Fatal(a.Err)
+			c.t.Error(a.Err)
 		}
 	}
-	return log
 }
 
 func (c *copied) open() *node.Copy {
@@ -250,6 +259,83 @@ func TestRecordsBehindTheStateAreCompared(t *testing.T) {
 	c.must(c.take(copy, 0, 12))
 	c.must(copy.Reaches(c.chains(12)))
 	c.must(copy.Close())
+}
+
+// The stream was lost and sent again in fewer, larger messages, so it ends before the last one of the copy. For 30 s that
+// may be a server which is behind: a stream that reaches the message meanwhile continues the copy. Then the copy is put
+// aside, with all its records, and a new one begins.
+func TestACopyBehindTheEndOfTheStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		history byte          // of the stream
+		level   time.Duration // until the server has everything; 0: never
+		aside   bool
+		after   time.Duration // until Join returns
+	}{
+		"a server that is behind":  {1, 28_700 * time.Millisecond, false, 29 * time.Second},
+		"a stream that was lost":   {1, 0, true, 30 * time.Second},
+		"another one that reaches": {2, 9_700 * time.Millisecond, true, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				own, other := newCopied(t, 1), newCopied(t, c.history)
+				copy := own.open()
+				own.must(own.take(copy, 0, 9))
+				own.must(copy.Close())
+				log := other.log(4)
+				copy = own.open()
+				defer func() { own.must(copy.Close()) }()
+				if c.level > 0 {
+					time.AfterFunc(c.level, func() { other.publish(log, 4, 12) })
+				}
+				begun := time.Now()
+				own.must(copy.Join(t.Context(), log, nil))
+				if took := time.Since(begun); took != c.after {
+					t.Errorf("decided after %s, not %s", took, c.after)
+				}
+				if (len(own.asides) == 1) != c.aside || copy.Begun() == c.aside {
+					t.Fatalf("put aside: %v, %v", own.asides, own.why)
+				}
+				if c.aside && c.level == 0 && !errors.Is(own.why, jet.ErrMissing) {
+					t.Errorf("the reason: %v", own.why)
+				}
+				if c.aside {
+					if _, err := os.Stat(filepath.Join(own.asides[0], "hive", "000001.wal")); err != nil {
+						t.Error(err)
+					}
+					own.must(other.take(copy, 0, 12))
+					own.must(copy.Reaches(other.chains(12)))
+				}
+			})
+		})
+	}
+}
+
+// The end of the patience, in the middle of a request, does not hide what the requests before have found.
+func TestPatienceDoesNotEndWithARequestThatItCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCopied(t, 1)
+		copy := c.open()
+		c.must(c.take(copy, 0, 9))
+		c.must(copy.Close())
+		copy = c.open()
+		defer func() { c.must(copy.Close()) }()
+		c.must(copy.Join(t.Context(), slowLog{c.log(4)}, nil))
+		if len(c.asides) != 1 || !errors.Is(c.why, jet.ErrMissing) {
+			t.Errorf("put aside: %v, %v", c.asides, c.why)
+		}
+	})
+}
+
+// slowLog answers a Read after 800 ms, unless its time is over.
+type slowLog struct{ jet.Log }
+
+func (l slowLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
+	select {
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", jet.ErrUnavailable, ctx.Err())
+	case <-time.After(800 * time.Millisecond):
+		return l.Log.Read(ctx, seq)
+	}
 }
 
 // The number of copies that are put aside has a bound.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -58,7 +59,7 @@ func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, e
 
 // ReadGenesis reads the first message of a stream, or what a snapshot in its archive says of it.
 func ReadGenesis(ctx context.Context, log jet.Log) (g Genesis, err error) {
-	data, err := log.Read(ctx, 1)
+	data, err := readPatiently(ctx, log, 1) // its writer may be about to send it
 	if errors.Is(err, jet.ErrTrimmed) {
 		s, err := Newest(ctx, log, math.MaxUint64)
 		if err != nil {
@@ -66,6 +67,9 @@ func ReadGenesis(ctx context.Context, log jet.Log) (g Genesis, err error) {
 		}
 		defer s.Close()
 		return s.Genesis, nil
+	}
+	if errors.Is(err, jet.ErrMissing) {
+		return g, fmt.Errorf("the stream has no first message, start its writer: %w", err)
 	}
 	if err != nil {
 		return g, err

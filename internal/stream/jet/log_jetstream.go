@@ -214,7 +214,7 @@ func (l *jetLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
 		switch first, last, err := l.ends(ctx); {
 		case err == nil && seq < first:
 			return nil, fmt.Errorf("%w: %d, up to %d", ErrTrimmed, seq, first-1)
-		case err == nil && seq <= last:
+		case err == nil:
 			return nil, fmt.Errorf("%w: %d, and it has %d to %d", ErrMissing, seq, first, last)
 		}
 	}

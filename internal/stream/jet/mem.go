@@ -81,7 +81,7 @@ func (l *memLog) Last(context.Context) (uint64, error) {
 func (l *memLog) Read(_ context.Context, seq uint64) ([]byte, error) {
 	data, _, err := l.m.at(seq)
 	if data == nil && err == nil {
-		err = fmt.Errorf("%w: message %d is not there yet", ErrUnavailable, seq)
+		err = fmt.Errorf("%w: %d is behind the end", ErrMissing, seq)
 	}
 	return data, err
 }
