@@ -29,7 +29,7 @@ func replicationStart(r *Run) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	set := []string{"journal.ack=quorum", "journal.stream=" + s.urls, "cluster.key_file=" + s.key()}
+	set := s.with([]string{"journal.ack=quorum", "journal.stream=" + s.urls})
 	p, err := r.serve(dir, set...)
 	if err != nil {
 		return err

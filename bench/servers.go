@@ -31,6 +31,9 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 	if s.dir, err = r.temp("nats"); err != nil {
 		return nil, err
 	}
+	if _, err := jet.WriteSeed(s.seed()); err != nil {
+		return nil, err
+	}
 	at, release, err := listen.Free(2 * n)
 	if err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 	s.release = release
 	var urls []string
 	for i := range n {
-		args := []string{"nats", filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
+		args := []string{"nats", s.seed(), filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
 		if n > 1 {
 			args = append(append(args, at[n+i]), at[n:]...)
 		}
@@ -62,7 +65,7 @@ func (s *servers) start(i int) (err error) {
 }
 
 // dial connects a loop of nats.go alone.
-func (s *servers) dial() (*bare.Conn, error) { return bare.Dial(s.urls) }
+func (s *servers) dial() (*bare.Conn, error) { return bare.Dial(s.urls, s.seed()) }
 
 // log opens the product's log, which has so many messages. end closes it.
 func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end func(), err error) {
@@ -87,7 +90,12 @@ func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end fu
 }
 
 // remote names the servers for the product's connection.
-func (s *servers) remote() jet.Remote { return jet.Remote{URLs: strings.Split(s.urls, ",")} }
+func (s *servers) remote() jet.Remote {
+	return jet.Remote{URLs: strings.Split(s.urls, ","), Seed: s.seed()}
+}
+
+// seed returns the file with the credentials of the servers.
+func (s *servers) seed() string { return filepath.Join(s.dir, "stream.nk") }
 
 // named returns the index of a server, -1 for another name.
 func (s *servers) named(name string) int {
@@ -117,10 +125,13 @@ func (s *servers) writer(set ...string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.r.serve(dir, append(set, "journal.stream="+s.urls, "cluster.key_file="+s.key())...)
+	return s.r.serve(dir, append(s.with(set), "journal.stream="+s.urls)...)
 }
 
-func (s *servers) key() string { return filepath.Join(s.dir, "cluster.key") }
+// with adds the settings that all nodes have in common.
+func (s *servers) with(set []string) []string {
+	return append(set, "cluster.key_file="+filepath.Join(s.dir, "cluster.key"), "stream.credentials="+s.seed())
+}
 
 // replica starts a replica. The time until it returns is the time until it has caught up.
 func (s *servers) replica() (*product, error) {
@@ -128,14 +139,14 @@ func (s *servers) replica() (*product, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.r.start(dir, []string{"replica", "--from", s.urls}, "cluster.key_file="+s.key())
+	return s.r.start(dir, []string{"replica", "--from", s.urls}, s.with(nil)...)
 }
 
 // standby starts a standby on a directory below dir, in which a former one may have run.
 func (s *servers) standby(dir string, set ...string) (*product, error) {
 	return s.r.start(dir, []string{
 		"replica", "--from", s.urls, "--promote", "--data-dir", filepath.Join(dir, "data"),
-	}, append(set, "cluster.key_file="+s.key(), "sim.enabled=false")...)
+	}, append(s.with(set), "sim.enabled=false")...)
 }
 
 // cluster holds the servers of a stream, the exchange that writes to it, and a connection of nats.go alone.

@@ -20,10 +20,14 @@ type Conn struct {
 	js jetstream.JetStream
 }
 
-// Dial connects to the first server of urls that answers. A lost connection is made again.
-func Dial(urls string) (*Conn, error) {
+// Dial connects to the first server of urls that answers, with the credentials in the file seed. A lost connection is made again.
+func Dial(urls, seed string) (*Conn, error) {
+	user, err := nats.NkeyOptionFromSeed(seed)
+	if err != nil {
+		return nil, fmt.Errorf("bare: %w", err)
+	}
 	nc, err := nats.Connect(urls, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
-		nats.ReconnectBufSize(-1))
+		nats.ReconnectBufSize(-1), user)
 	if err != nil {
 		return nil, fmt.Errorf("bare: %w", err)
 	}

@@ -176,6 +176,7 @@ func (b *listenCmd) Run(p *program) error {
 
 // natsCmd is a server of a stream.
 type natsCmd struct {
+	Seed    string   `arg:"" help:"File with the seed of its only user."`
 	Dir     string   `arg:"" help:"Folder of its files."`
 	Addr    string   `arg:"" help:"Its address."`
 	Name    string   `arg:"" help:"Its name among several."`
@@ -184,7 +185,11 @@ type natsCmd struct {
 
 // Run serves until its standard input ends.
 func (b *natsCmd) Run(p *program) error {
-	o := jet.ServerOptions{Dir: b.Dir, Listen: b.Addr, Name: b.Name}
+	seed, err := os.ReadFile(b.Seed)
+	if err != nil {
+		return err
+	}
+	o := jet.ServerOptions{Dir: b.Dir, Listen: b.Addr, Name: b.Name, Seed: string(seed)}
 	if len(b.Cluster) > 0 {
 		o.Cluster, o.Routes = b.Cluster[0], b.Cluster[1:]
 	}

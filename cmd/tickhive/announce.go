@@ -22,6 +22,8 @@ type announcement struct {
 
 	public, internal, binance string // binance is empty without that listener
 	secure                    bool   // the public listeners speak TLS
+
+	stream *embeddedStream // nil: there is none. It has its address once the exchange is ready
 }
 
 // wantsKey reports whether somebody asked for a demo key.
@@ -37,6 +39,9 @@ func (a *announcement) line(word string) string {
 	line := fmt.Sprintf("%s public=%s internal=%s", word, a.public, a.internal)
 	if a.binance != "" {
 		line += " binance=" + a.binance
+	}
+	if a.stream != nil && a.stream.address != "" {
+		line += " stream=" + a.stream.address
 	}
 	return line
 }
@@ -72,6 +77,8 @@ func (a *announcement) ready() {
 		Public   string `json:"public"`
 		Internal string `json:"internal"`
 		Binance  string `json:"binance,omitempty"`
+		Stream   string `json:"stream,omitempty"`
+		Seed     string `json:"streamCredentials,omitempty"`
 		demoKey
 	}{Public: "http://" + a.public, Internal: "http://" + a.internal, demoKey: a.key}
 	if a.secure {
@@ -80,6 +87,9 @@ func (a *announcement) ready() {
 	if a.binance != "" {
 		scheme, _, _ := strings.Cut(line.Public, "://")
 		line.Binance = scheme + "://" + a.binance
+	}
+	if a.stream != nil && a.stream.address != "" {
+		line.Stream, line.Seed = "nats://"+a.stream.address, a.stream.credentials
 	}
 	if strings.HasPrefix(a.internal, listen.Unix) {
 		line.Internal = a.internal
@@ -105,6 +115,7 @@ func (c *Config) ephemeral() (leave func() error, err error) {
 		{"server.listen", &c.Server.Listen, "127.0.0.1:0"},
 		{"internal.listen", &c.Internal.Listen, "127.0.0.1:0"},
 		{"binance.listen", &c.Binance.Listen, "127.0.0.1:0"},
+		{"stream.listen", &c.Stream.Listen, "127.0.0.1:0"},
 		{"journal.sync", &c.Journal.Sync, "off"},
 	} {
 		if !c.given[k.name] {

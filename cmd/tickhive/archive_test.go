@@ -16,7 +16,7 @@ import (
 // trimmed reports whether the first message of the only stream at an address was removed.
 func trimmed(t *testing.T, at string) bool {
 	t.Helper()
-	c, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	c, err := jet.Connect(streamSeed.remote(at))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 // replicaCmd serves the public reads of an exchange whose records it follows in a stream.
 type replicaCmd struct {
 	From           string   `placeholder:"nats://HOST:PORT,..." help:"Servers of the writer's stream (replica.from)."`
+	Seed           string   `name:"credentials" placeholder:"FILE" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
 	ConfigFile     string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
@@ -67,7 +68,7 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	if r.DataDir == "" {
 		s.Sim = "off" // a copy has the snapshots of a writer
 	}
-	f := streamFlags{From: r.From, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote}
+	f := streamFlags{From: r.From, Seed: r.Seed, ConfigFile: r.ConfigFile, Set: r.Set, standby: r.Promote}
 	cfg, follow, done, err := f.follower(ctx, p, s)
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func (*clusterDemoCmd) Run(p *program) error {
 // streamFlags name a stream.
 type streamFlags struct {
 	From       string   `placeholder:"nats://HOST:PORT,..." help:"Servers of the writer's stream (replica.from)."`
+	Seed       string   `name:"credentials" placeholder:"FILE" help:"Credentials of these servers (stream.credentials). The writer of 'serve --journal embedded' keeps them as stream.nk in its data directory."`
 	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
 	Set        []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
 	JSON       bool     `name:"json" help:"Print one JSON object."`
@@ -64,6 +65,9 @@ func (f *streamFlags) follower(
 	s.ConfigFile, s.Set = f.ConfigFile, append(s.Set, f.Set...)
 	if f.From != "" {
 		s.Set = append(s.Set, "replica.from="+f.From)
+	}
+	if f.Seed != "" {
+		s.Set = append(s.Set, "stream.credentials="+f.Seed)
 	}
 	s.Set = append(s.Set, "data.dir=", "journal.stream=", "journal.ack=local", "sim.backfill=0", "clock.mode=real",
 		"binance.listen=")

@@ -145,6 +145,7 @@ type Config struct {
 
 	given    map[string]bool // keys that file, environment or command line have set
 	recorded bool            // the clock is driven by recorded files (replay)
+	embedded embeddedStream  // the server that openStream has started
 }
 
 // defaultConfig returns the built-in configuration; no file is required.

@@ -62,8 +62,14 @@ func TestMain(m *testing.M) {
 	waitTogether()
 	leaveToClients()
 	hearHangups()
-	code := m.Run()
+	code := 1
+	if err := streamSeed.make(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
 	endLasting()
+	streamSeed.remove()
 	os.Exit(code)
 }
 
@@ -167,7 +173,11 @@ func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	if in.cmd.Env == nil {
 		in.cmd.Env = os.Environ()
 	}
-	in.cmd.Env = append(append(in.cmd.Env, asProgram+"=1"), env...)
+	in.cmd.Env = append(in.cmd.Env, asProgram+"=1")
+	if slices.Contains(cmd.Args, "--journal") || slices.Contains(cmd.Args, "--from") {
+		in.cmd.Env = append(in.cmd.Env, streamSeed.env)
+	}
+	in.cmd.Env = append(in.cmd.Env, env...)
 	in.cmd.Stderr = in.stderr
 	out, err := in.cmd.StdoutPipe()
 	if err != nil {

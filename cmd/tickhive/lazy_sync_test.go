@@ -13,7 +13,7 @@ func TestALazyServerIsRefusedUnlessItIsTrusted(t *testing.T) {
 	f := newFailover(t)
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()
-	f.server = launch(t, []string{asStream + "=" + f.folder + " " + f.at + " " + lazyServer})
+	f.server = launch(t, []string{asStream + "=" + streamSeed.file + " " + f.folder + " " + f.at + " " + lazyServer})
 	f.server.waitLine("stream ready")
 	refused := func(code int, want string, args []string) {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 // eventStream opens the stream of events at an address.
 func eventStream(t *testing.T, at, epoch string) *jet.Events {
 	t.Helper()
-	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	conn, err := jet.Connect(streamSeed.remote(at))
 	if err != nil {
 		t.Fatal(err)
 	}

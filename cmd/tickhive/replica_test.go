@@ -232,7 +232,7 @@ func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 	replica := startReplica(t, at)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	conn, err := jet.Connect(streamSeed.remote(at))
 	if err != nil {
 		t.Fatal(err)
 	}

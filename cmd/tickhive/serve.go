@@ -47,7 +47,7 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral}
+	a := announcement{out: p.out, file: s.DemoKey, json: s.Ephemeral, stream: &cfg.embedded}
 	if a.file != "" {
 		if a.key, err = readDemoKey(a.file); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (f *failover) secondTakesOver(a *acked) {
 
 func (f *failover) startServer() {
 	f.t.Helper()
-	f.server = launch(f.t, []string{asStream + "=" + f.folder + " " + f.at})
+	f.server = launch(f.t, []string{asStream + "=" + streamSeed.file + " " + f.folder + " " + f.at})
 	f.server.waitLine("stream ready")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
 	"tickhive/internal/stream/jet"
@@ -161,8 +163,7 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 	var server *jet.Server
 	to, replicas := jet.Remote{}, 1
 	if c.Journal.Stream == streamEmbedded {
-		o := jet.ServerOptions{Dir: filepath.Join(c.Data.Dir, "stream"), Listen: c.Stream.Listen}
-		if server, err = jet.StartServer(o); err != nil {
+		if server, err = c.startStream(); err != nil {
 			return nil, nil, err
 		}
 		to.Embedded = server
@@ -193,6 +194,35 @@ func (c *Config) openStream(ctx context.Context, epoch string) (log jet.Log, don
 			server.Stop()
 		}
 	}, nil
+}
+
+// embeddedStream is the server of a stream in this process, for other ones.
+type embeddedStream struct {
+	address     string // HOST:PORT; empty: there is no server
+	credentials string // file
+}
+
+// seedFile is the file of a data directory with the credentials of the embedded server.
+const seedFile = "stream.nk"
+
+// startStream starts the embedded server. Its credentials outlast the process, so that those of other nodes stay valid.
+func (c *Config) startStream() (*jet.Server, error) {
+	file := cmp.Or(c.Stream.Credentials, filepath.Join(c.Data.Dir, seedFile))
+	seed, err := datadir.Secret(file, jet.NewSeed)
+	if err != nil {
+		return nil, err
+	}
+	o := jet.ServerOptions{Dir: filepath.Join(c.Data.Dir, "stream"), Listen: c.Stream.Listen, Seed: seed}
+	server, err := jet.StartServer(o)
+	switch {
+	case errors.Is(err, jet.ErrSeed):
+		return nil, fmt.Errorf("%s: %w: put the right file back, or remove it so that a new one is made, which the "+
+			"other nodes need then", file, err)
+	case err != nil:
+		return nil, err
+	}
+	c.embedded = embeddedStream{strings.TrimPrefix(server.URL(), "nats://"), file}
+	return server, nil
 }
 
 // checkSync refuses servers that acknowledge what a power cut may take from them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -64,7 +65,7 @@ func TestStreamCommandsReadTheWriter(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + at}})
+	conn, err := jet.Connect(streamSeed.remote(at))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,12 @@ func TestARestoredStreamIsTheWriters(t *testing.T) {
 	want, epoch := shown(writer), shownEpoch(t, writer)
 	writer.signal(syscall.SIGKILL)
 	writer.wait()
-	server, err := jet.StartServer(jet.ServerOptions{Dir: filepath.Join(dir, "stream"), Listen: at})
+	seed, err := os.ReadFile(streamSeed.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := jet.ServerOptions{Dir: filepath.Join(dir, "stream"), Listen: at, Seed: string(seed)}
+	server, err := jet.StartServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,17 +13,49 @@ import (
 	"tickhive/internal/stream/jet"
 )
 
-// asStream makes the test binary run a server of a stream. Its value has blanks between directory and address, and for
-// one of several servers its name, its address for the others, and the addresses by which it reaches them.
+// asStream makes the test binary run a server of a stream. Its value has blanks between the file of its seed, directory
+// and address, and for one of several servers its name, its address for the others, and the addresses by which it reaches them.
 const asStream = "TEST_AS_STREAM"
 
 // lazyServer as the last word makes the server acknowledge before it syncs.
 const lazyServer = "lazy"
 
+// testSeed is the file with the seed of the servers of a stream, which the programs of these tests have too.
+type testSeed struct{ file, env string }
+
+var streamSeed testSeed
+
+func (s *testSeed) make() error {
+	dir, err := os.MkdirTemp("", "tickhive-seed-")
+	if err != nil {
+		return err
+	}
+	s.file = filepath.Join(dir, "stream.nk")
+	s.env = "TICKHIVE_STREAM_CREDENTIALS=" + s.file
+	_, err = jet.WriteSeed(s.file)
+	return err
+}
+
+func (s *testSeed) remove() { _ = os.RemoveAll(filepath.Dir(s.file)) }
+
+// remote names a server for a connection of the tests themselves.
+func (s *testSeed) remote(at string) jet.Remote {
+	return jet.Remote{URLs: []string{"nats://" + at}, Seed: s.file}
+}
+
+// noCredentials starts a program without the credentials that the tests give it.
+const noCredentials = "TICKHIVE_STREAM_CREDENTIALS="
+
 // serveStream runs a server until the process is killed. One of several tells no other way to a server than the links,
 // because it would go round a fault.
 func serveStream(words []string) int {
-	o := jet.ServerOptions{Dir: words[0], Listen: words[1]}
+	seed, err := os.ReadFile(words[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	words = words[1:]
+	o := jet.ServerOptions{Dir: words[0], Listen: words[1], Seed: string(seed)}
 	if words[len(words)-1] == lazyServer {
 		o.LazySync, words = true, words[:len(words)-1]
 	}
@@ -77,7 +109,7 @@ func newServers(t *testing.T, n int) (all []*streamServer) {
 
 func (s *streamServer) start(t *testing.T) {
 	t.Helper()
-	s.instance = launch(t, []string{asStream + "=" + s.args})
+	s.instance = launch(t, []string{asStream + "=" + streamSeed.file + " " + s.args})
 	s.waitLine("stream ready")
 }
 
@@ -85,7 +117,7 @@ func (s *streamServer) start(t *testing.T) {
 // is emptied first, as it says.
 func (s *streamServer) startDamaged(t *testing.T) (emptied bool) {
 	t.Helper()
-	s.instance = launch(t, []string{asStream + "=" + s.args})
+	s.instance = launch(t, []string{asStream + "=" + streamSeed.file + " " + s.args})
 	if _, ok := s.line("stream ready"); ok {
 		return false
 	}
@@ -120,7 +152,7 @@ func leaderOf(servers []*streamServer) int {
 }
 
 func (s *streamServer) leader() int {
-	c, err := jet.Connect(jet.Remote{URLs: []string{"nats://" + s.at}})
+	c, err := jet.Connect(streamSeed.remote(s.at))
 	if err != nil {
 		return -1
 	}

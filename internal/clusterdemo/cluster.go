@@ -49,11 +49,16 @@ func newCluster(program, dir string) (*cluster, error) {
 		return nil, err
 	}
 	c.release = release
+	seed, err := jet.WriteSeed(filepath.Join(dir, seedFile))
+	if err != nil {
+		release()
+		return nil, err
+	}
 	var urls, routes []string
 	for i := range c.servers {
 		o := jet.ServerOptions{
 			Name: fmt.Sprintf("server-%c", 'a'+i), Dir: filepath.Join(dir, fmt.Sprintf("server-%c", 'a'+i)),
-			Listen: at[2*i], Cluster: at[2*i+1],
+			Listen: at[2*i], Cluster: at[2*i+1], Seed: seed,
 		}
 		urls, routes = append(urls, "nats://"+o.Listen), append(routes, o.Cluster)
 		c.servers[i] = &streamServer{options: o}
@@ -80,8 +85,12 @@ func newCluster(program, dir string) (*cluster, error) {
 
 func (c *cluster) args(n *node, args ...string) []string {
 	return append(args, "--listen", n.public, "--internal-listen", n.inside, "--quiet",
-		"--set", "cluster.key_file="+filepath.Join(c.dir, "cluster.key"))
+		"--set", "cluster.key_file="+filepath.Join(c.dir, "cluster.key"),
+		"--set", "stream.credentials="+filepath.Join(c.dir, seedFile))
 }
+
+// seedFile has the credentials of the servers.
+const seedFile = "stream.nk"
 
 func (c *cluster) standby(n *node, from string) []string {
 	return c.args(n, "replica", "--from", from, "--promote", "--data-dir", filepath.Join(c.dir, n.name))

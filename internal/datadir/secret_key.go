@@ -77,7 +77,7 @@ func readKey(d *Dir, setting, path string, mayMake bool) (*seal.Key, error) {
 	case !found && !mayMake:
 		return new(seal.Key), nil
 	case !found:
-		made, err := makeSecret(d.fsys, d.random, path)
+		made, err := makeSecret(d.fsys, d.random, path, inHex)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ func (d *Dir) Token(path string, mayMake bool) (string, error) {
 		return "", usage("%s: there is no such file: copy the writer's", path)
 	}
 	if !found {
-		return makeSecret(d.fsys, d.random, path)
+		return makeSecret(d.fsys, d.random, path, inHex)
 	}
 	if err := private(path); err != nil {
 		return "", err
@@ -45,8 +45,23 @@ func (d *Dir) Token(path string, mayMake bool) (string, error) {
 	return token, nil
 }
 
-// makeSecret durably makes a file, 0600, with 32 random bytes in hex, and returns them.
-func makeSecret(fsys vfs.FS, random io.Reader, path string) (string, error) {
+// Secret returns the text of a file that has a secret. It makes the file, 0600, when there is none: form makes its text
+// of 32 random bytes. A file that every user of the machine may read or write is refused.
+func Secret(path string, form func(random []byte) (string, error)) (string, error) {
+	text, found, err := readFile(vfs.OS{}, path)
+	switch {
+	case err != nil:
+		return "", err
+	case !found:
+		return makeSecret(vfs.OS{}, nil, path, form)
+	}
+	return strings.TrimSpace(string(text)), private(path)
+}
+
+func inHex(random []byte) (string, error) { return hex.EncodeToString(random), nil }
+
+// makeSecret durably makes a file, 0600, with what form makes of 32 random bytes, and returns it.
+func makeSecret(fsys vfs.FS, random io.Reader, path string, form func([]byte) (string, error)) (string, error) {
 	if random == nil {
 		random = rand.Reader
 	}
@@ -54,7 +69,10 @@ func makeSecret(fsys vfs.FS, random io.Reader, path string) (string, error) {
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
 		return "", fmt.Errorf("%s: random bytes: %w", path, err)
 	}
-	text := hex.EncodeToString(raw[:])
+	text, err := form(raw[:])
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
 	return text, replaceFile(fsys, filepath.Dir(path), path, []byte(text+"\n"))
 }
 

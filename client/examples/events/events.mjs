@@ -1,12 +1,14 @@
 // Prints the events of one market from a stream of a replica (docs/contract/events.md), from the oldest one on.
 //
 //   npm install @nats-io/transport-node @nats-io/jetstream
-//   node events.mjs nats://127.0.0.1:4222 EPOCH BTC_USDT 10
-import { connect } from "@nats-io/transport-node";
+//   node events.mjs nats://127.0.0.1:4222 EPOCH BTC_USDT 10 data/stream.nk
+import { readFileSync } from "node:fs";
+import { connect, nkeyAuthenticator } from "@nats-io/transport-node";
 import { jetstream } from "@nats-io/jetstream";
 
-const [server, epoch, pair, count] = process.argv.slice(2);
-const nc = await connect({ servers: server });
+const [server, epoch, pair, count, nkey] = process.argv.slice(2);
+const authenticator = nkey && nkeyAuthenticator(readFileSync(nkey)); // the file with the seed
+const nc = await connect({ servers: server, authenticator });
 const consumer = await jetstream(nc).consumers.get(`TICKHIVE_${epoch}_EVENTS`, {
   filter_subjects: [`tickhive.${epoch}.ev.${pair}.*`],
 });

@@ -13,17 +13,26 @@ import (
 
 func main() {
 	server := flag.String("server", "nats://127.0.0.1:4222", "address of the NATS server")
+	nkey := flag.String("nkey", "", "file with the server's credentials; that of serve --journal embedded is stream.nk in its data directory")
 	epoch := flag.String("epoch", "", "epoch of the exchange, from /api/status")
 	pair := flag.String("pair", "BTC_USDT", "pair code")
 	count := flag.Int("count", 10, "how many events to print")
 	flag.Parse()
-	if err := follow(context.Background(), *server, *epoch, *pair, *count); err != nil {
+	if err := follow(context.Background(), *server, *nkey, *epoch, *pair, *count); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func follow(ctx context.Context, server, epoch, pair string, count int) error {
-	nc, err := nats.Connect(server)
+func follow(ctx context.Context, server, nkey, epoch, pair string, count int) error {
+	var o []nats.Option
+	if nkey != "" {
+		user, err := nats.NkeyOptionFromSeed(nkey)
+		if err != nil {
+			return err
+		}
+		o = append(o, user)
+	}
+	nc, err := nats.Connect(server, o...)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func cpuNs(b *testing.B) int64 {
 // number. An operation is a group of 256 commands, and eight groups are open. The appender joins the groups that wait,
 // about all eight of them, so there are two references: eight messages of a group, and one of eight groups.
 func BenchmarkPublish(b *testing.B) {
-	s, err := StartServer(ServerOptions{Dir: b.TempDir(), Listen: "127.0.0.1:0"})
+	s, err := StartServer(ServerOptions{Dir: b.TempDir(), Seed: testSeed, Listen: "127.0.0.1:0"})
 	if err != nil {
 		b.Fatal(err)
 	}

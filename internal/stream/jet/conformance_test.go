@@ -1,11 +1,13 @@
 package jet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +27,20 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
+// testSeed is the seed of the servers of tests.
+var testSeed = func() string {
+	seed, err := NewSeed(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return seed
+}()
+
 func conn(t *testing.T, r Remote) *Conn {
 	t.Helper()
+	if r.Embedded == nil && r.Seed == "" {
+		r.Seed = write(t, filepath.Join(t.TempDir(), "seed.nk"), []byte(testSeed))
+	}
 	c, err := Connect(r)
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +120,9 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 		if last, err := l.Last(within(t)); last != 0 || err != nil {
 			t.Fatalf("an empty log ends at %d, %v", last, err)
 		}
+		if data, err := l.Read(within(t), 1); !errors.Is(err, ErrMissing) {
+			t.Errorf("the first message of an empty log: %q, %v", data, err)
+		}
 		for i := range uint64(20) { // in flight together: the answers keep their order
 			if err := l.Publish(100+i, i, fmt.Appendf(nil, "m%d", i+1)); err != nil {
 				t.Fatal(err)
@@ -132,6 +149,12 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 			data, err := l.Read(within(t), i+1)
 			if string(data) != fmt.Sprintf("m%d", i+1) || err != nil {
 				t.Errorf("message %d: %q, %v", i+1, data, err)
+			}
+		}
+		// One whose number a node remembers from a log that was longer: ErrUnavailable would be "try again".
+		for _, behind := range []uint64{last + 1, last + 100} {
+			if data, err := l.Read(within(t), behind); !errors.Is(err, ErrMissing) {
+				t.Errorf("message %d behind the end, %d: %q, %v", behind, last, data, err)
 			}
 		}
 		if len(l.Answers())+len(other.Answers()) != 0 {

@@ -2,6 +2,7 @@ package jet
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -29,6 +30,10 @@ const (
 	// pingEvery finds a dead connection after two unanswered pings.
 	pingEvery = 2 * time.Second
 )
+
+// refusedRemedy says what to do when servers let nobody in without credentials, or with other ones.
+const refusedRemedy = "the servers ask for credentials: name the file that has them with --credentials FILE " +
+	"(stream.credentials). The writer of `serve --journal embedded` keeps it as stream.nk in its data directory"
 
 // Remote names the servers and what a connection needs. Exactly one of Embedded and URLs is set.
 type Remote struct {
@@ -60,6 +65,13 @@ func Connect(r Remote) (*Conn, error) {
 		return nil, fmt.Errorf("%w: name either servers or the embedded one", ErrSettings)
 	case r.Embedded != nil:
 		o = append(o, nats.InProcessServer(r.Embedded.s))
+		if user := r.Embedded.user; user != nil {
+			public, err := user.PublicKey()
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrSettings, err)
+			}
+			o = append(o, nats.Nkey(public, user.Sign))
+		}
 	default:
 		more, err := secure(r)
 		if err != nil {
@@ -68,6 +80,9 @@ func Connect(r Remote) (*Conn, error) {
 		o = append(o, more...)
 	}
 	nc, err := nats.Connect(strings.Join(r.URLs, ","), o...)
+	if errors.Is(err, nats.ErrAuthorization) {
+		return nil, fmt.Errorf("%w: %w: %s", ErrUnavailable, err, refusedRemedy)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

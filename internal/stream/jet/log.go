@@ -24,6 +24,8 @@ var (
 	ErrMissing = errors.New("jet: the log has lost messages")
 	// ErrSettings reports settings, of a connection or of an existing stream, that the log must not have.
 	ErrSettings = errors.New("jet: settings")
+	// ErrSeed reports a text that is not the seed of a user.
+	ErrSeed = errors.New("jet: no seed of a user, as nk makes it")
 )
 
 // Answer is the answer to a publication: its number in the log, or an error.
@@ -45,7 +47,8 @@ type Log interface {
 	// Last returns the number of the last message, 0 for an empty log. It asks again for a while when no server
 	// answers; ctx may bound that.
 	Last(ctx context.Context) (uint64, error)
-	// Read returns a message, which is at or before Last. With ErrMissing it may be that the server is behind.
+	// Read returns a message. One that the log does not have, between its ends or behind the last one, is ErrMissing:
+	// it is lost, or the server is behind.
 	Read(ctx context.Context, seq uint64) ([]byte, error)
 	// Follow calls deliver with the messages from the number from on, as they come, until ctx ends, deliver returns
 	// an error or messages were removed (ErrTrimmed) or are lost (ErrMissing, ErrLost). It outlasts failures of the

@@ -113,7 +113,7 @@ func TestConnectionsThatAreRefusedBeforeTheyAreMade(t *testing.T) {
 		}
 	}
 	for _, listen := range []string{"0.0.0.0:4222", "10.0.0.1:4222", "127.0.0.1", "127.0.0.1:x"} {
-		if s, err := StartServer(ServerOptions{Dir: t.TempDir(), Listen: listen}); !errors.Is(err, ErrSettings) {
+		if s, err := StartServer(ServerOptions{Dir: t.TempDir(), Seed: testSeed, Listen: listen}); !errors.Is(err, ErrSettings) {
 			t.Errorf("%s: %v, %v", listen, s, err)
 		}
 	}

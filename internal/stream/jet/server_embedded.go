@@ -2,14 +2,20 @@ package jet
 
 import (
 	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
 
 	"tickhive/internal/clock"
 )
@@ -18,12 +24,19 @@ import (
 const readyWithin = 60 * time.Second
 
 // Server is a NATS server with JetStream in this process. It syncs each message to the disk before it acknowledges it.
-type Server struct{ s *server.Server }
+// A client and another server need its seed: without it they read, publish and delete nothing.
+type Server struct {
+	s    *server.Server
+	user nkeys.KeyPair // the only one; nil: the server listens nowhere
+}
 
 // ServerOptions configures a Server. Addresses are of this machine: HOST:PORT, port 0 picks a free one.
 type ServerOptions struct {
 	Dir    string // for its files
 	Listen string // for other processes; empty: only this process can connect
+	// Seed is the secret of the only user, and of the servers among each other (NewSeed). With Listen it is needed,
+	// because every process of the machine reaches a loopback address.
+	Seed string
 	// Name, Cluster and Routes make it one of several servers that keep copies: its own name, its address for the
 	// others, and theirs. Without Cluster it is alone.
 	Name    string
@@ -37,13 +50,16 @@ type ServerOptions struct {
 
 // StartServer starts a server. One of several is ready for connections before it has met the others.
 //
-// Errors: ErrSettings.
+// Errors: ErrSettings, ErrSeed.
 func StartServer(so ServerOptions) (*Server, error) {
 	o := &server.Options{
 		ServerName: cmp.Or(so.Name, "tickhive"), JetStream: true, StoreDir: so.Dir, SyncAlways: !so.LazySync,
 		DontListen: so.Listen == "", NoLog: true, NoSigs: true, MaxPayload: maxPayload,
 	}
-	var err error
+	user, err := lock(o, so.Seed)
+	if err != nil {
+		return nil, err
+	}
 	if so.Listen != "" {
 		if o.Host, o.Port, err = splitLoopback(so.Listen); err != nil {
 			return nil, err
@@ -54,12 +70,69 @@ func StartServer(so ServerOptions) (*Server, error) {
 		if o.Cluster.Host, o.Cluster.Port, err = splitLoopback(so.Cluster); err != nil {
 			return nil, err
 		}
-		o.Routes = server.RoutesFromStr("nats://" + strings.Join(so.Routes, ",nats://"))
+		o.Cluster.Username, o.Cluster.Password = "tickhive", routePassword(so.Seed)
+		to := "nats://tickhive:" + o.Cluster.Password + "@"
+		o.Routes = server.RoutesFromStr(to + strings.Join(so.Routes, ","+to))
 	}
 	if so.Hidden {
 		o.Cluster.NoAdvertise, o.Cluster.Advertise = true, "127.0.0.1:1" // which no server answers
 	}
-	return start(o)
+	s, err := start(o)
+	if err != nil {
+		return nil, err
+	}
+	s.user = user
+	return s, nil
+}
+
+// lock makes the user of a seed the only one of a server. The client proves that it has the seed by signing what the
+// server has chosen, so the seed itself is never sent.
+func lock(o *server.Options, seed string) (user nkeys.KeyPair, err error) {
+	if seed == "" && o.DontListen {
+		return nil, nil //nolint:nilnil // there is no user
+	}
+	user, err = nkeys.FromSeed([]byte(seed))
+	var public string
+	if err == nil {
+		public, err = user.PublicKey()
+	}
+	if err == nil && !nkeys.IsValidPublicUserKey(public) {
+		err = errors.New("it is not one of a user")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSeed, err)
+	}
+	o.Nkeys = []*server.NkeyUser{{Nkey: public}}
+	return user, nil
+}
+
+// routePassword returns the password of the servers among each other. It does not tell the seed: it goes over a loopback
+// connection, to whoever listens at the address of a server that is down.
+func routePassword(seed string) string {
+	sum := sha256.Sum256([]byte("tickhive routes " + seed))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewSeed returns the seed of a user from 32 random bytes: what the file of stream.credentials has.
+func NewSeed(random []byte) (string, error) {
+	user, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, random)
+	if err != nil {
+		return "", fmt.Errorf("jet: %w", err)
+	}
+	seed, err := user.Seed()
+	return string(seed), err
+}
+
+// WriteSeed writes the seed of a new user to a file, for servers that live as long as their owner's folder.
+func WriteSeed(file string) (seed string, err error) {
+	random := make([]byte, 32)
+	if _, err = rand.Read(random); err == nil {
+		seed, err = NewSeed(random)
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(seed), 0o600)
+	}
+	return seed, err
 }
 
 // splitLoopback splits an address of this machine.
@@ -97,7 +170,7 @@ func start(o *server.Options) (*Server, error) {
 		s.Shutdown()
 		return nil, err
 	}
-	return &Server{s}, nil
+	return &Server{s: s}, nil
 }
 
 // reasons keeps what a server reports as the reason why it does not start, or may not. Any goroutine may use it.

@@ -25,7 +25,7 @@ func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := options(taken.Addr().String())
-		o.Dir = t.TempDir()
+		o.Dir, o.Seed = t.TempDir(), testSeed
 		s, err := StartServer(o)
 		if err == nil {
 			s.Stop()

@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func several(t *testing.T, n int) []ServerOptions {
 	all := make([]ServerOptions, n)
 	var routes []string
 	for i := range all {
-		all[i] = ServerOptions{Dir: t.TempDir(), Listen: freeAddress(t), Name: fmt.Sprintf("s%d", i)}
+		all[i] = ServerOptions{Seed: testSeed, Dir: t.TempDir(), Listen: freeAddress(t), Name: fmt.Sprintf("s%d", i)}
 		if n > 1 {
 			all[i].Cluster = freeAddress(t)
 			routes = append(routes, all[i].Cluster)
@@ -70,6 +71,7 @@ func several(t *testing.T, n int) []ServerOptions {
 
 func startOne(t *testing.T, o ServerOptions) *Server {
 	t.Helper()
+	o.Seed = cmp.Or(o.Seed, testSeed)
 	s, err := StartServer(o)
 	if err != nil {
 		t.Fatal(err)
