@@ -502,7 +502,7 @@ export function makeTickHive(ccxt) {
       const channel = m.channel.split('.')[0];
       switch (channel) {
         case 'trades': return m.trades.map((t) => this.parseTrade(t, market));
-        case 'ticker': return [this.parseTicker(m.ticker, market)];
+        case 'ticker': return [this.parseTicker({ ...m.ticker, high: m.high24h, low: m.low24h, quoteVolume: m.quoteVolume24h }, market)];
         case 'candles': return m.candle ? [this.parseOHLCV(m.candle)] : [];
         case 'balances': return [{ rows: m.balances, all: m.type === 'snapshot', time: m.time }];
         default: return [];

@@ -114,6 +114,50 @@ func TestStreamObjectsEqualREST(t *testing.T) {
 	}
 }
 
+// A message of the channel ticker has, beside the document, the other figures of its 24 h. They are those of the same
+// trades: the last price is never outside of high and low.
+func TestATickerMessageHasTheRangeOfItsLastPrice(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	const pair, none = "C00_USDT", `"high24h":0.00,"low24h":0.00,"quoteVolume24h":0.000000}`
+	ws := rawDial(t, x, "?streams=ticker:"+pair)
+	if m := ws.until("snapshot"); !strings.HasSuffix(string(m.Raw), none) {
+		t.Errorf("without a trade: %s", m.Raw)
+	}
+	for _, c := range []struct {
+		price int64
+		want  string
+	}{
+		{100, `"price":1.00,"high24h":1.00,"low24h":1.00,"quoteVolume24h":0.000100`},
+		{250, `"price":2.50,"high24h":2.50,"low24h":1.00,"quoteVolume24h":0.000350`},
+		{50, `"price":0.50,"high24h":2.50,"low24h":0.50,"quoteVolume24h":0.000400`},
+	} {
+		x.order(0, engine.Sell, c.price, 1)
+		x.order(0, engine.Buy, c.price, 1)
+		price, rest, _ := strings.Cut(c.want, ",")
+		m := ws.until("update")
+		for !strings.Contains(string(m.Raw), price+",") {
+			m = ws.until("update")
+		}
+		if !strings.HasSuffix(string(m.Raw), "},"+rest+"}") {
+			t.Errorf("%s lacks %s", m.Raw, rest)
+		}
+	}
+	resp, err := http.Get(x.base + "/api/summary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	for _, same := range []string{
+		`"quote_volume":0.000400`, `"highest_price_24h":2.50`, `"lowest_price_24h":0.50`,
+	} {
+		if err != nil || !strings.Contains(string(body), same) {
+			t.Errorf("/api/summary lacks %s: %s %v", same, body, err)
+		}
+	}
+}
+
 // A decimals=string stream carries the same digits as text.
 func TestStreamsWithTextDecimals(t *testing.T) {
 	t.Parallel()

@@ -169,11 +169,16 @@ func appendTrades(dst []byte, kind string, v *marketdata.View, from, to engine.T
 	return append(dst, `]}`...)
 }
 
-// appendTicker appends a snapshot or update of the ticker channel.
+// appendTicker appends a snapshot or update of the ticker channel: the document of /api/tickers, and beside it those
+// figures of the same 24 h that the document lacks.
 func appendTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
 	dst = appendHead(dst, kind, "", "ticker", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
 	dst = encode.AppendTicker(append(dst, `,"ticker":`...), v)
+	t, in := &v.Ticker, v.Instrument
+	dst = fixed.AppendI64(append(dst, `,"high24h":`...), t.High, in.DigitsPrice)
+	dst = fixed.AppendI64(append(dst, `,"low24h":`...), t.Low, in.DigitsPrice)
+	dst = fixed.AppendU128(append(dst, `,"quoteVolume24h":`...), t.QuoteVolume, in.DigitsTotal())
 	return append(dst, '}')
 }
 
