@@ -30,7 +30,7 @@ func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) 
 		// A halted pair is a refusal if the request named it; otherwise it is skipped.
 		if reason != engine.NotRejected && m.Pair != engine.ControlPair {
 			cmd := m.command(bound)
-			return canceled, refusalOf(reason, &cmd, m.Caller)
+			return canceled, e.refusalOf(reason, &cmd, m.Caller)
 		}
 	}
 	return canceled, nil

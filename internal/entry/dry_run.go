@@ -27,7 +27,7 @@ func (r *Request) Test() *refuse.Refusal {
 	if cmd.Refuse == engine.NotRejected {
 		return nil
 	}
-	return refusalOf(cmd.Refuse, cmd, r.caller)
+	return r.e.refusalOf(cmd.Refuse, cmd, r.caller)
 }
 
 // stateReason returns the reason for which a pair in this state refuses a new order.

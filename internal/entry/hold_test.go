@@ -93,7 +93,7 @@ func TestAPriceOutOfTheBandIsRefused(t *testing.T) {
 		{"a stop price", far, ""},
 		{"a market order", market, ""},
 		{"off lot comes first", tiny, "AMOUNT_OFF_LOT amount"},
-		{"a shown amount above the whole comes first", iceberg, "AMOUNT_OUT_OF_RANGE amount"},
+		{"a shown amount above the whole comes first", iceberg, "AMOUNT_OUT_OF_RANGE displayAmount"},
 		{"the money comes later", limit(engine.Buy, "1000.01", "100"), band},
 		{"within the band the money counts", limit(engine.Buy, "1000", "100"), money},
 	} {

@@ -7,8 +7,10 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
+	"tickhive/marketdata"
 )
 
 // Code returns the code of an engine reason: the same word in capitals.
@@ -54,7 +56,7 @@ func noOrder(caller engine.AccountID, id string) *refuse.Refusal {
 
 // refusalOf returns the refusal for a reason of docs/contract/errors.md#order-refusals: the
 // same word in capitals. Of a change by an operator the message says that the order stays.
-func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *refuse.Refusal {
+func (e *Entry) refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *refuse.Refusal {
 	switch {
 	case r == engine.UnknownOrder:
 		return noOrder(caller, fmt.Sprint(uint64(cmd.Order)))
@@ -62,10 +64,19 @@ func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *r
 		return refuse.Missing("currencyPairCode", "There is no such pair.")
 	case caller != 0:
 		field := reasonFields[r]
-		if field == "amount" && cmd.Flags&engine.FlagQuote != 0 {
+		switch {
+		case field == "amount" && cmd.Flags&engine.FlagQuote != 0:
 			field = "quoteAmount"
+		case showsTooMuch(r, cmd):
+			field = "displayAmount"
 		}
-		return &refuse.Refusal{Code: Code(r), Field: field, Message: reasonTexts[r]}
+		text := reasonTexts[r]
+		if v := e.opt.Board.Load().View(cmd.Pair); v != nil {
+			if limit := limitText(r, cmd, v); limit != "" {
+				text = limit
+			}
+		}
+		return &refuse.Refusal{Code: Code(r), Field: field, Message: text}
 	case cmd.Kind == engine.CancelAll:
 		return refuse.New(refuse.Conflict, "", "The pair is halted: nothing can be canceled.")
 	case r == engine.OrderClosed:
@@ -87,17 +98,79 @@ var reasonFields = map[engine.Reason]string{
 	engine.DuplicateClientOrderID: "clientOrderId",
 }
 
-// reasonTexts maps each reason to its message.
+// limitText returns the message of a reason that has a limit of the pair, with the limit as a number; else nothing.
+// The last trade is that of the moment, which may be a newer one than the order was compared with.
+func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string {
+	in := v.Instrument
+	worth := func(limit fixed.U128) string {
+		text := string(fixed.AppendShortest(nil, limit.ToI128(), in.DigitsTotal()))
+		return strings.TrimSuffix(text, ".0") + " " + in.Quote
+	}
+	switch {
+	case r == engine.PriceOffTick:
+		return fmt.Sprintf("A price in %s has %s.", in.Code, decimals(in.DigitsPrice))
+	case r == engine.AmountOffLot && cmd.Flags&engine.FlagQuote != 0:
+		return fmt.Sprintf("A total in %s has %s.", in.Code, decimals(in.DigitsTotal()))
+	case r == engine.AmountOffLot:
+		return fmt.Sprintf("An amount in %s has %s.", in.Code, decimals(in.DigitsAmount))
+	case showsTooMuch(r, cmd):
+		return "The amount that an iceberg order shows must not be larger than its amount."
+	case r == engine.BelowMinQuoteAmount && in.HasMinQuote:
+		return fmt.Sprintf("Price times amount must be at least %s.", worth(in.MinQuote))
+	case r == engine.AboveMaxQuoteAmount && !in.MaxQuote.IsZero():
+		return fmt.Sprintf("Price times amount must be at most %s.", worth(in.MaxQuote))
+	case r == engine.PriceOutOfBand && v.Ticker.Last != 0:
+		return bandText(in, v.Ticker.Last)
+	}
+	return ""
+}
+
+// showsTooMuch reports whether an order is refused because it would show more than its amount.
+func showsTooMuch(r engine.Reason, cmd *engine.Command) bool {
+	return r == engine.AmountOutOfRange && cmd.Kind == engine.Place && cmd.Display > cmd.Amount
+}
+
+// decimals says how many decimals a number may have.
+func decimals(n int) string {
+	switch n {
+	case 0:
+		return "no decimals"
+	case 1:
+		return "at most 1 decimal"
+	}
+	return fmt.Sprintf("at most %d decimals", n)
+}
+
+// bandText says between which prices an order must be, in whole ticks.
+func bandText(in *engine.Instrument, last int64) string {
+	low, rest := fixed.Mul64(uint64(last), in.BandDown).DivMod64(engine.RateOne)
+	if rest != 0 {
+		low = low.Add(fixed.FromU64(1))
+	}
+	high, _ := fixed.Mul64(uint64(last), in.BandUp).DivMod64(engine.RateOne)
+	price := func(ticks fixed.U128) string { return string(fixed.AppendU128(nil, ticks, in.DigitsPrice)) }
+	limit := "between " + price(low) + " and " + price(high)
+	switch {
+	case in.BandUp == 0:
+		limit = "at least " + price(low)
+	case in.BandDown == 0:
+		limit = "at most " + price(high)
+	}
+	return fmt.Sprintf("The price must be %s %s, by the last trade at %s.", limit, in.Quote,
+		price(fixed.FromU64(uint64(last))))
+}
+
+// reasonTexts maps each reason to its message where the limit is not known.
 var reasonTexts = map[engine.Reason]string{
 	engine.PriceNotPositive:       "The price must be above zero.",
-	engine.PriceOffTick:           "The price has more digits than the pair's digitsPrice.",
+	engine.PriceOffTick:           "The price has more decimals than the pair takes.",
 	engine.PriceOutOfRange:        "The price is beyond the largest that the pair takes.",
 	engine.AmountNotPositive:      "The amount must be above zero.",
-	engine.AmountOffLot:           "The amount has more digits than the pair's digitsAmount.",
+	engine.AmountOffLot:           "The amount has more decimals than the pair takes.",
 	engine.AmountOutOfRange:       "The amount is beyond the largest that the pair takes.",
 	engine.TotalOutOfRange:        "Price times amount is beyond the largest that the exchange takes.",
-	engine.BelowMinQuoteAmount:    "Price times amount is below the pair's minQuoteAmount.",
-	engine.AboveMaxQuoteAmount:    "Price times amount is above the pair's maxQuoteAmount.",
+	engine.BelowMinQuoteAmount:    "Price times amount is below the smallest that the pair takes.",
+	engine.AboveMaxQuoteAmount:    "Price times amount is above the largest that the pair takes.",
 	engine.PriceOutOfBand:         "The price is too far from the pair's last trade.",
 	engine.AccountHalted:          "The account is halted: it takes cancels alone until an operator lifts the halt.",
 	engine.InsufficientFunds:      "The free balance does not cover the order and its fee.",

@@ -91,7 +91,7 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
 	}
-	return refusalOf(a.Reason, cmd, r.caller)
+	return r.e.refusalOf(a.Reason, cmd, r.caller)
 }
 
 // Submit carries out all commands, in order. An unknown pair or order, and an order that the
