@@ -16,6 +16,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tickhive/bench/load"
 )
 
 // options returns a short run of a target.
@@ -75,6 +79,31 @@ func TestARunSendsTheWantedRate(t *testing.T) {
 	}
 	if n := strings.Count(page.String(), "<svg"); n != 2 || strings.Contains(page.String(), "<script") {
 		t.Errorf("%d charts in %s", n, page.String())
+	}
+}
+
+// The percentiles of a report are those of the latencies that the run measured.
+func TestPercentilesAreThoseOfTheLatencies(t *testing.T) {
+	h := hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+	for us := range int64(1000) { // values below 2048 us are exact in this histogram
+		if err := h.RecordValue(us + 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := options("http://127.0.0.1:1/")
+	r := newReport(&o, time.Unix(0, 0), &load.Result{Hist: h, Answers: 1000, Elapsed: 4 * time.Second}, false)
+	if r.Rate != 250 {
+		t.Errorf("%g answers a second, want 250", r.Rate)
+	}
+	for percent, us := range map[float64]int64{
+		0: 1, 25: 250, 50: 500, 75: 750, 90: 900, 95: 950, 99: 990, 99.5: 995, 99.9: 999, 99.99: 1000, 100: 1000,
+	} {
+		if got := r.At(percent); got != time.Duration(us)*time.Microsecond {
+			t.Errorf("p%g is %s, want %d us", percent, got, us)
+		}
+	}
+	if len(r.Latencies) != 11 {
+		t.Errorf("%d percentiles, want 11: %v", len(r.Latencies), r.Latencies)
 	}
 }
 

@@ -59,7 +59,7 @@ func (c *loadCmd) Run(p *program) error {
 	case c.Mix != "":
 		o.Pairs = defaultLoadPairs
 	}
-	thresholds := loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate}
+	thresholds := c.thresholds()
 	var noKey error
 	if c.Signed != "" {
 		o.Key, noKey = loadtool.ReadKey(c.Signed)
@@ -89,7 +89,16 @@ func (c *loadCmd) Run(p *program) error {
 	if r == nil {
 		return err
 	}
-	met := r.Apply(thresholds)
+	return c.judge(p, r, err)
+}
+
+func (c *loadCmd) thresholds() loadtool.Thresholds {
+	return loadtool.Thresholds{P99: c.MaxP99, P999: c.MaxP999, MaxErrors: c.MaxErrors, MinRate: c.MinRate}
+}
+
+// judge compares a report with the thresholds and writes it. err is what ended the run.
+func (c *loadCmd) judge(p *program, r *loadtool.Report, err error) error {
+	met := r.Apply(c.thresholds())
 	if err := errors.Join(err, c.write(p, r)); err != nil {
 		return err
 	}

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"tickhive/bench/loadtool"
 )
 
 // load prints a report, writes it as JSON and as a page, and tells a missed threshold (4) from a wrong command line
@@ -57,5 +62,59 @@ func TestLoad(t *testing.T) {
 	s.Close()
 	if code, _, errs := subcommand(args...); code != 1 || !strings.Contains(errs, "connection refused") {
 		t.Errorf("no server: exit code %d, %s", code, errs)
+	}
+}
+
+// Each threshold is met at its bound and on the good side, and missed (exit code 4) right behind the bound. The figures
+// of the report differ, so a threshold that is compared with another figure fails.
+func TestAThresholdOfLoadIsMissedRightBehindItsBound(t *testing.T) {
+	const (
+		us  = time.Microsecond
+		met = 0
+	)
+	for _, test := range []struct {
+		what string
+		c    loadCmd
+		code int
+	}{
+		{"p99, above", loadCmd{MaxP99: new(9901 * us)}, met},
+		{"p99, equal", loadCmd{MaxP99: new(9900 * us)}, met},
+		{"p99, below", loadCmd{MaxP99: new(9899 * us)}, exitThreshold},
+		{"p99.9, above", loadCmd{MaxP999: new(9991 * us)}, met},
+		{"p99.9, equal", loadCmd{MaxP999: new(9990 * us)}, met},
+		{"p99.9, below", loadCmd{MaxP999: new(9989 * us)}, exitThreshold},
+		{"errors, above", loadCmd{MaxErrors: new(2.51)}, met},
+		{"errors, equal", loadCmd{MaxErrors: new(2.5)}, met},
+		{"errors, below", loadCmd{MaxErrors: new(2.49)}, exitThreshold},
+		{"rate, above", loadCmd{MinRate: new(87.51)}, exitThreshold},
+		{"rate, equal", loadCmd{MinRate: new(87.5)}, met},
+		{"rate, below", loadCmd{MinRate: new(87.49)}, met},
+		{"one of two", loadCmd{MaxP99: new(time.Second), MaxErrors: new(0.)}, exitThreshold},
+		{"both", loadCmd{MaxP99: new(time.Second), MaxErrors: new(100.)}, met},
+		{"none", loadCmd{}, met},
+	} {
+		r := &loadtool.Report{ // 10 of 400 requests failed: 2 of 392 answers, and 8 that were never sent
+			Answers: 392, Errors: 10, Missed: 8, WantedRate: 200, Rate: 175,
+			Latencies: []loadtool.Point{
+				{Percent: 90, Us: 9000},
+				{Percent: 95, Us: 9500},
+				{Percent: 99, Us: 9900},
+				{Percent: 99.5, Us: 9950},
+				{Percent: 99.9, Us: 9990},
+				{Percent: 99.99, Us: 9999},
+				{Percent: 100, Us: 10000},
+			},
+		}
+		var out bytes.Buffer
+		var code exitError
+		if err := test.c.judge(&program{out: &out}, r, nil); err != nil && !errors.As(err, &code) {
+			t.Fatal(err)
+		}
+		if int(code) != test.code {
+			t.Errorf("%s: exit code %d, want %d:\n%s", test.what, int(code), test.code, &out)
+		}
+		if missed := strings.Contains(out.String(), "MISSED"); missed != (test.code != met) {
+			t.Errorf("%s: the text says missed: %t\n%s", test.what, missed, &out)
+		}
 	}
 }
