@@ -3,6 +3,7 @@ package exchange
 import (
 	"net"
 
+	"tickhive/engine/sequencer"
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
@@ -23,6 +24,7 @@ type Hooks struct {
 	Admin   func(*admin.Options)
 	Binance func(*binance.Options)
 	Streams func(*stream.Options)
+	Loop    func(*sequencer.LoopOptions)
 	Store   func(*account.Store) // changes the store through which the handlers reach the accounts
 }
 

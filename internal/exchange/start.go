@@ -131,5 +131,5 @@ func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 	if r.journal != nil {
 		o.Journal = r.journal.writer
 	}
-	return sequencer.NewLoop(o)
+	return sequencer.NewLoop(hook(r.o.Hooks.Loop, o))
 }

@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
 	},
 	"client":       {"client"},
+	"test/nets":    {"client"},
 	"bench":        {"bench", "client", "engine", "marketdata", "sim", "internal/stream", "internal/node"},
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {

@@ -1,0 +1,21 @@
+// Package nets holds what must be true of every exchange, whatever its inside looks like, as checks that know
+// nothing but addresses: HTTP, sockets and the documents of the exchange itself. They are for tests of any shape of
+// the program: in one process, as a program, restored, a replica, after a takeover.
+//
+//	World    a state with something behind every route; Build makes it by requests alone
+//	Reads    every GET of the OpenAPI documents, over a World: the answers of two nodes, or of two times, are compared
+//	         by Differ
+//	Chain    the fills that a private channel sends, compared with the list of deals
+//	Reader   a client that reads after each of its own answers
+//
+// Owner: the goroutine of the test; Reader starts its own.
+//
+// Invariants:
+//
+//  1. The package shares no code with the server: it signs and reads with package client, and takes routes,
+//     parameters and defaults from the documents that a node serves.
+//  2. Whatever a document has and this package does not know (a route's required parameter, a list without an
+//     order) fails the test, so a new route is covered or named.
+//
+// Reading order: node, world, reads, chain, reader.
+package nets

@@ -1,0 +1,65 @@
+package nets_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/test/nets"
+)
+
+// later are spans after which the state is read again: fields that time alone reads show only then. Within the first a
+// trade leaves the window, the second fires a dead man's switch, the third closes proposals and ends a boost.
+var later = []time.Duration{time.Second, time.Minute, 8 * 24 * time.Hour}
+
+// Every GET of the documents has equal bytes before and after a restart in an unchanged state: after a kill, which
+// replays the logs, and after a stop in order, which restores snapshots. It still has when the same time has passed.
+func TestEveryAnswerOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	o := options(t.TempDir())
+	x := exchangetest.Start(t, o)
+	n := nodeOf(t, x)
+	w := nets.Build(n, stepOf(n))
+	states := []map[string]nets.Read{w.Reads(n)}
+	counts := map[int]int{}
+	for _, r := range states[0] {
+		counts[r.Status]++
+	}
+	t.Logf("answers by status: %v", counts)
+	if ok := counts[http.StatusOK]; ok < len(states[0])*9/10 || ok < 400 {
+		t.Errorf("%d of %d answers are 200: the world has too little to read", ok, len(states[0]))
+	}
+	if again := nets.Differ(states[0], w.Reads(n)); len(again) > 0 {
+		t.Fatalf("the state is not at rest: %d reads differ without a restart, first %s", len(again), again[0])
+	}
+	o.Dir, o.Clock.StartGiven = x.Kill(), false
+	for _, d := range later {
+		stepOf(n)(d)
+		states = append(states, w.Reads(n))
+		if len(nets.Differ(states[len(states)-2], states[len(states)-1])) == 0 {
+			t.Errorf("%s change nothing", d)
+		}
+	}
+	x.Stop()
+	same := func(what string, n *nets.Node, want map[string]nets.Read) {
+		t.Helper()
+		for i, d := range nets.Differ(want, w.Reads(n)) {
+			if i == 5 {
+				t.Fatal("and more")
+			}
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+	x = exchangetest.Start(t, o)
+	same("after a kill", nodeOf(t, x), states[0])
+	x.Stop()
+	x = exchangetest.Start(t, o)
+	n = nodeOf(t, x)
+	same("after a stop", n, states[0])
+	for i, d := range later {
+		stepOf(n)(d)
+		same("after a stop and "+d.String(), n, states[i+1])
+	}
+	x.Stop()
+}
