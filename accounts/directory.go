@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"tickhive/accounts/accrual"
-	"tickhive/internal/invite"
 )
 
 // directory finds users by number, id, nickname, address and code, and holds the tree of inviters.
@@ -97,7 +96,7 @@ func (d *directory) freeNickname(n uint32) string {
 
 // resolveCode returns the owner of an invite code. For the code of a link it also returns the link's discount.
 func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
-	v, ok := invite.Number(code)
+	v, ok := numberOfCode(code)
 	if !ok {
 		return 0, 0, false, false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
-	"tickhive/internal/invite"
 )
 
 // found returns the nicknames that a search finds.
@@ -52,7 +51,7 @@ func TestSearchAgreesWithAScan(t *testing.T) {
 		letters(searchStep) + fmt.Sprint(searchStep), // the first user of the second step
 		strings.Repeat("é", MaxSearchQuery),
 	}
-	for _, c := range invite.Alphabet {
+	for _, c := range inviteAlphabet {
 		queries = append(queries, string(c), string(c)+"0", string(c)+"9")
 	}
 	for _, query := range queries {
@@ -102,7 +101,7 @@ func TestDirectoryFollowsNames(t *testing.T) {
 	}
 	// The code of a user who is to come, of user 0, and of no link have no owner.
 	for _, n := range []uint64{0, uint64(two) + 1, codeLink, codeLink | 1} {
-		if owner, _, _, ok := d.resolveCode(invite.Code(n)); ok {
+		if owner, _, _, ok := d.resolveCode(codeOfNumber(n)); ok {
 			t.Errorf("code %d is of user %d", n, owner)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
-
-	"tickhive/internal/invite"
 )
 
 // All ids, addresses and codes of a user or link are functions of its number, so that runs are
@@ -50,6 +48,6 @@ func addressText(n uint32) string {
 // codeLink is set for links: users and links share one space of codes.
 const codeLink = 1 << 39
 
-func inviteCode(n uint32) string { return invite.Code(uint64(n)) }
+func inviteCode(n uint32) string { return codeOfNumber(uint64(n)) }
 
-func linkCode(m uint64) string { return invite.Code(codeLink | m) }
+func linkCode(m uint64) string { return codeOfNumber(codeLink | m) }

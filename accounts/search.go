@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tickhive/internal/invite"
 	"tickhive/internal/refuse"
 )
 
@@ -16,10 +15,10 @@ func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
 		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
 	}
-	q := prefix{text: query, id: len(query) <= 10, code: len(query) <= invite.Length}
+	q := prefix{text: query, id: len(query) <= 10, code: len(query) <= inviteLength}
 	for _, c := range []byte(query) {
 		q.id = q.id && c >= '0' && c <= '9'
-		q.code = q.code && strings.IndexByte(invite.Alphabet, c) >= 0
+		q.code = q.code && strings.IndexByte(inviteAlphabet, c) >= 0
 	}
 	out := make([]InviterView, 0, MaxSearchResults+1)
 	for from, more := 1, true; more; from += searchStep {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"tickhive/internal/invite"
 	"tickhive/internal/refuse"
 )
 
@@ -42,8 +41,8 @@ func TestInviteCodesAreUniqueAndTurnBack(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range uint64(50_000) {
 		for _, v := range []uint64{n, n | codeLink} {
-			c := invite.Code(v)
-			if back, ok := invite.Number(c); !ok || back != v || seen[c] || len(c) != 8 {
+			c := codeOfNumber(v)
+			if back, ok := numberOfCode(c); !ok || back != v || seen[c] || len(c) != 8 {
 				t.Fatalf("code %s of %d: back %d, seen %v", c, v, back, seen[c])
 			}
 			if strings.ContainsAny(c, "IO01") {

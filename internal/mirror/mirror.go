@@ -11,7 +11,6 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
-	"tickhive/internal/durations"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -96,7 +95,7 @@ type Mirror struct {
 	cancel  context.CancelCauseFunc
 	ended   sync.WaitGroup
 
-	acks durations.Histogram // from the handover of records to their confirmation
+	acks clock.Histogram // from the handover of records to their confirmation
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the stream has confirmed something, or the mirror has failed
@@ -260,7 +259,7 @@ func (m *Mirror) time(sinceNs int64) {
 }
 
 // Acks returns the times until the stream has confirmed records.
-func (m *Mirror) Acks() durations.Counts { return m.acks.Counts() }
+func (m *Mirror) Acks() clock.Counts { return m.acks.Counts() }
 
 // reaches reports whether positions are at or behind others.
 func reaches(at, want stream.Positions) bool {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/durations"
 	"tickhive/internal/vfs"
 )
 
@@ -242,7 +241,7 @@ func TestFiguresOfALog(t *testing.T) {
 	}
 }
 
-func total(c durations.Counts) (n uint64) {
+func total(c clock.Counts) (n uint64) {
 	for _, b := range c.Buckets {
 		n += b
 	}

@@ -3,14 +3,14 @@ package wal
 import (
 	"sync/atomic"
 
-	"tickhive/internal/durations"
+	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 )
 
 // figures counts for metrics. Any goroutine.
 type figures struct {
-	syncs          durations.Histogram
-	snapshots      durations.Histogram
+	syncs          clock.Histogram
+	snapshots      clock.Histogram
 	snapshotBytes  atomic.Int64
 	snapshotNs     atomic.Int64
 	failedSnapshot atomic.Uint64
@@ -19,9 +19,9 @@ type figures struct {
 // Figures are measurements of an open log.
 type Figures struct {
 	// Syncs are the syncs of segments and of the names in their directory, without the waiting for the one before.
-	Syncs durations.Counts
+	Syncs clock.Counts
 	// Snapshots are the ones written since Open.
-	Snapshots durations.Counts
+	Snapshots clock.Counts
 	// SnapshotFailures is the number of snapshots that could not be written.
 	SnapshotFailures uint64
 	// SnapshotBytes is the size of the newest snapshot, and SnapshotNs its time by the log's clock; 0: there is none.

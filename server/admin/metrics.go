@@ -13,7 +13,6 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
-	"tickhive/internal/durations"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
@@ -230,11 +229,11 @@ func (m *metrics) collectStreams(ch chan<- prometheus.Metric) {
 }
 
 // histogram sends durations in the buckets of powers of two microseconds.
-func histogram(ch chan<- prometheus.Metric, d *prometheus.Desc, c *durations.Counts, labels ...string) {
-	buckets, count := make(map[float64]uint64, durations.Buckets), uint64(0)
+func histogram(ch chan<- prometheus.Metric, d *prometheus.Desc, c *clock.Counts, labels ...string) {
+	buckets, count := make(map[float64]uint64, clock.HistogramBuckets), uint64(0)
 	for b, n := range c.Buckets {
 		count += n
-		if b < durations.Buckets-1 {
+		if b < clock.HistogramBuckets-1 {
 			buckets[math.Ldexp(1e-6, b)] = count
 		}
 	}
@@ -264,7 +263,7 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 					counter(ch, descRequests, r.Status[class], listener, r.Method, path, statusClasses[class])
 				}
 			}
-			if r.Latency != (durations.Counts{}) {
+			if r.Latency != (clock.Counts{}) {
 				histogram(ch, descLatency, &r.Latency, listener, r.Method, path)
 			}
 		}

@@ -3,7 +3,7 @@ package admin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tickhive/internal/durations"
+	"tickhive/internal/clock"
 )
 
 // ReplicationStat holds the figures of a node of a cluster.
@@ -12,7 +12,7 @@ type ReplicationStat struct {
 	Term, Position uint64
 	LagMs          int64
 	// Acks holds the times until the stream has confirmed the records of a writer; nil: a replica.
-	Acks *durations.Counts
+	Acks *clock.Counts
 	// Void counts the messages of former writers that a replica has passed over.
 	Void uint64
 	// Forwarded counts the requests of a replica by their outcome; nil: a writer.

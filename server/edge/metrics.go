@@ -3,13 +3,13 @@ package edge
 import (
 	"sync/atomic"
 
-	"tickhive/internal/durations"
+	"tickhive/internal/clock"
 )
 
 // routeStats holds the counters of one route. Any goroutine may read them.
 type routeStats struct {
 	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx
-	latency durations.Histogram
+	latency clock.Histogram
 }
 
 func (r *routeStats) count(status int) { r.status[min(status/100, 5)].Add(1) }
@@ -18,7 +18,7 @@ func (r *routeStats) count(status int) { r.status[min(status/100, 5)].Add(1) }
 type RouteStat struct {
 	Method, Path string // an empty Path counts the requests that reached no route
 	Status       [6]uint64
-	Latency      durations.Counts // from the complete request to the complete answer, without the time on the wire
+	Latency      clock.Counts // from the complete request to the complete answer, without the time on the wire
 }
 
 func (r *routeStats) copy(method, path string) RouteStat {

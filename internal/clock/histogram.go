@@ -1,30 +1,30 @@
-package durations
+package clock
 
 import (
 	"math/bits"
 	"sync/atomic"
 )
 
-// Buckets is the number of buckets: bucket i counts durations below 2^i us that are in no bucket before, and the last
-// one counts everything from about 4 s on.
-const Buckets = 24
+// HistogramBuckets is the number of buckets: bucket i counts durations below 2^i us that are in no bucket before, and
+// the last one counts everything from about 4 s on.
+const HistogramBuckets = 24
 
 // Histogram counts durations. The zero value is ready.
 type Histogram struct {
-	buckets [Buckets]atomic.Uint64
+	buckets [HistogramBuckets]atomic.Uint64
 	sumNs   atomic.Uint64
 }
 
 // Observe counts a duration; a negative one counts as 0.
 func (h *Histogram) Observe(ns int64) {
 	ns = max(ns, 0)
-	h.buckets[min(bits.Len64(uint64(ns)/1000), Buckets-1)].Add(1)
+	h.buckets[min(bits.Len64(uint64(ns)/1000), HistogramBuckets-1)].Add(1)
 	h.sumNs.Add(uint64(ns))
 }
 
 // Counts is a copy of a histogram.
 type Counts struct {
-	Buckets [Buckets]uint64
+	Buckets [HistogramBuckets]uint64
 	SumNs   uint64
 }
 
