@@ -32,25 +32,26 @@ func (b *book) cancel(cmd *Command) {
 		b.tape.refuse(cmd, r)
 		return
 	}
-	b.cancelOpen(s, o, CauseRequest)
+	b.cancelOpen(s, o, CauseRequest, cmd.Client)
 }
 
-// cancelOpen ends a resting order or a waiting stop.
-func (b *book) cancelOpen(s int32, o *order, cause CancelCause) {
+// cancelOpen ends a resting order or a waiting stop. own is the id of the request, nil: it has none.
+func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
 	if o.marks&markStop != 0 {
-		b.cancelStop(s, o, cause)
+		b.cancelStop(s, o, cause, own)
 		return
 	}
 	lv := b.orders.levels.At(o.level)
-	b.tape.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause)
+	b.tape.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause).Client = own
 	b.detach(s, o, false)
 	b.forget(s, o)
 }
 
-func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
+func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 	b.stops.remove(&b.orders, o)
 	st := b.unpark(s, o)
 	e := b.tape.canceled(o, b.orders.account(o), st.price, o.shown, cause)
+	e.Client = own
 	if st.flags&FlagQuote != 0 {
 		e.Quote = st.quote
 	}
@@ -94,7 +95,7 @@ func (b *book) cancelOn(m *continuation, limit int) {
 			b.tape.visit()
 			continue
 		}
-		b.cancelOpen(s, o, CauseRequest)
+		b.cancelOpen(s, o, CauseRequest, nil)
 		m.canceled = true
 		limit--
 	}

@@ -87,3 +87,5 @@ func TestScriptPairStates(t *testing.T) { runScript(t, "pair_states.txt") }
 func TestScriptMassCancel(t *testing.T) { runScript(t, "mass_cancel.txt") }
 
 func TestScriptClientIds(t *testing.T) { runScript(t, "client_ids.txt") }
+
+func TestScriptReusableClientIds(t *testing.T) { runScript(t, "client_ids_reusable.txt") }

@@ -49,7 +49,7 @@ func (b *book) check() error {
 	if err := w.owners(); err != nil {
 		return err
 	}
-	return b.clients.Check(w.named)
+	return b.clients.Check(&b.orders.owners, w.named)
 }
 
 // walk holds the counts of one check.

@@ -62,6 +62,9 @@ type ClientID struct {
 	Text    string
 	Hash    [2]uint64 // of account, pair and text
 	Content [2]uint64 // of every member of the order after defaults
+	// Reusable says which rule of docs/contract/matching.md#client-order-ids applies to the order: the id is unique
+	// among the open orders of its account alone, and no order is a repeat of another.
+	Reusable bool
 }
 
 // Command is one request to the core, fully decoded: integers of the pair's ticks and
@@ -71,7 +74,8 @@ type ClientID struct {
 //
 //	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
 //	            Display, SpendLimit, EarnLimit, rates, Client, Refuse
-//	Cancel      Pair, Account (or FlagAllAccount), Order
+//	Cancel      Pair, Account (or FlagAllAccount), Order, Client = the text of the cancel's own id,
+//	            which nothing but its event has
 //	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit,
 //	            EarnLimit, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no

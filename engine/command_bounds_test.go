@@ -177,6 +177,10 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		func(c *Command) { c.TakerFee = 1 },
 		func(c *Command) { c.Discount = 1 },
 		func(c *Command) { c.Client = &ClientID{Text: "x"} },
+		func(c *Command) { c.Client = &ClientID{Text: "x", Reusable: true} },
+		func(c *Command) { c.Client, c.EarnLimit = &ClientID{Text: "x", Reusable: true}, one },
+		func(c *Command) { *c = Command{Kind: Cancel, Order: 7, Client: &ClientID{Text: "x"}} },
+		func(c *Command) { *c = Command{Kind: Cancel, Order: 7} },
 		func(c *Command) { c.Refuse = 1 },
 		func(c *Command) { c.EarnLimit = one },
 		func(c *Command) { c.Kind, c.Flags, c.SpendLimit = Replace, FlagFunded, one },
@@ -189,6 +193,20 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		if err := DecodeCommand(AppendCommand(nil, &c), &back); err != nil || !reflect.DeepEqual(back, c) {
 			t.Errorf("%d: %v, %+v reads as %+v", i, err, c, back)
 		}
+	}
+	// A cancel without an id has no byte for one, and only a client id can be reusable.
+	plain, own := AppendCommand(nil, &Command{Kind: Cancel, Order: 7}), &Command{Kind: CancelAll, Order: 7}
+	own.Client = &ClientID{Text: "x"}
+	if all := AppendCommand(nil, own); len(plain) != 13 || len(all) != len(plain) {
+		t.Errorf("a cancel has %d bytes, a mass cancel %d", len(plain), len(all))
+	}
+	named := placed(func(c *Command) { c.Client = &ClientID{Text: "x", Reusable: true} })
+	record := AppendCommand(nil, &named)
+	at := bytes.Index(record, binary.AppendUvarint(nil, hasClient|hasReusable))
+	copy(record[at:], binary.AppendUvarint(nil, hasRefuse|hasReusable))
+	record = append(record[:len(record)-34], 1) // a refusal instead of the id
+	if err := DecodeCommand(record, new(Command)); !errors.Is(err, ErrRecord) {
+		t.Errorf("a reusable id without an id: %v", err)
 	}
 	// A Replace of rules version 0 has no place for an earn limit.
 	old := placed(func(c *Command) { c.Kind, c.Flags, c.EarnLimit, c.Rules = Replace, FlagFunded, one, 0 })

@@ -10,7 +10,10 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-const CommandVersion = 1
+//
+//	1  the first
+//	2  a cancel has an id of its own, a place says whether its id is reusable
+const CommandVersion = 2
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -28,6 +31,7 @@ const (
 	hasClient
 	hasRefuse
 	hasEarn
+	hasReusable // a client id that is Reusable
 )
 
 // rulesShift is the position of the rules version in the first byte of a record, above the
@@ -63,7 +67,11 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	case Cancel, CancelAll:
 		dst = append(dst, c.Flags)
 		dst = binary.AppendUvarint(dst, uint64(c.Account))
-		return binary.AppendUvarint(dst, uint64(c.Order))
+		dst = binary.AppendUvarint(dst, uint64(c.Order))
+		if c.Kind == Cancel && c.Client != nil { // at the end: without an id, a cancel has no byte for it
+			dst = appendRecordText(dst, c.Client.Text)
+		}
+		return dst
 	case Replace:
 		dst = append(dst, c.Flags, byte(c.Refuse))
 		dst = binary.AppendUvarint(dst, uint64(c.Account))
@@ -110,7 +118,7 @@ func appendPlace(dst []byte, c *Command) []byte {
 	for bit, set := range [...]bool{
 		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), !c.SpendLimit.IsZero(),
 		c.MakerFee|c.TakerFee|c.Discount != 0, c.Client != nil, c.Refuse != NotRejected,
-		!c.EarnLimit.IsZero(),
+		!c.EarnLimit.IsZero(), c.Client != nil && c.Client.Reusable,
 	} {
 		if set {
 			has |= 1 << bit

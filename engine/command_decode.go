@@ -97,6 +97,9 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Flags = r.u8(0xff)
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
+		if c.Kind == Cancel && len(r.b) > 0 {
+			c.Client = &ClientID{Text: r.text()}
+		}
 	case Replace:
 		c.Flags, c.Refuse = r.u8(0xff), Reason(r.u8(byte(lastReason)))
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
@@ -147,7 +150,7 @@ func (r *recordReader) place(c *Command) {
 	c.Side, c.Type = Side(r.u8(byte(Sell))), OrderType(r.u8(byte(StopMarket)))
 	c.TIF, c.STP = TimeInForce(r.u8(byte(FOK))), SelfTrade(r.u8(byte(Decrement)))
 	c.Flags = r.u8(0xff)
-	has := r.uvarint(hasEarn<<1 - 1)
+	has := r.uvarint(hasReusable<<1 - 1)
 	c.Account = AccountID(r.uvarint(1<<32 - 1))
 	c.Price, c.Amount = r.varint(), r.varint()
 	if has&hasStop != 0 {
@@ -176,6 +179,13 @@ func (r *recordReader) place(c *Command) {
 	}
 	if has&hasEarn != 0 {
 		c.EarnLimit = r.u128()
+	}
+	if has&hasReusable != 0 {
+		if c.Client == nil {
+			r.fault()
+			return
+		}
+		c.Client.Reusable = true
 	}
 }
 

@@ -22,9 +22,11 @@ func (k *control) event(cmd *Command, kind EventKind) Event {
 func (k *control) refuse(cmd *Command, r Reason, dst []Event) []Event {
 	e := k.event(cmd, EventRejected)
 	e.Reason, e.Status = r, Rejected
-	e.Side, e.Account, e.Client = cmd.Side, cmd.Account, cmd.Client
+	e.Side, e.Account = cmd.Side, cmd.Account
 	if cmd.Kind == Cancel || cmd.Kind == Replace {
 		e.Order = cmd.Order
+	} else {
+		e.Client = cmd.Client
 	}
 	return append(dst, e)
 }

@@ -21,7 +21,7 @@ const (
 	// Amount. Quote is the most that a market buy may spend: by quote, or funded (FlagFunded).
 	// EarnLimit is copied from the command, 0 for none.
 	EventAccepted EventKind = iota + 1
-	// Refused: Reason, Account, Side, Order (cancel, replace), Client. No id was taken.
+	// Refused: Reason, Account, Side, Order (cancel, replace), Client (place). No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
 	// order. Status = Rejected except for this repeat.
 	EventRejected
@@ -37,7 +37,8 @@ const (
 	// Canceled: Order, Account, Side, Price (0 for market), Amount = the canceled open
 	// amount, Status, Cause; for a market buy by quote Amount is 0 and Quote = the unspent
 	// quote amount. Status is Canceled or PartiallyExecutedAndCanceled; a market buy by
-	// quote that has less left than one lot costs is Completed.
+	// quote that has less left than one lot costs is Completed. Client is the own id of
+	// the request that canceled the order, not the order's.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
 	// OpenAmount = the open amount before it trades on. EarnLimit is the most that the open

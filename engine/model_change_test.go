@@ -43,7 +43,9 @@ func (m *model) cancel(c engine.Command) {
 		m.reject(c, r)
 		return
 	}
+	from := len(m.out)
 	m.remove(o, engine.CauseRequest)
+	m.out[from].Client = c.Client
 }
 
 func (m *model) cancelAll(c engine.Command) {

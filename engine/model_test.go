@@ -87,7 +87,7 @@ func (m *model) reject(c engine.Command, r engine.Reason) {
 		Client: c.Client, Status: engine.Rejected,
 	}
 	if c.Kind != engine.Place && c.Kind != engine.CancelAll {
-		e.Order = c.Order
+		e.Order, e.Client = c.Order, nil
 	}
 	m.emit(e)
 }
@@ -182,6 +182,13 @@ func (m *model) place(c engine.Command) {
 				known = id
 			}
 		}
+		if known != nil && c.Client.Reusable {
+			if known.isOpen {
+				m.reject(c, engine.DuplicateClientOrderID)
+				return
+			}
+			known = nil
+		}
 		if known != nil && known.content == c.Client.Content {
 			m.emit(engine.Event{
 				Kind: engine.EventRejected, Order: engine.OrderID(known.n), Side: c.Side,
@@ -269,6 +276,11 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 // remember makes room by letting the oldest leave the window, first the pair's, then the
 // account's own.
 func (m *model) remember(o *modelOrder, c engine.Command) {
+	if c.Client.Reusable { // an ended order loses the id
+		m.ids = slices.DeleteFunc(m.ids, func(id *modelID) bool {
+			return id.account == c.Account && id.text == c.Client.Hash
+		})
+	}
 	for len(m.ids) >= m.opts.ClientIDs {
 		for _, id := range m.ids {
 			if id.inWindow {

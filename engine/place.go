@@ -1,12 +1,18 @@
 package engine
 
-// place carries out a Place. It first answers a repeat of a remembered client id, then checks
-// the order's members, then the pair's state, and then enters the order.
+// place carries out a Place. It first answers a repeat of a remembered client id, or refuses a repeat of an open order's
+// if the id is reusable. Then it checks the order's members, then the pair's state, and then enters the order.
 func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {
 		if known = b.clients.Find(cmd.Client.Hash); known != 0 {
-			if e := b.clients.At(known); e.Content == cmd.Client.Content {
+			switch e := b.clients.At(known); {
+			case cmd.Client.Reusable && e.Open():
+				b.tape.refuse(cmd, DuplicateClientOrderID)
+				return
+			case cmd.Client.Reusable:
+				known = 0 // the order takes the id over when it is accepted
+			case e.Content == cmd.Client.Content:
 				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.Order())
 				return
 			}
@@ -235,6 +241,9 @@ func (b *book) accepted(cmd *Command, owner int32) (n uint64, client int32, e *E
 	n = b.lastN
 	e = b.tape.emit(EventAccepted)
 	if cmd.Client != nil {
+		if cmd.Client.Reusable {
+			b.clients.Forget(&b.orders.owners, cmd.Client.Hash)
+		}
 		client = b.clients.Remember(&b.orders.owners, cmd.Client.Hash, cmd.Client.Content, n, owner)
 		e.Client = cmd.Client
 	}

@@ -22,6 +22,8 @@ type mix struct {
 	reasons                     map[engine.Reason]int
 	events                      [20]int
 	limits                      int // orders that ended at their earn limit
+	taken                       int // reusable client ids of ended orders that a new order has taken over
+	ids                         map[[2]uint64]bool
 }
 
 type combo struct {
@@ -31,7 +33,7 @@ type combo struct {
 }
 
 func newMix() *mix {
-	return &mix{placed: map[engine.OrderID]combo{}, filled: map[combo]int{}, reasons: map[engine.Reason]int{}}
+	return &mix{placed: map[engine.OrderID]combo{}, filled: map[combo]int{}, reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{}}
 }
 
 func (m *mix) count(cmd *engine.Command, events []engine.Event) {
@@ -43,6 +45,12 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 		switch e.Kind {
 		case engine.EventAccepted:
 			m.placed[e.Order] = combo{e.Type, e.TIF, e.STP}
+			if e.Client != nil {
+				if m.ids[e.Client.Hash] {
+					m.taken++
+				}
+				m.ids[e.Client.Hash] = true
+			}
 		case engine.EventTrade:
 			trades++
 			for _, id := range []engine.OrderID{e.Order, e.Maker} {
@@ -144,6 +152,10 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	t.Logf("seed %d: %s", seed, counts)
 	if counts.accepted*10 < counts.commands*6 || counts.trading*100 < counts.accepted*15 {
 		t.Error("the mix does not try the core hard enough")
+	}
+	if counts.taken < n/1000 || counts.reasons[engine.DuplicateClientOrderID] < n/1000 {
+		t.Errorf("%d client ids were used again, %d repeats refused", counts.taken,
+			counts.reasons[engine.DuplicateClientOrderID])
 	}
 	if counts.limits < n/100 {
 		t.Errorf("%d orders ended at their earn limit", counts.limits)

@@ -22,7 +22,7 @@ func (b *book) replace(cmd *Command) {
 	open := o.shown + b.orders.hidden(s, o)
 	filled := o.total - open
 	if amount <= filled {
-		b.cancelOpen(s, o, CauseReplace)
+		b.cancelOpen(s, o, CauseReplace, nil)
 		return
 	}
 	if r := b.checkReplaced(cmd, s, o, price, amount, open, amount-filled); r != NotRejected {

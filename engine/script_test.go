@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,10 +17,10 @@ import (
 // A script holds commands in the words of a trader, one a line, in a `market` block. The expected
 // text below the block lists every event. A line:
 //
-//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID] [id=N]
+//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...
 //	buy quote=QUOTE market ...
-//	cancel ID [acct=N] · cancel all [acct=N] · replace ID [amount=N] [price=P] [acct=N]
+//	cancel ID [acct=N] [client=ID] · cancel all [acct=N] · replace ID [amount=N] [price=P] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE
 //	book · orders (queue order) · stops
 //
@@ -68,7 +69,7 @@ func (m *market) line(out *strings.Builder, line string) {
 
 func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 	m.t.Helper()
-	client := ""
+	client, reusable := "", false
 	switch f[0] {
 	case "buy", "sell":
 		cmd.Kind = engine.Place
@@ -145,6 +146,8 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 			cmd.Flags &^= engine.FlagAllAccount
 		case "client":
 			client = value
+		case "reusable":
+			reusable = true
 		case "id":
 			id = engine.OrderID(m.integer(value))
 		case "amount":
@@ -165,9 +168,17 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		}
 	}
 	if client != "" {
-		cmd.Client = enginetest.ClientID(cmd.Account, client, strings.Join(f, " "))
+		cmd.Client = enginetest.ClientID(cmd.Account, client, content(f))
+		cmd.Client.Reusable = reusable
 	}
 	return cmd, id
+}
+
+// content returns the words of an order that a repeat must have too.
+func content(f []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(f), func(word string) bool {
+		return word == "reusable" || strings.HasPrefix(word, "id=")
+	}), " ")
 }
 
 func (m *market) integer(s string) int64 {
@@ -234,6 +245,9 @@ func describe(e *engine.Event) string {
 			[]string{"request", "remainder", "self-trade", "replaced", "unfillable", "limit"}[e.Cause])
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)
+		}
+		if e.Client != nil {
+			s += ", by " + e.Client.Text
 		}
 		return s
 	case engine.EventReplaced:

@@ -120,7 +120,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "owner", b.orders.owners.At(b.orders.at(bid).owner), hash,
 		"Open", "Stops", "Head", "Tail", "window", "clientHead", "clientTail")
 	eachField(t, "client id in the window", newest(b), hash,
-		"Owner", "next", "older", "newer")
+		"Owner", "prev", "next", "older", "newer")
 	inst := *b.inst
 	b.inst = &inst
 	eachField(t, "instrument", b.inst, hash, "Base", "Quote") // parts of the code
@@ -179,5 +179,5 @@ func TestStateHashSeesClientIDsOutsideTheWindow(t *testing.T) {
 		t.Fatalf("%d client ids are outside, not 1", len(outside))
 	}
 	eachField(t, "client id outside", b.clients.At(outside[0]), func() [32]byte { return c.HashPair(0, nil) },
-		"Owner", "next", "older", "newer", "order")
+		"Owner", "prev", "next", "older", "newer", "order")
 }

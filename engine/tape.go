@@ -97,9 +97,10 @@ func (t *tape) refuse(cmd *Command, r Reason) *Event {
 	e.Reason = r
 	e.Side = cmd.Side
 	e.Account = cmd.Account
-	e.Client = cmd.Client
 	if cmd.Kind == Cancel || cmd.Kind == Replace {
 		e.Order = cmd.Order
+	} else {
+		e.Client = cmd.Client
 	}
 	if r != NotRejected {
 		e.Status = Rejected

@@ -50,8 +50,7 @@ func (g *golden) logs() {
 			g.t.Fatalf("%s: only %d constants of type %s were found", log.source, len(kinds), log.kind)
 		}
 		g.header(filepath.Join(g.dir, log.dir, "000001.wal"))
-		rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, log.dir), wal.Options{NoLock: true, RecordVersion: 1},
-			0)
+		rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, log.dir), logOptions(log.dir), 0)
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -231,12 +230,20 @@ func (g *golden) snapshots() {
 		hexLines(body.Bytes(), 1024))
 }
 
+// logOptions returns the options that read the log of a store.
+func logOptions(dir string) wal.Options {
+	if dir == "engine" {
+		return exchange.EngineLogOptions()
+	}
+	return wal.Options{NoLock: true, RecordVersion: 1}
+}
+
 // snapshot writes the newest snapshot file of one directory.
 func (g *golden) snapshot(dir string) {
 	g.t.Helper()
 	path := filepath.Join(g.dir, dir)
 	var body []byte
-	found, err := wal.LoadNewest(vfs.OS{}, path, wal.Options{NoLock: true, RecordVersion: 1},
+	found, err := wal.LoadNewest(vfs.OS{}, path, logOptions(dir),
 		func(_ wal.SnapshotMeta, r io.Reader) (err error) {
 			body, err = io.ReadAll(r)
 			return err

@@ -82,7 +82,11 @@ func (f *Flow) command() engine.Command {
 	case x < 720:
 		return f.place()
 	case x < 810:
-		return engine.Command{Kind: engine.Cancel, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+		c := engine.Command{Kind: engine.Cancel, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+		if c.Order%4 == 0 {
+			c.Client = &engine.ClientID{Text: fmt.Sprint("cancel of ", c.Order)}
+		}
+		return c
 	case x < 982:
 		return f.replace()
 	case x < 984:
@@ -172,6 +176,7 @@ func (f *Flow) place() engine.Command {
 			content = "other"
 		}
 		c.Client = ClientID(c.Account, text, content)
+		c.Client.Reusable = f.texts%2 == 0
 	}
 	if f.R.IntN(4) == 0 && (c.Side == engine.Sell || c.Flags&engine.FlagQuote != 0) {
 		c.EarnLimit = f.earn(c.Price, c.Amount)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"unsafe"
 
@@ -16,13 +18,19 @@ import (
 // first. The pair forgets an id that leaves the window at once when its order is closed, else
 // when that order ends.
 
-// Client is one remembered id: 56 bytes, and 11 to 22 in the table.
+//
+// Two rules use the table. By the one a remembered id names its order for good: a repeat finds the order. By the other
+// an id belongs to an order while that is open: a later order takes it (Forget). Which one applies is a matter of each
+// command, not of the table.
+
+// Client is one remembered id: 64 bytes, and 11 to 22 in the table.
 type Client struct {
 	Hash    [2]uint64
 	Content [2]uint64
 	order   uint64 // order number << 2, with the flags clientOpen and clientWindow
 	Owner   int32
-	next    int32 // the owner's next newer entry in the window
+	prev    int32 // the owner's neighbors by age in the window; prev of the oldest one is not used
+	next    int32
 	older   int32 // neighbors by age in the pair's window
 	newer   int32
 }
@@ -46,11 +54,17 @@ type Clients struct {
 	open           int         // number of entries whose order is open
 	perPair        int
 	perOwner       int32
+	secret         [2]uint64
 }
+
+// secret says where the ids of this process are in their tables. Whoever sends orders chooses the ids, and with them
+// the hashes: without the secret, ids that are all at one place could be found in advance. Nothing else depends on it:
+// states, snapshots and events have the hashes, and nothing reads the order of a table.
+var secret = [2]uint64{rand.Uint64(), rand.Uint64()} // the source is seeded by the system's randomness
 
 // NewClients returns an empty table for so many ids of a pair and of an account.
 func NewClients(perPair int, perOwner int32) Clients {
-	return Clients{perPair: perPair, perOwner: perOwner}
+	return Clients{perPair: perPair, perOwner: perOwner, secret: secret}
 }
 
 // At returns the id of a slot.
@@ -67,20 +81,27 @@ func (c *Clients) Window() iter.Seq[*Client] {
 	}
 }
 
-// hashed returns the bits of an id's hash by which the table finds it.
-func hashed(hash *[2]uint64) uint32 { return uint32(hash[0]) }
+// place returns the bits by which the table finds an id: both halves of its hash, mixed with the secret.
+func (c *Clients) place(hash *[2]uint64) uint32 {
+	high, low := bits.Mul64(hash[0]^c.secret[0], hash[1]^c.secret[1])
+	return uint32(high ^ low)
+}
 
 // Find returns the slot of a client id, 0: not remembered.
 func (c *Clients) Find(hash [2]uint64) int32 {
-	s, next := c.table.Seek(hashed(&hash), 0)
+	at := c.place(&hash)
+	s, next := c.table.Seek(at, 0)
 	for s != 0 && c.entries.At(s).Hash != hash {
-		s, next = c.table.Seek(hashed(&hash), next)
+		s, next = c.table.Seek(at, next)
+	}
+	if s == 0 {
+		s = c.table.Spilled(hash)
 	}
 	return s
 }
 
 // Line returns the cache line of the table in which Find begins its search.
-func (c *Clients) Line(hash [2]uint64) slots.Line { return c.table.Line(hashed(&hash)) }
+func (c *Clients) Line(hash [2]uint64) slots.Line { return c.table.Line(c.place(&hash)) }
 
 // EntryLine returns the cache line of the members of an id that Close changes.
 func (c *Clients) EntryLine(s int32) slots.Line {
@@ -92,8 +113,16 @@ func (c *Clients) Open() int { return c.open }
 
 // remove forgets an entry.
 func (c *Clients) remove(s int32) {
-	c.table.Delete(hashed(&c.entries.At(s).Hash), s)
+	e := c.entries.At(s)
+	c.table.Delete(c.place(&e.Hash), s, e.Hash)
 	c.entries.Release(s)
+}
+
+// Forget forgets an id whose order has ended, so that a new order can have it. The id of an open order stays.
+func (c *Clients) Forget(o *Set, hash [2]uint64) {
+	if s := c.Find(hash); s != 0 && !c.entries.At(s).Open() {
+		c.leaveWindow(o, s)
+	}
 }
 
 // HasRoom reports whether one more id can be remembered. Every id without an open order is in
@@ -111,7 +140,7 @@ func (c *Clients) Remember(o *Set, hash, content [2]uint64, n uint64, ws int32) 
 	}
 	s := c.entries.Alloc()
 	*c.entries.At(s) = Client{Hash: hash, Content: content, order: n<<2 | clientOpen, Owner: ws}
-	c.table.Put(hashed(&hash), s)
+	c.table.Put(c.place(&hash), s, hash)
 	c.open++
 	c.enterWindow(s, w)
 	if w.window > c.perOwner {
@@ -130,7 +159,7 @@ func (c *Clients) Restore(o *Set, id Client, n uint64, account uint32, open, win
 		c.entries.At(s).order |= clientOpen
 		c.open++
 	}
-	c.table.Put(hashed(&id.Hash), s)
+	c.table.Put(c.place(&id.Hash), s, id.Hash)
 	if window {
 		c.enterWindow(s, o.slots.At(ws))
 	}
@@ -148,8 +177,8 @@ func (c *Clients) enterWindow(s int32, w *Owner) {
 		c.oldest = s
 	}
 	c.newest = s
-	if w.clientTail != 0 {
-		c.entries.At(w.clientTail).next = s
+	if e.prev = w.clientTail; e.prev != 0 {
+		c.entries.At(e.prev).next = s
 	} else {
 		w.clientHead = s
 	}
@@ -157,17 +186,23 @@ func (c *Clients) enterWindow(s int32, w *Owner) {
 	w.window++
 }
 
-// leaveWindow removes an owner's oldest entry from the window. The pair's oldest entry is always the oldest of
-// its owner.
+// leaveWindow removes an entry from the window, and forgets the id unless its order is open. Most of the time the entry is
+// the oldest of its owner: then it touches none of the owner's others.
 func (c *Clients) leaveWindow(o *Set, s int32) {
 	e := c.entries.At(s)
 	ws := e.Owner
 	w := o.slots.At(ws)
-	if w.clientHead != s {
-		panic("BUG: engine: a client id leaves the window before an older one")
-	}
-	if w.clientHead = e.next; e.next == 0 {
-		w.clientTail = 0
+	switch {
+	case w.clientHead == s:
+		if w.clientHead = e.next; e.next == 0 {
+			w.clientTail = 0
+		}
+	case w.clientTail == s:
+		w.clientTail = e.prev
+		c.entries.At(e.prev).next = 0
+	default:
+		c.entries.At(e.prev).next = e.next
+		c.entries.At(e.next).prev = e.prev
 	}
 	w.window--
 	if e.older != 0 {
@@ -211,9 +246,9 @@ func (c *Clients) Outside() (slots []int32) {
 	return slots
 }
 
-// Check walks over the table and the window and reports the first broken invariant. named is the number of open orders
-// that have client ids.
-func (c *Clients) Check(named int) error {
+// Check walks over the table and the windows of the pair and of its accounts, and reports the first broken invariant.
+// named is the number of open orders that have client ids.
+func (c *Clients) Check(o *Set, named int) error {
 	var lost error
 	c.table.All(func(s int32) {
 		if e := c.entries.At(s); c.Find(e.Hash) != s {
@@ -224,14 +259,26 @@ func (c *Clients) Check(named int) error {
 		return lost
 	}
 	n, window, open := uint64(0), 0, 0
-	for e := range c.Window() {
+	newest := map[int32]int32{} // by owner: the newest of its ids so far
+	for s := c.oldest; s != 0; s = c.entries.At(s).newer {
+		e := c.entries.At(s)
 		if e.Order() <= n || e.order&clientWindow == 0 {
 			return fmt.Errorf("the client id of order %d is out of order", e.Order())
 		}
+		if last := newest[e.Owner]; last == 0 && o.slots.At(e.Owner).clientHead != s ||
+			last != 0 && (e.prev != last || c.entries.At(last).next != s) {
+			return fmt.Errorf("the client id of order %d is at another place of its account", e.Order())
+		}
+		newest[e.Owner] = s
 		n = e.Order()
 		window++
 		if e.Open() {
 			open++
+		}
+	}
+	for ws, s := range newest {
+		if c.entries.At(s).next != 0 || o.slots.At(ws).clientTail != s {
+			return fmt.Errorf("the client ids of account %d do not end with its newest", o.Account(ws))
 		}
 	}
 	if named != c.open {

@@ -54,6 +54,9 @@ func (o *Set) Find(id uint32) int32 {
 		return o.lastPos
 	}
 	s, _ := o.table.Seek(hashedID(id), 0)
+	if s == 0 {
+		s = o.table.Spilled(slots.Key{uint64(id)})
+	}
 	if s != 0 {
 		o.lastID, o.lastPos = id, s
 	}
@@ -61,7 +64,8 @@ func (o *Set) Find(id uint32) int32 {
 }
 
 // hashedID returns the hash of an account, which no other account has: the factor is odd. So no search has to compare
-// accounts. Accounts that follow each other are spread evenly.
+// accounts. Accounts that follow each other are spread evenly. It needs no secret: nobody chooses the number of an
+// account, and a few thousand accounts have too few numbers that collide.
 func hashedID(id uint32) uint32 { return id * 0x9E3779B1 }
 
 // AddOrder counts one more open order of an account and returns the account's slot. It makes the slot if
@@ -75,7 +79,7 @@ func (o *Set) AddOrder(id uint32) int32 {
 	if s == 0 {
 		s = o.slots.Alloc()
 		*o.slots.At(s) = Owner{Account: id}
-		o.table.Put(hashedID(id), s)
+		o.table.Put(hashedID(id), s, slots.Key{uint64(id)})
 		o.lastID, o.lastPos = id, s
 	}
 	o.slots.At(s).Open++
@@ -105,7 +109,7 @@ func (o *Set) removeIdle(s int32, w *Owner) {
 	if w.Open != 0 || w.window != 0 || s == Builtin {
 		return
 	}
-	o.table.Delete(hashedID(w.Account), s)
+	o.table.Delete(hashedID(w.Account), s, slots.Key{uint64(w.Account)})
 	if o.lastPos == s {
 		o.lastID, o.lastPos = 0, Builtin
 	}

@@ -1,6 +1,9 @@
 package owners
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +21,7 @@ func traded(t *testing.T) (*Set, *Clients) {
 			set.DropOrder(s)
 		}
 	}
-	if err := table.Check(2); err != nil {
+	if err := table.Check(&set, 2); err != nil {
 		t.Fatal(err)
 	}
 	if err := set.Check(); err != nil {
@@ -39,7 +42,7 @@ func TestIDsAreForgotten(t *testing.T) {
 	if table.Find([2]uint64{0, 0}) != 0 || table.Find([2]uint64{1, 1}) == 0 {
 		t.Fatal("the first id is remembered, or the second is not")
 	}
-	if err := table.Check(1); err != nil {
+	if err := table.Check(set, 1); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,10 +67,84 @@ func TestCheckNotices(t *testing.T) {
 		x.breaks(s, c)
 		err := s.Check()
 		if err == nil {
-			err = c.Check(2)
+			err = c.Check(s, 2)
 		}
 		if err == nil || !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: Check says %v", name, err)
 		}
+	}
+}
+
+// The secret says where an id is in the table, and nothing else: with any secret the same ids are remembered, in the same
+// order. Ids that are at one place by one secret are not by another, and are all found even by the one they were chosen for.
+func TestNothingDependsOnTheSecret(t *testing.T) {
+	const n, perPair, perOwner = 6000, 900, 300
+	r := rand.New(rand.NewPCG(1, 2))
+	weak := NewClients(perPair, perOwner)
+	weak.secret = [2]uint64{} // then the first half of a hash being 0 sends it to place 0
+	other := NewClients(perPair, perOwner)
+	other.secret = [2]uint64{r.Uint64(), r.Uint64()}
+	if NewClients(1, 1).secret != secret || secret == weak.secret {
+		t.Fatal("the tables of a process have no secret")
+	}
+	sets := [2]Set{NewSet(), NewSet()}
+	tables := [2]*Clients{&weak, &other}
+	type order struct {
+		slots [2]int32
+		owner [2]int32
+	}
+	var open []order
+	places := map[uint32]bool{}
+	for i := range uint64(n) {
+		hash := [2]uint64{0, 1 + r.Uint64N(n/2)}
+		if places[other.place(&hash)] = true; weak.place(&hash) != 0 {
+			t.Fatal("the chosen ids are at several places")
+		}
+		account, o, taken := uint32(1+r.IntN(4)), order{}, false
+		for k, c := range tables {
+			if s := c.Find(hash); s != 0 && c.At(s).Open() {
+				taken = true
+				continue
+			}
+			if taken || !c.HasRoom() {
+				taken = true
+				continue
+			}
+			o.owner[k] = sets[k].AddOrder(account)
+			c.Forget(&sets[k], hash)
+			o.slots[k] = c.Remember(&sets[k], hash, [2]uint64{i}, i+1, o.owner[k])
+		}
+		if !taken {
+			open = append(open, o)
+		}
+		for len(open) > 200 || len(open) > 0 && r.IntN(3) == 0 {
+			at := r.IntN(len(open))
+			for k, c := range tables {
+				c.Close(open[at].slots[k])
+				sets[k].DropOrder(open[at].owner[k])
+			}
+			open = append(open[:at], open[at+1:]...)
+		}
+		if i%50 != 0 {
+			continue
+		}
+		var seen [2][]string
+		for k, c := range tables {
+			if err := c.Check(&sets[k], len(open)); err != nil {
+				t.Fatal(err)
+			}
+			for e := range c.Window() {
+				seen[k] = append(seen[k], fmt.Sprint(e.Order(), e.Open(), e.Hash, e.Content, sets[k].Account(e.Owner)))
+			}
+			for _, s := range c.Outside() {
+				seen[k] = append(seen[k], fmt.Sprint("outside ", c.At(s).Order()))
+			}
+		}
+		if !slices.Equal(seen[0], seen[1]) {
+			t.Fatalf("after %d ids the tables differ", i+1)
+		}
+	}
+	if len(places) < n/3 {
+		t.Errorf("%d places by another secret", len(places))
 	}
 }

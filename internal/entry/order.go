@@ -25,6 +25,9 @@ type Place struct {
 	Stop     []byte
 	Display  []byte
 	Client   []byte // the client order id; nil: none
+
+	// ClientReusable: the id is unique among the open orders alone (docs/contract/matching.md#client-order-ids).
+	ClientReusable bool
 }
 
 // SelfTrade returns the order's self-trade prevention: by default a user's order does not
@@ -58,7 +61,8 @@ type Command struct {
 	Place   Place
 	Order   engine.OrderID // CancelOrder, ReplaceOrder
 	Replace Replace
-	AtNs    int64 // time of the command, on a virtual clock only
+	Client  string // CancelOrder: the cancel's own id; "": none
+	AtNs    int64  // time of the command, on a virtual clock only
 	HasAt   bool
 }
 
@@ -90,6 +94,7 @@ func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account e
 	}
 	if p.Client != nil {
 		cmd.Client = newClientID(cmd, string(p.Client))
+		cmd.Client.Reusable = p.ClientReusable
 	}
 }
 

@@ -186,6 +186,8 @@ func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instr
 	}
 	if c.Kind == ReplaceOrder {
 		buildReplace(cmd, &c.Replace, ins)
+	} else if c.Client != "" {
+		cmd.Client = &engine.ClientID{Text: c.Client}
 	}
 }
 

@@ -86,10 +86,13 @@ func dumpCommand(c *engine.Command) map[string]any {
 		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
 		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
 		if c.Client != nil {
-			m["clientOrderId"] = c.Client.Text
+			m["clientOrderId"], m["clientIdReusable"] = c.Client.Text, c.Client.Reusable
 		}
 	case engine.Cancel, engine.CancelAll, engine.Replace:
 		m["account"], m["order"], m["flags"] = c.Account, c.Order, c.Flags
+		if c.Client != nil {
+			m["clientOrderId"] = c.Client.Text
+		}
 		if c.Kind == engine.Replace {
 			m["priceTicks"], m["amountLots"] = c.Price, c.Amount
 		}
