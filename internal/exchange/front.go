@@ -122,6 +122,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if b.o.Public.BinanceListen != "" {
 		f.binance = binance.New(hook(b.o.Hooks.Binance, binance.Options{
 			Board: b.feed.Board(), Clock: b.clock, Engine: b.o.Engine, Entry: f.account.Entry(), Users: f.account,
+			Seed: b.data.Seed(),
 		}))
 		f.account.Listen(f.binance.Feed())
 		b.feed.Observe(func(e *engine.Event) { f.binance.Feed().Observe(e, b.feed.History()) })

@@ -43,9 +43,13 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 		}
 		a, refused = q.f.opt.Entry.Order(q.Principal.Account, text)
 	case byClient && !body.IsClientOrderID(client):
-		return a, illegal(n.client, `^[\.A-Z\:a-z0-9_-]{1,64}$`)
+		return a, illegal(n.client, clientIDForm)
 	case byClient:
 		a, refused = q.f.opt.Entry.ClientOrder(q.Principal.Account, v.Instrument.Code, client)
+		if id, ok := q.f.ids.order(client); ok && refused != nil && refused.Code == refuse.NotFound {
+			byID = true
+			a, refused = q.f.opt.Entry.Order(q.Principal.Account, strconv.FormatUint(uint64(id), 10))
+		}
 	default:
 		return a, fail(codeMandatory, "Param '%s' or '%s' must be sent, but both were empty/null!", n.client, n.id)
 	}
@@ -54,7 +58,7 @@ func (q *call) find(n orderNames) (entry.Answer, *failure) {
 		return a, n.unknown
 	case refused != nil:
 		return a, fromRefusal(refused)
-	case a.Instrument.ID != v.Instrument.ID || byID && byClient && a.Record.Client != client:
+	case a.Instrument.ID != v.Instrument.ID || byID && byClient && q.f.orderID(&a.Record) != client:
 		return a, n.unknown
 	}
 	a.Order = a.Record.ID
@@ -70,22 +74,13 @@ func order(q *call) ([]byte, *failure) {
 	return q.f.appendOrder(nil, q.f.opt.Board.Load(), a.Instrument, &a.Record), nil
 }
 
-// cancelID reads the client order id that a cancel carries; the answer shows it, and nothing keeps it.
-func (q *call) cancelID(name string) (string, *failure) {
-	client, given := q.text(name)
-	if given && !body.IsClientOrderID(client) {
-		return "", illegal(name, `^[\.A-Z\:a-z0-9_-]{1,64}$`)
-	}
-	return client, nil
-}
-
 // cancel serves DELETE /api/v3/order.
 func cancel(q *call) ([]byte, *failure) {
 	a, err := q.find(canceled)
 	if err != nil {
 		return nil, err
 	}
-	client, err := q.cancelID("newClientOrderId")
+	client, err := q.clientID("newClientOrderId")
 	if err == nil {
 		err = q.unread()
 	}
@@ -95,11 +90,11 @@ func cancel(q *call) ([]byte, *failure) {
 	return q.cancelOne(&a, client)
 }
 
-// cancelOne cancels an order and returns the answer.
+// cancelOne cancels an order and returns the answer. client is the cancel's own id, "" for none.
 func (q *call) cancelOne(a *entry.Answer, client string) ([]byte, *failure) {
 	req := q.f.opt.Entry.Acquire(q.Principal.Account)
 	defer q.f.opt.Entry.Release(req)
-	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: a.Order}
+	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: a.Order, Client: client}
 	if refused := req.SubmitOne(); refused != nil {
 		return nil, changeFailure(refused)
 	}
@@ -171,7 +166,7 @@ func cancelReplace(q *call) ([]byte, *failure) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := q.cancelID("cancelNewClientOrderId")
+	client, err := q.clientID("cancelNewClientOrderId")
 	if err != nil {
 		return nil, err
 	}

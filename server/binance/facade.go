@@ -17,7 +17,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// Options configures a Facade. All members but Engine are required.
+// Options configures a Facade. All members but Engine and Seed are required.
 type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock // the process clock
@@ -25,6 +25,8 @@ type Options struct {
 	Engine engine.Options
 	Entry  *entry.Entry
 	Users  Users
+	// Seed is the directory's; the ids of orders that were sent without one depend on it.
+	Seed uint64
 }
 
 // Users reads the accounts. Any goroutine may call it.
@@ -44,6 +46,7 @@ type Users interface {
 // Facade translates the interface. Any goroutine may use it.
 type Facade struct {
 	opt     Options
+	ids     clientIDs
 	weights *weights
 	symbols atomic.Pointer[symbols]
 	sockets sockets
@@ -55,7 +58,7 @@ type Facade struct {
 // New returns a facade.
 func New(o Options) *Facade {
 	return &Facade{
-		opt: o, weights: newWeights(), sockets: sockets{stop: make(chan struct{})}, feed: newUserFeed(&o),
+		opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), sockets: sockets{stop: make(chan struct{})}, feed: newUserFeed(&o),
 	}
 }
 

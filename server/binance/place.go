@@ -9,7 +9,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/server/body"
 )
 
 // newOrder is an order as the request describes it.
@@ -109,11 +108,12 @@ func (q *call) readTerms(p *entry.Place, name string) (err *failure) {
 
 // readOptions reads the parameters that every type may have.
 func (q *call) readOptions(o *newOrder, name string) (err *failure) {
-	if client, given := q.text("newClientOrderId"); given {
-		if !body.IsClientOrderID(client) {
-			return illegal("newClientOrderId", `^[\.A-Z\:a-z0-9_-]{1,64}$`)
-		}
-		o.place.Client = []byte(client)
+	client, err := q.clientID("newClientOrderId")
+	if err != nil {
+		return err
+	}
+	if client != "" {
+		o.place.Client, o.place.ClientReusable = []byte(client), true
 	}
 	if mode, given := q.text("selfTradePreventionMode"); given {
 		i := slices.Index(selfTrades[:], mode)
@@ -178,6 +178,9 @@ func place(q *call) ([]byte, *failure) {
 
 // submit places the order and returns the answer.
 func (q *call) submit(o *newOrder) ([]byte, *failure) {
+	if q.repeats(o) {
+		return nil, reasons[engine.DuplicateClientOrderID]
+	}
 	req := q.f.opt.Entry.Acquire(q.Principal.Account)
 	defer q.f.opt.Entry.Release(req)
 	req.Records = true

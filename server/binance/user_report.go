@@ -57,13 +57,17 @@ func (f *Facade) appendReport(b []byte, r *orderReport, eventMs int64) []byte {
 	e, o := &r.event, &r.order
 	root := f.opt.Board.Load()
 	in := root.View(e.Pair).Instrument
-	was := ""
-	if e.Kind == engine.EventCanceled && e.Cause == engine.CauseRequest {
-		was = o.Client // of the order; a cancel's own id is not kept
+	client, was := f.orderID(o), ""
+	if r.execution() == "CANCELED" {
+		own := ""
+		if e.Client != nil {
+			own = e.Client.Text
+		}
+		client, was = f.cancelID(o, own), client
 	}
 	b = strconv.AppendInt(append(b, `{"e":"executionReport","E":`...), eventMs, 10)
 	b = append(append(append(b, `,"s":"`...), f.symbolsOf(root).of(in)...), `","c":`...)
-	b = encode.AppendString(b, o.Client)
+	b = encode.AppendString(b, client)
 	b = append(append(append(b, `,"S":"`...), sideName(o.Side)...), `","o":"`...)
 	b = append(append(append(b, typeName(o.Type, o.PostOnly)...), `","f":"`...), tifName(o)...)
 	b = appendQuoted(append(b, `",`...), "q", quantity(o), in.DigitsAmount)

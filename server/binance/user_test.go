@@ -113,11 +113,11 @@ func (u *user) agrees(o *gobinance.Order) {
 	if n.StopPrice != nil {
 		u.r.equal("stop price", o.StopPrice, json.Number(string(*n.StopPrice)))
 	}
-	client := ""
+	client := generated.FindString(o.ClientOrderID)
 	if n.ClientOrderID != nil {
 		client = *n.ClientOrderID
 	}
-	if o.ClientOrderID != client || (o.Side == "BUY") != n.IsBid {
+	if o.ClientOrderID == "" || o.ClientOrderID != client || (o.Side == "BUY") != n.IsBid {
 		t.Errorf("%+v, the native API has %+v", o, n)
 	}
 }

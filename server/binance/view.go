@@ -133,7 +133,7 @@ func appendOrderFigures(b []byte, in *engine.Instrument, r *marketdata.OrderReco
 
 // appendOrder appends an order as queries show it.
 func (f *Facade) appendOrder(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord) []byte {
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), r.Client, r.ID)
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
 	b = appendOrderFigures(b, in, r)
 	if r.Stop == 0 { // queries have both members of every order
 		b = appendQuoted(append(b, ','), "stopPrice", 0, in.DigitsPrice)
@@ -150,7 +150,7 @@ func (f *Facade) appendOrder(b []byte, root *marketdata.Root, in *engine.Instrum
 func (f *Facade) appendResult(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
 	kind string,
 ) []byte {
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), r.Client, r.ID)
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
 	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
 	if kind == "ACK" {
 		return append(b, '}')
@@ -171,15 +171,12 @@ func (f *Facade) appendResult(b []byte, root *marketdata.Root, in *engine.Instru
 	return append(trimComma(b), "]}"...)
 }
 
-// appendCanceled appends an order as the answer to its cancel shows it. client is the id of the cancel.
+// appendCanceled appends an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
 func (f *Facade) appendCanceled(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
 	client string,
 ) []byte {
-	if client == "" {
-		client = r.Client
-	}
-	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), client, r.ID)
-	b = encode.AppendString(append(b, `,"origClientOrderId":`...), r.Client)
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.cancelID(r, client), r.ID)
+	b = encode.AppendString(append(b, `,"origClientOrderId":`...), f.orderID(r))
 	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
 	return append(appendOrderFigures(b, in, r), '}')
 }
