@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -195,7 +196,7 @@ func refusesToWrite(t *testing.T, replica *instance) {
 }
 
 // A replica that has heard nothing from the writer for longer than max_lag refuses reads, and serves again when the
-// writer is back. What shows its state goes on.
+// writer is back. Probes, status and open sockets say so, and nothing but the process's life counts as healthy.
 func TestReplicaRefusesStaleReads(t *testing.T) {
 	t.Parallel()
 	at, dir := streamAddress(t), t.TempDir()
@@ -206,19 +207,97 @@ func TestReplicaRefusesStaleReads(t *testing.T) {
 	replica := startReplica(t, at, "--set", "replica.max_lag=3s")
 	get := func(path string) answer { return replica.do("GET", replica.public+path, "") }
 	waitFor(t, func() bool { return get("/api/orderbook?currencyPairCode=BTC_USDT").status == 200 })
-	writer.signal(syscall.SIGTERM)
-	writer.endsClean(dir)
+	replicaReady(t, replica, 200, 0, `{"ready":true}`)
+	socket := replica.follower("BTC_USDT").Stream
+	if s := replicaStatus(t, replica); s.Status != "ok" || s.Replication.StaleSince != nil {
+		t.Errorf("before: %+v", s)
+	}
+	writer.signal(syscall.SIGKILL)
+	writer.wait()
 	waitFor(t, func() bool {
 		a := get("/api/orderbook?currencyPairCode=BTC_USDT")
 		return a.status == 503 && strings.Contains(a.body, `"code":"STALE"`) && a.header.Get("Retry-After") == "1"
 	})
-	if a := get("/api/status"); a.status != 200 || !strings.Contains(a.body, `{"role":"replica","term":1,`) {
-		t.Errorf("status: %d %s", a.status, a.body)
+	replicaReady(t, replica, 503, 1, "s behind its writer")
+	if a := get("/healthz"); a.status != 200 {
+		t.Errorf("/healthz: %d %s: a supervisor would restart the replica", a.status, a.body)
 	}
+	s := replicaStatus(t, replica)
+	if since := s.Replication.StaleSince; s.Status != "stale" || s.Replication.Role != "replica" ||
+		s.Replication.Term != 1 || since == nil || *since > s.Time || *since <= s.Time-s.Replication.LagMs {
+		t.Errorf("stale: %+v", s)
+	}
+	endsStale(t, socket)
+	if _, err := client.Dial(t.Context(), client.StreamURL(replica.public)); err == nil {
+		t.Error("a stale replica takes a socket")
+	}
+	waitFor(t, func() bool { return strings.Contains(get("/api/status").body, "this replica is too far behind") })
+
 	start(t, args...)
 	waitFor(t, func() bool { return get("/api/orderbook?currencyPairCode=BTC_USDT").status == 200 })
-	if a := get("/api/status"); !strings.Contains(a.body, `"role":"replica","term":2,`) {
-		t.Errorf("status after the restart: %s", a.body)
+	waitFor(t, func() bool { return strings.Contains(get("/api/status").body, "this replica has caught up") })
+	replicaReady(t, replica, 200, 0, `{"ready":true}`)
+	if s := replicaStatus(t, replica); s.Status != "ok" || s.Replication.Term != 2 ||
+		s.Replication.StaleSince != nil {
+		t.Errorf("after the restart: %+v", s)
+	}
+	again := replica.follower("BTC_USDT")
+	for !again.Books["BTC_USDT"].Ready() {
+		step(t, again)
+	}
+}
+
+// replicaReady checks what every probe of readiness answers, and how the command ready ends.
+func replicaReady(t *testing.T, replica *instance, status, exit int, text string) {
+	t.Helper()
+	for _, url := range []string{replica.public + "/readyz", replica.root + "/readyz", replica.internal + "/ready"} {
+		if a := replica.do("GET", url, ""); a.status != status || !strings.Contains(a.body, text) {
+			t.Errorf("%s: %d %s", url, a.status, a.body)
+		}
+	}
+	for _, base := range []string{replica.public, replica.root} {
+		r := launch(t, nil, "ready", base)
+		if r.wait() != exit || exit != 0 && !strings.Contains(r.stderr.String(), text) {
+			t.Errorf("tickhive ready %s: %s", base, r.stderr.String())
+		}
+	}
+}
+
+// shownStatus holds the members of /api/status that tell the age of a replica.
+type shownStatus struct {
+	Status      string
+	Time        int64
+	Replication struct {
+		Role       string
+		Term       uint64
+		LagMs      int64
+		StaleSince *int64
+	}
+}
+
+func replicaStatus(t *testing.T, replica *instance) (s shownStatus) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(replica.do("GET", replica.public+"/api/status", "").body), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// endsStale reads a socket to its end: an error STALE, then the close frame 1013.
+func endsStale(t *testing.T, s *client.Stream) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var last *client.Message
+	for {
+		m, err := s.NextContext(ctx)
+		if err != nil {
+			if client.CloseCode(err) != 1013 || last == nil || last.Type != "error" || last.Code != "STALE" {
+				t.Errorf("the socket ended with %v behind %+v", err, last)
+			}
+			return
+		}
+		last = m
 	}
 }
 

@@ -153,8 +153,8 @@ func (f *front) published(b *base) func() <-chan struct{} {
 	}
 }
 
-// replica describes a replica for the public listener, nil for a writer.
-func (f *front) replica(b *base) *forward.Replica {
+// newReplica describes a replica for the listeners, nil for a writer.
+func (f *front) newReplica(b *base) *forward.Replica {
 	if f.forward == nil {
 		return nil
 	}

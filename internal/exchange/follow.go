@@ -81,6 +81,7 @@ type Following struct {
 	ended    chan error       // receives the reason why it stopped
 	cancel   context.CancelCauseFunc
 	archives sync.WaitGroup // the goroutine that archives snapshots
+	age      *ageWatch
 
 	unannounce func() // ends the answers to nodes that look for a snapshot
 }
@@ -152,6 +153,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 	case <-level:
 		if err = y.mayReplace(); err == nil {
 			y.archive(work)
+			y.keepAge()
 			y.unannounce = y.announce(y.o.Follow.Log, y.o.Follow.Genesis.Epoch, y.offer)
 			return y, nil
 		}
@@ -363,15 +365,20 @@ func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 
 
 // status describes the replica for /api/status.
 func (y *Following) status() *public.Replication {
+	lag, since := y.lagNs(), int64(0)
+	if most := int64(y.o.Follow.MaxLag); lag > most {
+		since = (y.sentNs.Load() + most) / int64(time.Millisecond)
+	}
 	return &public.Replication{
-		Role: "replica", Term: y.term.Load(), Position: y.position.Load(),
-		LagMs: y.lagNs() / int64(time.Millisecond), Writer: y.front.forward.Writer().Address, Failed: y.halted.Load(),
+		Role: "replica", Term: y.term.Load(), Position: y.position.Load(), LagMs: lag / int64(time.Millisecond),
+		Writer: y.front.forward.Writer().Address, Failed: y.halted.Load(), StaleSinceMs: since,
 	}
 }
 
 // Stop ends the replica.
 func (y *Following) Stop(ctx context.Context) {
 	y.unannounce()
+	y.age.end()
 	y.front.hub.Shutdown()
 	y.cancel(errFollowEnds)
 	<-y.ended

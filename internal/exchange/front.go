@@ -46,6 +46,7 @@ type front struct {
 	internalServer *admin.Server
 	hub            *stream.Hub
 	forward        *forward.Forwarder // nil: not a replica
+	replica        *forward.Replica   // nil: not a replica
 	faults         *fault.Switch
 	account        *account.Service
 	agents         *agents.Service
@@ -88,6 +89,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
 	f.stage.Store(&stage{})
+	f.replica = f.newReplica(b)
 	f.progress.Store(-1)
 	page, description, err := pages(&b.o)
 	if err != nil {
@@ -111,7 +113,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	f.hub = stream.NewHub(hook(b.o.Hooks.Streams, stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.account.Private(), NotWriter: f.notWriter(), Published: f.published(b),
+		Private: f.account.Private(), NotWriter: f.notWriter(), Stale: f.replica.Stale, Published: f.published(b),
 		MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
 		Faults: f.faults,
 		Status: func(dst []byte) []byte {
@@ -150,7 +152,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	o := &b.o.Public
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
 		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults, Settle: f.settler(b),
-		Replica: f.replica(b), Peers: b.clusterKey,
+		Replica: f.replica, Peers: b.clusterKey,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
@@ -176,7 +178,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		},
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
-		Ready:  &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
+		Ready:  &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
 		Backup:    f.backup, Snapshot: f.keptSnapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{

@@ -52,6 +52,8 @@ type Options struct {
 	// Ready becomes true when recovery and backfill are complete. Before that, the listener serves only routes
 	// marked as early.
 	Ready *atomic.Bool
+	// Stale returns the reason why a replica refuses reads, nil while it serves them. Nil: it never does.
+	Stale func() *refuse.Refusal
 	// MakeDurable returns when every command that the core has applied is durable. The server calls it before it
 	// sends an answer that it read from the core itself. Nil: these answers do not wait.
 	MakeDurable func() error

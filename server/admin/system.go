@@ -31,9 +31,9 @@ func systemRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
 			Schema: "AcceptClock", Members: acceptForm.Members(),
 		},
-		health.Ready(readyPath, s.opt.Ready.Load),
+		health.Ready(readyPath, s.unready),
 	}
-	routes = append(routes, health.Routes(s.opt.Ready.Load)...)
+	routes = append(routes, health.Routes(s.unready)...)
 	if s.opt.StateHash != nil {
 		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
 			"/state-hash", Handle: s.stateHash})
@@ -69,6 +69,17 @@ func systemRoutes(s *Server) []*edge.Route {
 		})
 	}
 	return append(routes, profileRoutes()...)
+}
+
+// unready returns the reason why clients are not served, nil while they are.
+func (s *Server) unready() *refuse.Refusal {
+	if !s.opt.Ready.Load() {
+		return refuse.Later(1, edge.Recovering)
+	}
+	if s.opt.Stale == nil {
+		return nil
+	}
+	return s.opt.Stale()
 }
 
 // maxAdvance limits one advance of the virtual clock (docs/contract/limits.md#clock-and-times).

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -21,14 +20,9 @@ func (e *Listener) answerOnReplica(c *Ctx) (done bool, err *refuse.Refusal) {
 	if c.route.Early {
 		return false, nil
 	}
-	lag := max(e.replica.LagNs(), 0)
-	ms := lag / int64(time.Millisecond)
+	ms, err := e.replica.Read()
 	c.Response.Header.SetCanonical(hdrLagMs, strconv.AppendInt(c.number[:0], ms, 10))
-	if lag > e.replica.MaxLagNs {
-		return true, refuse.New(refuse.Stale, "", "This replica is %d ms behind the writer, and at most %d are "+
-			"allowed. Ask the writer or another replica.", ms, e.replica.MaxLagNs/int64(time.Millisecond)).After(1)
-	}
-	return false, nil
+	return err != nil, err
 }
 
 // forward makes the writer's answer the answer of c.

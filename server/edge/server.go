@@ -150,6 +150,15 @@ func (s *Server) SetReady() { s.ready.Store(true) }
 // Ready reports whether SetReady was called.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
+// Unready returns the reason why clients are not served: before SetReady, and while a replica is too far behind its
+// writer. It is nil while they are.
+func (s *Server) Unready() *refuse.Refusal {
+	if !s.Ready() {
+		return refuse.Later(1, Recovering)
+	}
+	return s.opt.Replica.Stale()
+}
+
 // Shutdown stops accepting, finishes what was accepted and closes the rest.
 func (s *Server) Shutdown(ctx context.Context) error {
 	_, all := s.listeners()

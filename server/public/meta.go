@@ -13,7 +13,7 @@ import (
 
 // metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
 func metaRoutes(m *Market) []*edge.Route {
-	probes := health.Routes(func() bool { return m.ready() })
+	probes := health.Routes(m.unready)
 	return append(probes, []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -34,6 +35,8 @@ type Market struct {
 	// ready reports whether recovery is complete, so that the server answers every route. Routes sets it before
 	// the server accepts requests.
 	ready func() bool
+	// unready returns the reason why the server refuses reads; Routes sets it too.
+	unready func() *refuse.Refusal
 }
 
 // New returns a Market that serves the views of o.Board.
@@ -44,7 +47,7 @@ func New(o Options) *Market {
 
 // Routes returns the public routes, except /udf (UDFRoutes).
 func (m *Market) Routes(s *edge.Server) []*edge.Route {
-	m.ready = s.Ready
+	m.ready, m.unready = s.Ready, s.Unready
 	var all []*edge.Route
 	for _, routes := range []func(m *Market) []*edge.Route{
 		metaRoutes, marketRoutes, listRoutes, aggregatorRoutes, listingRoutes,

@@ -36,6 +36,8 @@ type Replication struct {
 	Failed   bool // the writer sends nothing more to the stream, or the replica executes nothing more
 	// Writer is the address that the writer has told a replica; empty: none, or this is the writer.
 	Writer string
+	// StaleSinceMs is the time from which on a replica has refused reads, Unix ms; 0: it serves them.
+	StaleSinceMs int64
 }
 
 // FaultInfo is the status row of a fault rule.
@@ -94,6 +96,8 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	switch {
 	case info.Recovering || !m.ready():
 		word = "recovering"
+	case info.Replication != nil && info.Replication.StaleSinceMs != 0:
+		word = "stale"
 	case info.Degraded || ageNs > degradedNs:
 		word = "degraded"
 	}
@@ -138,6 +142,9 @@ func appendReplication(b []byte, r *Replication) []byte {
 	b = strconv.AppendBool(append(b, `,"failed":`...), r.Failed)
 	if r.Writer != "" {
 		b = encode.AppendString(append(b, `,"writer":`...), r.Writer)
+	}
+	if r.StaleSinceMs != 0 {
+		b = strconv.AppendInt(append(b, `,"staleSince":`...), r.StaleSinceMs, 10)
 	}
 	return append(b, '}')
 }

@@ -38,6 +38,8 @@ type Options struct {
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
 	// NotWriter returns the refusal of credentials by a replica; nil: not a replica.
 	NotWriter func() *refuse.Refusal
+	// Stale returns the reason why a replica refuses reads, nil while it serves them; nil: it never does.
+	Stale func() *refuse.Refusal
 	// Published returns a channel that is closed when the views of a replica change; nil: not a replica.
 	Published func() <-chan struct{}
 	// Private is the source of the channels that need credentials; nil disables them.
@@ -222,6 +224,7 @@ func (h *Hub) advanceUnconflated() {
 // tick advances the conflated streams, and runs housekeeping once a second.
 func (h *Hub) tick() {
 	h.ticks++
+	h.endStale()
 	slow := h.ticks%ticksPerSecond == 0
 	root := h.board.load()
 	for _, s := range h.opened {
@@ -330,6 +333,28 @@ func (h *Hub) housekeeping() {
 	h.remove(func(s *stream) bool {
 		return len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds()
 	})
+}
+
+// endStale closes every connection while the views of a replica are too old: heartbeats would tell its client that the
+// market is quiet. Their client comes back when the replica has caught up, or finds another one.
+func (h *Hub) endStale() {
+	if h.opts.Stale == nil || len(h.conns) == 0 {
+		return
+	}
+	r := h.opts.Stale()
+	if r == nil {
+		return
+	}
+	f := errorFrame(request{}, "", r.Code, r.Message)
+	for c := range h.conns {
+		if c.hub.detached {
+			continue
+		}
+		c.hub.detached = true
+		c.backlog.push(f, kindAnswer)
+		c.backlog.closeWith(closeFrame(closeTryLater, string(r.Code)), false)
+		h.unsubscribeAll(c)
+	}
 }
 
 // announceShutdown sends every client the message shutdown and the close frame.

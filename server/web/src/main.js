@@ -14,47 +14,52 @@ function linkState(up) {
   document.body.classList.toggle('stale', !up);
 }
 
-// waiting shows why the exchange does not answer yet: it recovers or makes its history, or it
-// cannot be reached.
-async function waiting() {
-  let text = 'The exchange cannot be reached. Trying again.', progress = null;
+// waiting shows why the exchange does not answer and returns its status: it recovers or makes its
+// history, it refuses with a reason (a replica behind its writer, a fault rule, a full queue), or
+// it cannot be reached.
+async function waiting(refused) {
+  let text = refused ? `${refused.message} This page continues by itself.` : 'The exchange cannot be reached. Trying again.';
+  let status, progress = null;
   try {
-    const { body } = await get('/api/status');
-    text = 'The exchange is starting. This page continues by itself.';
-    progress = body.progress;
-  } catch (error) {
-    if (error instanceof ApiError) text = 'The exchange is starting. This page continues by itself.';
-  }
+    ({ body: { status, progress } } = await get('/api/status'));
+    if (status === 'recovering') text = 'The exchange is starting. This page continues by itself.';
+  } catch { /* the first refusal says more */ }
   const share = progress === null ? '' : `${Math.floor(progress * 100)} %`;
   const bar = main.querySelector('.starting progress');
   if (!bar) {
     fill(main, el('section', { class: 'panel starting', role: 'status' }, el('h1', {}, 'TickHive'), el('p', {}, text),
       el('progress', { max: '1', 'aria-label': 'Progress' }), el('b', {}, share)));
-    return;
+    main.querySelector('.starting progress').hidden = status !== 'recovering';
+    return status;
   }
+  bar.hidden = status !== 'recovering';
   main.querySelector('.starting p').textContent = text;
   main.querySelector('.starting b').textContent = share;
   if (progress === null) bar.removeAttribute('value'); else bar.value = progress;
+  return status;
 }
 
-// ready resolves when the exchange answers; until then the page shows the progress.
-async function ready() {
+// ready resolves when the exchange answers; until then the page shows the reason. A page that needs no
+// market data is ready when a replica is merely behind its writer.
+async function ready(evenStale) {
   for (;;) {
+    let refused = null;
     try { await syncClock(); return; } catch (error) {
       if (error instanceof ApiError && error.status !== 503) throw error;
+      if (error instanceof ApiError) refused = error;
     }
-    await waiting();
+    if (await waiting(refused) === 'stale' && evenStale) return;
     await new Promise((r) => { setTimeout(r, retryMs); });
   }
 }
 
 // start shows a page as soon as the exchange answers.
-export async function start(show) {
+export async function start(show, evenStale = false) {
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
   });
   try {
-    await ready();
+    await ready(evenStale);
     await show(main, new Stream(linkState));
   } catch (error) {
     fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,

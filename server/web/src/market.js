@@ -132,7 +132,7 @@ export async function show(main, stream) {
   stream.listeners.add((up) => {
     const back = !lost.hidden;
     lost.hidden = up;
-    lost.textContent = up ? '' : `Connection lost. Figures are from ${clockTime(now())}. Trading is off until it is back.`;
+    lost.textContent = up ? '' : `${stream.reason ?? 'Connection lost.'} Figures are from ${clockTime(now())}. Trading is off until it is back.`;
     if (up && back) { syncClock().catch(() => {}); refresh().catch(() => {}); marksLater(); } // the next interval tries again
   });
   setInterval(() => { if (stream.up && !document.hidden) refresh().catch(() => {}); }, summaryMs);

@@ -5,4 +5,5 @@ import { start } from './main.js';
 import { show as missing } from './missing.js';
 import { show as status } from './status.js';
 
-start({ '/launchpad': launchpad, '/hive': hive, '/status': status }[location.pathname] ?? missing);
+const page = { '/launchpad': launchpad, '/hive': hive, '/status': status }[location.pathname] ?? missing;
+start(page, page === status);

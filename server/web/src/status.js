@@ -11,7 +11,7 @@ export async function show(main, stream) {
   let before = { seq: body.seq, at: performance.now() };
   let rate = null;
   const roundTrip = { ms: null };
-  const draw = () => fill(main, el('h1', { class: 'unseen' }, 'Status'),
+  const draw = () => fill(main, el('h1', { class: 'unseen' }, 'Status'), ...stale(state),
     el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Uptime', duration(state.uptimeSeconds)),
       card('Events', group(state.seq)), card('Events/s', rate === null ? '–' : rate.toFixed(0)), card('Latency', roundTrip.ms === null ? '–' : `${roundTrip.ms.toFixed(1)} ms`),
       card('Started', state.startedAt.replace('T', ' ').slice(0, 19))),
@@ -20,7 +20,7 @@ export async function show(main, stream) {
         state.pairs.map((p) => el('tr', {}, cell(p.currencyPairCode), cell(p.state, p.state === 'online' ? 'up' : 'down'), cell(String(p.seq), 'num'),
           cell(String(p.lastTradeId), 'num'), cell(p.lastChangeAt ? dateTime(p.lastChangeAt) : '–'), cell(`${p.viewAgeMs} ms`, 'num'))))),
       el('section', { class: 'panel wide' }, el('h2', {}, 'Recent incidents'), state.incidents.length
-        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.message, 'text'))))
+        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.count > 1 ? `${i.message} (${i.count} times since ${dateTime(i.firstAt)})` : i.message, 'text'))))
         : el('p', { class: 'dim' }, 'None.'))));
   const poll = async () => {
     const start = performance.now();
@@ -41,6 +41,12 @@ export async function show(main, stream) {
     }
     if (m.type !== 'heartbeat') draw();
   });
+}
+
+// stale says that a replica refuses reads, and since when.
+function stale({ status, replication: r }) {
+  if (status !== 'stale') return [];
+  return [el('p', { class: 'notice bad', role: 'status' }, `This replica is ${Math.round(r.lagMs / 1000)} s behind its writer. It has refused reads since ${dateTime(r.staleSince)}; it goes on by itself when it has caught up.`)];
 }
 
 function duration(s) {

@@ -33,6 +33,7 @@ export class Stream {
     Object.assign(this, { socket, queue: [], signedIn: false, again: undefined });
     socket.onopen = mine(() => {
       this.wait = firstWait;
+      this.reason = undefined;
       this.onState(true);
       this.auth();
       for (const s of this.subs.values()) this.request(s.request);
@@ -116,6 +117,7 @@ export class Stream {
   receive(m) {
     if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
+      if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
       if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
         this.signedIn = false;
         this.onUnauthorized(m.message);
