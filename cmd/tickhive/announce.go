@@ -65,7 +65,7 @@ func (a *announcement) makeKey(x *exchange.Running) error {
 	if a.file == "" {
 		return nil
 	}
-	return a.key.write(a.file)
+	return a.key.write(a.file, true)
 }
 
 func (a *announcement) ready() {

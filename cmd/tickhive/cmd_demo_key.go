@@ -12,7 +12,8 @@ import (
 // demoKeyCmd makes a funded key in a running exchange.
 type demoKeyCmd struct {
 	internalFlags
-	File string `arg:"" help:"File for the key, JSON of mode 0600; replaced only if it is a demo key."`
+	File    string `arg:"" help:"File for the key, JSON of mode 0600."`
+	Replace bool   `help:"Replace the demo key in FILE; any other file stays."`
 }
 
 const (
@@ -23,8 +24,13 @@ const (
 
 // Run creates a user with money in every currency of the exchange and a key of the user, and writes the key.
 func (c *demoKeyCmd) Run(p *program) error {
-	if _, err := readDemoKey(c.File); err != nil {
+	old, err := readDemoKey(c.File)
+	if err != nil {
 		return err
+	}
+	if old.Kind != "" && !c.Replace {
+		return usage("%s has the demo key %s of user %s, whose private key may be nowhere else: name another file, "+
+			"or give --replace", c.File, old.PublicKey, old.UserID)
 	}
 	api, err := c.api(p)
 	if err != nil {
@@ -50,7 +56,7 @@ func (c *demoKeyCmd) Run(p *program) error {
 	if err := api.call(ctx, http.MethodPost, "/users/"+user.ID+"/apikeys", `{"name":"demo-key"}`, &key); err != nil {
 		return err
 	}
-	if err := key.write(c.File); err != nil {
+	if err := key.write(c.File, c.Replace); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "key %s of user %s with %s of each of %d currencies: %s\n", key.PublicKey, key.UserID,

@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/exchange"
 )
 
-// demoKeyKind marks the files that the program may overwrite.
+// demoKeyKind marks the files that the program may replace.
 const demoKeyKind = "tickhive-demo-key"
 
 // maxKeyFile limits the bytes that are read of a file of a key.
@@ -31,7 +31,7 @@ func demoKeyOf(k exchange.FundedKey) demoKey {
 }
 
 // readDemoKey reads the key in a file. The key is zero if there is no file. Any other file is refused, because
-// the caller is about to overwrite it.
+// the caller is about to replace it.
 func readDemoKey(name string) (k demoKey, err error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,9 +57,9 @@ func readDemoKey(name string) (k demoKey, err error) {
 	return k, nil
 }
 
-// write puts the key into a file that only its owner may read. It replaces the file in one step, so a reader
-// never sees a part of it.
-func (k demoKey) write(name string) error {
+// write puts the key into a file that only its owner may read. It makes the file in one step, so a reader never
+// sees a part of it. Without replace a file that exists stays, also one that another process made meanwhile.
+func (k demoKey) write(name string, replace bool) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return fmt.Errorf("demo key: %w", err)
@@ -72,11 +72,16 @@ func (k demoKey) write(name string) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
+	err = errors.Join(err, f.Close())
+	if err == nil && replace {
+		if err = os.Rename(f.Name(), name); err == nil {
+			return nil
+		}
+	} else if err == nil {
+		err = os.Link(f.Name(), name)
 	}
-	if err != nil {
-		return fmt.Errorf("demo key: %w", errors.Join(err, os.Remove(f.Name())))
+	if err = errors.Join(err, os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("demo key: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,7 +130,7 @@ func TestDemoKeyFundsAUserOfARunningExchange(t *testing.T) {
 	var keys [2]demoKey
 	for i, run := range [][]string{
 		{"demo-key", "--internal", internal, "--internal-token-file", token, file},
-		{"demo-key", "--internal=" + internal, file},
+		{"demo-key", "--internal=" + internal, "--replace", file},
 	} {
 		out := launch(t, []string{"TICKHIVE_INTERNAL_TOKEN=open sesame"}, run...)
 		line := out.waitLine("key ")
@@ -146,6 +148,54 @@ func TestDemoKeyFundsAUserOfARunningExchange(t *testing.T) {
 	}
 	if keys[0].UserID == keys[1].UserID || keys[0].PublicKey == keys[1].PublicKey {
 		t.Errorf("%v", keys)
+	}
+}
+
+// A key that demo-key wrote stays unless --replace is given. The refused command asks nobody: at its address
+// nobody listens, which would be exit code 1.
+func TestADemoKeyIsReplacedOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	in := startEmpty(t)
+	file := filepath.Join(t.TempDir(), "key.json")
+	run := func(internal string, args ...string) (code int, said string) {
+		c := launch(t, nil, append([]string{"demo-key", "--internal", internal, file}, args...)...)
+		return c.wait(), c.stderr.String()
+	}
+	if code, said := run(in.root, "--replace"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	first := readKey(t, file)
+	code, said := run("127.0.0.1:1")
+	if code != 2 || !strings.Contains(said, file+" has the demo key "+first.PublicKey+" of user "+first.UserID) ||
+		!strings.Contains(said, "--replace") || strings.Contains(said, first.PrivateKey) {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if again := readKey(t, file); again != first {
+		t.Errorf("%v is now %v", first, again)
+	}
+	if code, said := run(in.root, "--replace"); code != 0 {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if again := readKey(t, file); again.PublicKey == first.PublicKey || again.UserID == first.UserID {
+		t.Errorf("%v with --replace", again)
+	}
+}
+
+// Two calls that began before either wrote the file: the second one leaves the first one's key.
+func TestAnUnaskedDemoKeyNeverReplacesAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "key.json")
+	first := demoKey{Kind: demoKeyKind, PublicKey: "first"}
+	if err := first.write(file, false); err != nil {
+		t.Fatal(err)
+	}
+	err := demoKey{Kind: demoKeyKind, PublicKey: "second"}.write(file, false)
+	if !errors.Is(err, fs.ErrExist) || readKey(t, file) != first {
+		t.Errorf("%v: %v", readKey(t, file), err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left %v: %v", left, err)
 	}
 }
 
