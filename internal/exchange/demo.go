@@ -104,33 +104,40 @@ func (a *accountSide) demoIncome(currency string) error {
 	return nil
 }
 
-// demoTrades lets each user from the third on buy a little of each simulated pair, from the user before them or
-// from a maker with a better price.
+// demoTrades lets one user from the third on buy a little of each simulated pair, the users in turn. The purchases
+// come at one time, so a second one would show in the tape of its pair as a row of equal trades. Where the simulated
+// market has no offer yet, the user before the buyer makes one.
 func (x *Running) demoTrades() error {
-	root := x.feed.Board().Load()
+	buyer := engine.AccountID(3)
 	for _, p := range x.o.Sim.Pairs {
-		v := root.Lookup(p.Code)
+		v := x.feed.Board().Load().Lookup(p.Code)
 		if v == nil || p.Reference < 1 {
 			continue
 		}
-		pair, ticks, lots := v.Instrument.ID, p.Reference, demoLots(v.Instrument, p.Reference)
-		for n := engine.AccountID(2); n < demoUsers; n++ {
-			for _, cmd := range []engine.Command{
-				{
-					Kind: engine.Place, Pair: pair, Account: n, Side: engine.Sell, Price: ticks, Amount: lots,
-					STP: engine.CancelTaker,
-				},
-				{
-					Kind: engine.Place, Pair: pair, Account: n + 1, Side: engine.Buy, Type: engine.Market,
-					TIF:   engine.IOC,
-					Flags: engine.FlagQuote, Quote: fixed.Mul64(uint64(ticks), uint64(lots)), STP: engine.CancelTaker,
-				},
-				{Kind: engine.CancelAll, Pair: pair, Account: n},
-			} {
-				if err := x.front.account.Entry().Do(cmd); err != nil { // the market may refuse the order
-					return err
-				}
+		pair, ticks := v.Instrument.ID, p.Reference
+		best, offered := v.Asks.Best()
+		if offered {
+			ticks = best.Price
+		}
+		lots := demoLots(v.Instrument, ticks)
+		cmds := []engine.Command{{
+			Kind: engine.Place, Pair: pair, Account: buyer, Side: engine.Buy, Type: engine.Market, TIF: engine.IOC,
+			Flags: engine.FlagQuote, Quote: fixed.Mul64(uint64(ticks), uint64(lots)), STP: engine.CancelTaker,
+		}}
+		if !offered {
+			offer := engine.Command{
+				Kind: engine.Place, Pair: pair, Account: buyer - 1, Side: engine.Sell, Price: ticks, Amount: lots,
+				STP: engine.CancelTaker,
 			}
+			cmds = []engine.Command{offer, cmds[0], {Kind: engine.CancelAll, Pair: pair, Account: buyer - 1}}
+		}
+		for i := range cmds {
+			if err := x.front.account.Entry().Do(cmds[i]); err != nil { // the market may refuse the order
+				return err
+			}
+		}
+		if buyer++; buyer > demoUsers {
+			buyer = 3
 		}
 	}
 	return nil
