@@ -78,10 +78,8 @@ func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
-	var r body.Reader
-	r.Reset(c.PostBody())
-	if err := body.DecodeTradingOrder(&r, &cmd.Place); err != nil {
-		return body.Refusal(err)
+	if err := body.DecodeTradingOrder(c.PostBody(), &cmd.Place); err != nil {
+		return err
 	}
 	if err := req.SubmitOne(); err != nil {
 		return err
@@ -97,11 +95,9 @@ func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
 	req := s.entry.Acquire(accountOf(c))
 	defer s.entry.Release(req)
 	req.Records = true
-	var r body.Reader
-	var berr *body.Error
-	r.Reset(c.PostBody())
-	if req.Commands, berr = body.DecodeTradingBatch(&r, req.Commands); berr != nil {
-		return body.Refusal(berr)
+	var err *refuse.Refusal
+	if req.Commands, err = body.DecodeTradingBatch(c.PostBody(), req.Commands); err != nil {
+		return err
 	}
 	if err := req.Submit(); err != nil {
 		return err
@@ -121,10 +117,8 @@ func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.ReplaceOrder
-	var r body.Reader
-	r.Reset(c.PostBody())
-	if err := body.ReplaceForm.Read(&r, &cmd.Replace); err != nil {
-		return body.Refusal(err)
+	if err := body.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
+		return err
 	}
 	if cmd.Replace.Price == nil && cmd.Replace.Amount == nil {
 		return refuse.Param("price", "One of the members price and amount is required.")

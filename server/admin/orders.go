@@ -41,24 +41,21 @@ func orderRoutes(s *Server) []*edge.Route {
 // Owner: one request at a time.
 type orderBody struct {
 	*entry.Request
-	reader   body.Reader
 	rendered []byte
 }
 
 // maxPooledBytes is the largest answer whose memory is kept for the next request.
 const maxPooledBytes = 2 << 20
 
-func (s *Server) takeBody(c *edge.Ctx) *orderBody {
+func (s *Server) takeBody() *orderBody {
 	b := s.bodies.Get().(*orderBody)
 	b.Request = s.opt.Entry.Acquire(0)
-	b.reader.Reset(c.PostBody())
 	return b
 }
 
 func (s *Server) releaseBody(b *orderBody) {
 	s.opt.Entry.Release(b.Request)
 	b.Request = nil
-	b.reader.Reset(nil)
 	if cap(b.rendered) > maxPooledBytes {
 		b.rendered = nil
 	}
@@ -67,12 +64,12 @@ func (s *Server) releaseBody(b *orderBody) {
 
 // placeOrder serves POST /orders.
 func (s *Server) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	b := s.takeBody(c)
+	b := s.takeBody()
 	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.PlaceOrder
-	if err := body.DecodeOrder(&b.reader, &cmd.Place); err != nil {
-		return body.Refusal(err)
+	if err := body.DecodeOrder(c.PostBody(), &cmd.Place); err != nil {
+		return err
 	}
 	return s.submitOne(c, b)
 }
@@ -90,11 +87,11 @@ func (s *Server) submitOne(c *edge.Ctx, b *orderBody) *refuse.Refusal {
 // placeBatch serves POST /orders/batch. It checks the shape of every command before the engine
 // applies the first one.
 func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
-	b := s.takeBody(c)
+	b := s.takeBody()
 	defer s.releaseBody(b)
-	var berr *body.Error
-	if b.Commands, berr = body.DecodeBatch(&b.reader, b.Commands); berr != nil {
-		return body.Refusal(berr)
+	var err *refuse.Refusal
+	if b.Commands, err = body.DecodeBatch(c.PostBody(), b.Commands); err != nil {
+		return err
 	}
 	if err := b.Submit(); err != nil {
 		return err
@@ -136,7 +133,7 @@ func (s *Server) cancelOrder(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	b := s.takeBody(c)
+	b := s.takeBody()
 	defer s.releaseBody(b)
 	*b.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
 	return s.submitOne(c, b)
@@ -144,12 +141,12 @@ func (s *Server) cancelOrder(c *edge.Ctx) *refuse.Refusal {
 
 // replaceOrder serves PATCH /orders/{id}.
 func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
-	b := s.takeBody(c)
+	b := s.takeBody()
 	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.ReplaceOrder
-	if err := body.ReplaceForm.Read(&b.reader, &cmd.Replace); err != nil {
-		return body.Refusal(err)
+	if err := body.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
+		return err
 	}
 	var err *refuse.Refusal
 	if cmd.Order, _, err = s.opt.Entry.ParseOrder(0, c.PathParam("id")); err != nil {

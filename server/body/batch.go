@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 )
 
@@ -38,8 +39,16 @@ var (
 )
 
 // DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
-func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
-	return decodeBatch(r, dst, &internalBatch)
+func DecodeBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
+	return pooledBatch(text, dst, &internalBatch)
+}
+
+func pooledBatch(text []byte, dst []entry.Command, f *batchForm) ([]entry.Command, *refuse.Refusal) {
+	refusal := decode(text, func(r *Reader) (err *Error) {
+		dst, err = decodeBatch(r, dst, f)
+		return err
+	})
+	return dst, refusal
 }
 
 func decodeBatch(r *Reader, dst []entry.Command, f *batchForm) ([]entry.Command, *Error) {

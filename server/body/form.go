@@ -134,18 +134,10 @@ func (f *Form[T]) Members() []edge.Field { return f.fields }
 // Decode reads a body into v. Members that are not given keep their value in v. After an error, v is partly
 // set.
 func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
-	var r Reader
-	r.Reset(text)
-	if err := f.Read(&r, v); err != nil {
-		return Refusal(err)
-	}
-	return nil
-}
-
-// Read decodes the body of r like Decode.
-func (f *Form[T]) Read(r *Reader, v *T) *Error {
-	f.Fill(r, v)
-	return r.InOrder(f.fields)
+	return decode(text, func(r *Reader) *Error {
+		f.Fill(r, v)
+		return r.InOrder(f.fields)
+	})
 }
 
 // Fill reads an object into v and records every wrong member in r.

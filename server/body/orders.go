@@ -3,6 +3,7 @@ package body
 import (
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 )
 
@@ -63,7 +64,11 @@ func optional(f edge.Field) edge.Field {
 }
 
 // DecodeOrder reads the body of POST /orders.
-func DecodeOrder(r *Reader, o *entry.Place) *Error {
+func DecodeOrder(text []byte, o *entry.Place) *refuse.Refusal {
+	return decode(text, func(r *Reader) *Error { return decodeOrder(r, o) })
+}
+
+func decodeOrder(r *Reader, o *entry.Place) *Error {
 	readOrder(r, o)
 	return r.InOrder(OrderMembers)
 }

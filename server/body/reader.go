@@ -3,6 +3,7 @@ package body
 import (
 	"fmt"
 	"strconv"
+	"sync"
 
 	"tickhive/internal/refuse"
 )
@@ -64,6 +65,22 @@ type frame struct {
 func (r *Reader) Reset(data []byte) {
 	r.data, r.pos, r.Err = data, 0, nil
 	r.Wrong, r.frames, r.seen = r.Wrong[:0], r.frames[:0], r.seen[:0]
+}
+
+// readers has readers whose memory a request reuses. The limits of a body's shape bound that memory.
+var readers = sync.Pool{New: func() any { return new(Reader) }}
+
+// decode reads text by read, with a Reader that read must not keep.
+func decode(text []byte, read func(*Reader) *Error) *refuse.Refusal {
+	r := readers.Get().(*Reader)
+	r.Reset(text)
+	var refusal *refuse.Refusal
+	if err := read(r); err != nil {
+		refusal = Refusal(err) // a copy: err may be memory of r
+	}
+	r.Reset(nil)
+	readers.Put(r)
+	return refusal
 }
 
 // Finish returns the first error; data after the value is one.

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 )
 
@@ -25,14 +26,18 @@ var TradingBatchMembers = []edge.Field{{
 }}
 
 // DecodeTradingOrder reads the body of POST /api/orders.
-func DecodeTradingOrder(r *Reader, p *entry.Place) *Error {
+func DecodeTradingOrder(text []byte, p *entry.Place) *refuse.Refusal {
+	return decode(text, func(r *Reader) *Error { return decodeTradingOrder(r, p) })
+}
+
+func decodeTradingOrder(r *Reader, p *entry.Place) *Error {
 	readTradingOrder(r, p)
 	return r.InOrder(TradingMembers)
 }
 
 // DecodeTradingBatch reads the body of POST /api/orders/batch into dst, whose memory it reuses.
-func DecodeTradingBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
-	return decodeBatch(r, dst, &tradingBatch)
+func DecodeTradingBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
+	return pooledBatch(text, dst, &tradingBatch)
 }
 
 // readTradingOrder reads an order object of a signed request.

@@ -33,7 +33,7 @@ func TestASignedOrderHasOneType(t *testing.T) {
 		var p entry.Place
 		r.Reset([]byte(text))
 		got := ""
-		if err := DecodeTradingOrder(&r, &p); err != nil {
+		if err := decodeTradingOrder(&r, &p); err != nil {
 			got = err.Field
 		} else {
 			got = p.Type.String()
@@ -49,7 +49,7 @@ func TestABatchOfASignedRequest(t *testing.T) {
 	decode := func(text string) ([]entry.Command, string) {
 		var r Reader
 		r.Reset([]byte(text))
-		commands, err := DecodeTradingBatch(&r, nil)
+		commands, err := decodeBatch(&r, nil, &tradingBatch)
 		if err != nil {
 			return nil, err.Field
 		}
@@ -103,7 +103,7 @@ func FuzzDecodeTradingBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r Reader
 		r.Reset(data)
-		commands, err := DecodeTradingBatch(&r, nil)
+		commands, err := decodeBatch(&r, nil, &tradingBatch)
 		if err != nil {
 			return
 		}
