@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -92,8 +93,8 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 	if n := serial(); n != 1 {
 		t.Errorf("certificate %d", n)
 	}
-	if _, err := http.Get("http://" + address + "/api/healthcheck"); err == nil {
-		t.Error("plain text is answered")
+	if res, err := http.Get("http://" + address + "/api/healthcheck"); err != nil || res.StatusCode != 400 {
+		t.Errorf("plain text is answered by %v: %v", res, err)
 	}
 	streamOverTLS(t, address, trusting)
 	reload := func(want string) {
@@ -117,6 +118,46 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 	reload("reload failed; keeping the old content")
 	if n := serial(); n != 2 {
 		t.Errorf("certificate %d after a reload that failed", n)
+	}
+}
+
+// Each listener with TLS answers HTTP without TLS by 400 and words, however much the client sends, and other bytes by
+// closing the connection.
+func TestPlainHTTPOnATLSPortIsAnsweredWithWords(t *testing.T) {
+	t.Parallel()
+	cert, key := writeCertificate(t, t.TempDir(), 1, time.Now().Add(24*time.Hour))
+	at := map[string]string{"public": streamAddress(t), "aggregator": streamAddress(t), "binance": streamAddress(t)}
+	start(t, "--pairs", "none", "--sim", "off", "--listen", at["public"], "--binance-listen", at["binance"],
+		"--set", "aggregator.listen="+at["aggregator"], "--set", "tls.cert="+cert, "--set", "tls.key="+key)
+	for name, address := range at {
+		ask := func(request string) (answer string) {
+			t.Helper()
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			go io.Copy(conn, strings.NewReader(request)) // the server may end the connection first
+			text, err := io.ReadAll(conn)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", name, text, err)
+			}
+			return string(text)
+		}
+		for _, request := range []string{
+			"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
+			"OPTIONS /api/orders HTTP/1.1\r\nHost: x\r\n\r\n",
+			"POST /api/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat("a", 900_000),
+		} {
+			text := ask(request)
+			if !strings.HasPrefix(text, "HTTP/1.1 400 ") || !strings.Contains(text, "\r\nConnection: close\r\n") ||
+				!strings.Contains(text, "https://") || strings.Contains(text, "Retry-After") {
+				t.Errorf("%s: %.40q: %s", name, request, text)
+			}
+		}
+		if text := ask("HELLO THERE\r\n"); strings.Contains(text, "HTTP") {
+			t.Errorf("%s: other bytes: %q", name, text)
+		}
 	}
 }
 

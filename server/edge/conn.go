@@ -3,7 +3,6 @@ package edge
 import (
 	"container/list"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -161,21 +160,29 @@ func (t *ConnTable) Evicted() uint64 {
 func (t *ConnTable) setAnswers() {
 	const lifts = " %s raises it, rate.allow and server.trusted_proxies lift it."
 	full := "The server has reached its limit of %d open connections (server.connections); try again in a second."
-	t.answerFull = refusal("503 Service Unavailable", refuse.Unavailable, fmt.Sprintf(full, t.limits.Total))
+	t.answerFull = refusal("503 Service Unavailable", retryable(refuse.Unavailable, full, t.limits.Total))
 	perIP := "This address has reached its limit of %d open connections; close one first." + lifts
-	t.answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
-		fmt.Sprintf(perIP, t.limits.PerAddress, "server.connections_per_ip"))
+	t.answerPerIP = refusal("429 Too Many Requests",
+		retryable(refuse.RateLimit, perIP, t.limits.PerAddress, "server.connections_per_ip"))
 	perNet := "This network (/24, or /48 of IPv6) has reached its share of %d open connections; close one first." +
 		lifts
-	t.answerPerNet = refusal("429 Too Many Requests", refuse.RateLimit,
-		fmt.Sprintf(perNet, t.limits.PerNetwork, "server.connections"))
+	t.answerPerNet = refusal("429 Too Many Requests",
+		retryable(refuse.RateLimit, perNet, t.limits.PerNetwork, "server.connections"))
+}
+
+// retryable returns a refusal that another try in a second may not meet.
+func retryable(code refuse.Code, format string, args ...any) *refuse.Refusal {
+	return refuse.New(code, "", format, args...).After(1)
 }
 
 // refusal returns the complete answer to a connection that is refused.
-func refusal(status string, code refuse.Code, message string) []byte {
-	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
+func refusal(status string, r *refuse.Refusal) []byte {
+	body, again := string(appendError(nil, r, []byte("connection"))), ""
+	if r.RetryAfter > 0 {
+		again = "Retry-After: " + itoa(int(r.RetryAfter)) + "\r\n"
+	}
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
-		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\n" +
+		"X-Request-Id: connection\r\n" + again + "Connection: close\r\n" +
 		"X-Content-Type-Options: nosniff\r\nCross-Origin-Opener-Policy: same-origin\r\n" +
 		"Cross-Origin-Resource-Policy: same-origin\r\nContent-Length: " +
 		itoa(len(body)) + "\r\n\r\n" + body)
@@ -225,11 +232,16 @@ func (c *CountedConn) Close() error {
 	defer c.table.uncount(c.ip)
 	c.table.untrack(c)
 	_ = c.flush() // the peer may have gone
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
-		if half.CloseWrite() == nil {
-			_ = c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
-			c.discard()
-		}
+	if c.linger.Load() {
+		c.lingerOn(c.Conn)
 	}
 	return c.Conn.Close()
+}
+
+// lingerOn ends what the server sends on the connection or its socket, and reads what the client still sends.
+func (c *CountedConn) lingerOn(conn net.Conn) {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_ = conn.SetReadDeadline(time.Now().Add(lingerTime))
+		c.discard(conn)
+	}
 }

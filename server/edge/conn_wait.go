@@ -54,7 +54,11 @@ func (c *CountedConn) Read(p []byte) (int, error) {
 	w := &c.wait
 	if w.kept == nil {
 		if w.raw == nil {
-			return c.Conn.Read(p)
+			n, err := c.Conn.Read(p)
+			if err != nil && c.Encrypted() {
+				c.answerPlain(err)
+			}
+			return n, err
 		}
 		if err := c.flush(); err != nil {
 			return 0, err
@@ -118,11 +122,11 @@ func plainTimeout(err error) error {
 	return err
 }
 
-// discard reads and drops lingerBytes at most, until the client's end or the read deadline. It holds a buffer only
+// discard reads and drops lingerBytes of the connection or its socket at most, until the client's end or the read deadline. It holds a buffer only
 // while it has bytes: a flood of slow requests ends in as many lingering connections.
-func (c *CountedConn) discard() {
+func (c *CountedConn) discard(from net.Conn) {
 	if c.wait.raw == nil {
-		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+		_, _ = io.CopyN(io.Discard, from, lingerBytes)
 		return
 	}
 	left := lingerBytes

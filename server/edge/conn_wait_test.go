@@ -131,7 +131,7 @@ func TestALingeringConnectionHoldsNoBuffer(t *testing.T) {
 	before := heap()
 	for i, c := range near {
 		ended.Add(1)
-		go func() { defer ended.Done(); close(begun[i]); c.discard() }()
+		go func() { defer ended.Done(); close(begun[i]); c.discard(c.Conn) }()
 	}
 	for i, far := range fars {
 		<-begun[i]

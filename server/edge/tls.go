@@ -3,10 +3,13 @@ package edge
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
+
+	"tickhive/internal/refuse"
 )
 
 // Certificate is the certificate of the public listeners. Reload replaces it; connections that
@@ -55,6 +58,34 @@ func (c *Certificate) config() *tls.Config {
 
 // Encrypted reports whether the connection has TLS. A write to it that timed out cannot be repeated.
 func (c *CountedConn) Encrypted() bool { return c.Conn != c.socket }
+
+// plainAnswer is the answer to a client that speaks HTTP without TLS.
+var plainAnswer = refusal("400 Bad Request", &refuse.Refusal{
+	Code: refuse.InvalidParam, Message: "This port speaks TLS: the address must begin with https:// or wss://.",
+})
+
+// answerPlain answers a client whose first bytes are a request instead of a handshake. Without it, the client would
+// see an empty answer or a reset. The goroutine of the connection calls it with the error of the handshake.
+func (c *CountedConn) answerPlain(handshake error) {
+	var head tls.RecordHeaderError
+	if !errors.As(handshake, &head) || head.Conn == nil || !isRequest(head.RecordHeader) {
+		return
+	}
+	_ = c.socket.SetWriteDeadline(time.Now().Add(lingerTime))
+	if _, err := c.socket.Write(plainAnswer); err == nil {
+		c.lingerOn(c.socket)
+	}
+}
+
+// isRequest reports whether a connection begins with the method and the path of a request.
+func isRequest(head [5]byte) bool {
+	for _, begin := range []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"} {
+		if string(head[:]) == begin {
+			return true
+		}
+	}
+	return false
+}
 
 // encrypt puts TLS on an accepted connection. The handshake takes place at the first read, on the
 // connection's goroutine and within its read timeout.
