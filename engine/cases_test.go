@@ -76,6 +76,8 @@ func TestCase28SelfTrade(t *testing.T) { runScript(t, "case28_self_trade.txt") }
 
 func TestCase28DecrementByQuote(t *testing.T) { runScript(t, "case28_decrement_by_quote.txt") }
 
+func TestCase28OutOfReach(t *testing.T) { runScript(t, "case28_out_of_reach.txt") }
+
 func TestCase30Depth(t *testing.T) { runScript(t, "case30_depth.txt") }
 
 func TestCase34FeesStandInTheTrade(t *testing.T) { runScript(t, "case34_fees_stand_in_the_trade.txt") }

@@ -42,7 +42,10 @@
 //     the iceberg keeps its place. A waiting stop cannot be replaced: order_closed.
 //   - A sell, or a buy by quote, with an earn limit trades up to the limit and not a lot
 //     more. The remainder is canceled with CauseLimit, even where a gtc order would rest at
-//     a price at which it may bring more. Fill-or-kill is refused in that case.
+//     a price at which it may bring more. Fill-or-kill is refused in that case, also when the
+//     limit allows no lot at an order of the same account on the way.
+//   - Self-trade prevention acts where the taker would trade a lot. Money, earn limit and price
+//     limit end a taker before.
 //   - A market buy by quote amount is Completed when it has less left than one lot costs.
 //   - Each pair remembers the client order ids of all accounts together, so that one pair's
 //     evictions never depend on another pair; a repeat is answered in any pair state.

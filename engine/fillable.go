@@ -12,10 +12,11 @@ type scan struct {
 	shown, whole int64
 }
 
-// fillable reports whether a fill-or-kill taker would be filled completely; it changes
-// nothing. It counts hidden lots, but no lots that self-trade prevention or the taker's earn
-// limit would keep from trading. It counts whole levels by their sums and reads single orders
-// only when the account has other orders. known is false when the part ends before the answer is found.
+// fillable reports whether a fill-or-kill taker would be filled completely; it changes nothing. It counts hidden lots,
+// but no lots that self-trade prevention or the taker's earn limit would keep from trading. An order of the taker's own
+// account where the limit allows no lot ends it too, though lots behind may bring less. It counts whole levels by their
+// sums and reads single orders only when the account has other orders. known is false when the part ends before the
+// answer is found.
 func (b *book) fillable(t *taker) (fills, known bool) {
 	opp := &b.sides[t.side.Opposite()]
 	at, left := b.scan, *t
@@ -36,7 +37,7 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 			return false
 		}
 		b.tape.visit()
-		lots, blocked := lv.shown+lv.hidden, false
+		lots, blocked, last := lv.shown+lv.hidden, false, false
 		if own {
 			if blocked, known = b.othersAt(t, lv, &at); !known {
 				at.price = lv.price
@@ -46,11 +47,16 @@ func (b *book) fillable(t *taker) (fills, known bool) {
 			if blocked {
 				lots = at.shown
 			}
+			last = b.orders.at(lv.tail).owner == t.owner && at.shown == at.whole
 			at.n, at.shown, at.whole = 0, 0, 0
 		}
 		lots = min(lots, at.need)
 		if left.bounded {
-			if left.earnable(lv.price, lots) < lots {
+			must := lots
+			if last && lots < at.need {
+				must++ // it is to reach the order of its own behind the last lot
+			}
+			if left.earnable(lv.price, must) < must {
 				return false
 			}
 			left.earned(lv.price, lots)

@@ -28,7 +28,8 @@ func (b *book) match(t *taker) (done bool) {
 	return true
 }
 
-// sweep takes from one level. It returns false when the part ends before.
+// sweep takes from one level. It returns false when the part ends before. The taker meets a maker only where its money
+// and its earn limit allow a lot: an order of its own account that it cannot reach stays as it is.
 func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
 		if b.tape.spent() {
@@ -36,10 +37,6 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 		}
 		s := lv.head
 		o := b.orders.at(s)
-		if t.stp != SelfTradeNone && o.owner == t.owner {
-			b.selfTrade(t, opp, lv, s, o)
-			continue
-		}
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
 			t.ended = true // the money ends below one lot
@@ -50,6 +47,12 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 				t.stopAtLimit()
 				return true
 			}
+		}
+		if t.stp != SelfTradeNone && o.owner == t.owner {
+			b.selfTrade(t, opp, lv, s, o)
+			continue
+		}
+		if t.bounded {
 			t.earned(lv.price, q)
 		}
 		o.shown -= q

@@ -73,7 +73,7 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 	for len(q) > 0 && left > 0 {
 		x := q[0]
 		if x.o.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
-			if o.cmd.STP != engine.CancelMaker {
+			if o.cmd.STP != engine.CancelMaker || may != nil && may.Cmp(big.NewInt(x.o.cmd.Price)) < 0 {
 				return false
 			}
 			q = q[1:]
@@ -152,28 +152,39 @@ func (m *model) enter(o *modelOrder) {
 	m.remainder(o, stopped)
 }
 
-// meet trades o with x or applies self-trade prevention. It reports whether the taker is done.
+// affords returns the number of lots that o may trade at price by its amount, its money and its earn limit, and
+// which of these ends it when the number is 0.
+func (o *modelOrder) affords(price int64) (lots int64, cause engine.CancelCause) {
+	lots = o.wants(price)
+	if lots == 0 || o.earn == nil {
+		return lots, engine.CauseRemainder
+	}
+	each := price
+	if o.byQuote {
+		each = 1
+	}
+	if most := new(big.Int).Div(o.earn, big.NewInt(each)); most.Cmp(big.NewInt(lots)) < 0 {
+		lots = most.Int64()
+	}
+	return lots, engine.CauseLimit
+}
+
+// meet trades o with x or applies self-trade prevention, if o can still trade a lot. It reports whether the taker is
+// done.
 func (m *model) meet(o, x *modelOrder) bool {
+	lots, cause := o.affords(x.cmd.Price)
+	if lots == 0 {
+		o.cause = cause
+		return true
+	}
 	if x.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
 		return m.self(o, x)
 	}
-	d := min(o.wants(x.cmd.Price), x.shown)
-	if d == 0 {
-		return true
-	}
-	if o.earn != nil {
-		each := big.NewInt(x.cmd.Price)
-		if o.byQuote {
-			each = big.NewInt(1)
-		}
-		if most := new(big.Int).Div(o.earn, each); most.Cmp(big.NewInt(d)) < 0 {
-			d = most.Int64()
-		}
-		if d == 0 {
-			o.cause = engine.CauseLimit
-			return true
-		}
-		o.earn.Sub(o.earn, each.Mul(each, big.NewInt(d)))
+	d := min(lots, x.shown)
+	if o.earn != nil && o.byQuote {
+		o.earn.Sub(o.earn, big.NewInt(d))
+	} else if o.earn != nil {
+		o.earn.Sub(o.earn, product(x.cmd.Price, d))
 	}
 	m.trade++
 	m.last = x.cmd.Price
@@ -224,9 +235,6 @@ func (m *model) self(o, x *modelOrder) bool {
 		d := min(o.rest, x.rest)
 		if o.byQuote {
 			d = min(o.wants(x.cmd.Price), x.rest)
-		}
-		if d == 0 {
-			return true
 		}
 		x.rest -= d
 		x.total -= d

@@ -20,7 +20,8 @@ import (
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...
 //	buy quote=QUOTE market ...
-//	cancel ID [acct=N] [client=ID] · cancel all [acct=N] · replace ID [amount=N] [price=P] [acct=N]
+//	... limit-earn=EARN: lots of a buy by quote, else money
+//	cancel ID [acct=N] [client=ID] · cancel all [acct=N] · replace ID|last [amount=N] [price=P] [limit-earn=P] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE
 //	book · orders (queue order) · stops
 //
@@ -85,10 +86,13 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		if f[0] == "replace" {
 			cmd.Kind = engine.Replace
 		}
-		if f[1] == "all" {
+		switch f[1] {
+		case "all":
 			cmd.Kind = engine.CancelAll
+			fallthrough
+		case "last":
 			cmd.Order = m.core.LastOrderID(0)
-		} else {
+		default:
 			cmd.Order = engine.OrderID(m.integer(f[1]))
 		}
 		cmd.Flags |= engine.FlagAllAccount
@@ -135,6 +139,8 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		case "limit-spend":
 			cmd.Flags |= engine.FlagFunded
 			cmd.SpendLimit = fixed.FromU64(uint64(m.price(value)))
+		case "limit-earn":
+			m.limitEarn(&cmd, value)
 		case "stp":
 			for s := engine.SelfTradeNone; s <= engine.Decrement; s++ {
 				if s.String() == value {
@@ -179,6 +185,19 @@ func content(f []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(f), func(word string) bool {
 		return word == "reusable" || strings.HasPrefix(word, "id=")
 	}), " ")
+}
+
+func (m *market) limitEarn(cmd *engine.Command, value string) {
+	switch {
+	case cmd.Kind == engine.Replace: // only a replace of these rules has an earn limit
+		cmd.Flags |= engine.FlagFunded
+		cmd.Rules = engine.RulesVersion
+		fallthrough
+	case cmd.Flags&engine.FlagQuote == 0:
+		cmd.EarnLimit = fixed.FromU64(uint64(m.price(value)))
+	default:
+		cmd.EarnLimit = fixed.FromU64(uint64(m.integer(value)))
+	}
 }
 
 func (m *market) integer(s string) int64 {

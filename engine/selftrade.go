@@ -1,6 +1,6 @@
 package engine
 
-// selfTrade handles a taker that meets an order of its own account; the taker's mode
+// selfTrade handles a taker that meets an order of its own account, of which it could take a lot; the taker's mode
 // decides (docs/contract/matching.md#self-trade-prevention). Neither side trades.
 func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	switch t.stp {
@@ -40,10 +40,7 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	d := min(t.left, open)
 	// the remainder is money; without a quote amount, money has no limit here, because nothing is paid
 	if t.byQuote() {
-		if d = min(t.lots(lv.price), open); d == 0 {
-			t.ended = true // the remaining money buys no lot
-			return
-		}
+		d = min(t.lots(lv.price), open)
 	}
 	b.shrink(s, o, lv, opp, open-d)
 	o.total -= d
