@@ -1,8 +1,8 @@
 package fixed
 
-import "github.com/cockroachdb/apd/v3"
+import "math/big"
 
-// QuotientDigits is the number of fractional digits of percentages and other quotients
+// QuotientDigits is the number of fractional digits of percentages
 // (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
@@ -34,57 +34,48 @@ func PercentChangeHalfEven(now, then int64) I128 {
 	return v
 }
 
-// AveragePriceHalfEven returns total / amount as a price in units of 10^-8, rounded half to even. total is in
-// units of 10^-(digitsPrice+digitsAmount), amount in 10^-digitsAmount and not 0.
-func AveragePriceHalfEven(total, amount U128, digitsPrice int) U128 {
-	ctx := apd.Context{
-		Precision: 60, MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent,
-		Rounding: apd.RoundHalfEven,
+// AverageDigits returns the number of fractional digits of an average of prices with digitsPrice digits: six more than
+// the price has, so that rounding changes an average by at most a millionth of a tick; at least those of
+// percentages, at most Scale. They are never fewer than the price has, so the average of prices is never 0.
+func AverageDigits(digitsPrice int) int { return min(Scale, max(QuotientDigits, digitsPrice+6)) }
+
+// AppendAverageHalfEven appends total / amount as a price with AverageDigits, rounded half to even. total is in units
+// of 10^-(digitsPrice+digitsAmount), amount in 10^-digitsAmount and not 0.
+func AppendAverageHalfEven(dst []byte, total, amount U128, digitsPrice int) []byte {
+	digits := AverageDigits(digitsPrice)
+	return AppendU128(dst, averageHalfEven(total, amount, Pow10[digits-digitsPrice]), digits)
+}
+
+// averageHalfEven returns total x scale / amount, rounded half to even. scale is at most 10^8, and total / amount a
+// price, so the result fits.
+func averageHalfEven(total, amount U128, scale uint64) U128 {
+	ticks, rest := total.DivMod64(max(1, amount.Lo))
+	if amount.Hi != 0 || ticks.Hi != 0 {
+		return bigAverageHalfEven(total, amount, scale)
 	}
-	var q, num, den apd.Decimal
-	setU128(&num, total, -int32(digitsPrice))
-	setU128(&den, amount, 0)
-	// Round only once: compute the integer part, then compare the remainder with half of the divisor.
-	num.Exponent += QuotientDigits
-	var rest apd.Decimal
-	if _, err := ctx.QuoInteger(&q, &num, &den); err != nil {
-		panic("BUG: fixed: average of nothing: " + err.Error())
-	}
-	if _, err := ctx.Rem(&rest, &num, &den); err != nil {
-		panic("BUG: fixed: average of nothing: " + err.Error())
-	}
-	var twice apd.Decimal
-	if _, err := ctx.Mul(&twice, &rest, apd.New(2, 0)); err != nil {
-		panic("BUG: fixed: remainder: " + err.Error())
-	}
-	v := getU128(&q)
-	if c := twice.Cmp(&den); c > 0 || c == 0 && v.Lo&1 == 1 {
+	more, rest := Mul64(rest, scale).DivMod64(amount.Lo)
+	v := Mul64(ticks.Lo, scale).Add(more)
+	if left := amount.Lo - rest; rest > left || rest == left && v.Lo&1 == 1 {
 		v = v.Add(U128{Lo: 1})
 	}
 	return v
 }
 
-func setU128(d *apd.Decimal, v U128, exponent int32) {
-	var hi, lo, base apd.BigInt
-	hi.SetUint64(v.Hi)
-	lo.SetUint64(v.Lo)
-	base.Lsh(&hi, 64)
-	d.Coeff.Add(&base, &lo)
-	d.Exponent = exponent
+// bigAverageHalfEven does the same for amounts beyond 64 bits: sums over many trades of a pair with many digits.
+func bigAverageHalfEven(total, amount U128, scale uint64) U128 {
+	num, den := toBig(total), toBig(amount)
+	q, rest := num.QuoRem(num.Mul(num, new(big.Int).SetUint64(scale)), den, new(big.Int))
+	if c := rest.Lsh(rest, 1).Cmp(den); c > 0 || c == 0 && q.Bit(0) == 1 {
+		q.Add(q, big.NewInt(1))
+	}
+	if q.BitLen() > 128 {
+		panic("BUG: fixed: an average price beyond the prices it is made of")
+	}
+	hi := new(big.Int).Rsh(q, 64)
+	return U128{Hi: hi.Uint64(), Lo: q.Sub(q, hi.Lsh(hi, 64)).Uint64()}
 }
 
-// getU128 converts a non-negative integer.
-func getU128(d *apd.Decimal) U128 {
-	v := new(apd.BigInt).Set(&d.Coeff)
-	for e := d.Exponent; e > 0; e-- {
-		v.Mul(v, apd.NewBigInt(10))
-	}
-	var hi apd.BigInt
-	hi.Rsh(v, 64)
-	if d.Exponent < 0 || !hi.IsUint64() {
-		panic("BUG: fixed: quotient beyond U128")
-	}
-	var lo apd.BigInt
-	lo.And(v, new(apd.BigInt).SetUint64(1<<64-1))
-	return U128{hi.Uint64(), lo.Uint64()}
+func toBig(v U128) *big.Int {
+	b := new(big.Int).SetUint64(v.Hi)
+	return b.Or(b.Lsh(b, 64), new(big.Int).SetUint64(v.Lo))
 }

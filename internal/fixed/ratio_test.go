@@ -3,6 +3,7 @@ package fixed
 import (
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -62,13 +63,61 @@ func TestQuotientsAgainstBigIntegers(t *testing.T) {
 				t.Fatalf("from %d to %d: %+v, want %s", then, now, got, want)
 			}
 		}
-		digits := rng.IntN(19)
+		digits := rng.IntN(Scale + 1)
 		amount := FromU64(rng.Uint64()>>rng.UintN(63) + 1)
-		total, _ := amount.MulCheck(rng.Uint64() >> (2 + rng.UintN(60)))
-		num := new(big.Int).Mul(bigOf(total), big.NewInt(100_000_000))
+		if rng.UintN(4) == 0 { // a sum of many trades
+			amount = Mul64(amount.Lo, rng.Uint64()>>rng.UintN(63)+1)
+		}
+		total, fits := amount.MulCheck(rng.Uint64() >> (2 + rng.UintN(60)))
+		if !fits {
+			continue
+		}
+		total = total.AddSat(FromU64(rng.Uint64() >> rng.UintN(64))) // the price is no whole number of ticks
+		places := max(8, min(18, digits+6))
+		num := new(big.Int).Mul(bigOf(total), new(big.Int).SetUint64(Pow10[places]))
 		den := new(big.Int).Mul(bigOf(amount), new(big.Int).SetUint64(Pow10[digits]))
-		if got, want := AveragePriceHalfEven(total, amount, digits), halfEven(num, den); bigOf(got).Cmp(want) != 0 {
-			t.Fatalf("%v / %v with %d digits: %v, want %s", total, amount, digits, got, want)
+		want := halfEven(num, den)
+		if want.BitLen() > 128 {
+			continue // beyond every price
+		}
+		got := string(AppendAverageHalfEven(nil, total, amount, digits))
+		text := want.String()
+		if pad := places + 1 - len(text); pad > 0 {
+			text = strings.Repeat("0", pad) + text
+		}
+		if text = text[:len(text)-places] + "." + text[len(text)-places:]; got != text {
+			t.Fatalf("%v / %v with %d digits: %s, want %s", total, amount, digits, got, text)
+		}
+	}
+}
+
+// An average lies between the prices that it is made of, so that of a filled order is never 0; exact halves of the last
+// digit go to the even one.
+func TestAveragesOfPrices(t *testing.T) {
+	for _, c := range []struct {
+		total, amount uint64
+		digits        int
+		want          string
+	}{
+		{1, 1, 18, "0.000000000000000001"},
+		{3, 2, 18, "0.000000000000000002"}, // half: 1 is odd
+		{5, 2, 18, "0.000000000000000002"}, // half: 2 is even
+		{4, 3, 18, "0.000000000000000001"},
+		{2_000_000, 1_500_000, 10, "0.0000000001333333"},
+		{5, 2, 8, "0.00000002500000"},
+		{4321, 1, 12, "0.000000004321000000"},
+		{6020, 60, 2, "1.00333333"},
+		{1, 1, 0, "1.00000000"},
+		{1, 1, 3, "0.001000000"},
+	} {
+		got := string(AppendAverageHalfEven(nil, FromU64(c.total), FromU64(c.amount), c.digits))
+		if got != c.want {
+			t.Errorf("%d / %d with %d digits: %s, want %s", c.total, c.amount, c.digits, got, c.want)
+		}
+	}
+	for digits := range Scale + 1 {
+		if AverageDigits(digits) < digits {
+			t.Errorf("an average has %d digits, fewer than the %d of a price", AverageDigits(digits), digits)
 		}
 	}
 }

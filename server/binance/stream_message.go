@@ -159,7 +159,7 @@ func (f *Facade) appendStat(b []byte, root *marketdata.Root, v *marketdata.View,
 		b = append(f.appendHead(b, "24hrTicker", v, eventMs), `,"p":"`...)
 		b = fixed.AppendI128(b, fixed.FromI64(w.last).Sub(fixed.FromI64(w.open)), in.DigitsPrice)
 		b = fixed.AppendI128(append(b, `","P":"`...), fixed.PercentChangeHalfEven(w.last, w.open), fixed.QuotientDigits)
-		b = appendQuoted128(append(b, `",`...), "w", w.average(in), fixed.QuotientDigits)
+		b = w.appendAverage(append(b, `",`...), "w", in)
 		b = appendQuoted(append(b, ','), "x", w.open, in.DigitsPrice)
 		b = appendQuoted(append(b, ','), "Q", lastAmount(v), in.DigitsAmount)
 		bid, _ := v.Bids.Best()

@@ -139,15 +139,17 @@ func (w *window) appendChange(b []byte, in *engine.Instrument) []byte {
 		fixed.FromI64(w.last).Sub(fixed.FromI64(w.open)), in.DigitsPrice), '"')
 	b = append(fixed.AppendI128(append(b, `,"priceChangePercent":"`...),
 		fixed.PercentChangeHalfEven(w.last, w.open), fixed.QuotientDigits), '"')
-	return appendQuoted128(append(b, ','), "weightedAvgPrice", w.average(in), fixed.QuotientDigits)
+	return w.appendAverage(append(b, ','), "weightedAvgPrice", in)
 }
 
-// average returns the average price of the trades in the window in 10^-8, 0 without trades.
-func (w *window) average(in *engine.Instrument) fixed.U128 {
-	if w.volume.IsZero() {
-		return fixed.U128{}
+// appendAverage appends the average price of the trades in the window, 0 without trades.
+func (w *window) appendAverage(b []byte, name string, in *engine.Instrument) []byte {
+	amount := w.volume
+	if amount.IsZero() {
+		amount = fixed.FromU64(1) // w.quote is 0
 	}
-	return fixed.AveragePriceHalfEven(w.quote, w.volume, in.DigitsPrice)
+	b = append(append(append(b, '"'), name...), `":"`...)
+	return append(fixed.AppendAverageHalfEven(b, w.quote, amount, in.DigitsPrice), '"')
 }
 
 // full reports whether the request wants the form FULL.
@@ -215,12 +217,11 @@ func avgPrice(q *call) ([]byte, *failure) {
 		w.volume = w.volume.AddSat(fixed.FromU64(uint64(one.Amount)))
 		w.quote = w.quote.AddSat(fixed.Mul64(uint64(one.Price), uint64(one.Amount)))
 	}
-	b := strconv.AppendInt([]byte(`{"mins":`), minutes, 10)
 	if w.volume.IsZero() {
-		b = appendQuoted(append(b, ','), "price", v.Ticker.Last, v.Instrument.DigitsPrice)
-	} else {
-		b = appendQuoted128(append(b, ','), "price", w.average(v.Instrument), fixed.QuotientDigits)
+		w.volume, w.quote = fixed.FromU64(1), fixed.FromU64(uint64(v.Ticker.Last))
 	}
+	b := strconv.AppendInt([]byte(`{"mins":`), minutes, 10)
+	b = w.appendAverage(append(b, ','), "price", v.Instrument)
 	at := int64(0)
 	if t.Len() > 0 {
 		at = t.At(t.Last()).TimeNs

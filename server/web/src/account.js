@@ -5,7 +5,6 @@ import { brief, decimal, digitsOf, group, nice, units } from './dom.js';
 import { toast } from './toast.js';
 
 const isOpen = (o) => o.status === 'Created' || o.status === 'PartiallyCompleted';
-const sum = (list, digits, f) => decimal(list.reduce((a, x) => a + units(f(x)), 0n), digits);
 
 export const typeOf = (o) => ({ limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' })[o.type] ?? (o.isMarket ? 'Market' : 'Limit');
 
@@ -107,7 +106,7 @@ export class Account {
   }
 
   // report says what became of an order.
-  async report(o) {
+  report(o) {
     const [base, quote] = o.currencyPairCode.split('_');
     const side = o.isBid ? 'Buy' : 'Sell';
     const asked = o.initialAmount === null ? '' : `${brief(o.initialAmount)} ${base} `;
@@ -118,9 +117,8 @@ export class Account {
     if (o.status === 'Created') { toast(o.id, 'info', moved ? 'Order changed' : 'Order accepted', what); return; }
     if (o.status === 'Canceled' && this.canceling.get(o.id)) { this.canceling.delete(o.id); return; }
     if (o.status === 'Canceled') { toast(o.id, 'info', 'Order canceled', `${what}. ${this.reason(o)}`); return; }
-    const done = await this.execution(o);
-    const filled = done.amount === null ? '' : `${brief(done.amount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
-    const at = done.price ? ` at ${group(brief(done.price))} on average` : '';
+    const filled = `${brief(o.filledAmount)}${asked && o.status !== 'Completed' ? ` of ${brief(o.initialAmount)}` : ''} ${base}`;
+    const at = ` at ${group(brief(o.averagePrice))} on average`;
     const pair = nice(o.currencyPairCode);
     switch (o.status) {
       case 'PartiallyCompleted': toast(o.id, 'good', 'Order partly filled', `${side} ${filled}${at} in ${pair}.`); break;
@@ -133,17 +131,6 @@ export class Account {
     if (this.canceling.delete(o.id)) return 'You canceled it.';
     if (o.isMarket) return 'The book or your balance had no more for the rest.';
     return o.timeInForce && o.timeInForce !== 'gtc' ? `The rest could not trade at once (${o.timeInForce.toUpperCase()}).` : '';
-  }
-
-  // execution returns the filled amount and the average price of an order.
-  async execution(o) {
-    if (o.averagePrice !== undefined) return { amount: o.filledAmount, price: o.averagePrice };
-    try {
-      const { deals } = (await signed('GET', `/api/orders/${o.id}/deals?decimals=string`)).body;
-      const amount = sum(deals, digitsOf(deals[0].volume), (d) => d.volume);
-      const paid = deals.reduce((a, d) => a + d.price * d.volume, 0);
-      return { amount, price: (paid / +amount).toFixed(digitsOf(deals[0].price)) };
-    } catch { return { amount: filledOf(o), price: null }; }
   }
 
   // place sends an order and returns its id. The stream reports it, unless it has not begun to.

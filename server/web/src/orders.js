@@ -133,7 +133,7 @@ export class Orders {
     const past = rows.filter((o) => o.status !== 'Created' && o.status !== 'PartiallyCompleted');
     return this.table('Order history', [head('Time', 'w1'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Average', 'num w3'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('State')],
       past.map((o) => el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w1'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(num(o.averagePrice), 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
+        data(o.price || !o.averagePrice ? num(o.price) : `avg ${group(brief(o.averagePrice))}`, 'num'), data(o.averagePrice ? group(brief(o.averagePrice)) : '–', 'num w3'), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'), data(states[o.status] ?? o.status, 'dim'))), 'No past orders yet.');
   }
 
   trades(rows) {
