@@ -248,7 +248,7 @@ func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels .
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-var statusClasses = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+var statusClasses = [...]string{edge.StatusStale: "stale", 1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 
 func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	for listener, routes := range m.src.Routes() {
@@ -258,7 +258,7 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 			if path == "" {
 				path = "none"
 			}
-			for class := 1; class < len(r.Status); class++ {
+			for class := range r.Status {
 				if r.Status[class] > 0 {
 					counter(ch, descRequests, r.Status[class], listener, r.Method, path, statusClasses[class])
 				}

@@ -32,6 +32,7 @@ type Ctx struct {
 	idBuf  [maxRequestID]byte
 
 	public bool // every origin may read the answer
+	stale  bool // the pair is not at the seq that the client asks for
 
 	params       []param
 	DecimalsText bool // ?decimals=string
@@ -87,7 +88,7 @@ const maxPooledScratch = 256 << 10
 
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
-	c.params, c.DecimalsText, c.public = c.params[:0], false, false
+	c.params, c.DecimalsText, c.public, c.stale = c.params[:0], false, false, false
 	c.faultStatus, c.skewNs, c.client, c.Credentials = 0, 0, netip.Addr{}, Credentials{}
 	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil

@@ -87,7 +87,11 @@ func (e *Listener) finish(c *Ctx) {
 	if c.route != nil {
 		stats = c.route.stats
 	}
-	stats.count(c.RequestCtx.Response.StatusCode())
+	if c.stale {
+		stats.status[StatusStale].Add(1)
+	} else {
+		stats.count(c.RequestCtx.Response.StatusCode())
+	}
 	if began := c.RequestCtx.Time(); !began.IsZero() { // by a server: it has read the clock already
 		stats.latency.Observe(clock.SinceNs(began))
 	}

@@ -127,6 +127,18 @@ func TestAmbiguousFramingCloses(t *testing.T) {
 		"encoding, length":  {"transfer-encoding: chunked\r\ncontent-length: 4\r\n", "0\r\n\r\n", "Transfer-Encoding"},
 		"a folded encoding": {"Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n", ""},
 		"a folded header":   {"X-A: b\r\n\tc\r\n", "", ""},
+		"identity":          {"Transfer-Encoding: identity\r\n", "", "Transfer-Encoding"},
+		"identity, length":  {"transfer-encoding:IDENTITY\r\nContent-Length: 0\r\n", "", "Transfer-Encoding"},
+		"no coding":         {"Transfer-Encoding: \r\n", "", ""},
+		"gzip":              {"Transfer-Encoding: gzip\r\n", "", ""},
+		"chunked, gzip":     {"Transfer-Encoding: chunked, gzip\r\n", "0\r\n\r\n", ""},
+		"two codings":       {"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "0\r\n\r\n", ""},
+		"identity, chunked": {"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n", ""},
+		"a space in a name": {"X Y: z\r\n", "", ""},
+		"a tab in a name":   {"X\tY: z\r\n", "", ""},
+		"a space behind it": {"X-Y : z\r\n", "", ""},
+		"a spaced length":   {"Content Length: 5\r\n", "", ""},
+		"no colon":          {"X-Y\r\n", "", ""},
 	} {
 		conn, err := m.Dial("192.0.2.9")
 		if err != nil {
@@ -151,6 +163,7 @@ func TestAmbiguousFramingCloses(t *testing.T) {
 	for _, text := range []string{
 		"Content-Length: 2\r\n\r\n{}",
 		"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"transfer-encoding:\tCHUNKED \r\nX-Y: a b: c\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 		"X-Content-Length: 2\r\nTransfer-Encodings: x\r\nContent-Length: 2\r\n\r\n{}",
 	} {
 		m.CheckRefusal(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\n"+text), 405, "METHOD_NOT_ALLOWED", "")

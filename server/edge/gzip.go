@@ -115,7 +115,8 @@ func (c *Ctx) Coding(codings ...string) string {
 	return ""
 }
 
-// accepts reports whether Accept-Encoding names this content coding, and not with q=0.
+// accepts reports whether Accept-Encoding names this content coding, and not with q=0. x-gzip is gzip (RFC 9110
+// 8.4.1.3).
 func accepts(ctx *fasthttp.RequestCtx, coding []byte) bool {
 	list := ctx.Request.Header.PeekCanonical(ReqAcceptEncoding)
 	for len(list) > 0 {
@@ -126,7 +127,10 @@ func accepts(ctx *fasthttp.RequestCtx, coding []byte) bool {
 			one, list = list, nil
 		}
 		name, q, _ := bytes.Cut(one, []byte(";"))
-		if bytes.EqualFold(bytes.TrimSpace(name), coding) {
+		if name = bytes.TrimSpace(name); bytes.EqualFold(name, valXGzip) {
+			name = valGzip
+		}
+		if bytes.EqualFold(name, coding) {
 			return !zeroQuality(q)
 		}
 	}

@@ -49,6 +49,7 @@ var (
 	ValNoStore   = []byte("no-store")
 	valVary      = []byte("Accept-Encoding")
 	valGzip      = []byte("gzip")
+	valXGzip     = []byte("x-gzip")
 	valStar      = []byte("*")
 	valNoSniff   = []byte("nosniff")
 	valSameSite  = []byte("same-origin")
@@ -118,34 +119,39 @@ func (e *Listener) protect(h *fasthttp.ResponseHeader, public bool) {
 	}
 }
 
-// framing refuses a request whose end another program may see elsewhere (RFC 9112 sections 5.2 and
-// 6.3): a proxy in front that believes Content-Length would pass on the rest of a chunked body as
-// the next client's request. The connection ends with the answer.
+// framing refuses a request whose end another program may see elsewhere (RFC 9112 sections 5 and 6.3): a proxy in
+// front that believes Content-Length would pass on the rest of a chunked body as the next client's request. fasthttp
+// refuses every transfer coding but chunked and identity, which RFC 9112 does not have: a request with it has no end.
+// The connection ends with the answer.
 func framing(ctx *fasthttp.RequestCtx) *refuse.Refusal {
-	length, encoding := false, false
+	length, encoding, chunked := false, false, true
 	for raw := ctx.Request.Header.RawHeaders(); len(raw) > 0; {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, []byte{'\n'})
 		if len(line) == 0 {
 			continue
 		}
-		switch line[0] {
-		case ' ', '\t':
+		if line[0] == ' ' || line[0] == '\t' {
 			return refuse.New(refuse.InvalidParam, "", "A header must not go on in a second line.")
-		case 'C', 'c':
-			length = length || hasName(line, "content-length")
-		case 'T', 't':
-			encoding = encoding || hasName(line, "transfer-encoding")
 		}
+		name, value, _ := bytes.Cut(line, []byte{':'})
+		if bytes.IndexByte(name, ' ') >= 0 {
+			return refuse.New(refuse.InvalidParam, "", "The name of a header must not have a space.")
+		}
+		switch {
+		case strings.EqualFold(BytesKey(name), "content-length"):
+			length = true
+		case strings.EqualFold(BytesKey(name), "transfer-encoding"):
+			encoding = true
+			chunked = chunked && bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked"))
+		}
+	}
+	if !chunked {
+		return refuse.New(refuse.InvalidParam, "Transfer-Encoding", "The only transfer coding is chunked.")
 	}
 	if length && encoding {
 		return refuse.New(refuse.InvalidParam, "Transfer-Encoding",
 			"A request must not have both Content-Length and Transfer-Encoding.")
 	}
 	return nil
-}
-
-// hasName reports whether a header line has this name, in lower case.
-func hasName(line []byte, name string) bool {
-	return len(line) > len(name) && line[len(name)] == ':' && strings.EqualFold(BytesKey(line[:len(name)]), name)
 }

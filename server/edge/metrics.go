@@ -8,9 +8,13 @@ import (
 
 // routeStats holds the counters of one route. Any goroutine may read them.
 type routeStats struct {
-	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx
+	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx, index StatusStale the reads of a seq that is not there
 	latency clock.Histogram
 }
+
+// StatusStale is the index of RouteStat.Status that counts answers with 503 STALE to a read that asks for a seq
+// (X-Min-Seq). The client chooses the seq, so they say nothing about the server's health.
+const StatusStale = 0
 
 func (r *routeStats) count(status int) { r.status[min(status/100, 5)].Add(1) }
 

@@ -1,7 +1,9 @@
 package edge
 
 import (
+	"bytes"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,8 +12,13 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// reachWithin bounds the wait of a replica for a seq.
-const reachWithin = 250 * time.Millisecond
+const (
+	// reachWithin bounds the wait of a replica for a seq.
+	reachWithin = 250 * time.Millisecond
+	// reachAhead is the distance to the seq of a replica that the writer cannot have run ahead: an hour of a busy pair.
+	// A larger one is no seq that an answer has named, so the replica neither waits nor asks the writer.
+	reachAhead = 10_000_000
+)
 
 // paramMinSeq is a parameter of every public route of one pair: the seq that the answer must reflect.
 var paramMinSeq = Field{Name: "minSeq", Kind: KindInt64, Range: []int64{0}}
@@ -32,17 +39,32 @@ func (r *Route) AddMinSeq() {
 
 // minSeq returns the seq that the header X-Min-Seq or the parameter minSeq names.
 func (c *Ctx) minSeq() (seq uint64, given bool, err *refuse.Refusal) {
-	v, given, err := c.Int(paramMinSeq.Name, 0, 0, math.MaxInt64)
-	if err != nil || c.Request.Header.PeekCanonical(hdrMinSeq) == nil { // PeekAll allocates
-		return uint64(v), given, err
+	raw, err := c.Raw(paramMinSeq.Name)
+	if err != nil {
+		return 0, false, err
+	}
+	if given = len(raw) > 0; given {
+		if seq, given = parseSeq(raw); !given {
+			return 0, false, refuse.Param(paramMinSeq.Name, "The parameter %s must be an integer from 0 to %d.",
+				paramMinSeq.Name, int64(math.MaxInt64))
+		}
+	}
+	if c.Request.Header.PeekCanonical(hdrMinSeq) == nil { // PeekAll allocates
+		return seq, given, nil
 	}
 	lines := c.Request.Header.PeekAll(string(hdrMinSeq))
-	u, ok := parseInteger(lines[0])
-	if len(lines) > 1 || !ok || u < 0 || given && u != v {
+	u, ok := parseSeq(lines[0])
+	if len(lines) > 1 || !ok || given && u != seq {
 		return 0, false, refuse.Param(string(hdrMinSeq), "The header %s must be given once, as an integer from 0 to "+
 			"%d, and equal to the parameter minSeq.", hdrMinSeq, int64(math.MaxInt64))
 	}
-	return uint64(u), true, nil
+	return u, true, nil
+}
+
+// parseSeq parses a seq. A larger one is refused, not clamped: the answer would name another seq than the client.
+func parseSeq(raw []byte) (seq uint64, ok bool) {
+	v, err := strconv.ParseUint(BytesKey(raw), 10, 63)
+	return v, err == nil
 }
 
 // reach makes sure that the answer of c reflects the seq that the client asks for: a replica waits for it, and then
@@ -72,17 +94,34 @@ func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 		return false, nil
 	case e.replica == nil && !known:
 		return false, nil
-	case e.replica != nil:
+	case e.replica != nil && want <= at+reachAhead:
 		if e.waitFor(code, want) {
 			return false, nil
 		}
-		if err := e.forward(c); err == nil || err.Code != refuse.NotWriter {
+		if err := e.forwardRead(c); err == nil || err.Code != refuse.NotWriter {
 			return true, err
 		}
 	}
+	c.stale = true
 	return true, refuse.New(refuse.Stale, "", "The pair %s is at seq %d here, and the request asks for %d.", code, at,
 		want).After(1)
 }
+
+// forwardRead makes the writer's answer the answer of a read that a replica could give later. Such a read costs the
+// writer a request, so it counts against the client's limit, also where the class of its route has none.
+func (e *Listener) forwardRead(c *Ctx) *refuse.Refusal {
+	if e.limiter != nil && !e.limiter.covers(c.route.Class) {
+		if err := e.limiter.check(c); err != nil {
+			return err
+		}
+	}
+	err := e.forward(c)
+	c.stale = err == nil && bytes.HasPrefix(c.Response.Body(), staleBody)
+	return err
+}
+
+// staleBody is the beginning of the writer's answer to a read that asks for a seq that it does not have.
+var staleBody = []byte(`{"code":"` + refuse.Stale + `"`)
 
 func (e *Listener) seqOf(code string) (seq uint64, known bool) {
 	if v := e.board.Load().Lookup(code); v != nil {

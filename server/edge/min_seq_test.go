@@ -1,13 +1,18 @@
 package edge_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/server/edge"
 	"tickhive/server/forward"
 	"tickhive/server/servertest"
 )
@@ -41,6 +46,12 @@ func TestMinSeq(t *testing.T) {
 			{"minSeq=-1", "", 400, "INVALID_PARAM", "minSeq"},
 			{"minSeq=x", "", 400, "INVALID_PARAM", "minSeq"},
 			{"minSeq=1&minSeq=1", "", 400, "INVALID_PARAM", "minSeq"},
+			{"minSeq=9223372036854775807", "", 503, "STALE", ""},
+			{"minSeq=9223372036854775808", "", 400, "INVALID_PARAM", "minSeq"},
+			{"minSeq=9999999999999999999", "", 400, "INVALID_PARAM", "minSeq"},
+			{"", "9223372036854775807", 503, "STALE", ""},
+			{"", "9223372036854775808", 400, "INVALID_PARAM", "X-Min-Seq"},
+			{"minSeq=9223372036854775807", "9223372036854775808", 400, "INVALID_PARAM", "X-Min-Seq"},
 		} {
 			var header []string
 			if ask.header != "" {
@@ -103,5 +114,63 @@ func TestMinSeqOnAReplica(t *testing.T) {
 	}
 	if !waited {
 		t.Error("no read has waited for its seq")
+	}
+}
+
+// A seq that the writer cannot have reached is refused at once. A smaller one is forwarded, which counts against the
+// client's limit, and a refusal that the client's seq causes is no server error.
+func TestMinSeqFarAheadOnAReplica(t *testing.T) {
+	writer, forwarded := http.NewServeMux(), atomic.Int64{}
+	writer.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		forwarded.Add(1)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(503)
+		_, _ = io.WriteString(w, `{"code":"STALE","message":"m","field":null,"requestId":"r"}`)
+	})
+	there := httptest.NewServer(writer)
+	defer there.Close()
+	key, err := forward.NewKey(strings.Repeat("a", forward.MinKeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := forward.New(forward.Options{Key: key, NowNs: func() int64 { return 0 }})
+	defer to.Close()
+	to.Lead(forward.Writer{Address: strings.TrimPrefix(there.URL, "http://"), KeyID: key.ID()})
+	var waits atomic.Int64
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
+		o.Rate.PerMinute = 3
+		o.Replica = &forward.Replica{
+			LagNs: func() int64 { return 0 }, MaxLagNs: 1, Forward: to,
+			Published: func() <-chan struct{} { waits.Add(1); return nil },
+		}
+	})
+	at := int64(m.Feed().Board().Load().Lookup("BTC_USDT").Seq)
+	read := func(seq int64) servertest.Answer {
+		return m.Get(seqPaths[0] + "minSeq=" + strconv.FormatInt(seq, 10))
+	}
+	for _, seq := range []int64{at + 10_000_001, 1<<63 - 1} {
+		m.CheckRefusal(read(seq), 503, "STALE", "")
+	}
+	m.CheckRefusal(m.Get(seqPaths[0]+"minSeq=9223372036854775808"), 400, "INVALID_PARAM", "minSeq")
+	if waits.Load() != 0 || forwarded.Load() != 0 {
+		t.Errorf("a seq far ahead: waited %d times, forwarded %d times", waits.Load(), forwarded.Load())
+	}
+	for _, seq := range []int64{at + 10_000_000, at + 1, at + 1} {
+		if a := read(seq); a.Status != 503 || !strings.Contains(a.Body, `"code":"STALE"`) ||
+			a.Header.Get("X-Served-By") == "" {
+			t.Errorf("%d ahead: %d %v %s", seq-at, a.Status, a.Header, a.Body)
+		}
+	}
+	a := read(at + 1)
+	if m.CheckRefusal(a, 429, "RATE_LIMIT", ""); a.Header.Get("Retry-After") == "" || forwarded.Load() != 3 {
+		t.Errorf("beyond the limit: forwarded %d times, %v", forwarded.Load(), a.Header)
+	}
+	if a := read(at); a.Status != 200 {
+		t.Errorf("a read that the replica can answer: %d %s", a.Status, a.Body)
+	}
+	for _, r := range m.Server.RouteStats() {
+		if r.Path == "/api/orderbook" && r.Status != [6]uint64{edge.StatusStale: 5, 2: 1, 4: 2} {
+			t.Errorf("counted by status: %v", r.Status)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		}
 		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
 		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
-			edge.ParamDecimals).MaxAgeSec = 5
+			edge.ParamDecimals).MaxAgeSec = tickersMaxAgeSec
 		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
 		get("/historical_trades", m.aggTrades, append([]edge.Field{
 			ticker, {Name: "type", Kind: edge.KindWord, Words: tradeTypes}, count("limit"),
@@ -56,6 +56,9 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	}
 	return all
 }
+
+// tickersMaxAgeSec is the age up to which a listing site may reuse the tickers.
+const tickersMaxAgeSec = 5
 
 // cachedDepth is the depth whose book is cached with the view; the full book is cached too.
 const cachedDepth = 100

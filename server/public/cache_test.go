@@ -71,6 +71,16 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
+// The tickers of a listing site may be reused for the same time at both of their addresses.
+func TestTickersOfListingSitesAge(t *testing.T) {
+	m := servertest.NewTradedMarket(t)
+	for _, route := range []string{servertest.Agg + "/tickers", "/v1/spot/market/tickers", "/listing/coingecko/tickers"} {
+		if got := m.OK(route, nil).Header.Get("Cache-Control"); got != "public, max-age=5" {
+			t.Errorf("%s: %s", route, got)
+		}
+	}
+}
+
 // HEAD returns the same answer as GET, without the body.
 func TestHead(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
@@ -169,7 +179,11 @@ func TestGzip(t *testing.T) {
 		if z.Header.Get("Etag") != tag[:len(tag)-1]+`-g"` {
 			t.Errorf("GET %s: tags %s and %s", route, tag, z.Header.Get("Etag"))
 		}
-		for _, refuse := range []string{"", "br", "gzip;q=0", "gzip;q=0.000", "identity", "xgzip"} {
+		if x := m.Get(route, "Accept-Encoding", "X-Gzip"); x.Body != z.Body || x.Header.Get("Content-Encoding") != "gzip" ||
+			x.Header.Get("Etag") != z.Header.Get("Etag") {
+			t.Errorf("GET %s: x-gzip differs from gzip: %v", route, x.Header)
+		}
+		for _, refuse := range []string{"", "br", "gzip;q=0", "gzip;q=0.000", "identity", "xgzip", "x-gzip;q=0"} {
 			if b := m.Get(route, "Accept-Encoding", refuse); b.Header.Get("Content-Encoding") != "" ||
 				b.Body != plain.Body {
 				t.Errorf("GET %s: Accept-Encoding %q gets %q", route, refuse, b.Header.Get("Content-Encoding"))

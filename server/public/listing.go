@@ -37,9 +37,11 @@ func listingRoutes(m *Market) []*edge.Route {
 	ticker, pair := edge.ParamPair(tickerName, true), edge.ParamPair(pairOfPath, true)
 	kind := edge.Field{Name: "type", Kind: edge.KindWord, Words: tradeTypes}
 	between := edge.ParamsBetween(edge.KindInt64, "start_time", "end_time")
+	tickers := get(coinGecko+"/tickers", shared(&m.docs.geckoTickers))
+	tickers.MaxAgeSec = tickersMaxAgeSec
 	return []*edge.Route{
 		get(coinGecko+"/pairs", shared(&m.docs.geckoPairs)),
-		get(coinGecko+"/tickers", shared(&m.docs.geckoTickers)),
+		tickers,
 		get(coinGecko+"/orderbook", withText(m.aggOrderbook), ticker, count("depth")),
 		get(coinGecko+"/historical_trades", withText(m.aggTrades), append([]edge.Field{ticker, kind, count("limit")},
 			between...)...),
