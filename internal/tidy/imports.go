@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	},
 	"server/web": {"server/edge"},
 	"server/servertest": {
-		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
+		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange", "test/nets",
 	},
 	"client":       {"client"},
 	"test/nets":    {"client"},

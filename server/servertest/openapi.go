@@ -15,6 +15,7 @@ import (
 
 	"tickhive/server/edge"
 	"tickhive/server/web"
+	"tickhive/test/nets"
 )
 
 // contract is the OpenAPI description that the handler tests check every answer against.
@@ -45,7 +46,24 @@ func checked(t testing.TB, load func() (*contract, error), method, target string
 	if err := c.Check(method, target, a.Status, a.Header, a.Body); err != nil {
 		t.Errorf("the answer does not match the description: %v\n%.600s", err, a.Body)
 	}
+	if a.Status < http.StatusBadRequest {
+		return
+	}
+	table, err := readTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e struct{ Code string }
+	if json.Unmarshal([]byte(a.Body), &e) == nil && e.Code != "" && table[e.Code] != a.Status {
+		t.Errorf("%s %s: %s with status %d, docs/contract/errors.md says %d", method, target, e.Code, a.Status, table[e.Code])
+	}
 }
+
+// readTable reads the table of docs/contract/errors.md.
+var readTable = sync.OnceValues(func() (nets.Table, error) {
+	table, _, err := nets.ReadTable()
+	return table, err
+})
 
 // LoadContract loads the description of some parts.
 func LoadContract(parts ...web.Part) (*contract, error) {

@@ -7,8 +7,9 @@
 //	         by Differ
 //	Chain    the fills that a private channel sends, compared with the list of deals
 //	Reader   a client that reads after each of its own answers
+//	Seen     the codes of refusals, compared with the table of docs/contract/errors.md
 //
-// Owner: the goroutine of the test; Reader starts its own.
+// Owner: the goroutine of the test that makes a value.
 //
 // Invariants:
 //
@@ -17,5 +18,5 @@
 //  2. Whatever a document has and this package does not know (a route's required parameter, a list without an
 //     order) fails the test, so a new route is covered or named.
 //
-// Reading order: node, world, reads, chain, reader.
+// Reading order: node, world, reads, chain, reader, refusals.
 package nets
