@@ -301,8 +301,8 @@ func endsStale(t *testing.T, s *client.Stream) {
 	}
 }
 
-// A replica stops with exit code 3 at a digest that differs and at a message that does not verify. The writer, which
-// another process has replaced, says so.
+// A replica stops with exit code 3 at a digest that differs, and behind a message that does not verify when the writer
+// does not continue what came before it. The writer, which another process has replaced, says so.
 func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 	t.Parallel()
 	at := streamAddress(t)
@@ -330,11 +330,24 @@ func TestReplicaStopsAtWhatItCannotExecute(t *testing.T) {
 		return strings.Contains(body, `"failed":true`) && strings.Contains(body, `"kind":"stream"`)
 	})
 	last, err := log.Last(ctx)
-	if err == nil {
-		err = log.Publish(99, last, []byte("no message of this format"))
-	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	beat, err := log.Read(ctx, last) // its repetitions do not continue anything, as the messages behind a lost one
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(70) {
+		data := beat
+		if i == 0 {
+			data = []byte("no message of this format")
+		}
+		if err := log.Publish(99+i, last+i, data); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-log.Answers(); a.Err != nil {
+			t.Fatal(a.Err)
+		}
 	}
 	second := launch(t, nil, "replica", "--from", "nats://"+at, "--listen", "127.0.0.1:0", "--internal-listen",
 		"127.0.0.1:0", "--quiet")

@@ -69,10 +69,7 @@ func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handove
 	if err := y.mayReplace(); err != nil {
 		return nil, err
 	}
-	err := node.AwaitSilence(ctx, y.o.Follow.Log, after, func() (uint64, int64) {
-		return y.read.Load(), y.heardNs.Load()
-	})
-	if err != nil {
+	if err := node.AwaitSilence(ctx, y.o.Follow.Log, after, y.heard); err != nil {
 		return nil, err
 	}
 	h, err := y.campaign(ctx)
@@ -84,6 +81,17 @@ func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handove
 		return nil, err
 	}
 	return h, nil
+}
+
+// heard returns the number of the last message that was read, and when the last one arrived by which the writer spoke. A
+// message that does not verify may be one that the writer has sent: until it has spoken again, it has just spoken.
+func (y *Following) heard() (seq uint64, atNs int64) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.reader.Unsure() != nil {
+		return y.read.Load(), clock.MachineNs()
+	}
+	return y.read.Load(), y.heardNs.Load()
 }
 
 // mayReplace returns the reason why a standby cannot replace the present writer, nil if it can.
@@ -103,8 +111,11 @@ func (y *Following) mayReplace() error {
 
 func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 	y.mu.Lock()
-	at := y.reader.State()
+	at, unsure := y.reader.State(), y.reader.Unsure()
 	y.mu.Unlock()
+	if unsure != nil {
+		return nil, fmt.Errorf("%w: %w", jet.ErrFenced, unsure)
+	}
 	info, err := y.termRecord()
 	if err != nil {
 		return nil, err

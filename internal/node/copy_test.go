@@ -338,6 +338,24 @@ func (l slowLog) Read(ctx context.Context, seq uint64) ([]byte, error) {
 	}
 }
 
+// Nobody campaigns behind a stream whose last message does not verify: it may be one that counted.
+func TestAStreamWithADamagedEndHasNoState(t *testing.T) {
+	c := newCopied(t, 1)
+	log := c.log(6)
+	c.messages[6] = []byte("no message")
+	c.publish(log, 6, 7)
+	if at, _, err := node.ReadStream(t.Context(), log); !errors.Is(err, stream.ErrDamaged) {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if err := log.Publish(8, 7, newCopied(t, 1).messages[6]); err != nil { // a writer that lives goes on
+		t.Fatal(err)
+	}
+	<-log.Answers()
+	if at, _, err := node.ReadStream(t.Context(), log); at.Seq != 8 || err != nil {
+		t.Errorf("%+v, %v", at, err)
+	}
+}
+
 // The number of copies that are put aside has a bound.
 func TestCopiesThatArePutAsideAreBounded(t *testing.T) {
 	c := newCopied(t, 1)

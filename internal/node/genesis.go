@@ -52,7 +52,7 @@ func ReadStream(ctx context.Context, log jet.Log) (at stream.State, g Genesis, e
 		return err
 	})
 	if errors.Is(err, io.EOF) {
-		err = nil
+		err = r.Unsure() // a node may campaign behind it
 	}
 	return r.State(), g, err
 }

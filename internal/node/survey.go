@@ -64,10 +64,13 @@ func (s *Survey) Read(
 		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
 		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
+	if !errors.Is(err, io.EOF) {
+		return err
 	}
-	return err
+	if err = r.Unsure(); err != nil {
+		return cmdline.DamageError{Err: err}
+	}
+	return nil
 }
 
 // message returns the function that takes each message, and returns io.EOF for the last one.

@@ -95,6 +95,8 @@ func (t *Term) await(ctx context.Context) error {
 			return nil
 		case stream.Fenced:
 			return jet.ErrFenced
+		case stream.Forged:
+			return jet.ErrForged
 		case stream.Campaigning:
 		}
 		select {

@@ -38,7 +38,7 @@ func Campaign(c *Candidate, nowNs int64) (*Writer, error) {
 		return nil, fmt.Errorf("stream: the log has no history, and the candidate has none")
 	}
 	w := &Writer{
-		read: Reader{c.At, c.Rules}, node: c.Node, limits: c.Limits,
+		read: *NewReader(c.At, c.Rules), node: c.Node, limits: c.Limits,
 		prev: c.At.Prev, last: c.At.Pos, sentNs: c.At.SentNs,
 	}
 	if c.At.History == ([16]byte{}) {

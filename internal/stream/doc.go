@@ -21,7 +21,10 @@
 //     confirmed records count, no later one ever will.
 //  5. A writer that campaigns and does not know whether its term record is in the log never abandons it: it reads the
 //     log until its record, or another valid message, answers the question.
-//  6. No input makes the package panic. A message that does not verify stops the reader at it.
+//  6. No input makes the package panic. A message that does not verify does not count, and stops the reader when the
+//     messages behind it show that it did. No node campaigns before that is known.
+//  7. A message in a writer's own name that it has not sent ends its sending. It is no other writer's: only a term record
+//     makes another node the writer.
 //
 // Reading order: message, append, rule, writer, campaign; FORMAT.md; model_test.go, whose adversary looks for a
 // schedule that breaks an invariant.

@@ -63,36 +63,74 @@ func (s *State) allows(m *Message, data []byte) bool {
 	return true
 }
 
+// maxStrays is the number of messages of the present writer, behind one that does not verify, that may not count. A
+// writer whose message was displaced sends it again, behind as many as it has in flight; one whose message was damaged
+// in the log never does.
+const maxStrays = 64
+
 // Reader folds the messages of a log in their order.
+//
+// A message that does not verify is one of nobody, or one of a writer that was damaged in the log. What follows tells:
+// a writer continues what counts, so behind a message of nobody a valid one comes, and behind a damaged one none. Until
+// then the reader is unsure.
 type Reader struct {
 	at    State
 	rules uint16
+
+	odd    uint64 // number of the first message behind the last valid one that does not verify; 0: none
+	strays int    // messages of the present writer behind it that do not count
 }
 
 // NewReader returns a Reader that continues behind at. rules is the latest version of the rules that the program can
 // execute.
-func NewReader(at State, rules uint16) *Reader { return &Reader{at, rules} }
+func NewReader(at State, rules uint16) *Reader { return &Reader{at: at, rules: rules} }
+
+// Unsure returns an ErrDamaged while it is open whether a message that does not verify is a damaged one which counted:
+// a node that campaigned now could do so behind a message that other nodes do not know as the last one. Otherwise nil.
+func (r *Reader) Unsure() error {
+	if r.odd == 0 {
+		return nil
+	}
+	return fmt.Errorf("message %d: %w, and no message behind it counts", r.odd, ErrDamaged)
+}
 
 // State returns the state behind the last message.
 func (r *Reader) State() State { return r.at }
 
 // Next reads the message with the number seq. valid reports whether it counts; its records are executed only then. A
-// message that does not count was sent by a node that was not the writer any more, or is a repetition.
+// message that does not count was sent by a node that was not the writer any more, is a repetition, or does not verify.
 //
-// Errors: ErrGap, ErrDamaged, ErrVersion, ErrRules. The reader stays before the message.
+// Errors: ErrGap, ErrVersion, ErrRules; ErrDamaged when the messages behind one that does not verify show that it
+// counted. The reader stays before the message.
 //
 // Retains: m refers to data.
 func (r *Reader) Next(seq uint64, data []byte) (m Message, valid bool, err error) {
 	if seq != r.at.Seq+1 {
 		return m, false, fmt.Errorf("%w: %d follows %d", ErrGap, seq, r.at.Seq)
 	}
-	if m, err = Decode(data); err != nil {
+	m, err = Decode(data)
+	if errors.Is(err, ErrDamaged) {
+		if r.at.Seq = seq; r.odd == 0 {
+			r.odd = seq
+		}
+		return Message{}, false, nil
+	}
+	if err != nil {
 		return m, false, fmt.Errorf("message %d: %w", seq, err)
 	}
 	at := r.at
 	if valid = at.allows(&m, data); valid && m.Rules > r.rules {
 		return m, false, fmt.Errorf("message %d: %w: version %d of the rules, and this program knows %d",
 			seq, ErrRules, m.Rules, r.rules)
+	}
+	switch {
+	case valid:
+		r.odd, r.strays = 0, 0
+	case r.odd != 0 && m.Term == at.Term && m.Node == at.Node:
+		if r.strays == maxStrays {
+			return m, false, r.Unsure()
+		}
+		r.strays++
 	}
 	r.at, r.at.Seq = at, seq
 	return m, valid, nil

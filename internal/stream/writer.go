@@ -25,6 +25,9 @@ const (
 	Campaigning Status = iota // its term record is not known to count
 	Leading
 	Fenced // a message of another node has taken the place of this writer's: it sends nothing more
+	// Forged: a message in the name of this writer counts that it has not sent. No other node is the writer, and the
+	// records of the log are not this node's: it sends nothing more.
+	Forged
 )
 
 // Limits bound the memory of a writer and the work that is open.
@@ -85,7 +88,7 @@ type Writer struct {
 func (w *Writer) Status() Status { return w.status }
 
 // State returns the state of the log as far as the writer knows it. Its positions are the confirmed ones. After
-// Fenced, it ends before the message of the other node, and a Reader continues there.
+// Fenced and Forged, it ends before the message of the other sender, and a Reader continues there.
 func (w *Writer) State() State { return w.read.at }
 
 // Founded returns the state behind the base message of a writer that begins a history, if no message of another node
@@ -171,7 +174,7 @@ func (w *Writer) push(data []byte, becomes Status) {
 // Publish returns the next message to be published. ok is false when there is none, when enough are in flight, and in
 // doubt. nowNs is the writer's clock.
 func (w *Writer) Publish(nowNs int64) (p Publication, ok bool) {
-	if w.status == Fenced || w.doubt || w.flying >= w.limits.InFlight {
+	if w.status >= Fenced || w.doubt || w.flying >= w.limits.InFlight {
 		return p, false
 	}
 	if w.flying == len(w.window) {
@@ -234,6 +237,7 @@ func (w *Writer) distrust() {
 func (w *Writer) confirm() {
 	m := &w.window[0]
 	s := &w.read.at
+	w.read.odd = 0
 	known := Message{Rules: w.read.rules, Term: w.term, Node: w.node}
 	if m.becomes == Campaigning { // the base message of a new history
 		base, err := Decode(m.data)
@@ -258,15 +262,16 @@ func (w *Writer) drop() {
 // Wants returns the number of the message that the caller has to read next, while the writer is in doubt. The caller
 // answers with Read, or with End.
 func (w *Writer) Wants() (seq uint64, ok bool) {
-	return w.read.at.Seq + 1, w.doubt && w.status != Fenced
+	return w.read.at.Seq + 1, w.doubt && w.status < Fenced
 }
 
 // Read takes the message with the number seq of the log.
 //
 // Errors: as Reader.Next. The writer stays in doubt.
 func (w *Writer) Read(seq uint64, data []byte) error {
+	w.read.strays = 0 // it knows what it has confirmed, so nothing before was damaged
 	before := w.read
-	_, valid, err := w.read.Next(seq, data)
+	m, valid, err := w.read.Next(seq, data)
 	switch {
 	case errors.Is(err, ErrRules): // it counts, and is not of this program
 	case err != nil || !valid:
@@ -275,8 +280,11 @@ func (w *Writer) Read(seq uint64, data []byte) error {
 		w.drop()
 		return nil
 	}
-	// another node's message counts; a Reader reads it again
+	// another sender's message counts; a Reader reads it again
 	w.read, w.status, w.window, w.open = before, Fenced, nil, builder{}
+	if m.Kind != Term && m.Term == w.term && m.Node == w.node {
+		w.status = Forged
+	}
 	return nil
 }
 

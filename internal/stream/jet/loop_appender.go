@@ -13,6 +13,10 @@ import (
 // ErrFenced reports that another node is the writer.
 var ErrFenced = errors.New("jet: another node is the writer")
 
+// ErrForged reports a message that counts and bears this writer's name, and that it has not sent.
+var ErrForged = errors.New("jet: the stream has a message in the name of this writer that it has not sent: somebody " +
+	"else has the credentials of its servers, or this machine was set back to an earlier state")
+
 // Timing is the behaviour of an appender in time.
 type Timing struct {
 	NowNs      func() int64
@@ -103,7 +107,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Run works until ctx ends, another node is the writer (ErrFenced), or the log cannot be read any more. It returns the
+// Run works until ctx ends, another node is the writer (ErrFenced), somebody sends in its name (ErrForged), or the log
+// cannot be read any more. It returns the
 // reason. Which records count is open until the next writer's term record, unless it is ErrFenced: then exactly the
 // confirmed ones count.
 func (a *Appender) Run(ctx context.Context) error {
@@ -207,12 +212,14 @@ func (a *Appender) resolve(ctx context.Context) error {
 		err := a.readToEnd(ctx)
 		a.mu.Lock()
 		_, doubt := a.w.Wants()
-		fenced := a.w.Status() == stream.Fenced
+		status := a.w.Status()
 		a.changed()
 		a.mu.Unlock()
 		switch {
-		case fenced:
+		case status == stream.Fenced:
 			return ErrFenced
+		case status == stream.Forged:
+			return ErrForged
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case lost.proves(err), err != nil && lost.sinceNs == 0 && !errors.Is(err, ErrUnavailable):

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tickhive/internal/node"
+	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+)
+
+// inject appends a message to the stream of a writer, which goes on sending meanwhile. data makes it behind the last one.
+func inject(t *testing.T, in *instance, at string, data func(end stream.State, last []byte) []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := jet.Connect(streamSeed.remote(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	log, err := conn.Log(ctx, shownEpoch(t, in), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	waitFor(t, func() bool {
+		end, _, err := node.ReadStream(ctx, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, err := log.Read(ctx, end.Seq)
+		if err != nil || !end.EndsWith(last) {
+			t.Fatalf("message %d: %v", end.Seq, err)
+		}
+		if err := log.Publish(1, end.Seq, data(end, last)); err != nil {
+			t.Fatal(err)
+		}
+		return (<-log.Answers()).Err == nil
+	})
+}
+
+// forgedRecord returns a message in the name of the writer with one more record of the hive's log. Whoever reads
+// the stream and may publish can make it.
+func forgedRecord(end stream.State, last []byte) []byte {
+	le := binary.LittleEndian
+	b := append([]byte(nil), last[:64]...)
+	b[4] = byte(stream.Records)
+	le.PutUint64(b[8:], end.Term)
+	le.PutUint64(b[16:], end.Node)
+	le.PutUint64(b[24:], uint64(end.SentNs))
+	le.PutUint64(b[32:], xxhash.Sum64(last))
+	clear(b[40:56])
+	le.PutUint32(b[56:], 1)
+	b = append(b, byte(stream.Hive), 0, 0, 0, 1, 0, 0, 0)
+	b = le.AppendUint64(b, end.Pos.Of(stream.Hive)+1)
+	b = append(b, 6)
+	b = append(b, "forged"...)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	le.PutUint32(b[60:], crc32.Update(crc32.Checksum(b[:60], table), table, b[64:]))
+	return b
+}
+
+// lockedWriter starts a writer with an embedded stream that waits for it.
+func lockedWriter(t *testing.T, dir, at string) *instance {
+	t.Helper()
+	return start(t, "--data-dir", dir, "--pairs", "none", "--sim", "off", "--quiet", "--journal", "embedded", "--ack",
+		"quorum", "--set", "stream.listen="+at)
+}
+
+func hasUser(in *instance, user any) bool {
+	return in.do("GET", fmt.Sprintf("%s/users/%v", in.internal, user), "").status == 200
+}
+
+// A message that is none stops nobody: the writer is in doubt for a moment and goes on, its next start and a replica pass
+// over the message, and the commands count it.
+func TestAMessageOfNobodyStopsNobody(t *testing.T) {
+	t.Parallel()
+	at, dir := streamAddress(t), t.TempDir()
+	writer := lockedWriter(t, dir, at)
+	replica := startReplica(t, at)
+	var user any
+	for range 3 {
+		inject(t, writer, at, func(stream.State, []byte) []byte { return []byte("no message of this format") })
+		user = writer.call(200, "POST", "/users", "{}")["id"]
+	}
+	if body := writer.do("GET", writer.public+"/api/status", "").body; strings.Contains(body, `"failed":true`) {
+		t.Errorf("the writer: %s", body)
+	}
+	follows := func(replica *instance) {
+		t.Helper()
+		waitFor(t, func() bool { return hasUser(replica, user) })
+	}
+	follows(replica)
+	follows(startReplica(t, at))
+	if code, out, text := streamCommand(t, at, "verify"); code != 0 || !strings.Contains(out, "void 3") {
+		t.Errorf("stream verify: exit code %d: %s%s", code, out, text)
+	}
+	writer.signal(syscall.SIGKILL)
+	writer.wait()
+	writer = lockedWriter(t, dir, at)
+	user = writer.call(200, "POST", "/users", "{}")["id"]
+	follows(replica)
+}
+
+// A message that counts, in the writer's own name and not of it, does not end the writer: it serves reads, says what it
+// has met, and confirms nothing more. Its next start is refused with the two ways out, and the one of this directory
+// gives everything, with a new stream.
+func TestAForgedMessageDoesNotEndTheWriter(t *testing.T) {
+	t.Parallel()
+	at, dir := streamAddress(t), t.TempDir()
+	writer := lockedWriter(t, dir, at)
+	user := writer.call(200, "POST", "/users", "{}")["id"]
+	inject(t, writer, at, forgedRecord)
+	waitFor(t, func() bool {
+		body := writer.do("GET", writer.public+"/api/status", "").body
+		return strings.Contains(body, `"failed":true`) && strings.Contains(body, "in the name of this writer")
+	})
+	if a := writer.do("POST", writer.internal+"/users", "{}"); a.status != 504 {
+		t.Errorf("a change that the stream does not have: %d %s", a.status, a.body)
+	}
+	if a := writer.do("GET", writer.public+"/api/summary", ""); a.status != 200 {
+		t.Errorf("a read: %d %s", a.status, a.body)
+	}
+	writer.signal(syscall.SIGTERM)
+	writer.endsClean(dir)
+	again := launch(t, nil, append([]string{
+		"serve", "--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal", "embedded", "--ack", "quorum",
+		"--set", "stream.listen=" + at,
+	}, free...)...)
+	if code, text := again.wait(), again.stderr.String(); code != 1 || !strings.Contains(text, "restore NEW --from-dir DIR") ||
+		!strings.Contains(text, "restore NEW --from nats://") {
+		t.Errorf("another start: exit code %d: %s", code, text)
+	}
+	fresh := filepath.Join(t.TempDir(), "new")
+	restore := launch(t, nil, "stream", "restore", fresh, "--from-dir", dir)
+	for range restore.lines {
+	}
+	if code := restore.wait(); code != 0 {
+		t.Fatalf("restore: exit code %d: %s", code, restore.stderr.String())
+	}
+	writer = lockedWriter(t, fresh, at)
+	if !hasUser(writer, user) {
+		t.Errorf("the user %v is lost", user)
+	}
+	user = writer.call(200, "POST", "/users", "{}")["id"]
+	replica := startReplica(t, at)
+	waitFor(t, func() bool { return hasUser(replica, user) })
+}
