@@ -15,6 +15,25 @@ import (
 // axeCore is the published axe.min.js of axe-core (Mozilla Public License 2.0), compressed.
 const axeCore = "testdata/axe/axe-4.14.1.min.js.gz"
 
+// axeSource returns the script of axe-core.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	file, err := os.Open(axeCore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // axe runs rules of axe-core on the page, all of them if none is named, and returns the violations.
 func (b *browser) axe(source string, rules ...string) (violations []string) {
 	b.t.Helper()
@@ -45,19 +64,7 @@ func (b *browser) axe(source string, rules ...string) (violations []string) {
 // around Swagger UI.
 func TestBrowserPagesAreAccessible(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open(axeCore)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := axeSource(t)
 	in := theDemo(t)
 	b := newBrowser(t, in, 1440, 900)
 	look := func(what string) {
@@ -66,7 +73,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 			command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			})
-			for _, v := range b.axe(string(text), rules...) {
+			for _, v := range b.axe(text, rules...) {
 				t.Errorf("%s, %s: %s", what, scheme, v)
 			}
 		}
@@ -102,7 +109,7 @@ func TestBrowserPagesAreAccessible(t *testing.T) {
 		look(page)
 	}
 	b.js(`document.querySelector('main, body').append(document.createElement('button'))`)
-	if found := fmt.Sprint(b.axe(string(text))); found == "[]" {
+	if found := fmt.Sprint(b.axe(text)); found == "[]" {
 		t.Error("a button without a name is not noticed")
 	}
 	b.clean()

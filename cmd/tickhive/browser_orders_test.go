@@ -120,7 +120,7 @@ func TestBrowserOrdersCanBeFollowed(t *testing.T) {
 	b.shot("follow")
 	sent := func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.requests["/api/orders"] }
 	before := sent()
-	b.run(chromedp.Click(`[data-cancel-all]`))
+	b.run(chromedp.Click(`[data-cancel-all]`), chromedp.Click(`dialog [value=all]`))
 	b.wait("none is open", `document.querySelectorAll('[data-order]').length === 0`)
 	b.toast("the cancellation is said", `All orders canceled 3 open orders`)
 	if said := b.js(`document.querySelector('.toasts').innerText`); strings.Contains(said, "Order canceled") {

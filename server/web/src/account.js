@@ -1,7 +1,7 @@
 // The signed-in account: its key, open orders, balances and fills, as the private channels report
 // them. It says in messages what becomes of each order.
 import { checkKeys, forgetKeys, hasKeys, signed, useKeys } from './api.js';
-import { brief, decimal, digitsOf, group, nice, units } from './dom.js';
+import { brief, decimal, digitsOf, group, isNumber, nice, notNumber, plainNumber, units } from './dom.js';
 import { toast } from './toast.js';
 
 const isOpen = (o) => o.status === 'Created' || o.status === 'PartiallyCompleted';
@@ -136,7 +136,7 @@ export class Account {
   // place sends an order and returns its id. The stream reports it, unless it has not begun to.
   async place(order) {
     const early = !this.following, id = (await signed('POST', '/api/orders', order)).body;
-    if (early) signed('GET', `/api/orders/${id}?decimals=string`).then(({ body }) => this.report(body), () => {}); // the ticket has said the id
+    if (early) signed('GET', `/api/orders/${id}?decimals=string`).then(({ body }) => this.report(body), () => {}); // the list of open orders has it later
     return id;
   }
 
@@ -146,9 +146,13 @@ export class Account {
   }
 
   // move changes the price of an order.
-  async move(id, price) {
+  async move(id, typed) {
+    const price = plainNumber(typed);
     this.moving.add(id);
-    try { await signed('PATCH', `/api/orders/${id}`, { price }); } catch (error) {
+    try {
+      if (!isNumber(price)) throw new Error(notNumber(typed));
+      await signed('PATCH', `/api/orders/${id}`, { price });
+    } catch (error) {
       this.moving.delete(id);
       toast(id, 'bad', 'The order was not changed', error.message);
     }

@@ -59,6 +59,24 @@ export function decimal(value, digits) {
 }
 export const digitsOf = (text) => (String(text).split('.')[1] ?? '').length;
 
+// plainNumber returns a typed number in the form of the API, without marks between thousands and with a decimal
+// point. One that can be read in two ways, as 1,234, stays as it is: isNumber refuses it.
+export function plainNumber(typed) {
+  const text = typed.replace(/\s/g, '');
+  if (isUnclear(text)) return text;
+  if (/^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(text)) return text.replaceAll(',', '');
+  if (/^[1-9]\d{0,2}(\.\d{3})+,\d*$/.test(text)) return text.replaceAll('.', '').replace(',', '.');
+  return text.replace(',', '.');
+}
+const isUnclear = (text) => /^[1-9]\d{0,2},\d{3}$/.test(text);
+export const isNumber = (text) => /^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text);
+
+// notNumber says why a typed text is none.
+export function notNumber(typed) {
+  const text = typed.replace(/\s/g, '');
+  return `\u201c${text}\u201d ${isUnclear(text) ? `can mean ${text.replace(',', '')} or ${text.replace(',', '.')}. Write it without the comma.` : 'is not a number.'}`;
+}
+
 // fixed prints a number with a number of digits, cut off rather than rounded up.
 export function fixed(value, digits) {
   const shift = 10 ** digits;

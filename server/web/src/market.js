@@ -8,12 +8,14 @@ import { brief, clockTime, el, fill, group, nice } from './dom.js';
 import { Orders } from './orders.js';
 import { PairList, percent, sign } from './pairs.js';
 import { Ticket } from './ticket.js';
+import { messages } from './toast.js';
 
 const tabs = { chart: 'Chart', tape: 'Trades', pairs: 'Pairs', orders: 'Orders' };
 const summaryMs = 15000; // how often the figures of pairs out of view are read
 
 export async function show(main, stream) {
   const [pairs, rows] = await Promise.all([get('/api/currencies/pairs'), get('/api/summary')]);
+  const loadedAt = now();
   const settings = new Map(pairs.body.map((p) => [p.code, p]));
   const figures = new Map(rows.body.map((r) => [r.trading_pairs, r]));
   if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return; }
@@ -40,7 +42,13 @@ export async function show(main, stream) {
   const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' }, Object.entries(tabs).map(([name, label]) => tab(name, label)),
     tab('ticket', 'Buy', { class: 'buy' }, () => ticket.choose('buy')), tab('ticket', 'Sell', { class: 'sell' }, () => ticket.choose('sell')));
   const lost = el('p', { class: 'lost', role: 'alert', hidden: true });
-  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, orders.node, bar, lost);
+  const foot = el('div', { class: 'foot' }, bar);
+  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, orders.node, foot);
+  // Messages are where nothing else is: in the head of the page, on small screens in a line above the tabs.
+  const news = el('div', { class: 'news' }, lost, messages), wide = matchMedia('(min-width: 1024px)');
+  const settle = () => (wide.matches ? document.getElementById('link') : bar).before(news);
+  wide.addEventListener('change', settle);
+  settle();
 
   // open shows the panel of a tab where there is no room for all.
   const open = (name) => {
@@ -48,29 +56,34 @@ export async function show(main, stream) {
     for (const b of bar.children) if (!b.className) b.setAttribute('aria-pressed', String(b.dataset.tab === name));
   };
 
-  const drawHead = (t) => {
+  const drawHead = () => {
     const item = (name, value, cls) => el('div', {}, el('dt', {}, name), el('dd', cls ? { class: cls } : {}, value));
-    const f = figures.get(t.currencyPairCode), traded = +t.price > 0, [base, quote] = t.currencyPairCode.split('_');
+    const f = figures.get(current);
+    if (!f) return; // the stream's first message of a pair draws it
+    const price = f.last_price, change = f.price_change_percent_24h, traded = +price > 0, [base, quote] = current.split('_');
     const or = (text) => (+text > 0 ? group(text) : '–');
-    fill(head, el('h1', {}, nice(t.currencyPairCode)), el('span', { class: `price ${sign(t.priceChangePercentage24h)}`, id: 'last', 'data-price': t.price }, or(t.price)),
-      el('dl', {}, item('24 h change', traded ? percent(t.priceChangePercentage24h) : '–', traded ? sign(t.priceChangePercentage24h) : ''), item('Bid', or(t.bidPrice)), item('Ask', or(t.askPrice)),
-        item('24 h high', f ? or(f.highest_price_24h) : ''), item('24 h low', f ? or(f.lowest_price_24h) : ''),
-        item(`24 h volume ${base}`, group(brief(t.volume24h))), item(`24 h volume ${quote}`, f ? group((+f.quote_volume).toFixed(0)) : '')));
-    document.title = `${traded ? group(t.price) : '–'} ${nice(t.currencyPairCode)} · TickHive`;
+    fill(head, el('h1', {}, nice(current)), el('span', { class: `price ${sign(change)}`, id: 'last', 'data-price': price }, or(price)),
+      el('dl', {}, item('24 h change', traded ? percent(change) : '–', traded ? sign(change) : ''), item('Bid', or(f.highest_bid)), item('Ask', or(f.lowest_ask)),
+        item('24 h high', or(f.highest_price_24h)), item('24 h low', or(f.lowest_price_24h)),
+        item(`24 h volume ${base}`, group(brief(f.base_volume))), item(`24 h volume ${quote}`, group((+f.quote_volume).toFixed(0)))));
+    document.title = `${traded ? group(price) : '–'} ${nice(current)} · TickHive`;
   };
 
   const onTicker = (m) => {
     if (!m.ticker) return;
-    const f = figures.get(m.currencyPairCode);
-    if (f) Object.assign(f, { last_price: m.ticker.price, base_volume: m.ticker.volume24h, price_change_percent_24h: m.ticker.priceChangePercentage24h });
-    if (m.currencyPairCode === current) drawHead(m.ticker);
+    const code = m.currencyPairCode, t = m.ticker;
+    figures.set(code, { // all of one moment: the last price is never outside of high and low
+      trading_pairs: code, last_price: t.price, price_change_percent_24h: t.priceChangePercentage24h, highest_bid: t.bidPrice, lowest_ask: t.askPrice,
+      highest_price_24h: m.high24h, lowest_price_24h: m.low24h, base_volume: t.volume24h, quote_volume: m.quoteVolume24h,
+    });
+    if (code === current) drawHead();
     onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); }, 300);
   };
 
-  // refresh reads the figures of all pairs.
+  // refresh reads the figures of the pairs that the stream does not send.
   const refresh = async () => {
     const { body } = await get('/api/summary');
-    for (const r of body) if (figures.has(r.trading_pairs)) Object.assign(figures.get(r.trading_pairs), r);
+    for (const r of body) if (settings.has(r.trading_pairs) && !followed.has(r.trading_pairs)) figures.set(r.trading_pairs, r);
     list.draw();
   };
 
@@ -94,7 +107,7 @@ export async function show(main, stream) {
       list.pick(code);
       follow([...followed]);
       ladder.load(code, settings.get(code).digitsPrice); tape.load(code); ticket.load(code); orders.load(code);
-      get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // on failure the stream's next message draws it
+      drawHead();
       chart.setFills([]);
       chart.setOrders(own());
       marksLater();
@@ -129,11 +142,18 @@ export async function show(main, stream) {
     if (e.key !== '/') { open('ticket'); ticket.focus(); }
   });
 
+  // lose says since when nothing is new. Later attempts that fail change nothing of it.
+  const lose = () => {
+    if (!lost.hidden) return;
+    lost.textContent = `${stream.reason ?? 'Connection lost.'} Figures are from ${clockTime(stream.asOf ?? loadedAt)}. Trading is off until it is back.`;
+    lost.hidden = false;
+  };
   stream.listeners.add((up) => {
-    const back = !lost.hidden;
-    lost.hidden = up;
-    lost.textContent = up ? '' : `${stream.reason ?? 'Connection lost.'} Figures are from ${clockTime(now())}. Trading is off until it is back.`;
-    if (up && back) { syncClock().catch(() => {}); refresh().catch(() => {}); marksLater(); } // the next interval tries again
+    if (!up) { lose(); return; }
+    if (lost.hidden) return;
+    lost.hidden = true;
+    lost.textContent = '';
+    syncClock().catch(() => {}); refresh().catch(() => {}); marksLater(); // the next interval tries again
   });
   setInterval(() => { if (stream.up && !document.hidden) refresh().catch(() => {}); }, summaryMs);
 
@@ -146,5 +166,5 @@ export async function show(main, stream) {
   const [code, interval] = asked();
   history.replaceState(null, '', address(code, interval));
   pick(code, interval);
-  if (stream.up === false) lost.hidden = false;
+  if (stream.up === false) lose();
 }

@@ -12,7 +12,9 @@ const head = (name, cls) => el('th', cls ? { scope: 'col', class: cls } : { scop
 const data = (text, cls) => el('td', cls ? { class: cls } : {}, text);
 const side = (bid) => data(bid ? 'Buy' : 'Sell', bid ? 'up' : 'down');
 const num = (text) => (text === null || text === undefined ? '–' : group(text));
-const priceOf = (o) => [o.stopPrice && `stop ${num(o.stopPrice)}`, o.price && num(o.price)].filter(Boolean).join(' → ') || '–';
+const priceOf = (o) => [o.stopPrice && `stop ${num(o.stopPrice)}`, o.price && `${o.stopPrice ? '→ ' : ''}${num(o.price)}`].filter(Boolean);
+// newest sorts orders by time, the newest first; the later of two orders in one moment has the larger id.
+const newest = (a, b) => (a.date === b.date ? Number(BigInt(b.id) - BigInt(a.id)) : a.date < b.date ? 1 : -1);
 const amountOf = (o) => (o.initialQuoteAmount && !o.initialAmount ? `${group(brief(o.initialQuoteAmount))} ${o.currencyPairCode.split('_')[1]}` : num(o.initialAmount));
 
 export class Orders {
@@ -98,7 +100,7 @@ export class Orders {
     this.all.disabled = account.stream.up === false;
     if (!account.signedIn) { fill(this.list, el('p', { class: 'empty' }, account.checking ? 'Checking the key pair…' : 'Enter an API key to see your orders, trades and balances.')); return; }
     const { scrollTop } = this.list;
-    const rows = tab === 'open' ? [...account.orders.values()].reverse() : tab === 'balances' ? [] : this.rows[tab];
+    const rows = tab === 'open' ? [...account.orders.values()].sort(newest) : tab === 'balances' ? [] : this.rows[tab];
     fill(this.list, { open: (r) => this.openOrders(r), history: (r) => this.history(r), trades: (r) => this.trades(r), balances: () => this.balances() }[tab](rows.filter(shows)));
     this.list.scrollTop = scrollTop;
   }
@@ -113,18 +115,18 @@ export class Orders {
   link(code) { return el('td', {}, el('button', { type: 'button', class: 'link-like', onclick: () => this.onPair(code) }, nice(code))); }
 
   openOrders(rows) {
-    return this.table('Open orders', [head('Time', 'w3'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Amount', 'num w2'), head('Filled', 'num w1'), head('Action', 'num')],
+    return this.table('Open orders', [head('Time', 'w2'), head('Pair'), head('Type', 'w2'), head('Side'), head('Price', 'num'), head('Amount', 'num w1'), head('Filled', 'num w1'), head('Action', 'num act')],
       rows.map((o) => this.openRow(o)), this.only.checked ? `No open orders in ${nice(this.pair)}.` : 'No open orders.');
   }
 
   openRow(o) {
-    return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w3'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
-      this.price(o), data(amountOf(o), 'num w2'), data(num(filledOf(o)), 'num w1'),
-      el('td', { class: 'num' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
+    return el('tr', { 'data-order': o.id }, data(time(o.date), 'dim w2 parts'), this.link(o.currencyPairCode), data(typeOf(o), 'w2'), side(o.isBid),
+      this.price(o), data(amountOf(o), 'num w1'), data(num(filledOf(o)), 'num w1'),
+      el('td', { class: 'num act' }, el('button', { type: 'button', class: 'quiet', disabled: this.account.stream.up === false, 'aria-label': `Cancel order ${o.id}`, onclick: (e) => this.cancel(o.id, e.target) }, 'Cancel')));
   }
 
   price(o) {
-    if (!canMove(o) || !this.account.canTrade) return data(priceOf(o), 'num');
+    if (!canMove(o) || !this.account.canTrade) return el('td', { class: 'num parts' }, priceOf(o).flatMap((p) => [el('span', {}, p), ' ']), o.price || o.stopPrice ? null : '–');
     const cell = el('td', { class: 'num' }, el('button', { type: 'button', class: 'link-like', title: 'Change the price', 'aria-label': `${num(o.price)}: change the price of order ${o.id}`, onclick: () => this.edit(o, cell) }, num(o.price)));
     return cell;
   }
@@ -153,8 +155,27 @@ export class Orders {
     try { await this.account.cancel(id); } catch (error) { button.disabled = false; toast(id, 'bad', 'The order was not canceled', error.message); }
   }
 
+  // ask lets the user choose whose orders to cancel when orders of other pairs are among them: all, a pair's, or
+  // none (an empty text).
+  ask(here) {
+    const codes = [...this.account.orders.values()].map((o) => o.currencyPairCode), pairs = new Set(codes).size;
+    const many = (n) => `${n} open ${n === 1 ? 'order' : 'orders'}`;
+    return new Promise((resolve) => {
+      const choice = (value, text, cls) => el('button', { type: 'button', value, class: cls, onclick: () => dialog.close(value) }, text);
+      const dialog = el('dialog', { class: 'question', 'aria-labelledby': 'question', onclose: () => { dialog.remove(); resolve(dialog.returnValue); } },
+        el('h2', { id: 'question' }, pairs > 1 ? `Cancel ${many(codes.length)} in ${pairs} pairs?` : `Cancel ${many(codes.length)} in ${nice(codes[0])}?`),
+        el('p', { class: 'dim' }, here ? `${here} of them ${here === 1 ? 'is' : 'are'} in ${nice(this.pair)}, the pair that is shown.` : `None of them is in ${nice(this.pair)}, the pair that is shown.`),
+        choice('', 'Keep them'), here ? choice(this.pair, `Cancel those in ${nice(this.pair)}`) : null, choice('all', `Cancel all ${codes.length}`, 'sell'));
+      document.body.append(dialog);
+      dialog.showModal();
+    });
+  }
+
   async cancelAll() {
-    const pair = this.only.checked ? this.pair : undefined;
+    const { orders } = this.account, here = [...orders.values()].filter((o) => o.currencyPairCode === this.pair).length;
+    const choice = this.only.checked ? this.pair : here === orders.size ? 'all' : await this.ask(here);
+    if (!choice) return;
+    const pair = choice === 'all' ? undefined : choice;
     this.all.disabled = true;
     try {
       const n = await this.account.cancelAll(pair);

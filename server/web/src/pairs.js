@@ -58,7 +58,9 @@ export class PairList {
     const wanted = plain(this.search.value), [, key] = orders[this.order.value];
     const fits = (c) => plain(c).includes(wanted) && (this.only === 'all' || (this.only === 'favourites' ? this.favourites.has(c) : c.endsWith(`_${this.only}`)));
     const keys = new Map(this.codes.map((c) => [c, this.figures.has(c) ? key(this.figures.get(c)) : 0]));
-    this.shown = this.codes.filter(fits).sort((a, b) => keys.get(a) - keys.get(b));
+    const rank = (c) => [c, c.split('_')[0]].some((n) => plain(n) === wanted) ? 0 : plain(c).startsWith(wanted) ? 1 : 2;
+    const ranks = new Map(this.codes.map((c) => [c, wanted ? rank(c) : 0]));
+    this.shown = this.codes.filter(fits).sort((a, b) => ranks.get(a) - ranks.get(b) || keys.get(a) - keys.get(b));
     setText(this.none, this.shown.length ? '' : this.search.value ? `No pair has \u201c${this.search.value}\u201d in its name.` : 'Mark pairs with a star to see them here.');
     this.list.dataset.count = String(this.shown.length);
     this.space.style.height = `${this.shown.length * rowHeight}px`;

@@ -19,6 +19,7 @@ export class Stream {
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = firstWait;
     this.sent = []; // times of the last second's messages
+    this.asOf = undefined; // the exchange's time of the last message: what the page shows is true of it
     this.open();
     const retry = () => { if (this.again !== undefined && !document.hidden) this.open(); };
     window.addEventListener('online', retry);
@@ -115,6 +116,7 @@ export class Stream {
   resync(channel, pair) { this.send({ op: 'resync', channel, pairs: [pair] }); }
 
   receive(m) {
+    this.asOf = m.time ?? this.asOf;
     if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it

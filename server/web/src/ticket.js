@@ -1,12 +1,11 @@
 // The order ticket: every order type of the API, with shares of the balance, total and fee.
 import { ApiError } from './api.js';
-import { brief, el, fill, fixed, group, money } from './dom.js';
-import { toast } from './toast.js';
+import { brief, el, fill, fixed, group, isNumber, money, notNumber, plainNumber } from './dom.js';
 
 const field = (label, input, ...more) => el('label', { 'data-field': input.name }, el('span', {}, label), input, ...more);
 const types = { limit: 'Limit', market: 'Market', stop_limit: 'Stop limit', stop_market: 'Stop market' };
 const select = (name, options, onchange) => el('select', { name, onchange }, Object.entries(options).map(([value, text]) => el('option', { value }, text)));
-const isNumber = (text) => /^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text);
+const valueOf = (input) => +plainNumber(input.value);
 
 export class Ticket {
   // market returns the settings, the last price and the book of the current pair.
@@ -132,15 +131,24 @@ export class Ticket {
     rows.total.hidden = !limit && this.side === 'sell';
     f.post.disabled = !limit || f.tif.value !== 'gtc';
     if (f.post.disabled) f.post.checked = false;
+    this.heed();
     this.estimate();
+  }
+
+  // heed takes back what was said about the fields, when one of them changes.
+  heed() {
+    this.order?.querySelectorAll('[aria-invalid]').forEach((n) => n.removeAttribute('aria-invalid'));
+    if (this.status.classList.contains('bad')) this.say('');
   }
 
   // recount keeps amount and total in step. Of a market order only one of them is given.
   recount(from) {
     const { price, amount, total } = this.fields, s = this.market().settings;
+    const [at, much, worth] = [price, amount, total].map(valueOf);
+    this.heed();
     if (s && !this.type().endsWith('market')) {
-      if (from === 'total' && +total.value > 0 && +price.value > 0) amount.value = fixed(total.value / price.value, s.digitsAmount);
-      else if (from !== 'stopPrice' && from !== 'displayAmount') total.value = +amount.value > 0 && +price.value > 0 ? brief((amount.value * price.value).toFixed(s.digitsPrice)) : '';
+      if (from === 'total' && worth > 0 && at > 0) amount.value = fixed(worth / at, s.digitsAmount);
+      else if (from !== 'stopPrice' && from !== 'displayAmount') total.value = much > 0 && at > 0 ? brief((much * at).toFixed(s.digitsPrice)) : '';
     } else if (from === 'amount') total.value = ''; else if (from === 'total') amount.value = '';
     this.estimate();
   }
@@ -152,12 +160,12 @@ export class Ticket {
     const { settings: s, last } = this.market(), { price, amount, total } = this.fields;
     if (!s) return;
     const market = this.type().endsWith('market');
-    if (!market && !(+price.value > 0)) price.value = last ?? '';
+    if (!market && !(valueOf(price) > 0)) price.value = last ?? '';
     const free = +this.account.free(this.side === 'buy' ? this.quote : this.base) * percent / 100;
     if (this.side === 'sell') { amount.value = brief(fixed(free, s.digitsAmount)); this.recount('amount'); return; }
     const spend = Math.max(0, free / (1 + this.rate()) * (1 - 1e-12));
     if (market) { total.value = brief(fixed(spend, s.digitsPrice)); this.recount('total'); return; }
-    amount.value = +price.value > 0 ? brief(fixed(spend / price.value, s.digitsAmount)) : '';
+    amount.value = valueOf(price) > 0 ? brief(fixed(spend / valueOf(price), s.digitsAmount)) : '';
     this.recount('amount');
   }
 
@@ -173,10 +181,10 @@ export class Ticket {
     if (!f || !this.pair) return;
     const paying = this.side === 'buy' ? this.quote : this.base;
     fill(this.available, `${money(account.free(paying))} ${paying}`);
-    let worth = +f.total.value || 0;
-    if (this.type() === 'market' && !worth && +f.amount.value > 0) {
+    let worth = valueOf(f.total) || 0;
+    if (this.type() === 'market' && !worth && valueOf(f.amount) > 0) {
       const { book } = this.market();
-      worth = book?.ready ? this.walk(+f.amount.value, this.side === 'buy' ? book.asks : book.bids) : 0;
+      worth = book?.ready ? this.walk(valueOf(f.amount), this.side === 'buy' ? book.asks : book.bids) : 0;
     }
     const fee = worth === null ? '' : (worth * this.rate()).toFixed(Math.min(8, (this.market().settings?.digitsPrice ?? 2) + 2));
     fill(this.fee, worth === null ? 'more than the book shows' : worth ? `${this.type() === 'market' ? `of ≈ ${group(worth.toFixed(2))}: ` : ''}${group(fee)} ${this.quote}` : `${brief((this.rate() * 100).toFixed(4))} %`);
@@ -191,8 +199,8 @@ export class Ticket {
     const { fields: f } = this, type = this.type(), limit = !type.endsWith('market');
     const order = { side: this.side, currencyPairCode: this.pair };
     const put = (name, input) => {
-      const text = input.value.trim().replace(/[\s\u202f]/g, '').replace(',', '.');
-      if (!isNumber(text)) throw Object.assign(new Error(text ? `\u201c${input.value}\u201d is not a number.` : 'Please fill in this field.'), { input });
+      const text = plainNumber(input.value);
+      if (!isNumber(text)) throw Object.assign(new Error(text ? notNumber(input.value) : 'Please fill in this field.'), { input });
       order[name] = text;
     };
     if (type.startsWith('stop')) put('stopPrice', f.stop);
@@ -208,19 +216,18 @@ export class Ticket {
   }
 
   async place() {
-    this.form.querySelectorAll('[aria-invalid]').forEach((n) => n.removeAttribute('aria-invalid'));
+    this.say('');
+    this.heed();
     const wrong = (input) => { input?.setAttribute('aria-invalid', 'true'); input?.focus(); };
     let order;
     try { order = this.request(); } catch (error) { this.say(error.message, true); wrong(error.input); return; }
     this.busy = true;
     this.estimate();
     try {
-      const id = await this.account.place(order);
-      this.say(`Order ${id} was accepted.`);
+      await this.account.place(order); // a message says that it was accepted
     } catch (error) {
       this.say(error instanceof ApiError ? `${error.message}` : `No answer came (${error.message}). See your open orders before you try again.`, true);
       if (error.field) wrong(this.form.querySelector(`[name="${CSS.escape({ quoteAmount: 'total' }[error.field] ?? error.field)}"]`));
-      toast('ticket', 'bad', 'Order not placed', error.message);
     } finally {
       this.busy = false;
       this.estimate();

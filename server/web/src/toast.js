@@ -1,24 +1,25 @@
-// Short messages at the corner of the screen. A message with the key of an earlier one replaces it.
+// Short messages, in a place of their own that the page gives them. A message with the key of an earlier one
+// replaces it. The newest is shown, with the number of the others; they come back when it ends.
 import { el } from './dom.js';
 
 const lifeMs = 8000, most = 3;
-const region = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite', 'aria-label': 'Messages' });
-document.body.append(region);
-const shown = new Map(); // key -> {node, timer}
+export const messages = el('div', { class: 'toasts', role: 'status', 'aria-live': 'polite', 'aria-label': 'Messages' });
+const shown = new Map(); // key -> node, the newest last
+let timer;
 
 function drop(key) {
-  const t = shown.get(key);
-  if (!t) return;
-  clearTimeout(t.timer);
-  t.node.remove();
+  shown.get(key)?.remove();
   shown.delete(key);
+  clearTimeout(timer);
+  if (shown.size) timer = setTimeout(() => drop([...shown.keys()].at(-1)), lifeMs);
+  if (shown.size > 1) messages.dataset.more = `+${shown.size - 1}`; else delete messages.dataset.more;
 }
 
 export function toast(key, kind, title, text = '') {
   drop(key);
-  const node = el('div', { class: `toast ${kind}`, 'data-toast': String(key) }, el('div', {}, el('b', {}, title), el('span', {}, text)),
+  const node = el('div', { class: `toast ${kind}`, 'data-toast': String(key) }, el('p', { title: `${title}. ${text}` }, el('b', {}, title), ' ', el('span', {}, text)),
     el('button', { type: 'button', 'aria-label': 'Close this message', onclick: () => drop(key) }, '×'));
-  region.append(node);
-  shown.set(key, { node, timer: setTimeout(() => drop(key), lifeMs) });
-  if (shown.size > most) drop(shown.keys().next().value);
+  messages.append(node);
+  shown.set(key, node);
+  drop(shown.size > most ? shown.keys().next().value : undefined);
 }
