@@ -252,6 +252,22 @@ func (w *World) Reads(n *Node) map[string]Read {
 	return out
 }
 
+// Ask sends the GET of a route with the first values of a World and with query, signed routes as Alice.
+func (w *World) Ask(n *Node, r *Route, query url.Values) Read {
+	n.T.Helper()
+	target, err := w.Target(r, query)
+	if err != nil {
+		n.T.Fatal(err)
+	}
+	switch {
+	case r.Inside:
+		return Read{r, target, n.Inside(http.MethodGet, target, "")}
+	case r.Signed:
+		return Read{r, target, n.Send(w.Alice, http.MethodGet, target, "")}
+	}
+	return Read{r, target, n.Send(nil, http.MethodGet, target, "")}
+}
+
 // undocumented reads what other protocols have: the documents do not describe them.
 func (w *World) undocumented(n *Node, out map[string]Read) {
 	n.T.Helper()

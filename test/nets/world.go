@@ -303,10 +303,18 @@ func (b *builder) after() {
 	w := b.w
 	b.place(w.Bob, secondPair, "sell", "61", "1", "")
 	b.place(w.Carol, secondPair, "buy", "61", "0.5", "")
-	b.step(24*time.Hour - time.Second) // the trade is in the window for one second more
+	for range 2 {
+		b.place(w.Carol, firstPair, "sell", "90", "0.1", `,"timeInForce":"ioc"`)
+		b.step(time.Second)
+	}
+	b.step(24*time.Hour - 3*time.Second) // the trade is in the window for one second more
 	b.place(w.Bob, firstPair, "sell", "100.50", "2", "")
 	b.place(w.Carol, firstPair, "buy", "100.50", "0.5", "")
 	b.place(w.Bob, firstPair, "buy", "89.50", "0.5", "")
 	b.place(w.Carol, firstPair, "sell", "89.50", "0.2", `,"timeInForce":"ioc"`)
+	for i, token := range []string{"10001", "10003"} { // different volumes within the window
+		b.Call(http.MethodPost, "/launchpad/tokens/"+token+"/swaps", fmt.Sprintf(
+			`{"userId":%q,"side":"buy","amountIn":%d}`, w.Bob.ID, 2+i))
+	}
 	b.OK(w.Carol, http.MethodPost, "/api/orders/cancel-all-after", `{"timeoutMs":60000}`)
 }
