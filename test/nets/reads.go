@@ -296,18 +296,34 @@ func (w *World) undocumented(n *Node, out map[string]Read) {
 		out["binance "+target] = Read{r, target, n.do(http.MethodGet, n.Binance+"/api/v3/"+target, "", http.Header{})}
 	}
 	for _, target := range []string{
-		"openOrders?", "allOrders?" + symbol + "&", "myTrades?" + symbol + "&", "account?",
-		"account/commission?" + symbol + "&",
+		"openOrders", "allOrders?" + symbol, "myTrades?" + symbol, "account", "account/commission?" + symbol,
 	} {
-		path, query, _ := strings.Cut(target, "?")
-		query += fmt.Sprint("timestamp=", n.now().UnixMilli())
-		mac := hmac.New(sha256.New, []byte(w.Alice.Private))
-		_, _ = mac.Write([]byte(query))
-		query += "&signature=" + hex.EncodeToString(mac.Sum(nil))
-		a := n.do(http.MethodGet, n.Binance+"/api/v3/"+path+"?"+query, "",
-			http.Header{"X-Mbx-Apikey": {w.Alice.Public}})
+		path, _, _ := strings.Cut(target, "?")
+		a := n.Binanced(w.Alice, http.MethodGet, "/api/v3/"+target)
 		out["binance alice "+target] = Read{&Route{Path: "/api/v3/" + path, Signed: true}, target, a}
 	}
+}
+
+// Binanced sends a request to the Binance interface, signed unless u is nil. A timestamp or signature that target has is
+// kept.
+func (n *Node) Binanced(u *User, method, target string) Answer {
+	n.T.Helper()
+	if u == nil {
+		return n.do(method, n.Binance+target, "", http.Header{})
+	}
+	path, query, _ := strings.Cut(target, "?")
+	wrong := strings.Contains(query, "signature=")
+	if !strings.Contains(query, "timestamp=") && !wrong {
+		query = strings.TrimPrefix(query+fmt.Sprint("&timestamp=", n.now().UnixMilli()), "&")
+	} else if wrong {
+		query = fmt.Sprint("timestamp=", n.now().UnixMilli(), "&", query)
+	}
+	if !wrong {
+		mac := hmac.New(sha256.New, []byte(u.Private))
+		_, _ = mac.Write([]byte(query))
+		query += "&signature=" + hex.EncodeToString(mac.Sum(nil))
+	}
+	return n.do(method, n.Binance+path+"?"+query, "", http.Header{"X-Mbx-Apikey": {u.Public}})
 }
 
 // comparedHeaders are the headers that are the state's.
