@@ -13,6 +13,8 @@ func TestSecurityEventsAreLogged(t *testing.T) {
 	a.OK("DELETE", "/api/apikeys/"+k.Public, "")
 	h.MustInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":"1.5"}`)
 	h.MustInternal("PATCH", "/pairs/BTC_USDT", `{"makerFee":"0.0005"}`)
+	h.MustInternal("GET", "/assets/BTC", "")
+	h.MustInternal("PATCH", "/assets/USDT", `{"makerFee":"0.0007"}`)
 	refused := h.CallInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":"999999"}`)
 	if refused.Status != 400 {
 		t.Fatal(refused.Body)
@@ -23,10 +25,14 @@ func TestSecurityEventsAreLogged(t *testing.T) {
 		"key=" + k.Public, `event="key deleted" by=` + a.Public, `event="key created" by=operator`,
 		"event=deposit by=operator",
 		"currency=USDT amount=1.5", `event="pair changed" by=operator`, "makerFee1e8=50000",
+		`event="asset changed" by=operator`, "asset=USDT",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q", want)
 		}
+	}
+	if strings.Contains(log, "asset=BTC") {
+		t.Error("the log names a read of an asset as a change")
 	}
 	for _, secret := range []string{made["privateKey"].(string), a.Private, "999999"} {
 		if strings.Contains(log, secret) {

@@ -97,7 +97,6 @@ func (s *Server) getAsset(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Audit("asset changed", "asset", c.PathParam("symbol"))
 	c.Private(appendAsset(nil, &a))
 	return nil
 }
@@ -120,6 +119,7 @@ func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
 	if _, err := s.submitControl(&cmd); err != nil {
 		return err
 	}
+	c.Audit("asset changed", "asset", a.Symbol)
 	c.Private(appendAsset(nil, &a))
 	return nil
 }
