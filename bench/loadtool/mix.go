@@ -2,6 +2,7 @@ package loadtool
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func request(u *url.URL, name, target string) *load.Request {
 }
 
 // requests returns the requests of a run: the URL alone, or what a listing site polls below it.
-func (o *Options) requests(ctx context.Context, u *url.URL) ([]*load.Request, error) {
+func (o *Options) requests(ctx context.Context, u *url.URL, secure *tls.Config) ([]*load.Request, error) {
 	if o.Mix == "" {
 		return []*load.Request{load.GetOf(u.Host, "target", u.RequestURI(), "User-Agent: tickhive-load")}, nil
 	}
@@ -42,7 +43,7 @@ func (o *Options) requests(ctx context.Context, u *url.URL) ([]*load.Request, er
 	var gecko []struct {
 		TickerID string `json:"ticker_id"`
 	}
-	geckoErr := discover(ctx, u, prefix+"/pairs", &gecko)
+	geckoErr := discover(ctx, u, secure, prefix+"/pairs", &gecko)
 	if geckoErr == nil && len(gecko) > 0 {
 		list := []*load.Request{request(u, "pairs", prefix+"/pairs"), request(u, "tickers", prefix+"/tickers")}
 		for _, p := range gecko[:min(o.Pairs, len(gecko))] {
@@ -55,7 +56,7 @@ func (o *Options) requests(ctx context.Context, u *url.URL) ([]*load.Request, er
 	var summary []struct {
 		TradingPairs string `json:"trading_pairs"`
 	}
-	err := discover(ctx, u, prefix+"/summary", &summary)
+	err := discover(ctx, u, secure, prefix+"/summary", &summary)
 	if err != nil || len(summary) == 0 {
 		return nil, fmt.Errorf("neither %s/pairs (CoinGecko) nor %s/summary (CoinMarketCap) answers a list of pairs, "+
 			"name the prefix of the listing routes: %w", prefix, prefix, errors.Join(geckoErr, err))
@@ -73,7 +74,7 @@ func (o *Options) requests(ctx context.Context, u *url.URL) ([]*load.Request, er
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // discover reads a list of pairs.
-func discover(ctx context.Context, u *url.URL, path string, out any) error {
+func discover(ctx context.Context, u *url.URL, secure *tls.Config, path string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+path, nil)
@@ -81,7 +82,7 @@ func discover(ctx context.Context, u *url.URL, path string, out any) error {
 		return err
 	}
 	// Neither a proxy nor a redirect may lead to another machine.
-	direct := &http.Transport{}
+	direct := &http.Transport{TLSClientConfig: secure}
 	defer direct.CloseIdleConnections()
 	client := http.Client{
 		Transport:     direct,

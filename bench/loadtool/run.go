@@ -3,6 +3,7 @@ package loadtool
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -34,6 +35,8 @@ type Options struct {
 	Pairs       int // pairs of the mix; 0 without one
 	// Key signs the requests of MixOrders.
 	Key Key
+	// Roots are the certificates by which https targets are verified; nil: the machine's.
+	Roots *x509.CertPool
 	// Remote allows a target on another machine.
 	Remote bool
 	// Second receives the figures of each second; nil: nothing does.
@@ -106,7 +109,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	var secure *tls.Config
 	if u.Scheme == "https" {
-		secure = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+		secure = &tls.Config{ServerName: u.Hostname(), RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
 	}
 	live := &load.Live{}
 	switch o.Mix {
@@ -115,7 +118,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	case MixStreams:
 		return o.runStreams(ctx, u, secure, live)
 	}
-	list, err := o.requests(ctx, u)
+	list, err := o.requests(ctx, u, secure)
 	if err != nil {
 		return nil, err
 	}

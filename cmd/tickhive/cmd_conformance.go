@@ -15,11 +15,12 @@ import (
 
 // conformanceCmd checks the listing API of any exchange.
 type conformanceCmd struct {
-	URL      string        `arg:"" help:"Prefix of the routes, for example https://api.example.com/listing: URL/pairs or URL/summary must answer."`
+	URL      string        `arg:"" help:"Address of the exchange or prefix of the routes, for example https://api.example.com/listing."`
 	Standard string        `enum:",coingecko,coinmarketcap" default:"" placeholder:"NAME" help:"coingecko or coinmarketcap (default: those whose first route answers)."`
 	Pairs    int           `default:"5" placeholder:"N" help:"Check books and trades of the N pairs of the largest base volume; 0: of all (${default})."`
 	Timeout  time.Duration `default:"10s" help:"Longest time of a request (${default})."`
 	JSON     bool          `name:"json" help:"Print the results as JSON."`
+	trustFlags
 }
 
 // Validate implements kong.Validatable.
@@ -38,11 +39,15 @@ func (c *conformanceCmd) Validate() error {
 func (c *conformanceCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	roots, err := c.roots()
+	if err != nil {
+		return err
+	}
 	reports, err := conformance.Run(ctx, conformance.Options{
-		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, Timeout: c.Timeout,
+		Target: c.URL, Standard: c.Standard, Pairs: c.Pairs, Timeout: c.Timeout, Roots: roots,
 	})
 	if err != nil {
-		return usageError{Err: err}
+		return usageError{Err: remedied(err)}
 	}
 	if c.JSON {
 		e := json.NewEncoder(p.out)

@@ -31,6 +31,7 @@ type loadCmd struct {
 	JSON        string         `name:"json" placeholder:"FILE" help:"Write the report as JSON; - for standard output."`
 	HTML        string         `name:"html" placeholder:"FILE" help:"Write the report as a page."`
 	Quiet       bool           `help:"Suppress the line of each second."`
+	trustFlags
 }
 
 // Defaults: requests a second, and pairs of a mix.
@@ -67,7 +68,11 @@ func (c *loadCmd) Run(p *program) error {
 	if noKey != nil {
 		return usageError{Err: fmt.Errorf("load: --signed: %w", noKey)}
 	}
-	err := errors.Join(o.Validate(), thresholds.Validate(&o))
+	var err error
+	if o.Roots, err = c.roots(); err != nil {
+		return err
+	}
+	err = errors.Join(o.Validate(), thresholds.Validate(&o))
 	if c.JSON == "-" && c.HTML == "-" {
 		err = errors.Join(err, errors.New("--json and --html cannot both write to standard output"))
 	}
@@ -84,7 +89,7 @@ func (c *loadCmd) Run(p *program) error {
 	defer stop()
 	r, err := loadtool.Run(ctx, o)
 	if err != nil {
-		err = fmt.Errorf("load: %w", err)
+		err = fmt.Errorf("load: %w", remedied(err))
 	}
 	if r == nil {
 		return err

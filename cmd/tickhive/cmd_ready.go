@@ -16,6 +16,7 @@ import (
 type readyCmd struct {
 	Target string        `arg:"" default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL of the public or the internal listener (${default})."`
 	Wait   time.Duration `placeholder:"DURATION" help:"Try again for this long before giving up (0)."`
+	trustFlags
 }
 
 const (
@@ -29,8 +30,13 @@ func (c *readyCmd) Run(p *program) error {
 	if err != nil || target.Host == "" {
 		return usage("%q is not a URL such as http://127.0.0.1:8080", c.Target)
 	}
+	transport, err := c.transport()
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: transport}
 	for end := time.Now().Add(c.Wait); ; time.Sleep(readyEvery) {
-		err := probe(target.JoinPath(health.ReadyPath).String())
+		err := remedied(probe(client, target.JoinPath(health.ReadyPath).String()))
 		if err == nil {
 			fmt.Fprintln(p.out, "ready")
 			return nil
@@ -41,14 +47,14 @@ func (c *readyCmd) Run(p *program) error {
 	}
 }
 
-func probe(url string) error {
+func probe(client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -32,6 +33,7 @@ type statsCmd struct {
 	Set       []string `placeholder:"KEY=VALUE" sep:"none" help:"Set a configuration key; repeatable."`
 	MinInside int      `placeholder:"N" help:"With --realism, exit with 4 when fewer statistics of a pair are inside."`
 	JSON      bool     `help:"With --realism, print one JSON object."`
+	trustFlags
 }
 
 // Run queries the public API and prints one line per pair.
@@ -42,14 +44,22 @@ func (s *statsCmd) Run(p *program) error {
 	if len(s.Recorded) > 0 || s.Config != "" || len(s.Set) > 0 || s.MinInside != 0 || s.JSON {
 		return usage("stats: --recorded, --config, --set, --min-inside and --json belong to --realism")
 	}
-	all, err := stats.Fetch(context.Background(), stats.Options{
-		BaseURL: s.Target, Pairs: s.Pairs, Hours: s.Hours, Samples: s.Samples, Every: s.Every,
-	})
+	transport, err := s.transport()
 	if err != nil {
 		return err
 	}
+	all, err := stats.Fetch(context.Background(), stats.Options{
+		BaseURL: s.Target, Pairs: s.Pairs, Hours: s.Hours, Samples: s.Samples, Every: s.Every,
+		Client: &http.Client{Timeout: statsTimeout, Transport: transport},
+	})
+	if err != nil {
+		return remedied(err)
+	}
 	return stats.Print(p.out, all)
 }
+
+// statsTimeout bounds one request of stats.
+const statsTimeout = 30 * time.Second
 
 // pairsCompared is the number of pairs that are compared when no pair is named: the busiest.
 const pairsCompared = 3

@@ -137,7 +137,7 @@ func TestTheImageAndItsUsersAgreeWithTheProgram(t *testing.T) {
 	}
 	health := instruction(t, final, "HEALTHCHECK").words
 	if c, command := parsed(t, health[1:]); health[0] != entry[0] || command != "ready" ||
-		c.Ready.Target != "http://127.0.0.1:"+public {
+		c.Ready.Target != "http://127.0.0.1:"+internal {
 		t.Errorf("HEALTHCHECK %q", health)
 	}
 

@@ -18,6 +18,7 @@ import (
 type internalFlags struct {
 	Internal          string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address or URL of the internal listener, or unix:PATH (${default})."`
 	InternalTokenFile string `placeholder:"FILE" help:"File with the bearer token of the internal API (otherwise: TICKHIVE_INTERNAL_TOKEN, if set)."`
+	trustFlags
 }
 
 // internalAPI calls the internal API of a running exchange.
@@ -31,13 +32,21 @@ const maxInternalAnswer = 16 << 20
 
 // api returns the internal API that the command line names.
 func (c *internalFlags) api(p *program) (*internalAPI, error) {
-	address := strings.TrimSuffix(strings.TrimPrefix(c.Internal, "http://"), "/") // serve --ephemeral prints URLs
-	a := &internalAPI{base: "http://" + address + "/internal/v1"}
+	base := strings.TrimSuffix(c.Internal, "/")
+	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") { // a proxy speaks TLS
+		base = "http://" + base
+	}
+	transport, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	a := &internalAPI{base: base + "/internal/v1", http: http.Client{Transport: transport}}
 	if path, ok := strings.CutPrefix(c.Internal, listen.Unix); ok {
 		a.base = "http://localhost/internal/v1"
-		a.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
-		}}
+		}
 	}
 	for _, e := range p.environ {
 		if token, ok := strings.CutPrefix(e, envPrefix+"INTERNAL_TOKEN="); ok {
@@ -85,7 +94,7 @@ func (a *internalAPI) send(ctx context.Context, method, path, body string) (*htt
 	}
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("internal API: %w; --internal names another address", err)
+		return nil, fmt.Errorf("internal API: %w; --internal names another address", remedied(err))
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -148,6 +150,44 @@ func TestViolationsAreFound(t *testing.T) {
 			}
 			t.Errorf("%q is not found:\n%s", v.check, strings.Join(failed(r), "\n"))
 		})
+	}
+}
+
+// The address of the exchange alone is enough, with and without a standard: the report names the prefix that it found.
+// Routes that answer 200 with something else, as the pages of many exchanges do everywhere, are not taken for it.
+func TestThePrefixOfTheRoutesIsFound(t *testing.T) {
+	t.Parallel()
+	host := target(t)
+	behind, err := url.Parse(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := httputil.NewSingleHostReverseProxy(behind)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/listing/") {
+			_, _ = io.WriteString(w, "<html></html>")
+			return
+		}
+		routes.ServeHTTP(w, r)
+	}))
+	t.Cleanup(page.Close)
+	for _, given := range []string{host, host + "/", host + "/listing", page.URL} {
+		base := strings.TrimSuffix(strings.TrimSuffix(given, "/"), "/listing") + "/listing/"
+		reports, err := conformance.Run(t.Context(), conformance.Options{Target: given, Now: start})
+		if err != nil || len(reports) != 2 || reports[0].Target != base+"coingecko" ||
+			reports[1].Target != base+"coinmarketcap" || reports[0].Errors+reports[1].Errors != 0 {
+			t.Errorf("%s: %v: %v", given, reports, err)
+		}
+		if r := check(t, given, conformance.CoinMarketCap); r.Target != base+"coinmarketcap" || r.Errors != 0 {
+			t.Errorf("%s: %v", given, failed(r))
+		}
+	}
+	_, err = conformance.Run(t.Context(), conformance.Options{Target: host + "/nothing", Now: start})
+	if err == nil || !strings.Contains(err.Error(), "/listing/coingecko") || !strings.Contains(err.Error(), "--standard") {
+		t.Errorf("nothing: %v", err)
+	}
+	if r := check(t, host+"/nothing", conformance.CoinGecko); r.Target != host+"/nothing" || r.Errors == 0 {
+		t.Errorf("nothing, with a standard: %+v", r)
 	}
 }
 

@@ -3,6 +3,8 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,7 +26,7 @@ const (
 
 // Options configures a run. Target is required.
 type Options struct {
-	// Target is the prefix of the routes: Target + "/pairs" or Target + "/summary" must answer.
+	// Target is the prefix of the routes, or of one of the paths in prefixes.
 	Target string
 	// Standard is CoinGecko or CoinMarketCap. Empty: every standard whose first route answers.
 	Standard string
@@ -33,6 +35,8 @@ type Options struct {
 	Pairs int
 	// Timeout bounds each request. 0: 10 s.
 	Timeout time.Duration
+	// Roots are the certificates by which an https target is verified; nil: the machine's.
+	Roots *x509.CertPool
 	// Now returns the time with which answers are compared. Nil: the machine's clock.
 	Now func() time.Time
 }
@@ -63,16 +67,21 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 	switch o.Standard {
 	case CoinGecko, CoinMarketCap:
 	case "":
-		if standards = o.detect(ctx); len(standards) == 0 {
-			return nil, fmt.Errorf("neither %s/pairs nor %s/summary answers 200: give the prefix of the routes, and "+
-				"--standard coingecko or coinmarketcap to see what is wrong with them", o.Target, o.Target)
-		}
+		standards = []string{CoinGecko, CoinMarketCap}
 	default:
 		return nil, fmt.Errorf("there is no standard %q: it must be coingecko or coinmarketcap", o.Standard)
 	}
 	reports := make([]*Report, 0, len(standards))
+	var missing error
 	for _, s := range standards {
-		r := o.begin(ctx, s)
+		prefix, err := o.find(ctx, s)
+		if err != nil && o.Standard == "" {
+			missing = errors.Join(missing, err)
+			continue
+		}
+		at := o
+		at.Target += prefix
+		r := at.begin(ctx, s)
 		if s == CoinGecko {
 			r.coinGecko()
 		} else {
@@ -83,27 +92,54 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 		}
 		reports = append(reports, r.report)
 	}
+	if len(reports) == 0 {
+		return nil, fmt.Errorf("%w: give the prefix of the routes, and --standard coingecko or coinmarketcap to see what is "+
+			"wrong with them", missing)
+	}
 	return reports, nil
 }
 
 func (o Options) begin(ctx context.Context, standard string) *run {
 	return &run{
 		Options: o, ctx: ctx, report: &Report{Standard: standard, Target: o.Target},
-		client: &http.Client{Timeout: o.Timeout, Transport: &http.Transport{DisableCompression: true}},
+		client: &http.Client{Timeout: o.Timeout, Transport: &http.Transport{
+			DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+		}},
 	}
 }
 
-// detect returns the standards whose first route answers.
-func (o Options) detect(ctx context.Context) (standards []string) {
-	for standard, route := range map[string]string{CoinGecko: "/pairs", CoinMarketCap: "/summary"} {
-		if a, err := o.begin(ctx, standard).fetch(route); err == nil && a.status == http.StatusOK {
-			standards = append(standards, standard)
+// prefixes returns the paths below which the routes of a standard may be, the target's own first.
+func prefixes(standard string) []string {
+	return []string{"", "/" + standard, "/listing/" + standard, "/api/" + standard}
+}
+
+// find returns the first prefix below which the first route of a standard answers with a list or an object, else the
+// empty one if the route answers 200 there.
+func (o Options) find(ctx context.Context, standard string) (prefix string, err error) {
+	route := map[string]string{CoinGecko: "/pairs", CoinMarketCap: "/summary"}[standard]
+	own := false
+	for _, prefix := range prefixes(standard) {
+		a, err := o.begin(ctx, standard).fetch(prefix + route)
+		if err != nil && a.status == 0 { // each further prefix could cost a timeout
+			return "", fmt.Errorf("%s does not answer: %w", a.url, err)
+		}
+		if a.status != http.StatusOK {
+			continue
+		}
+		own = own || prefix == ""
+		v, err := decode(a.body)
+		switch v.(type) {
+		case []any, object:
+			if err == nil {
+				return prefix, nil
+			}
 		}
 	}
-	if len(standards) == 2 {
-		return []string{CoinGecko, CoinMarketCap}
+	if own {
+		return "", nil
 	}
-	return standards
+	return "", fmt.Errorf("%s%s does not answer 200, also not below %s", o.Target, route,
+		strings.Join(prefixes(standard)[1:], ", "))
 }
 
 // largest returns the pairs to check one by one: those with the largest volume, at most Pairs of them.
