@@ -576,3 +576,33 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 		t.Errorf("exit %d: %s", code, old.stderr.String())
 	}
 }
+
+// Restarts after kills are one incident with a count, and name no path.
+func TestRestartsAreOneIncident(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range 4 {
+		in := startEmpty(t, "--data-dir", dir)
+		var s struct {
+			Incidents []struct {
+				At, FirstAt, Count int64
+				Kind, Message      string
+			}
+		}
+		body := in.do("GET", in.public+"/api/status", "").body
+		if err := json.Unmarshal([]byte(body), &s); err != nil {
+			t.Fatal(err)
+		}
+		switch all := s.Incidents; {
+		case n == 0 && len(all) != 0, n > 0 && (len(all) != 1 || all[0].Kind != "restart" || all[0].Count != int64(n)),
+			n > 0 && (all[0].FirstAt == 0 || all[0].FirstAt > all[0].At), strings.Contains(body, dir):
+			t.Errorf("after %d kills: %s", n, body)
+		}
+		if n == 0 {
+			in.pair("BTC_USDT")
+		}
+		in.limit("BTC_USDT", "buy", "1", "1")
+		in.signal(syscall.SIGKILL)
+		<-in.exited
+	}
+}

@@ -71,6 +71,12 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 		}
 	}
 	in.waitStatus("degraded", 1)
+	if status := in.do("GET", in.public+"/api/status", "").body; strings.Contains(status, dir) {
+		t.Errorf("the public status names a path of the machine: %s", status)
+	}
+	if own := in.do("GET", in.internal+"/incidents", "").body; !strings.Contains(own, dir) {
+		t.Errorf("the operator does not see which file could not be written: %s", own)
+	}
 	if after := in.do("GET", book, ""); after.status != 200 || after.body != before {
 		t.Errorf("the book changed: %d %s, before %s", after.status, after.body, before)
 	}

@@ -21,6 +21,7 @@ func (g *golden) system() {
 	for _, target := range []string{"/api/healthcheck", "/api/status", "/api/time", "/api/time?decimals=string"} {
 		g.get(target)
 	}
+	g.in("GET", "/incidents", "")
 	g.note("faults on demand")
 	g.in("POST", "/faults",
 		`{"rules":["status route=/api/time status=502 retry-after=3","skew skew=-5s","drop channel=*"]}`)

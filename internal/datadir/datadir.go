@@ -342,11 +342,20 @@ func (d *Dir) NoteLostSync(shown bool) error {
 	})
 }
 
-// AddIncident stores an incident; without a directory, in memory only.
+// AddIncident stores an incident, of which it takes time, kind, message and detail; without a directory, in memory only.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }
 
+// add puts in before the other incidents, as one with an equal one that is there.
 func (m *Meta) add(in Incident) {
-	list := append([]Incident{in}, m.Incidents...)
+	in.FirstMs, in.Count = in.AtMs, 1
+	list := []Incident{in}
+	for _, old := range m.Incidents {
+		if old.Kind == in.Kind && old.Message == in.Message {
+			list[0].FirstMs, list[0].Count = old.FirstMs, old.Count+1
+			continue
+		}
+		list = append(list, old)
+	}
 	m.Incidents = list[:min(len(list), maxIncidents)]
 }
 

@@ -91,11 +91,15 @@ func (m *Meta) Had(number uint64) bool {
 	return m.Terms == [2]uint64{} || m.Terms[0] == number || m.Terms[1] == number || slices.Contains(m.Tried, number)
 }
 
-// Incident is one row of the status page's incidents.
+// Incident is one row of the status page's incidents. Those with equal kind and message are one row. The times are those
+// of the process clock, Unix ms.
 type Incident struct {
-	AtMs    int64 // time of the process clock, Unix ms
+	AtMs    int64 // of the newest one
+	FirstMs int64 // of the oldest one
+	Count   int64
 	Kind    string
-	Message string
+	Message string // for everybody: it names no file, no address and no user
+	Detail  string // of the newest one, for the operator
 }
 
 // maxIncidents is the number of incidents on the status page

@@ -29,9 +29,11 @@ func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := next.Do("GET", next.Public+"/api/status", "").Body
-	if !strings.Contains(status, "damaged snapshot ignored; using the previous one: ") ||
-		!strings.Contains(status, newest) {
-		t.Errorf("the status does not report %s: %s", newest, status)
+	if !strings.Contains(status, "damaged snapshot ignored; using the previous one") || strings.Contains(status, newest) {
+		t.Errorf("the status does not report a snapshot, or names its file to everybody: %s", status)
+	}
+	if own := next.Do("GET", next.Internal+"/incidents", "").Body; !strings.Contains(own, newest) {
+		t.Errorf("the operator does not see that %s is damaged: %s", newest, own)
 	}
 	if _, err := os.Stat(newest + ".damaged"); err != nil {
 		t.Error(err)

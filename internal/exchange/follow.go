@@ -197,7 +197,7 @@ func (y *Following) follow(ctx context.Context, from uint64, serves func() bool,
 	err := y.o.Follow.Log.Follow(ctx, from, take)
 	if node.Newer(err) && serves() {
 		y.halted.Store(true)
-		y.incident("stream", "this node executes nothing more, and refuses reads beyond replica.max_lag: %v", err)
+		y.incident("stream", "this node executes nothing more, and refuses reads beyond replica.max_lag", err.Error())
 		<-ctx.Done()
 		err = context.Cause(ctx)
 	}
@@ -215,7 +215,7 @@ func (y *Following) exportTo(ctx context.Context, o *replica.Options, now uint64
 			y.log.Info("the stream of events takes events again")
 			return
 		}
-		y.incident("stream", "the stream of events takes no events; they wait, and so does this replica: %v", err)
+		y.incident("stream", "the stream of events takes no events; they wait, and so does this replica", err.Error())
 	})
 	if err != nil {
 		return err

@@ -24,9 +24,9 @@ func (w *ageWatch) Step() step.Progress {
 	was := w.stale
 	switch w.stale = w.y.front.replica.Stale() != nil; {
 	case w.stale && !was:
-		w.y.incident("stream", "this replica is too far behind its writer: it refuses reads until it has caught up")
+		w.y.incident("stream", "this replica is too far behind its writer: it refuses reads until it has caught up", "")
 	case was && !w.stale:
-		w.y.incident("stream", "this replica has caught up with its writer: it serves reads again")
+		w.y.incident("stream", "this replica has caught up with its writer: it serves reads again", "")
 	}
 	return w.idle(watchEvery)
 }

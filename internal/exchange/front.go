@@ -180,6 +180,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
 		Ready:  &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
+		Incidents: f.incidents,
 		Backup:    f.backup, Snapshot: f.keptSnapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,

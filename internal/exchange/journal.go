@@ -48,7 +48,7 @@ type journal struct {
 }
 
 // reportFunc reports an incident that the recovery has found.
-type reportFunc func(format string, args ...any)
+type reportFunc func(message, detail string)
 
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
 func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say reportFunc) (*journal, error) {
@@ -57,8 +57,8 @@ func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say
 		return nil, err
 	}
 	if info := log.Recovered(); info.TornTail > 0 && info.Lost == 0 {
-		say("torn tail: removed the %d bytes of an incomplete last write from %s at offset %d; "+
-			"no client has seen it", info.TornTail, info.TornFile, info.TornAt)
+		say("torn tail: the incomplete last write of the journal is removed; no client has seen it",
+			fmt.Sprintf("%d bytes of %s at offset %d", info.TornTail, info.TornFile, info.TornAt))
 	}
 	j := &journal{dir: dir, log: log}
 	if m.Driver == nil {
@@ -110,7 +110,7 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 	}
 	for _, left := range slices.Sorted(maps.Keys(j.skips)) {
 		if left > pos {
-			say("record %d of the journal is skipped (`journal skip`)", left)
+			say(fmt.Sprintf("record %d of the journal is skipped (`journal skip`)", left), "")
 		}
 	}
 	return r, err

@@ -127,8 +127,11 @@ func TestAnOverdrawnAccountIsReported(t *testing.T) {
 	o.AcceptDataLoss = true
 	y := exchangetest.Start(t, o)
 	status := y.Do("GET", y.Public+"/api/status", "").Body
-	if !strings.Contains(status, `"kind":"overdrawn"`) || !strings.Contains(status, "BTC of user "+id) {
-		t.Errorf("no incident of the balance: %s", status)
+	if !strings.Contains(status, `"kind":"overdrawn"`) || strings.Contains(status, id) {
+		t.Errorf("no incident of the balance, or one that names the user to everybody: %s", status)
+	}
+	if own := y.Do("GET", y.Internal+"/incidents", "").Body; !strings.Contains(own, "BTC of user "+id) {
+		t.Errorf("the operator does not see whose balance: %s", own)
 	}
 	// A snapshot of such accounts is as good as any other.
 	y.Stop()
@@ -174,8 +177,11 @@ func TestABalanceAboveTheBoundIsReported(t *testing.T) {
 	o.AcceptDataLoss = true
 	y := exchangetest.Start(t, o)
 	status := y.Do("GET", y.Public+"/api/status", "").Body
-	if !strings.Contains(status, `"kind":"above_bound"`) || !strings.Contains(status, "USDT of user "+id) {
-		t.Errorf("no incident of the balance: %s", status)
+	if !strings.Contains(status, `"kind":"above_bound"`) || strings.Contains(status, id) {
+		t.Errorf("no incident of the balance, or one that names the user to everybody: %s", status)
+	}
+	if own := y.Do("GET", y.Internal+"/incidents", "").Body; !strings.Contains(own, "USDT of user "+id) {
+		t.Errorf("the operator does not see whose balance: %s", own)
 	}
 	y.Call("POST", "/users/"+id+"/withdrawals", `{"currencyCode":"USDT","amount":2}`)
 	if above := y.Accounts().View().AboveBound(); above != "" {

@@ -154,7 +154,7 @@ func (y *Following) archive(ctx context.Context) {
 			case err == nil:
 				y.log.Info("a snapshot is archived", "message", seq, "bytes", bytes)
 			case !failing:
-				y.incident("stream", "no snapshot can be archived: %v", err)
+				y.incident("stream", "no snapshot can be archived", err.Error())
 			}
 			failing = err != nil
 		},

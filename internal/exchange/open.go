@@ -218,11 +218,15 @@ func (f *front) fail(err error) {
 	}
 }
 
-// incident logs an incident and stores it for the status page.
-func (b *base) incident(kind, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	b.log.Warn(text, "incident", kind)
-	in := datadir.Incident{AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: text}
+// incident logs an incident and stores it for the status page. The message is for everybody. detail, which may be empty,
+// is for the operator: it alone may name files, addresses and users, and what differs between two equal incidents.
+func (b *base) incident(kind, message, detail string) {
+	args := []any{"incident", kind}
+	if detail != "" {
+		args = append(args, "detail", detail)
+	}
+	b.log.Warn(message, args...)
+	in := datadir.Incident{AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: message, Detail: detail}
 	if err := b.data.AddIncident(in); err != nil {
 		b.log.Error("incident not stored", "error", err)
 	}

@@ -102,14 +102,14 @@ func (r *restored) noteLostSync(log string) {
 	}
 }
 
-func (r *restored) reportRecovery(format string, args ...any) {
-	r.incident("recovery", format, args...)
+func (r *restored) reportRecovery(message, detail string) {
+	r.incident("recovery", message, detail)
 }
 
 // reportSnapshots reports damaged snapshots.
 func (r *restored) reportSnapshots(damaged []string) {
 	for _, bad := range damaged {
-		r.reportRecovery("damaged snapshot ignored; using the previous one: %s", bad)
+		r.reportRecovery("damaged snapshot ignored; using the previous one", bad)
 	}
 }
 
@@ -210,7 +210,8 @@ func (r *restored) publish() {
 		r.sim.Skip(now)
 	}
 	if !r.data.WasClean() {
-		r.incident("restart", "the previous run was not shut down cleanly; recovered %d commands", r.pos)
+		r.incident("restart", "the previous run was not shut down cleanly; its records were read again",
+			fmt.Sprintf("recovered %d commands", r.pos))
 	}
 }
 
@@ -221,7 +222,7 @@ func (r *restored) releaseHolds() {
 		return open
 	})
 	if released > 0 {
-		r.reportRecovery("released %d holds of orders that the journal does not contain", released)
+		r.reportRecovery("released holds of orders that the journal does not contain", fmt.Sprint(released, " holds"))
 	}
 }
 
@@ -239,26 +240,26 @@ func (r *restored) attachAccounts() error {
 		return err
 	}
 	if bad := nonces.Damaged(); bad != "" {
-		r.reportRecovery("NONCES is damaged: %s: the nonces that were used are not known; signed requests with "+
-			"timestamps before Unix ms %d are rejected", bad, a.notBeforeMs)
+		r.reportRecovery(fmt.Sprintf("NONCES is damaged: the nonces that were used are not known; signed requests with "+
+			"timestamps before Unix ms %d are rejected", a.notBeforeMs), bad)
 	} else if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
-		r.incident("clock", "the clock is %s behind the last recorded time: "+
-			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond)
+		r.incident("clock", fmt.Sprintf("the clock is %s behind the last recorded time: "+
+			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond), "")
 	}
 	if n := a.state.AheadOfJournal(); n > 0 {
-		r.reportRecovery("%d account changes refer to commands that the journal does not contain; "+
-			"they are placed at its end", n)
+		r.reportRecovery("account changes refer to commands that the journal does not contain; they are placed at its "+
+			"end", fmt.Sprint(n, " changes"))
 	}
 	if r.o.AcceptDataLoss || a.state.AheadOfJournal() > 0 {
 		if err := a.state.View().Check(); errors.Is(err, accounts.ErrOverdrawn) {
-			r.incident("overdrawn", "%v; the account withdrew or sold what lost commands had brought it; "+
-				"deposit the difference", err)
+			r.incident("overdrawn", "an account withdrew or sold what lost commands had brought it; deposit the "+
+				"difference", err.Error())
 		}
 	}
 	if r.o.AcceptDataLoss || !r.data.WasClean() { // a failed sync may have lost a withdrawal too
 		if above := a.state.View().AboveBound(); above != "" {
-			r.incident("above_bound", "a balance is above 10^20: %s; commands that made room for it are lost; "+
-				"withdraw the difference", above)
+			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; withdraw the "+
+				"difference", above)
 		}
 	}
 	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {

@@ -109,8 +109,8 @@ func (s *scrub) report(file string, err error) {
 		return
 	}
 	s.found[file] = true
-	s.x.incident("damage", "a file on disk is damaged; the running exchange does not need it, a start may: %v. "+
-		"Copy the data directory and move to another disk (docs/operating.md)", err)
+	s.x.incident("damage", "a file on disk is damaged; the running exchange does not need it, a start may. "+
+		"Copy the data directory and move to another disk (docs/operating.md)", err.Error())
 }
 
 // files returns the file system that the scrub reads through.

@@ -37,9 +37,10 @@ func (x *Running) keepSnapshots() {
 		Failed: func(err error) {
 			s.failed.Add(1)
 			x.log.Error("snapshot failed", "error", err)
-			x.incident("snapshot", "a snapshot of the market failed: %v", err)
+			x.incident("snapshot", "a snapshot of the market failed; a start reads more of the journal until one "+
+				"succeeds", err.Error())
 		},
-		Damaged: func(reason string) { x.incident("damage", "snapshot passed over: %s", reason) },
+		Damaged: func(reason string) { x.incident("damage", "a damaged snapshot is passed over", reason) },
 	})
 	x.snapshots = s
 	s.run("snapshots", s)

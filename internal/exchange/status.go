@@ -12,16 +12,9 @@ import (
 // status returns the fields of /api/status that only the exchange knows.
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
-		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil || f.noncesFailed() != nil || f.tooEarly() || f.clockHeld(),
-	}
-	for _, a := range f.accepts() {
-		if in, lasts := a.Incident(); lasts {
-			info.Incidents = append([]edge.Incident{in}, info.Incidents...)
-		}
-	}
-	for _, in := range f.data.Incidents() {
-		info.Incidents = append(info.Incidents, edge.Incident(in))
+		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), Incidents: f.incidents(),
+		ProgressPPM: f.progress.Load(),
+		Degraded:    f.storesFailed() != nil || f.noncesFailed() != nil || f.tooEarly() || f.clockHeld(),
 	}
 	for _, a := range f.faults.List(f.now()) {
 		info.Faults = append(info.Faults, public.FaultInfo{ID: a.ID, Rule: a.Public()})
@@ -35,6 +28,21 @@ func (f *front) status() public.StatusInfo {
 		info.Replication = y.status()
 	}
 	return info
+}
+
+// incidents returns the incidents, newest first, behind those that last.
+func (f *front) incidents() (all []edge.Incident) {
+	for _, a := range f.accepts() {
+		if in, lasts := a.Incident(); lasts {
+			all = append([]edge.Incident{in}, all...)
+		}
+	}
+	for _, in := range f.data.Incidents() {
+		all = append(all, edge.Incident{
+			AtMs: in.AtMs, FirstMs: in.FirstMs, Count: in.Count, Kind: in.Kind, Message: in.Message, Detail: in.Detail,
+		})
+	}
+	return all
 }
 
 // noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.

@@ -133,7 +133,7 @@ func (w *writing) barrier() (last, marketPos uint64, err error) {
 
 // failed reports that the stream receives nothing more.
 func (w *writing) failed(err error) {
-	w.x.incident("stream", "the stream receives nothing more until a restart: %v", err)
+	w.x.incident("stream", "the stream receives nothing more until a restart", err.Error())
 	if errors.Is(err, jet.ErrFenced) && w.x.o.Stream.Quorum {
 		w.x.front.fail(mirror.ErrFenced)
 	}

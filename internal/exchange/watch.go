@@ -1,10 +1,13 @@
 package exchange
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
+	"tickhive/internal/wal"
 )
 
 // watchEvery is the time between two checks of the stores and the clock.
@@ -49,16 +52,24 @@ func (w *watch) checkStores() {
 	switch {
 	case err != nil && !w.failing:
 		x.log.Error("a store accepts no changes", "error", err)
-		x.incident("store", "a store accepts no changes; see the log for the reason")
+		x.incident("store", unusable(err), err.Error())
 	case err == nil && w.failing:
-		x.incident("store", "every store accepts changes again")
+		x.incident("store", "every store accepts changes again", "")
 	}
 	w.failing = err != nil
 	if err := x.front.noncesFailed(); err != nil && !w.unsafe {
 		w.unsafe = true
 		x.log.Error("the nonces cannot be kept", "error", err)
-		x.incident("store", "a sync of the nonces failed: signed requests are refused until a restart")
+		x.incident("store", "a sync of the nonces failed: signed requests are refused until a restart", err.Error())
 	}
+}
+
+// unusable says what an operator does about a store that accepts no changes.
+func unusable(err error) string {
+	if errors.Is(err, wal.ErrStopped) {
+		return "a sync failed, so a store accepts no changes until a restart: look at the disk, then restart the program"
+	}
+	return "a store accepts no changes: it cannot write. Changes are accepted again as soon as the disk has room"
 }
 
 // checkClock reports an incident when the exchange's clock stops following the machine's clock, and when it
@@ -82,12 +93,13 @@ func (w *watch) checkClock() {
 	case does == w.clock:
 		return
 	case does == "":
-		x.incident("clock", "the exchange's clock and the machine's agree again")
+		x.incident("clock", "the exchange's clock and the machine's agree again", "")
 	case does == holdsClock:
-		x.incident("clock", "the machine's clock was set ahead by %s: the exchange %s", ahead.Round(time.Second), does)
+		x.incident("clock", fmt.Sprintf("the machine's clock was set ahead by %s: the exchange %s",
+			ahead.Round(time.Second), does), "")
 	default:
-		x.incident("clock", "the machine's clock was set back by %s: the exchange's clock %s",
-			-ahead.Round(time.Second), does)
+		x.incident("clock", fmt.Sprintf("the machine's clock was set back by %s: the exchange's clock %s",
+			-ahead.Round(time.Second), does), "")
 	}
 	w.clock = does
 }

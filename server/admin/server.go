@@ -59,6 +59,8 @@ type Options struct {
 	MakeDurable func() error
 	// Settle is the one of edge.Options.
 	Settle func() *refuse.Refusal
+	// Incidents returns the incidents of the status page, newest first. Nil disables the route.
+	Incidents func() []edge.Incident
 	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the

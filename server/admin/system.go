@@ -34,6 +34,11 @@ func systemRoutes(s *Server) []*edge.Route {
 		health.Ready(readyPath, s.unready),
 	}
 	routes = append(routes, health.Routes(s.unready)...)
+	if s.opt.Incidents != nil {
+		routes = append(routes, &edge.Route{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/incidents", Early: true, Handle: s.incidents,
+		})
+	}
 	if s.opt.StateHash != nil {
 		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
 			"/state-hash", Handle: s.stateHash})
@@ -80,6 +85,19 @@ func (s *Server) unready() *refuse.Refusal {
 		return nil
 	}
 	return s.opt.Stale()
+}
+
+// incidents serves GET /incidents: those of /api/status, with what only the operator may read.
+func (s *Server) incidents(c *edge.Ctx) *refuse.Refusal {
+	b := []byte{'['}
+	for i, in := range s.opt.Incidents() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = in.Append(b, true)
+	}
+	c.Private(append(b, ']'))
+	return nil
 }
 
 // maxAdvance limits one advance of the virtual clock (docs/contract/limits.md#clock-and-times).

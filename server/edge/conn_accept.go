@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -147,16 +148,31 @@ func (a *acceptStats) Stat(name string) AcceptStat {
 
 // Incident returns an entry for the status page. lasts reports that accepts still fail.
 func (s AcceptStat) Incident() (in Incident, lasts bool) {
+	at := encode.FloorDiv(s.SinceNs, 1_000_000)
 	return Incident{
-		AtMs: encode.FloorDiv(s.SinceNs, 1_000_000), Kind: "listener",
-		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener,
-			s.Reason),
+		AtMs: at, FirstMs: at, Count: 1, Kind: "listener", Detail: s.Reason,
+		Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can", s.Listener),
 	}, s.Reason != ""
 }
 
-// Incident is one entry of the status page.
+// Incident is one entry of the status page: Count equal ones, the newest at AtMs. The message is for everybody, and
+// the detail, which may name files, addresses and users, for the operator.
 type Incident struct {
-	AtMs    int64
-	Kind    string
-	Message string
+	AtMs, FirstMs   int64
+	Count           int64
+	Kind            string
+	Message, Detail string
+}
+
+// Append appends the incident as JSON. withDetail is set for the operator alone.
+func (in *Incident) Append(dst []byte, withDetail bool) []byte {
+	dst = strconv.AppendInt(append(dst, `{"at":`...), in.AtMs, 10)
+	dst = encode.AppendString(append(dst, `,"kind":`...), in.Kind)
+	dst = encode.AppendString(append(dst, `,"message":`...), in.Message)
+	dst = strconv.AppendInt(append(dst, `,"count":`...), in.Count, 10)
+	dst = strconv.AppendInt(append(dst, `,"firstAt":`...), in.FirstMs, 10)
+	if withDetail {
+		dst = encode.AppendString(append(dst, `,"detail":`...), in.Detail)
+	}
+	return append(dst, '}')
 }

@@ -67,8 +67,8 @@ func TestStatus(t *testing.T) {
 			ViewAgeMs                 int64
 		}
 		Incidents []struct {
-			At            int64
-			Kind, Message string
+			At, FirstAt, Count    int64
+			Kind, Message, Detail string
 		}
 	}
 	var s status
@@ -92,10 +92,13 @@ func TestStatus(t *testing.T) {
 	}
 	info.OldestUnpublishedNs = m.Machine.Load() - 1_500_000_000
 	info.Incidents = make([]edge.Incident, 60)
-	info.Incidents[0] = edge.Incident{AtMs: 5, Kind: "store_stopped", Message: `disk "full"`}
+	info.Incidents[0] = edge.Incident{
+		AtMs: 5, FirstMs: 3, Count: 2, Kind: "store_stopped", Message: `disk "full"`, Detail: "write /var/lib/th: no space",
+	}
 	m.OK("/api/status", &s)
 	if s.Status != "degraded" || s.Pairs[0].ViewAgeMs != 1500 || len(s.Incidents) != 50 ||
-		s.Incidents[0].Message != `disk "full"` {
+		s.Incidents[0].Message != `disk "full"` || s.Incidents[0].At != 5 || s.Incidents[0].FirstAt != 3 ||
+		s.Incidents[0].Count != 2 || s.Incidents[0].Detail != "" {
 		t.Errorf("%+v", s)
 	}
 	info = public.StatusInfo{Recovering: true, ProgressPPM: 123_400}

@@ -121,10 +121,7 @@ func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendInt(append(b, `{"at":`...), in.AtMs, 10)
-		b = encode.AppendString(append(b, `,"kind":`...), in.Kind)
-		b = encode.AppendString(append(b, `,"message":`...), in.Message)
-		b = append(b, '}')
+		b = in.Append(b, false)
 	}
 	b = appendReplication(append(b, ']'), info.Replication)
 	return append(appendFaults(b, info.Faults), '}')
