@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -565,7 +566,7 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, end, _ := bytes.Cut(text, []byte(",\n  \"crc32c\": \""))
-	body = bytes.Replace(body, []byte(`"format": 2`), []byte(`"format": 9`), 1)
+	body = regexp.MustCompile(`"format": \d+`).ReplaceAll(body, []byte(`"format": 9`))
 	later := fmt.Appendf(body, ",\n  \"crc32c\": \"%08x%s",
 		crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)), end[8:])
 	if err := os.WriteFile(meta, later, 0o600); err != nil {
