@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
@@ -40,6 +41,11 @@ func (a answer) into(v any) error {
 	if !a.ok() {
 		return fmt.Errorf("status %d: %.300s", a.status, a.body)
 	}
+	return a.json(v)
+}
+
+// json decodes a response of any status.
+func (a answer) json(v any) error {
 	if err := json.Unmarshal(a.body, v); err != nil {
 		return fmt.Errorf("%w: %.300s", err, a.body)
 	}
@@ -66,6 +72,10 @@ func (w *world) callStamped(k *key, stampMs int64, nonce, method, target, body s
 	}
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, clientAddr, nil)
+	facing := strings.HasPrefix(target, facade)
+	if facing {
+		target = k.signQuery(target, stampMs, w.nonce)
+	}
 	r := &ctx.Request
 	r.Header.SetMethod(method)
 	r.SetRequestURI(target)
@@ -75,11 +85,16 @@ func (w *world) callStamped(k *key, stampMs int64, nonce, method, target, body s
 		r.SetBodyString(body)
 	}
 	handler := x.Internal().Handler()
-	if k != nil {
+	if facing {
+		r.Header.Set("X-MBX-APIKEY", k.PublicKey)
+	} else if k != nil {
 		k.sign(r, stampMs, nonce, method, target, body)
 	}
 	if k != nil || target[1] == 'a' {
 		handler = x.Public().Handler()
+	}
+	if facing {
+		handler = x.Public().FacadeHandler()
 	}
 	handler(&ctx)
 	if p.dead {

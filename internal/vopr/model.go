@@ -15,6 +15,7 @@ type model struct {
 	users  []*user
 	orders map[uint64]*order
 	ids    []uint64 // keys of orders, in the order of their answers
+	quotes []*quote
 	// maybe holds orders of unknown outcome: each was carried out or was not.
 	maybe   []*order
 	shown   map[string]uint64            // the highest seq that an answer showed, by pair

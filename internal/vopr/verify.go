@@ -71,6 +71,7 @@ func (w checker) verify() {
 		}
 	}
 	w.checkMarket()
+	w.checkQuotes()
 	w.checkTapes()
 	w.checkMoney()
 	w.checkUsers()

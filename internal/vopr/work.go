@@ -72,8 +72,10 @@ func (w clients) next() {
 		w.batch()
 	case n < 40:
 		w.place()
-	case n < 52:
+	case n < 45:
 		w.signed()
+	case n < 52:
+		w.quote()
 	case n < 62:
 		w.change()
 	case n < 67:

@@ -69,6 +69,7 @@ type Mix struct {
 	Between                                   int // kills between two snapshots of the accounts in a start
 	Candles, CaughtUp                         int // candles told as closed; comparisons of the readers with answers
 	Balances                                  int // users whose balances were compared with their deals
+	Quotes                                    int // orders and cancels under client order ids that are used again
 	Sums                                      int // restarts whose totals were compared with those before it
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
@@ -94,6 +95,7 @@ func (m *Mix) Add(o *Mix) {
 	m.Restored += o.Restored
 	m.Shut += o.Shut
 	m.Messages += o.Messages
+	m.Quotes += o.Quotes
 	m.Between += o.Between
 	m.Slow += o.Slow
 	m.SlowCloses += o.SlowCloses
@@ -222,7 +224,7 @@ func (w *world) options() exchange.Options {
 	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
 	return exchange.Options{
 		Log: slog.New(logs{w}), Dir: "d",
-		Public: exchange.PublicOptions{Rate: exchange.RateOptions{
+		Public: exchange.PublicOptions{BinanceListen: "none: a driver has no sockets", Rate: exchange.RateOptions{
 			Allow: []string{"192.0.2.0/24"}, VotesPerMinute: 10_000,
 		}},
 		Journal: exchange.JournalOptions{

@@ -132,6 +132,9 @@ func (s *Server) ServeFacade(ln net.Listener) error {
 	return s.facade.Serve(ln)
 }
 
+// FacadeHandler answers a request of Options.Facade without a connection.
+func (s *Server) FacadeHandler() fasthttp.RequestHandler { return s.facade.HTTP.Handler }
+
 // listeners returns the listeners by their names.
 func (s *Server) listeners() (names []string, all []*Listener) {
 	names, all = []string{"public"}, []*Listener{s.public}
