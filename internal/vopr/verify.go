@@ -71,10 +71,10 @@ func (w checker) verify() {
 		}
 	}
 	w.checkMarket()
-	w.checkQuotes()
 	w.checkTapes()
 	w.checkMoney()
 	w.checkUsers()
+	w.checkQuotes() // by keys that are not lost
 	w.checkAgents()
 	w.stale = ""
 }
