@@ -18,6 +18,8 @@ func TestNoAllocations(t *testing.T) {
 		events = m.core.Apply(&cmd, events[:0])
 	}
 	id := enginetest.ClientID(3, "x", "y")
+	again := enginetest.ClientID(3, "again", "y")
+	again.Reusable = true
 	for i := range int64(6000) { // every pool has grown, and emptied again by a third
 		c := place(engine.Buy, 500-i%200, 3)
 		c.Account = engine.AccountID(i % 4)
@@ -75,6 +77,13 @@ func TestNoAllocations(t *testing.T) {
 			c.Client, c.Account, c.TIF = id, 3, engine.IOC
 			apply(c)
 			apply(c) // repeated
+		},
+		"client id again": func() {
+			c := place(engine.Buy, 250, 1)
+			c.Client, c.Account = again, 3
+			apply(c)
+			apply(c) // refused
+			apply(engine.Command{Kind: engine.Cancel, Order: m.core.LastOrderID(0), Account: 3, Client: id})
 		},
 	} {
 		for range 30_000 {
