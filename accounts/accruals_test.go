@@ -101,7 +101,7 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 	listed := map[string]fixed.I192{}
 	var truncated bool
 	for page := int64(1); ; page++ {
-		p, reject := v.Accruals(n).Page(accrual.Filter{}, page, 7)
+		p, reject := v.Accruals(n).Page(accrual.Filter{}, accrual.Cursor{}, page, 7)
 		if reject != nil {
 			t.Fatal(reject)
 		}
@@ -307,24 +307,26 @@ func TestAccrualPagesAndFilters(t *testing.T) {
 		page, size int64
 		field      string
 	}{{0, 20, "pageNumber"}, {-1, 20, "pageNumber"}, {1, 0, "pageSize"}, {1, 101, "pageSize"}} {
-		if _, reject := v.Accruals(1).Page(accrual.Filter{}, c.page, c.size); reject == nil || reject.Field != c.field {
+		_, reject := v.Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, c.page, c.size)
+		if reject == nil || reject.Field != c.field {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
 	}
-	far, reject := v.Accruals(1).Page(accrual.Filter{}, 1<<31-1, 100)
+	far, reject := v.Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, 1<<31-1, 100)
 	if reject != nil || len(far.Items) != 0 || far.TotalCount == 0 || far.HasNextPage || !far.HasPreviousPage {
 		t.Fatalf("%+v", far)
 	}
 	stake, _ := v.Accruals(1).Page(accrual.Filter{
 		Profit: accrual.DealCommission, Profits: []accrual.Type{accrual.StakeAccrual},
 		CurrencyCode: "EUR",
-	}, 1, 100)
+	}, accrual.Cursor{}, 1, 100)
 	for _, item := range stake.Items {
 		if item.ProfitType != accrual.StakeAccrual || item.CurrencyCode != "EUR" {
 			t.Fatalf("profitTypes overrides profitType: %+v", item)
 		}
 	}
-	if deals, _ := v.Accruals(1).Page(accrual.Filter{Profit: accrual.DealCommission}, 1, 100); deals.TotalCount == 0 ||
+	deals, _ := v.Accruals(1).Page(accrual.Filter{Profit: accrual.DealCommission}, accrual.Cursor{}, 1, 100)
+	if deals.TotalCount == 0 ||
 		deals.Items[0].ProfitType != accrual.DealCommission || stake.TotalCount == 0 {
 		t.Fatal("nothing to filter")
 	}

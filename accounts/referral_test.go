@@ -236,12 +236,12 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 		t.Fatal(text(res.Commission))
 	}
 	// 9 units: 20 % is 1.8 -> 1; 10 % is 0.9 -> 0, which is no record.
-	page, _ := r.s.View().Accruals(2).Page(accrual.Filter{}, 1, 20)
+	page, _ := r.s.View().Accruals(2).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20)
 	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1) ||
 		page.Items[0].ProfitType != accrual.WithdrawalCommission {
 		t.Fatalf("%+v", page)
 	}
-	if page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
+	if page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
 		t.Fatalf("%+v", page)
 	}
 	r.check()
@@ -313,7 +313,7 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 	r.chain(2)
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R8")}})
 	r.do(Command{Kind: AddProfit, User: 2, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("10")})
-	page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, 1, 20)
+	page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20)
 	if len(page.Items) != 2 || !page.Items[0].IsToUserBonuses || text(page.Items[0].Amount) != "0.5" ||
 		text(page.Items[1].Amount) != "1.5" {
 		t.Fatalf("%+v", page.Items)

@@ -170,7 +170,7 @@ func (x *exchange) look(f []string) {
 			}
 		}
 	case "accruals":
-		page, reject := v.Accruals(x.number(f[1])).Page(accrual.Filter{}, 1, accrual.MaxPageSize)
+		page, reject := v.Accruals(x.number(f[1])).Page(accrual.Filter{}, accrual.Cursor{}, 1, accrual.MaxPageSize)
 		if reject != nil {
 			x.t.Fatal(reject)
 		}

@@ -194,8 +194,8 @@ func foldAll(t *testing.T, st *Store, n int) {
 
 func viewText(v *View, now int64) string {
 	w, _ := v.Worker(now, 10001)
-	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}),
-		v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
+	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{Page: 1, PageSize: 100}}),
+		v.Proposals(ProposalQuery{Page: Page{Page: 1, PageSize: 100}}), w, v.Head())
 }
 
 // A fact arrives while a close and an idle second wait for room on the disk: the worker
@@ -300,7 +300,7 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		pictures[mode] = viewText(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" ||
+		if l := st.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 1}}).Items[0]; l.Reason != "user_vote" ||
 			l.Sec() != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}
@@ -329,7 +329,7 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 			cast, token := VoteCast, uint64(10001)
 			for {
 				v := st.View()
-				l := v.Log(LogQuery{Page: Page{1, 100}, Type: &cast, TokenID: &token})
+				l := v.Log(LogQuery{Page: Page{Page: 1, PageSize: 100}, Type: &cast, TokenID: &token})
 				p, _ := v.Proposal("prop-1")
 				if w := p.Tally.Weights[Yes]; w != 100*l.TotalItems || int64(v.Entries()) != 1+l.TotalItems {
 					t.Errorf("%d votes logged of %d entries, tally %d", l.TotalItems, v.Entries(), w)

@@ -7,6 +7,7 @@ type (
 	List[T any] struct {
 		Items      []T
 		TotalItems int64
+		Next       uint64 // number of the page's last row, 0 on the last page
 	}
 	// WorkerInfo describes a worker at the time of a query.
 	WorkerInfo struct {

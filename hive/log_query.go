@@ -2,6 +2,7 @@ package hive
 
 import (
 	"math"
+	"sort"
 
 	"tickhive/internal/refuse"
 )
@@ -56,9 +57,14 @@ func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
 func (v *View) Log(q LogQuery) List[EntryInfo] {
 	list, lo, hi := v.find(&q)
 	out := List[EntryInfo]{TotalItems: int64(hi - lo)}
+	if q.After != 0 {
+		hi = lo + sort.Search(hi-lo, func(i int) bool { return list.at(lo+i) >= q.After })
+	}
 	from, to := q.span(hi - lo)
 	for i := from; i < to; i++ {
-		out.Items = append(out.Items, v.log.entry(list.at(hi-1-i)).info(v.seed, v.genesisNs))
+		out.Next = list.at(hi - 1 - i)
+		out.Items = append(out.Items, v.log.entry(out.Next).info(v.seed, v.genesisNs))
 	}
+	out.endAt(to == hi-lo)
 	return out
 }

@@ -80,7 +80,7 @@ func TestEveryFilterOfTheLogEqualsAFilterOfAllEntries(t *testing.T) {
 		last := all[0].Sec()
 		for range 400 {
 			q := LogQuery{
-				Page:    Page{1, 1 + rng.Int64N(100)},
+				Page:    Page{Page: 1, PageSize: 1 + rng.Int64N(100)},
 				TokenID: optional(rng, 0, 10001, 10002, 10005, 10006, uint64(math.MaxUint64)),
 				Type:    optional(rng, ConfigUpdate, Override, Suspension, VoteCast),
 				Tier:    optional(rng, Queen, Scout, WorkerTier),
@@ -125,7 +125,7 @@ func TestSinceAndUntilIncludeTheirSecond(t *testing.T) {
 		r.must(act("queen-1", 0, Observation, ""))
 	}
 	count := func(since, until int64) int64 {
-		return r.s.View().Log(LogQuery{Page: Page{1, 10}, Since: &since, Until: &until}).TotalItems
+		return r.s.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 10}, Since: &since, Until: &until}).TotalItems
 	}
 	for _, tc := range []struct{ since, until, want int64 }{
 		{startSec, startSec, 2},
@@ -316,7 +316,7 @@ func pageLatencies(t *testing.T, v *View, now int64, n int) {
 		}
 	}
 	for mask := range 32 {
-		q := LogQuery{Page: Page{1, 50}}
+		q := LogQuery{Page: Page{Page: 1, PageSize: 50}}
 		name := "log"
 		for i, f := range []struct {
 			name string
@@ -335,10 +335,10 @@ func pageLatencies(t *testing.T, v *View, now int64, n int) {
 		}
 		measure(name, func() { v.Log(q) })
 	}
-	measure("log, page in the middle", func() { v.Log(LogQuery{Page: Page{int64(n) / 100, 50}}) })
+	measure("log, page in the middle", func() { v.Log(LogQuery{Page: Page{Page: int64(n) / 100, PageSize: 50}}) })
 	active := Active
-	measure("workers", func() { v.Workers(now, WorkerQuery{Page: Page{250, 20}}) })
-	measure("workers active", func() { v.Workers(now, WorkerQuery{Page: Page{100, 20}, Status: &active}) })
+	measure("workers", func() { v.Workers(now, WorkerQuery{Page: Page{Page: 250, PageSize: 20}}) })
+	measure("workers active", func() { v.Workers(now, WorkerQuery{Page: Page{Page: 100, PageSize: 20}, Status: &active}) })
 	measure("worker", func() { v.Worker(now, token) })
 	measure("overview", func() { v.Overview(now) })
 }

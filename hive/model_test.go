@@ -181,7 +181,7 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 			}
 		}
 		n := 0
-		for q.Page = (Page{1, 7}); ; q.Page.Page++ {
+		for q.Page = (Page{Page: 1, PageSize: 7}); ; q.Page.Page++ {
 			l := v.Proposals(q)
 			if l.TotalItems != int64(len(want)) {
 				t.Fatalf("%+v: total %d, want %d", q, l.TotalItems, len(want))

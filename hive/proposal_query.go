@@ -1,6 +1,10 @@
 package hive
 
-import "github.com/tidwall/btree"
+import (
+	"math"
+
+	"github.com/tidwall/btree"
+)
 
 // ProposalQuery asks for a page of proposals. A nil member does not filter.
 type ProposalQuery struct {
@@ -20,6 +24,14 @@ func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 		lo, hi = lowerBound(tr, pair(hiWord, 0)), lowerBound(tr, pair(hiWord+1, 0))
 	}
 	out.TotalItems = int64(hi - lo)
+	if q.After != 0 {
+		before := uint32(min(q.After, math.MaxUint32))
+		if tr == nil {
+			hi = min(hi, int(before)-1)
+		} else {
+			hi = min(hi, lowerBound(tr, pair(hiWord, before)))
+		}
+	}
 	from, to := q.span(hi - lo)
 	for i := from; i < to; i++ {
 		n := uint32(hi - i) // without a filter: proposals are numbered from 1 without a gap
@@ -29,7 +41,9 @@ func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 		}
 		p, _ := v.proposals.Get(n)
 		out.Items = append(out.Items, p.info(v.opt.QuorumCents))
+		out.Next = uint64(n)
 	}
+	out.endAt(to == hi-lo)
 	return out
 }
 

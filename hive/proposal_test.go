@@ -76,7 +76,7 @@ func TestProposalShapeAndLogEntry(t *testing.T) {
 	free := propose(token, false)
 	free.Proposer = "a user of the page"
 	r.must(free)
-	log := r.s.View().Log(LogQuery{Page: Page{1, 10}}).Items
+	log := r.s.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 10}}).Items
 	if len(log) != 3 || log[2].Type != ProposalCreated || log[2].Source.String() != "scout-1" ||
 		log[2].TargetTokenID() != token ||
 		log[2].Payload != `{"proposalId":"prop-1","topic":"slippage_cap"}` ||
@@ -168,7 +168,7 @@ func TestVoteAnswerAndLogEntryWithoutTheVoter(t *testing.T) {
 	if a != want || a.TxHash == (Hash{}) {
 		t.Fatalf("%+v", a)
 	}
-	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
+	e := r.s.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 1}}).Items[0]
 	if e.Type != VoteCast || e.Source.String() != "worker-1" || e.TxHash != a.TxHash ||
 		e.Payload != `{"proposalId":"prop-1","vote":"yes"}` {
 		t.Fatalf("%+v", e)
@@ -232,7 +232,7 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 		w.Config.MEV != MEVStandard {
 		t.Fatalf("%s %s %+v", d.Status, f.Status, w.Config)
 	}
-	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
+	e := r.s.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 1}}).Items[0]
 	if e.Type != ConfigUpdate || e.Reason != "user_vote" || e.Source.String() != "worker-1" ||
 		e.Sec() != end || e.Payload != `{"slippageCapBps":150}` {
 		t.Fatalf("%+v", e)

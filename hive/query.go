@@ -7,7 +7,13 @@ import (
 )
 
 // Page holds the paging parameters of every list query.
-type Page struct{ Page, PageSize int64 }
+//
+// After is the number of the row behind which the page begins, in the order of the list; 0: at the beginning. Rows
+// that arrive move the pages, but not what follows a row.
+type Page struct {
+	Page, PageSize int64
+	After          uint64
+}
 
 // Check refuses members out of range.
 func (p Page) Check() *refuse.Refusal {
@@ -34,6 +40,13 @@ func (p Page) span(n int) (from, to int) {
 	return from, min(from+int(p.PageSize), n)
 }
 
+// endAt forgets the number of the last row on the last page.
+func (l *List[T]) endAt(last bool) {
+	if last {
+		l.Next = 0
+	}
+}
+
 // WorkerQuery asks for a page of the worker list.
 type WorkerQuery struct {
 	Page
@@ -41,6 +54,9 @@ type WorkerQuery struct {
 	Token  *[20]byte // nil: any token
 	Newest *uint32   // largest workerId in the list; nil: no limit
 }
+
+// behind returns the smallest workerId of the page's rows and those behind it.
+func (q *WorkerQuery) behind() uint32 { return uint32(min(q.After, MaxWorkers)) + 1 }
 
 // newest returns the largest workerId that the list may contain.
 func (q *WorkerQuery) newest() uint32 {
@@ -58,7 +74,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) (out List[WorkerInfo]) {
 		w, _ := v.workers.Get(id)
 		if ok && id <= q.newest() && (q.Status == nil || *q.Status == w.Status()) {
 			out.TotalItems = 1
-			if q.offset() == 0 {
+			if q.offset() == 0 && q.After < uint64(id) {
 				out.Items = append(out.Items, v.info(w, nowSec))
 			}
 		}
@@ -68,20 +84,26 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) (out List[WorkerInfo]) {
 		lo := lowerBound(v.byStatus, pair(uint32(*q.Status), 0))
 		hi := lowerBound(v.byStatus, pair(uint32(*q.Status), q.newest()+1))
 		out.TotalItems = int64(hi - lo)
+		lo = min(lowerBound(v.byStatus, pair(uint32(*q.Status), q.behind())), hi)
 		from, to := q.span(hi - lo)
 		for i := from; i < to; i++ {
 			key, _, _ := v.byStatus.GetAt(lo + i)
 			w, _ := v.workers.Get(uint32(key))
 			out.Items = append(out.Items, v.info(w, nowSec))
+			out.Next = key & math.MaxUint32
 		}
+		out.endAt(to == hi-lo)
 		return out
 	}
 	total := min(v.byToken.Len(), int(q.newest()))
 	out.TotalItems = int64(total)
-	from, to := q.span(total)
-	for i := from; i < to; i++ {
-		_, w, _ := v.workers.GetAt(i)
+	begin := min(int(q.behind())-1, total) // workers are numbered from 1 without a gap
+	from, to := q.span(total - begin)
+	for i := begin + from; i < begin+to; i++ {
+		id, w, _ := v.workers.GetAt(i)
 		out.Items = append(out.Items, v.info(w, nowSec))
+		out.Next = uint64(id)
 	}
+	out.endAt(begin+to == total)
 	return out
 }

@@ -150,7 +150,7 @@ func (r *rig) status(token uint64, want string) {
 		r.t.Fatalf("at +%d ns: %s, want %s", r.now-start, d.Status, want)
 	}
 	for st := range statuses {
-		l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 100}, Status: &st})
+		l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 1, PageSize: 100}, Status: &st})
 		found := false
 		for _, it := range l.Items {
 			found = found || it.TokenID == token

@@ -144,31 +144,31 @@ func TestWorkersAreListedByIdWithFilters(t *testing.T) {
 		r.must(act("queen-1", firstAgentNFT-1+uint64(n), Suspension, `{"suspended":true}`))
 	}
 	suspended := Suspended
-	l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{2, 10}, Status: &suspended})
+	l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 2, PageSize: 10}, Status: &suspended})
 	if l.TotalItems != 15 || len(l.Items) != 5 || l.Items[0].ID != 33 || l.Items[4].ID != 45 {
 		t.Fatalf("%+v", l)
 	}
-	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{3, 20}})
+	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 3, PageSize: 20}})
 	if l.TotalItems != 45 || len(l.Items) != 5 || l.Items[0].ID != 41 || l.Items[0].TokenID != 10041 {
 		t.Fatalf("%+v", l)
 	}
 	addr, active := fact(6, 0).Token, Active
-	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 20}, Token: &addr})
+	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 1, PageSize: 20}, Token: &addr})
 	if l.TotalItems != 1 || l.Items[0].ID != 6 || l.Items[0].Status != Suspended ||
 		l.Items[0].Config.MEV != MEVStandard {
 		t.Fatalf("%+v", l)
 	}
 	for _, q := range []WorkerQuery{
-		{Page: Page{2, 20}, Token: &addr},
-		{Page: Page{1, 20}, Token: &addr, Status: &active},
-		{Page: Page{1, 20}, Token: &[20]byte{1}},
-		{Page: Page{1 << 60, 100}},
+		{Page: Page{Page: 2, PageSize: 20}, Token: &addr},
+		{Page: Page{Page: 1, PageSize: 20}, Token: &addr, Status: &active},
+		{Page: Page{Page: 1, PageSize: 20}, Token: &[20]byte{1}},
+		{Page: Page{Page: 1 << 60, PageSize: 100}},
 	} {
 		if l := r.s.View().Workers(r.now, q); len(l.Items) != 0 {
 			t.Errorf("%+v: %+v", q, l)
 		}
 	}
-	for _, p := range []Page{{0, 1}, {1, 0}, {1, 101}, {-1, 5}} {
+	for _, p := range []Page{{PageSize: 1}, {Page: 1}, {Page: 1, PageSize: 101}, {Page: -1, PageSize: 5}} {
 		if rej := p.Check(); rej == nil || rej.Code != refuse.InvalidParam {
 			t.Errorf("%+v: %v", p, rej)
 		}
@@ -195,7 +195,7 @@ func TestOverviewWindowsAreExactToTheSecond(t *testing.T) {
 		if o != want {
 			t.Fatalf("at +%d: %+v, want %+v", r.now-start, o, want)
 		}
-		if l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 1}}); l.Items[0].ActionCount24h != own {
+		if l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 1, PageSize: 1}}); l.Items[0].ActionCount24h != own {
 			t.Fatalf("actionCount24h %d, want %d", l.Items[0].ActionCount24h, own)
 		}
 	}

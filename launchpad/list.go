@@ -19,11 +19,14 @@ type ListQuery struct {
 	Side     *Side // nil: any side
 	Boosted  bool  // true: only boosted tokens; false: all tokens
 	AsOf     *int64
+	After    uint32 // workerId of the token behind which the page begins; 0: at the beginning
 }
 
 // Check refuses members that are out of range.
 func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
+	case q.After != 0 && (q.Sort != Recent || q.AsOf != nil):
+		return refuse.Param("cursor", "cursor is for sort=recent, without asOf: other orders change while they are read.")
 	case q.Page < 1:
 		return refuse.Param("page", "page is at least 1.")
 	case q.PageSize < 1 || q.PageSize > MaxPageSize:
@@ -51,6 +54,7 @@ const maxRanked = 512
 type TokenList struct {
 	Items            []*Token
 	TotalItems, AsOf int64
+	Next             uint32 // workerId of the page's last token under Recent, 0 on the last page
 }
 
 // Tokens returns one page. q must have passed Check.
@@ -66,7 +70,11 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 	var page []*Ident
 	if visible == len(v.idents) {
 		out.TotalItems = int64(tr.Len())
-		page = slicePage(tr, q.offset(), int(q.PageSize), nil)
+		begin := v.rankBehind(tr, q.After)
+		page = slicePage(tr, begin+q.offset(), int(q.PageSize), nil)
+		if begin+q.offset()+len(page) < tr.Len() && len(page) > 0 && q.Sort == Recent && q.AsOf == nil {
+			out.Next = page[len(page)-1].No
+		}
 	} else {
 		page, out.TotalItems = v.pageAsOf(q, c, visible)
 	}
@@ -75,6 +83,23 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 		out.Items = append(out.Items, t)
 	}
 	return out
+}
+
+// rankBehind returns the rank of the first token behind one in an index by Recent, whether or not the index has it: its
+// filter may not match the token any more.
+func (v *View) rankBehind(tr *btree.BTreeG[place], after uint32) int {
+	switch {
+	case after == 0:
+		return 0
+	case int(after) > len(v.idents): // no list has named it
+		return tr.Len()
+	}
+	last := v.idents[after-1]
+	r := rank(tr, placeOf(&Token{Ident: last}, Recent))
+	if at, ok := tr.GetAt(r); ok && at.id == last {
+		r++
+	}
+	return r
 }
 
 // head returns X-As-Of: the largest list block that every later spawn exceeds. The next spawn gets the current

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 
 	"tickhive/internal/fixed"
@@ -109,23 +110,51 @@ func (s *Set) sorted() []Accrual {
 	return deals
 }
 
-// newestFirst yields the retained accruals, newest first.
-func (s *Set) newestFirst(yield func(*Accrual) bool) {
-	deals := s.sorted()
-	i, j := len(deals)-1, len(s.Others)-1
-	for i >= 0 || j >= 0 {
-		var a *Accrual
-		if j < 0 || (i >= 0 && deals[i].TimeNs > s.Others[j].TimeNs) {
-			a = &deals[i]
-			i--
-		} else {
-			a = &s.Others[j]
-			j--
+// Cursor is a place in the accruals of a receiver, behind a row: it has the row's time, and how many deals and others of
+// this time were there when the row was given and come behind it. Rows of a time arrive at the newer end, so the ones
+// that remain are the oldest. The zero Cursor is in front of all rows.
+type Cursor struct {
+	TimeNs        int64
+	Deals, Others int
+}
+
+// behind yields the retained accruals behind a cursor, newest first, each with the cursor behind it.
+func (s *Set) behind(at Cursor, yield func(*Accrual, Cursor) bool) {
+	var equal Cursor // the rows of the present time that are not given yet
+	left := func(rows []Accrual, ns int64) (n int) {
+		for n = 0; n < len(rows) && rows[len(rows)-1-n].TimeNs == ns; n++ {
 		}
-		if !yield(a) {
+		return n
+	}
+	deals, others := s.sorted(), s.Others
+	if at != (Cursor{}) {
+		cut := func(rows []Accrual, rest int) []Accrual {
+			first := sort.Search(len(rows), func(i int) bool { return rows[i].TimeNs >= at.TimeNs })
+			end := sort.Search(len(rows), func(i int) bool { return rows[i].TimeNs > at.TimeNs })
+			return rows[:min(first+rest, end)]
+		}
+		deals, others = cut(deals, at.Deals), cut(others, at.Others)
+	}
+	for len(deals)+len(others) > 0 {
+		rows, rest := &others, &equal.Others
+		if len(others) == 0 || len(deals) > 0 && deals[len(deals)-1].TimeNs > others[len(others)-1].TimeNs {
+			rows, rest = &deals, &equal.Deals
+		}
+		a := &(*rows)[len(*rows)-1]
+		if equal == (Cursor{}) || equal.TimeNs != a.TimeNs {
+			equal = Cursor{a.TimeNs, left(deals, a.TimeNs), left(others, a.TimeNs)}
+		}
+		*rows = (*rows)[:len(*rows)-1]
+		*rest--
+		if !yield(a, equal) {
 			return
 		}
 	}
+}
+
+// newestFirst yields the retained accruals, newest first.
+func (s *Set) newestFirst(yield func(*Accrual) bool) {
+	s.behind(Cursor{}, func(a *Accrual, _ Cursor) bool { return yield(a) })
 }
 
 // printedNs returns a time as answers print it, in whole milliseconds (docs/contract/market-data.md#times).

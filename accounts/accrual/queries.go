@@ -76,13 +76,14 @@ type Page struct {
 	TotalPages      int64
 	HasPreviousPage bool
 	HasNextPage     bool
+	Next            Cursor // behind the last row, zero on the last page
 	// Truncated reports that older accruals are retained only as sums.
 	Truncated bool
 }
 
 // Page returns a page of the accruals, newest first. page counts from 1; size is 1
-// to 100.
-func (s *Set) Page(f Filter, page, size int64) (Page, *refuse.Refusal) {
+// to 100. With a cursor, page counts from behind it.
+func (s *Set) Page(f Filter, at Cursor, page, size int64) (Page, *refuse.Refusal) {
 	if page < 1 {
 		return Page{}, refuse.Param("pageNumber", "pageNumber must be at least 1.")
 	}
@@ -90,19 +91,33 @@ func (s *Set) Page(f Filter, page, size int64) (Page, *refuse.Refusal) {
 		return Page{}, refuse.Param("pageSize", "pageSize must be 1 to %d.", MaxPageSize)
 	}
 	out := Page{Items: []Item{}, CurrentPage: page, PageSize: size, Truncated: len(s.Archive) > 0}
-	for a := range s.newestFirst {
+	rows := int64(0)
+	s.behind(at, func(a *Accrual, next Cursor) bool {
 		code := s.Currencies[a.Currency]
 		if !f.takes(code, a.Type) {
-			continue
+			return true
 		}
-		if out.TotalCount/size == page-1 {
+		if rows/size == page-1 {
 			out.Items = append(out.Items, Item{a.TimeNs, a.Type, a.Amount, code, a.Bonus})
+			out.Next = next
 		}
-		out.TotalCount++
+		rows++
+		return true
+	})
+	out.HasPreviousPage = page > 1 || at != (Cursor{})
+	if out.HasNextPage = page < (rows+size-1)/size; !out.HasNextPage {
+		out.Next = Cursor{}
+	}
+	if out.TotalCount = rows; at != (Cursor{}) {
+		out.TotalCount = 0
+		for a := range s.newestFirst {
+			if f.takes(s.Currencies[a.Currency], a.Type) {
+				out.TotalCount++
+			}
+		}
+		out.CurrentPage = (out.TotalCount-rows)/size + page
 	}
 	out.TotalPages = (out.TotalCount + size - 1) / size
-	out.HasPreviousPage = page > 1
-	out.HasNextPage = page < out.TotalPages
 	return out, nil
 }
 

@@ -249,8 +249,8 @@ func protection(h http.Header) map[string]string {
 	corp, expose := "same-origin", ""
 	if h.Get("Access-Control-Allow-Origin") != "" {
 		corp = "cross-origin"
-		expose = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Start, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-			"X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
+		expose = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Cursor, X-Next-Start, X-RateLimit-Limit, " +
+			"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 	}
 	return map[string]string{
 		"X-Content-Type-Options": "nosniff", "Cross-Origin-Opener-Policy": "same-origin",

@@ -23,8 +23,8 @@ func TestPagesOfOtherOriginsReadHeaders(t *testing.T) {
 	r.Pair("BTC_USDT")
 	r.Limit("BTC_USDT", "buy", "99", "1")
 	const (
-		everywhere = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Start, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-			"X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
+		everywhere = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Cursor, X-Next-Start, X-RateLimit-Limit, " +
+			"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 		weights = everywhere + ", X-MBX-USED-WEIGHT, X-MBX-USED-WEIGHT-1M"
 	)
 	statuses, public := map[int]int{}, 0

@@ -1,8 +1,10 @@
 package account
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -34,7 +36,7 @@ func (ac accruals) routes() []*edge.Route {
 			Method: get, Path: affiliatePath + "/accruals", Handle: ac.list,
 			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
 				profit,
-				list, edge.ParamDecimals),
+				list, edge.ParamCursor(accrualCursorPattern), edge.ParamDecimals),
 		},
 		{
 			Method: get, Path: affiliatePath + "/accruals/summary", Handle: ac.summary,
@@ -65,6 +67,32 @@ func pageInt32(c *edge.Ctx, name string) (int64, *refuse.Refusal) {
 	return v, err
 }
 
+// A cursor of accruals is written as its time and its counts with dots in between.
+const accrualCursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,10}\.[0-9]{1,10}$`
+
+func appendAccrualCursor(b []byte, at accrual.Cursor) []byte {
+	return fmt.Appendf(b, "%d.%d.%d", at.TimeNs, at.Deals, at.Others)
+}
+
+// accrualCursor reads what appendAccrualCursor writes, and nothing else.
+func accrualCursor(c *edge.Ctx) (at accrual.Cursor, err *refuse.Refusal) {
+	text, err := c.Cursor("pageNumber")
+	if err != nil || text == "" {
+		return at, err
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) == 3 {
+		at.TimeNs, _ = strconv.ParseInt(parts[0], 10, 64)
+		at.Deals, _ = strconv.Atoi(parts[1])
+		at.Others, _ = strconv.Atoi(parts[2])
+	}
+	if at.Deals < 0 || at.Deals > math.MaxInt32 || at.Others < 0 || at.Others > math.MaxInt32 ||
+		string(appendAccrualCursor(nil, at)) != text {
+		return at, edge.BadCursor()
+	}
+	return at, nil
+}
+
 func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	page, err := pageInt32(c, "pageNumber")
 	if err != nil {
@@ -74,15 +102,22 @@ func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	at, err := accrualCursor(c)
+	if err != nil {
+		return err
+	}
 	f, err := accrualFilter(c, true)
 	if err != nil {
 		return err
 	}
-	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Page(f, page, size)
+	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Page(f, at, page, size)
 	if reject != nil {
 		return reject
 	}
 	markTruncated(c, v.Truncated)
+	if v.HasNextPage {
+		c.NextCursor(appendAccrualCursor(nil, v.Next))
+	}
 	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accrual.Item) []byte {
 		b = appendAccrual(appendStamp(append(b, `{"date":`...), a.DateNs), a.ProfitType, a.Amount, a.CurrencyCode)
 		return append(appendBool(b, `,"isToUserBonuses":`, a.IsToUserBonuses), '}')

@@ -160,6 +160,17 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 			page["hasNextPage"] != true || len(page["items"].([]any)) != 2 {
 			t.Errorf("%v", page)
 		}
+		half := k.OK("GET", "/api/affiliate/accruals?pageSize=2", "")
+		rest := k.OK("GET", "/api/affiliate/accruals?pageSize=2&cursor="+half.Header.Get("X-Next-Cursor"), "")
+		second := servertest.ParseObject(t, rest.Body)
+		byNumber := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/accruals?pageSize=2&pageNumber=2", "").Body)
+		if fmt.Sprint(second) != fmt.Sprint(byNumber) || rest.Header.Get("X-Next-Cursor") != "" {
+			t.Errorf("by cursor %q: %v, by number %v", half.Header.Get("X-Next-Cursor"), second, byNumber)
+		}
+		for _, bad := range []string{"x", "1.2", "1.-1.0", "1.01.0", "1.9999999999.0", "1.0.0&pageNumber=1"} {
+			h.CheckRefusal("cursor "+bad, k.Call("GET", "/api/affiliate/accruals?cursor="+bad, ""), 400,
+				"INVALID_PARAM", "cursor")
+		}
 		first := page["items"].([]any)[0].(map[string]any)
 		if first["date"] != "2026-01-03T00:00:00.000Z" || fmt.Sprint(first["profitType"]) != "1" ||
 			first["isToUserBonuses"] != false {

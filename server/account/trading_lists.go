@@ -63,21 +63,14 @@ func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	text, err := c.Str(cursorName)
+	text, err := c.Cursor("pageNumber")
 	switch {
 	case err != nil:
 		return err
 	case text != "":
-		number, err := c.Str("pageNumber")
-		if err != nil {
-			return err
-		}
-		if number != "" {
-			return refuse.Param(cursorName, "The parameters cursor and pageNumber must not be given together.")
-		}
 		var ok bool
 		if q.After, ok = parseCursor(text); !ok {
-			return refuse.Param(cursorName, "The parameter cursor must be the X-Next-Cursor of the page before.")
+			return edge.BadCursor()
 		}
 	case page-1 > maxListOffset/size: // the page is beyond all retained records
 		return nil
@@ -85,11 +78,6 @@ func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 	q.Offset, q.Limit = int((page-1)*size), int(size)
 	return nil
 }
-
-// cursorName is the parameter that continues a list; its values are the header X-Next-Cursor.
-const cursorName = "cursor"
-
-var hdrNextCursor = []byte("X-Next-Cursor")
 
 // A cursor is written as its time, order and trade with dots in between, an order's without the trade.
 const cursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,16}(\.[0-9]{1,19})?$`
@@ -121,7 +109,7 @@ func parseCursor(text string) (at marketdata.Cursor, ok bool) {
 // setNextCursor sets the header of a page that is not the last.
 func setNextCursor(c *edge.Ctx, next marketdata.Cursor) {
 	if next != (marketdata.Cursor{}) {
-		c.Response.Header.SetCanonical(hdrNextCursor, appendCursor(nil, next))
+		c.NextCursor(appendCursor(nil, next))
 	}
 }
 
@@ -157,7 +145,7 @@ func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if q.After.Trade != 0 {
-		return refuse.Param(cursorName, "The parameter cursor is of a list of deals.")
+		return refuse.Param("cursor", "The parameter cursor is of a list of deals.")
 	}
 	found, next, err := l.entry.Orders(q)
 	if err != nil {
@@ -178,7 +166,7 @@ func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if q.After.Order != 0 && q.After.Trade == 0 {
-		return refuse.Param(cursorName, "The parameter cursor is of a list of orders.")
+		return refuse.Param("cursor", "The parameter cursor is of a list of orders.")
 	}
 	if text, err := c.Str("orderId"); err != nil {
 		return err
@@ -189,7 +177,7 @@ func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 		}
 		q.Order = a.Record.ID
 		if q.After.Order != 0 && q.After.Order != q.Order {
-			return refuse.Param(cursorName, "The parameter cursor is of a list of other deals.")
+			return refuse.Param("cursor", "The parameter cursor is of a list of other deals.")
 		}
 	}
 	found, next, err := l.entry.Fills(q)

@@ -26,7 +26,7 @@ func (s *Service) tradingRoutes() []*edge.Route {
 	}
 	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
 		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
-		[]edge.Field{{Name: cursorName, Pattern: cursorPattern}, decimals})
+		[]edge.Field{edge.ParamCursor(cursorPattern), decimals})
 	l := lists{s}
 	return []*edge.Route{
 		{

@@ -7,6 +7,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/fixed"
+	"tickhive/server/edge"
 )
 
 // The answers of the hive, in the shapes and member order of docs/contract/api.md,
@@ -154,6 +155,12 @@ func answerPage[T, R any](items []T, total, page, size int64, row func(*T) R) *a
 		out.Items[i] = row(&items[i])
 	}
 	return out
+}
+
+// answerList returns a page of a list of the hive, and names the cursor of the next one.
+func answerList[T, R any](c *edge.Ctx, l *hive.List[T], p hive.Page, row func(*T) R) *agentPage[R] {
+	c.NextRow(l.Next)
+	return answerPage(l.Items, l.TotalItems, p.Page, p.PageSize, row)
 }
 
 // centsText returns hundredths as a decimal with two digits.

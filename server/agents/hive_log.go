@@ -50,7 +50,7 @@ func (s *Service) actionLogs(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Log(q)
-	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newLogRow))
+	return sendFree(c, answerList(c, &list, q.Page, newLogRow))
 }
 
 // readLogQuery reads the parameters in the order of the table in

@@ -27,7 +27,7 @@ func (s *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 	v := s.views()
 	setAsOf(c, v.ledger.AsOf(v.nowNs))
 	list := v.hive.Proposals(q)
-	return sendDecimals(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newProposalRow))
+	return sendDecimals(c, answerList(c, &list, q.Page, newProposalRow))
 }
 
 // proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and

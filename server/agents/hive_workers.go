@@ -16,7 +16,10 @@ func (s *Service) overview(c *edge.Ctx) *refuse.Refusal {
 
 // hivePage reads page and pageSize of the hive's lists.
 func hivePage(c *edge.Ctx, defSize int64) (p hive.Page, err *refuse.Refusal) {
-	p.Page, p.PageSize, err = c.Page("page", defSize)
+	if p.Page, p.PageSize, err = c.Page("page", defSize); err != nil {
+		return p, err
+	}
+	p.After, err = c.Row("page")
 	return p, err
 }
 
@@ -59,7 +62,7 @@ func (s *Service) workers(c *edge.Ctx) *refuse.Refusal {
 		setAsOf(c, v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
 	}
 	list := v.hive.Workers(v.nowNs, q)
-	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newWorkerRow))
+	return sendFree(c, answerList(c, &list, q.Page, newWorkerRow))
 }
 
 func noWorker() *refuse.Refusal {

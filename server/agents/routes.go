@@ -23,7 +23,7 @@ func (s *Service) Routes(*edge.Server) []*edge.Route {
 		}
 	}
 	page := func(defSize int) []edge.Field {
-		return edge.ParamsPage("page", edge.KindInt64, edge.KindInt32, defSize)
+		return append(edge.ParamsPage("page", edge.KindInt64, edge.KindInt32, defSize), edge.ParamRow)
 	}
 	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // a parameter of a path or of a query
 	asOf := edge.Field{Name: "asOf", Kind: edge.KindInt64, Range: []int64{0}}

@@ -241,3 +241,95 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 		}
 	}
 }
+
+// A walk by cursor sees each row that was there at its beginning once, while others arrive before each page. Cursors
+// are refused where the order of the list changes.
+func TestWalksByCursorWhileRowsArrive(t *testing.T) {
+	c := servertest.NewUnlimitedAgents(t)
+	for n := range 200 {
+		c.Fund(n+1, 100, 0)
+	}
+	tokens, made := []string{}, 0
+	arrive := func() {
+		symbol := fmt.Sprintf("%c%c%c", 'A'+made/676%26, 'A'+made/26%26, 'A'+made%26)
+		tokens = append(tokens, c.Token(made+1, symbol))
+		id := tokens[made/2]
+		c.Must(c.AddAction("queen-1", id, "observation", `{"n":1}`))
+		c.Propose(id, made%2 == 0)
+		if made++; made%5 == 0 {
+			c.Advance(servertest.SecondNs)
+		}
+	}
+	for range 24 {
+		arrive()
+	}
+	for target, member := range map[string]string{
+		"/api/launchpad/tokens?pageSize=5":                           "address",
+		"/api/launchpad/tokens?pageSize=5&sort=recent&poolSide=USBI": "address",
+		"/api/agents/workers?pageSize=5":                             "workerId",
+		"/api/agents/workers?pageSize=5&status=active":               "workerId",
+		"/api/agents/action-logs?pageSize=5":                         "entryId",
+		"/api/agents/action-logs?pageSize=5&actionType=observation":  "entryId",
+		"/api/agents/action-logs?pageSize=1&tokenId=" + tokens[3]:    "entryId",
+		"/api/agents/proposals?pageSize=5":                           "proposalId",
+		"/api/agents/proposals?pageSize=5&status=active":             "proposalId",
+		"/api/agents/proposals?pageSize=1&tokenId=" + tokens[2]:      "proposalId",
+	} {
+		there := map[string]bool{}
+		all := c.Must(c.Get(target))
+		for page := 1; ; page++ {
+			items, _ := c.Must(c.Get(fmt.Sprintf("%s&page=%d", target, page)))["items"].([]any)
+			if len(items) == 0 {
+				break
+			}
+			for _, it := range items {
+				there[servertest.At(it, member)] = true
+			}
+		}
+		if len(there) < 2 || servertest.At(all, "totalItems") != strconv.Itoa(len(there)) {
+			t.Fatalf("%s: %d rows, %s", target, len(there), servertest.At(all, "totalItems"))
+		}
+		seen, cursor, pages := map[string]int{}, "", 0
+		for {
+			q := target
+			if cursor != "" {
+				q += "&cursor=" + cursor
+			}
+			a := c.Get(q)
+			items, _ := c.Must(a)["items"].([]any)
+			for _, it := range items {
+				seen[servertest.At(it, member)]++
+			}
+			pages++
+			if cursor = a.Header.Get("X-Next-Cursor"); cursor == "" {
+				break
+			}
+			if pages <= 3 { // the workers are ascending, so a walk over them ends behind the newest
+				arrive()
+			}
+		}
+		for row, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %s came %d times", target, row, n)
+			}
+		}
+		for row := range there {
+			if seen[row] == 0 {
+				t.Errorf("%s: %s was lost", target, row)
+			}
+		}
+		if pages < 2 {
+			t.Errorf("%s: %d pages", target, pages)
+		}
+		for _, bad := range []string{"cursor=0", "cursor=x", "cursor=-1", "cursor=01", "cursor=9223372036854775808", "cursor=1&page=2"} {
+			c.CheckRefusal(c.Get(target+"&"+bad), 400, "INVALID_PARAM", "cursor")
+		}
+		if items, _ := c.Must(c.Get(target + "&cursor=9223372036854775807"))["items"].([]any); member == "workerId" &&
+			len(items) != 0 {
+			t.Errorf("%s: rows behind a worker that does not exist: %v", target, items)
+		}
+	}
+	for _, bad := range []string{"sort=volume", "sort=tvl", "sort=holders", "asOf=1"} {
+		c.CheckRefusal(c.Get("/api/launchpad/tokens?cursor=3&"+bad), 400, "INVALID_PARAM", "cursor")
+	}
+}

@@ -53,12 +53,18 @@ func (s *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if q.AsOf, err = asOf(c); err != nil {
 		return err
 	}
+	after, err := c.Row("page")
+	if err != nil {
+		return err
+	}
+	q.After = uint32(min(after, math.MaxUint32))
 	if rej := q.Check(); rej != nil {
 		return rej
 	}
 	v := s.views()
 	list := v.ledger.Tokens(v.nowNs, q)
 	setAsOf(c, list.AsOf)
+	c.NextRow(uint64(list.Next))
 	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page, q.PageSize, func(t **launchpad.Token) tokenRow {
 		return newTokenRow(*t, v.worker(*t))
 	}))

@@ -221,7 +221,7 @@ func (c faultyRequest) dropConnection() {
 
 // bodyHeaders are the headers that belong to a body, as sent.
 var bodyHeaders = [][]byte{
-	hdrEncoding, HdrETag, HdrCacheControl, hdrVary, hdrSeq, HdrTruncated, HdrNextStart,
+	hdrEncoding, HdrETag, HdrCacheControl, hdrVary, hdrSeq, HdrTruncated, HdrNextStart, hdrNextCursor,
 }
 
 // keptUnder returns the name under which a rule keeps the answer of the request: keys and encodings differ.

@@ -63,8 +63,8 @@ var (
 
 // exposed are the headers of answers that a page of another origin may read: those of a public answer that the contract
 // gives a meaning. Without the list, a browser hides all but a few general ones from the page's script.
-const exposed = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Start, X-RateLimit-Limit, X-RateLimit-Remaining, " +
-	"X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
+const exposed = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Cursor, X-Next-Start, X-RateLimit-Limit, " +
+	"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 
 // credentialHeaders are the headers of a signed request, and credentialKeys the same as the request parser normalizes
 // them.

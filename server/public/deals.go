@@ -30,6 +30,10 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
+	after, err := c.Row("pageNumber")
+	if err != nil {
+		return err
+	}
 	if hasSince && hasEnd && since.After(end) {
 		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
@@ -37,8 +41,10 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	if !hasSince && !hasEnd && page == 1 && size == edge.MaxPageSize && c.Principal == nil {
+	if !hasSince && !hasEnd && after == 0 && page == 1 && size == edge.MaxPageSize && c.Principal == nil {
 		m.flagTruncated(c, v, uint64(v.Trades.Len()) < edge.MaxPageSize, -1<<63)
+		from, to, _ := pageRange(v.Trades.First(), v.Trades.Last(), page, size)
+		continueDeals(c, v.Trades.First(), from, to)
 		return m.firstDeals(c, v)
 	}
 	t := &v.Trades
@@ -50,9 +56,20 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	if hasEnd {
 		high = t.Search(end.FloorNs(edge.DealUnitNs)+edge.DealUnitNs) - 1
 	}
-	low, high, oldest := pageRange(low, high, page, size)
+	if after != 0 {
+		high = min(high, engine.TradeID(after)-1)
+	}
+	from, to, oldest := pageRange(low, high, page, size)
 	m.flagTruncated(c, v, oldest, startNs)
-	return c.SendBody(appendDeals(nil, v, low, high, c.Viewer()), uint64(v.TradesSeq))
+	continueDeals(c, low, from, to)
+	return c.SendBody(appendDeals(nil, v, from, to, c.Viewer()), uint64(v.TradesSeq))
+}
+
+// continueDeals sets the cursor of the page with the deals from to to while the list has older ones, down to low.
+func continueDeals(c *edge.Ctx, low, from, to engine.TradeID) {
+	if from <= to && from > low {
+		c.NextRow(uint64(from))
+	}
 }
 
 // firstDeals answers with the newest page of deals. It caches the page with the view.

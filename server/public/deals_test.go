@@ -259,3 +259,59 @@ func TestTruncatedTrades(t *testing.T) {
 	check(trades, "")
 	check(trades+"&limit=101", "")
 }
+
+// A page by number shifts when a trade arrives; a page by cursor does not.
+func TestDealsByCursor(t *testing.T) {
+	m := servertest.NewMarket(t)
+	m.Pair("BTC_USDT", 2, 8)
+	m.Pair("ETH_BTC", 0, 4)
+	for range 7 {
+		trade(m, "BTC_USDT", engine.Buy, 100, 1)
+	}
+	const list = "/api/deals?currencyPairCode=BTC_USDT&pageSize=3"
+	page := func(target string) (ids []string, next string) {
+		var rows []struct{ ID string }
+		next = m.OK(target, &rows).Header.Get("X-Next-Cursor")
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		return ids, next
+	}
+	first, next := page(list)
+	second, _ := page(list + "&cursor=" + next)
+	if next != "5" || len(first) != 3 || len(second) != 3 {
+		t.Fatalf("%v, %v, cursor %q", first, second, next)
+	}
+	trade(m, "BTC_USDT", engine.Buy, 100, 1) // of the same time
+	if got, after := page(list + "&cursor=5"); !slices.Equal(got, second) || after != "2" {
+		t.Errorf("by cursor: %v before %q, want %v", got, after, second)
+	}
+	if got, _ := page(list + "&pageNumber=2"); got[0] != first[2] {
+		t.Errorf("by number: %v, want to begin with %s", got, first[2])
+	}
+	if got, after := page(list + "&cursor=2"); len(got) != 1 || after != "" {
+		t.Errorf("the last page: %v before %q", got, after)
+	}
+	for _, target := range []string{
+		list + "&cursor=1", list + "&cursor=8&endDate=2025-12-31", list + "&pageNumber=9",
+		"/api/deals?currencyPairCode=ETH_BTC",
+	} {
+		if got, after := page(target); len(got) != 0 || after != "" {
+			t.Errorf("%s: %v before %q", target, got, after)
+		}
+	}
+	if got, after := page("/api/deals?currencyPairCode=BTC_USDT"); len(got) != 8 || after != "" {
+		t.Errorf("one page: %d rows before %q", len(got), after)
+	}
+	for range 93 {
+		trade(m, "BTC_USDT", engine.Buy, 100, 1)
+	}
+	for range 2 { // the second answer is the cached one
+		if got, after := page("/api/deals?currencyPairCode=BTC_USDT"); len(got) != 100 || after != "2" {
+			t.Errorf("the newest page: %d rows before %q", len(got), after)
+		}
+	}
+	for _, bad := range []string{"cursor=0", "cursor=x", "cursor=1.2", "cursor=9223372036854775808", "cursor=2&pageNumber=1"} {
+		m.CheckRefusal(m.Get(list+"&"+bad), 400, "INVALID_PARAM", "cursor")
+	}
+}
