@@ -2,17 +2,14 @@ package accounts
 
 import (
 	"tickhive/accounts/accrual"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
 func checkCurrency(code string) *refuse.Refusal {
-	ok := len(code) >= 2 && len(code) <= MaxCurrencyCode
-	for _, c := range []byte(code) {
-		ok = ok && (c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
-	}
-	if !ok {
-		return invalid("currencyCode", "currencyCode must be 2 to %d of A-Z 0-9.", MaxCurrencyCode)
+	if !engine.ValidCurrencyCode(code) {
+		return invalid("currencyCode", "currencyCode must be %s.", engine.CurrencyForm)
 	}
 	return nil
 }

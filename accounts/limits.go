@@ -30,8 +30,6 @@ const (
 	MaxCommandAccruals = 4_000_000
 	// MaxReservations bounds the orders on their way to the engine.
 	MaxReservations = 1_000_000
-	// MaxCurrencyCode is the longest currency code.
-	MaxCurrencyCode = 12
 	// MaxSearchResults bounds the inviters that a search finds
 	// (docs/contract/accounts.md#inviters).
 	MaxSearchResults = 20

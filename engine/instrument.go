@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"tickhive/internal/fixed"
@@ -79,17 +78,11 @@ func (i *Instrument) CheckTotal(worth fixed.U128) Reason {
 // DigitsTotal returns the number of fractional digits of price x amount.
 func (i *Instrument) DigitsTotal() int { return i.DigitsPrice + i.DigitsAmount }
 
-var pairCode = regexp.MustCompile(`^[A-Z0-9]{2,12}_[A-Z0-9]{2,12}$`)
-
-// ValidPairCode reports whether code has the form of
-// docs/contract/market-data.md#pair-codes-and-order-of-lists.
-func ValidPairCode(code string) bool { return pairCode.MatchString(code) }
-
 // Validate reports why the pair cannot be traded exactly: a code that is not of the form,
 // digits whose products could overflow, rates beyond 1.
 func (i *Instrument) Validate() error {
 	if !ValidPairCode(i.Code) {
-		return fmt.Errorf("pair code %q is not of the form %s", i.Code, pairCode)
+		return fmt.Errorf("pair code %q is not of the form BASE_QUOTE, %s each", i.Code, CurrencyForm)
 	}
 	if b, q, _ := strings.Cut(i.Code, "_"); b != i.Base || q != i.Quote || b == q {
 		return fmt.Errorf("pair code %q does not name two different currencies", i.Code)

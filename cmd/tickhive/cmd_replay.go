@@ -179,6 +179,9 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	g *progress,
 ) error {
 	spec := r.PairSpec()
+	if r.Unnamed() {
+		o.Log.Warn("replay", "pair", spec.Code, "note", "the files do not name their pair; name it with --pair")
+	}
 	id, err := x.AddPair(&spec)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)

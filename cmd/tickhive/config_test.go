@@ -247,9 +247,10 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 
 // Every text of the configuration that is journaled can be decoded from its record.
 func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
-	longest, symbol := strings.Repeat("\U0001f41d", maxAssetName), strings.Repeat("A", 12)
-	text := fmt.Sprintf("[[assets]]\nsymbol = %q\nname = \"%s\"\n[[assets]]\nsymbol = "+
-		"\"BBBBBBBBBBBB\"\n[[pairs]]\ncode = \"%s_BBBBBBBBBBBB\"\n", symbol, longest, symbol)
+	longest, symbol := strings.Repeat("\U0001f41d", maxAssetName), strings.Repeat("A", engine.MaxCurrencyCode)
+	quote := strings.Repeat("B", engine.MaxCurrencyCode)
+	text := fmt.Sprintf("[[assets]]\nsymbol = %[1]q\nname = \"%[2]s\"\n[[assets]]\nsymbol = %[3]q\n"+
+		"[[pairs]]\ncode = \"%[1]s_%[3]s\"\n", symbol, longest, quote)
 	c, err := loadConfig(writeConfig(t, text), nil, nil)
 	if err != nil {
 		t.Fatal(err)

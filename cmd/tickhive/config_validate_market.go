@@ -68,8 +68,8 @@ func (c *Config) validateMarket() error {
 
 // validate checks a currency against the limits of the API and of a journal record.
 func (a *AssetConfig) validate() (errs []error) {
-	if !engine.ValidPairCode(a.Symbol + "_XX") {
-		errs = append(errs, fmt.Errorf("symbol %q must have 2 to 12 characters of A-Z and 0-9", a.Symbol))
+	if !engine.ValidCurrencyCode(a.Symbol) {
+		errs = append(errs, fmt.Errorf("symbol %q must be %s", a.Symbol, engine.CurrencyForm))
 	}
 	if utf8.RuneCountInString(a.Name) > maxAssetName {
 		errs = append(errs, fmt.Errorf("name: must have at most %d characters", maxAssetName))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"tickhive/engine"
 )
 
 // The text of a rule and its parse are inverse.
@@ -265,4 +267,14 @@ func TestAnyTextIsSafe(t *testing.T) {
 			t.Fatalf("%q is printed as %q, which is read as %+v: %v", text, r.String(), again, err)
 		}
 	})
+}
+
+// A rule names every pair that can exist, and no other text.
+func TestRulesTakeTheCodesOfPairs(t *testing.T) {
+	long := strings.Repeat("A", engine.MaxCurrencyCode)
+	for _, code := range []string{"W_USDT", "1_2", long + "_" + long[1:], long + "A_B", "B_" + long + "A", "_B", "A_", "a_B", "A_B_C"} {
+		if _, err := Parse("close pair=" + code); (err == nil) != engine.ValidPairCode(code) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
 }

@@ -224,7 +224,7 @@ func (r *Rule) text(names []string) string {
 
 var (
 	routeForm   = regexp.MustCompile(`^/[A-Za-z0-9_./{}-]{0,200}\*?$`)
-	pairForm    = regexp.MustCompile(`^[A-Z0-9]{2,12}_[A-Z0-9]{2,12}$`)
+	pairForm    = regexp.MustCompile(`^[A-Z0-9]{1,20}_[A-Z0-9]{1,20}$`) // as engine.ValidPairCode
 	keyForm     = regexp.MustCompile(`^[A-Za-z0-9]{1,128}$`)
 	channelForm = regexp.MustCompile(`^([a-z]{1,20}(\.[a-z0-9-]{1,20})?|[a-z.]{0,20}\*)$`)
 )

@@ -11,7 +11,6 @@ import (
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
@@ -146,13 +145,11 @@ func appendAccrual[M anyMoney](b []byte, t accrual.Type, amount M, code string) 
 // currencyParam reads the optional parameter currencyCode.
 func currencyParam(c *edge.Ctx) (string, *refuse.Refusal) {
 	code, err := c.Str("currencyCode")
-	if err == nil && code != "" && !isCurrencyCode(code) {
-		err = refuse.Param("currencyCode", "The parameter currencyCode must be 2 to 12 of A-Z and 0-9.")
+	if err == nil && code != "" && !engine.ValidCurrencyCode(code) {
+		err = refuse.Param("currencyCode", "The parameter currencyCode must be "+engine.CurrencyForm+".")
 	}
 	return code, err
 }
-
-func isCurrencyCode(code string) bool { return body.IsPairCode(code + "_AA") }
 
 func accrualFilter(c *edge.Ctx, several bool) (f accrual.Filter, err *refuse.Refusal) {
 	if f.CurrencyCode, err = currencyParam(c); err != nil {

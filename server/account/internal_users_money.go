@@ -35,8 +35,8 @@ var (
 
 func currencyCode(r *body.Reader) (string, bool) {
 	code := string(r.Text(maxAddressText))
-	if code != "" && !isCurrencyCode(code) {
-		r.Bad("must be 2 to 12 of A-Z and 0-9.")
+	if code != "" && !engine.ValidCurrencyCode(code) {
+		r.Bad("must be " + engine.CurrencyForm + ".")
 	}
 	return code, code != ""
 }

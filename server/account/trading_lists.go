@@ -27,7 +27,7 @@ func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	if err != nil {
 		return q, err
 	}
-	if len(code) > 0 && !edge.ValidPairCode(code) {
+	if len(code) > 0 && !engine.ValidPairCode(code) {
 		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
 	q = marketdata.Query{
@@ -219,7 +219,7 @@ func (l lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
 // byClientID returns the caller's order that the path names by its client order id.
 func (s *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
 	pair, client := c.PathParam(edge.PairName), c.PathParam("clientOrderId")
-	if !edge.ValidPairCode([]byte(pair)) {
+	if !engine.ValidPairCode(pair) {
 		return entry.Answer{}, refuse.Param(edge.PairName,
 			"The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}

@@ -13,7 +13,6 @@ import (
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
@@ -49,8 +48,8 @@ func marketRoutes(s *Server) []*edge.Route {
 // pathPair returns the instrument of the pair that the path names.
 func (s *Server) pathPair(c *edge.Ctx, name string) (*engine.Instrument, *refuse.Refusal) {
 	code := c.PathParam(name)
-	if !body.IsPairCode(code) {
-		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, 2 to 12 of A-Z and 0-9 each.")
+	if !engine.ValidPairCode(code) {
+		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
 	}
 	if ins := s.opt.Entry.Instrument([]byte(code)); ins != nil {
 		return ins, nil

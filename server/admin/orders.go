@@ -172,7 +172,7 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 		return refuse.Param("accountId", "At least one of accountId and currencyPairCode is required.")
 	case accountText != "" && !ok:
 		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
-	case code != "" && !body.IsPairCode(code):
+	case code != "" && !engine.ValidPairCode(code):
 		return refuse.Param("currencyPairCode",
 			"The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tickhive/engine"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 )
@@ -143,8 +144,8 @@ func (q *call) unread() *failure {
 		n, len(q.params))
 }
 
-// maxSymbol is the length of the longest symbol: two currencies of 12 and a separator.
-const maxSymbol = 25
+// maxSymbol is the length of the longest symbol, the code of a pair.
+const maxSymbol = engine.MaxPairCode
 
 // pair returns the view of the required parameter symbol.
 func (q *call) pair() (*marketdata.View, *failure) {

@@ -106,30 +106,12 @@ func ParseUUID[T []byte | string](s T) (id [16]byte, ok bool) {
 // PairCode reads a member that must be a pair code
 // (docs/contract/market-data.md#pair-codes-and-order-of-lists).
 func (r *Reader) PairCode() []byte {
-	s := r.Text(25)
-	if s != nil && !IsPairCode(s) {
-		r.Bad("must be a pair code of the form BASE_QUOTE, 2 to 12 of A-Z and 0-9 each.")
+	s := r.Text(engine.MaxPairCode)
+	if s != nil && !engine.ValidPairCode(s) {
+		r.Bad("must be a pair code of the form BASE_QUOTE, " + engine.CurrencyForm + " each.")
 		return nil
 	}
 	return s
-}
-
-// IsPairCode makes the same check as engine.ValidPairCode, but without its regular expression, because it runs
-// for every order.
-func IsPairCode[T []byte | string](s T) bool {
-	run, runs := 0, 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= 'A' && c <= 'Z', c-'0' <= 9:
-			run++
-		case c == '_' && runs == 0 && run >= 2 && run <= 12:
-			run, runs = 0, 1
-		default:
-			return false
-		}
-	}
-	return runs == 1 && run >= 2 && run <= 12
 }
 
 // clientOrderID reads a member of the form [A-Za-z0-9_.:-]{1,64}.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
 
@@ -85,7 +86,7 @@ func (e *Listener) reach(c *Ctx) (done bool, err *refuse.Refusal) {
 			code = c.route.Code(code)
 		}
 	}
-	if !ValidPairCode([]byte(code)) {
+	if !engine.ValidPairCode(code) {
 		return false, nil // the handler refuses it
 	}
 	at, known := e.seqOf(code)

@@ -1,6 +1,9 @@
 package edge
 
-import "tickhive/internal/refuse"
+import (
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+)
 
 // PairName is the parameter that names a pair in the routes of {base_url}.
 const PairName = "currencyPairCode"
@@ -20,25 +23,8 @@ func (c *Ctx) PairParam(name string) ([]byte, *refuse.Refusal) {
 	if len(raw) == 0 {
 		return nil, MissingParam(name)
 	}
-	if !ValidPairCode(raw) {
+	if !engine.ValidPairCode(raw) {
 		return nil, refuse.Param(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
 	}
 	return raw, nil
-}
-
-// ValidPairCode reports the same as engine.ValidPairCode, without a regular expression.
-func ValidPairCode(code []byte) bool {
-	part := 0
-	run := 0
-	for _, b := range code {
-		switch {
-		case b-'0' <= 9 || b-'A' <= 25:
-			run++
-		case b == '_' && part == 0 && run >= 2 && run <= 12:
-			part, run = 1, 0
-		default:
-			return false
-		}
-	}
-	return part == 1 && run >= 2 && run <= 12
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
+	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
@@ -65,7 +66,7 @@ func withText(h edge.Handler) edge.Handler {
 // pathPair returns the view of the pair that the path names.
 func (m *Market) pathPair(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
 	code := []byte(c.PathParam(pairOfPath))
-	if !edge.ValidPairCode(code) {
+	if !engine.ValidPairCode(code) {
 		return nil, refuse.Param(pairOfPath, "The pair in the path must be a pair code such as BTC_USDT.")
 	}
 	return m.lookup(pairOfPath, code)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
@@ -102,7 +103,7 @@ func (m *Market) udfView(c *edge.Ctx) (*marketdata.View, *refuse.Refusal) {
 		return nil, err
 	}
 	code := []byte(udfCode(text))
-	if !edge.ValidPairCode(code) {
+	if !engine.ValidPairCode(code) {
 		return nil, refuse.Param("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
 	}
 	return m.lookup("symbol", code)

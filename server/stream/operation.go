@@ -120,7 +120,7 @@ func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
 	fn func(operation, streamKey, *marketdata.View),
 ) {
 	if !engine.ValidPairCode(pair) {
-		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
+		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
 		return
 	}
 	v := root.Lookup(pair)

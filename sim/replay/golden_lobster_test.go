@@ -35,7 +35,7 @@ check sides given by the file 0 of 1
 1000500,7,1000000,10
 1000500,7,1000000,6
 -- then --
-pair FF_USD 4,0 from 2012-06-21T09:30:00.000Z
+pair F_USD 4,0 from 2012-06-21T09:30:00.000Z
 09:30:00.100 maker sell 7 @ 100.0500 gtc = #1
 09:30:00.100 maker buy 10 @ 100.0000 gtc = #2
 09:30:00.200 taker sell 4 @ 100.0000 ioc = #3, trade 4 @ 100.0000 with #2

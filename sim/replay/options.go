@@ -69,7 +69,7 @@ func (r *Replay) parse() (price, amount int, err error) {
 		return 0, 0, errors.New("replay: no file given")
 	}
 	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
-		return 0, 0, fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE", o.Pair)
+		return 0, 0, fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE, %s each", o.Pair, engine.CurrencyForm)
 	}
 	if o.Passive && o.Format != "lobster" {
 		return 0, 0, fmt.Errorf("replay: passive is an option of lobster, whose executions name an order; "+

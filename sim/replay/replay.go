@@ -148,6 +148,9 @@ func (r *Replay) describe(price, amount int) error {
 	return nil
 }
 
+// Unnamed reports whether neither the options nor the files name the pair.
+func (r *Replay) Unnamed() bool { return r.opts.Pair == "" && r.survey.Pair == "" }
+
 // PairSpec returns the pair that Run trades: code, currencies and digits. Id, fees and time of creation are not
 // set.
 func (r *Replay) PairSpec() engine.Instrument { return r.instrument }

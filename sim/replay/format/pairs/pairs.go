@@ -30,13 +30,9 @@ func Split(symbol string) string {
 	return ""
 }
 
-// Of returns the code BASE_QUOTE, or "" when it is not valid. It doubles a base of one letter (NASDAQ has
-// such symbols), because a currency code has at least two.
+// Of returns the code BASE_QUOTE, or "" when it is not valid.
 func Of(base, quote string) string {
 	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
-	if len(base) == 1 {
-		base += base
-	}
 	code := base + "_" + quote
 	if base == quote || !engine.ValidPairCode(code) {
 		return ""
@@ -44,7 +40,9 @@ func Of(base, quote string) string {
 	return code
 }
 
-var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
+// symbolInName begins with a currency of up to 20 letters and digits: T, ETH, 1INCH, 1000SATS; the digits of a date in
+// front are none.
+var symbolInName = regexp.MustCompile(`^(?:10*|[0-9])?[A-Za-z][A-Za-z0-9]{0,19}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
 	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
 // InName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
