@@ -191,7 +191,8 @@ func TestNodesThatAreOlderThanTheWriterStopBeforeItsTerm(t *testing.T) {
 	for _, in := range older {
 		waitFor(t, func() bool {
 			s := in.do("GET", in.public+"/api/status", "").body
-			return strings.Contains(s, `"failed":true`) && strings.Contains(s, needsLater)
+			return strings.Contains(s, `"failed":true`) &&
+				strings.Contains(in.do("GET", in.internal+"/incidents", "").body, needsLater)
 		})
 		in.waitLog(needsLater, 1)
 		role, pos := position(t, in)

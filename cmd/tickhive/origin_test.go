@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,33 +64,6 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// forget removes members from meta.json that an older program did not write.
-func forget(t *testing.T, dir string, members ...string) {
-	t.Helper()
-	name := filepath.Join(dir, "meta.json")
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var meta map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &meta); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range members {
-		if _, ok := meta[m]; !ok {
-			t.Errorf("meta.json has no %s: %s", m, raw)
-		}
-		delete(meta, m)
-	}
-	delete(meta, "crc32c") // no older program wrote a checksum
-	if raw, err = json.Marshal(meta); err == nil {
-		err = os.WriteFile(name, raw, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 var virtual2026 = []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"}
 
 // A directory keeps its kind of clock. A start with the other kind is refused with a remedy
@@ -105,36 +77,31 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 		{"real", "without --clock virtual", nil, virtual2026},
 		{"virtual", "with --clock virtual", virtual2026, nil},
 	} {
-		for _, old := range []bool{false, true} {
-			dir := t.TempDir()
-			runOnce(t, dir, c.own...)
-			if old {
-				forget(t, dir, "clock", "pairs")
+		dir := t.TempDir()
+		runOnce(t, dir, c.own...)
+		before := files(t, dir)
+		startRefused(t, startOf(dir, c.other...), "clock.mode",
+			"the data directory "+dir+" was begun with a "+c.kind+" clock", c.remedy, "--data-dir")
+		startRefused(t, startOf(dir, append([]string{"--backfill", "1h", "--seed", "9"}, c.other...)...),
+			"clock.mode")
+		after := files(t, dir)
+		for name := range after {
+			if after[name] != before[name] {
+				t.Errorf("%s clock: a refused start changed %s: %s", c.kind, name, after[name])
 			}
-			before := files(t, dir)
-			startRefused(t, startOf(dir, c.other...), "clock.mode",
-				"the data directory "+dir+" was begun with a "+c.kind+" clock", c.remedy, "--data-dir")
-			startRefused(t, startOf(dir, append([]string{"--backfill", "1h", "--seed", "9"}, c.other...)...),
-				"clock.mode")
-			after := files(t, dir)
-			for name := range after {
-				if after[name] != before[name] {
-					t.Errorf("%s clock: a refused start changed %s: %s", c.kind, name, after[name])
-				}
-			}
-			if len(after) != len(before) {
-				t.Errorf("%s clock: %d files, %d before", c.kind, len(after), len(before))
-			}
-			if said := runOnce(t, dir, c.own...); strings.Contains(said, "level=WARN") {
-				t.Errorf("%s", said)
-			}
-			if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
-				t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
-			}
-			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw,
-				[]byte(`"clock": "`+c.kind+`"`)) {
-				t.Errorf("%s", raw)
-			}
+		}
+		if len(after) != len(before) {
+			t.Errorf("%s clock: %d files, %d before", c.kind, len(after), len(before))
+		}
+		if said := runOnce(t, dir, c.own...); strings.Contains(said, "level=WARN") {
+			t.Errorf("%s", said)
+		}
+		if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
+			t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
+		}
+		if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw,
+			[]byte(`"clock": "`+c.kind+`"`)) {
+			t.Errorf("%s", raw)
 		}
 	}
 }

@@ -122,7 +122,8 @@ func TestAForgedMessageDoesNotEndTheWriter(t *testing.T) {
 	inject(t, writer, at, forgedRecord)
 	waitFor(t, func() bool {
 		body := writer.do("GET", writer.public+"/api/status", "").body
-		return strings.Contains(body, `"failed":true`) && strings.Contains(body, "in the name of this writer")
+		return strings.Contains(body, `"failed":true`) && strings.Contains(
+			writer.do("GET", writer.internal+"/incidents", "").body, "in the name of this writer")
 	})
 	if a := writer.do("POST", writer.internal+"/users", "{}"); a.status != 504 {
 		t.Errorf("a change that the stream does not have: %d %s", a.status, a.body)

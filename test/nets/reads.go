@@ -114,7 +114,7 @@ var optional = map[string][]string{
 	"sinceDate": {"2026-01-02", "2030-01-01"}, "endDate": {"2026-01-02", "2030-01-01"},
 	"start_time": {"1767300000000", "1"}, "end_time": {"1767300000000", "1"},
 	"since": {"1767600000", "1"}, "until": {"1767600000", "1"}, "currencyCode": {"USDT", "ETH"},
-	"decimals": {"number", "string"}, "boosted": {"false", "true"}, "aliases": {"false", "true"},
+	"cursor": {"3"}, "decimals": {"number", "string"}, "boosted": {"false", "true"}, "aliases": {"false", "true"},
 }
 
 // Processes names the routes whose answers are of the process, not of the exchange, with the reason. Reads leaves
@@ -129,6 +129,7 @@ var Processes = map[string]string{
 	"/debug/pprof/{name}":           "profiles of the process",
 	"/internal/v1/backup":           "a tar of the directory with the time of the backup",
 	"/internal/v1/snapshots/latest": "made for the request, and refused without a stream",
+	"/internal/v1/incidents":        "a kill is one, as in /api/status",
 }
 
 // processMembers are the members of answers that are of the process, by path (docs/contract/market-data.md

@@ -171,6 +171,7 @@ func (b *builder) orders() {
 	b.step(90 * time.Second)
 	b.value("/api/user/orders cursor", fmt.Sprint(b.now().UnixNano(), ".", swept))
 	b.value("/api/user/deals cursor", fmt.Sprint(b.now().UnixNano(), ".", swept, ".50"))
+	b.value("/api/affiliate/accruals cursor", fmt.Sprint(b.now().UnixNano(), ".4294967295.4294967295"))
 	b.value("orderId", swept, rests, gone, replaced, own, waits, triggered)
 	b.value("/internal/v1/orders/{id} id", swept, rests, gone, waits, triggered)
 	b.value("clientOrderId", "swept", "rests")
