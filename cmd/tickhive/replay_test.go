@@ -58,6 +58,33 @@ func TestReplayEndsByItself(t *testing.T) {
 	}
 }
 
+// The name of a file tells a pair with a currency of one letter; where no file tells its pair, the program says so.
+func TestAReplaySaysThatItDoesNotKnowThePair(t *testing.T) {
+	t.Parallel()
+	const said = "the files do not name their pair; name it with --pair"
+	for name, c := range map[string]struct {
+		pair  string
+		knows bool
+	}{"WUSDT-trades.csv": {"W_USDT", true}, "recorded.csv": {"BASE_QUOTE", false}} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(recordedTrades), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in := launch(t, nil, "replay", "--format", "trades", "--check", "--hold",
+			"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
+		in.takeAddresses(in.waitLine("ready "))
+		in.waitLine("check ")
+		a := in.do("GET", in.public+"/api/deals?currencyPairCode="+c.pair, "")
+		if strings.Count(a.body, `"id"`) != 3 {
+			t.Errorf("%s: %s", name, a.body)
+		}
+		in.signal(syscall.SIGTERM)
+		if code := in.wait(); code != 0 || strings.Contains(in.stderr.String(), said) == c.knows {
+			t.Errorf("%s: exit code %d, %s", name, code, in.stderr.String())
+		}
+	}
+}
+
 func TestABadLineOfAReplayIsNamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "recorded.csv")
