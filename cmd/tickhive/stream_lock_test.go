@@ -32,7 +32,7 @@ func embeddedWriter(t *testing.T, dir string) (in *instance, at string) {
 }
 
 // Every process of the machine reaches the embedded stream. Its lock is a file of the data directory that only the owner
-// reads, made once. Without it a replica and the commands of a stream are told what to name; with it they follow.
+// reads, made once. Without that file the refusal of a replica and of the commands of a stream names it; with it they follow.
 func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,11 +17,10 @@ import (
 // each account: at most ClientIDs in total. When room is needed, the oldest leave the window
 // first. The pair forgets an id that leaves the window at once when its order is closed, else
 // when that order ends.
-
 //
-// Two rules use the table. By the one a remembered id names its order for good: a repeat finds the order. By the other
-// an id belongs to an order while that is open: a later order takes it (Forget). Which one applies is a matter of each
-// command, not of the table.
+// Two rules use the table, and each command says which one applies. By the first a remembered id names its order for
+// good, and a repeat finds that order. By the second an id belongs to its order while the order is open, and a later
+// order takes the id over (Forget).
 
 // Client is one remembered id: 64 bytes, and 11 to 22 in the table.
 type Client struct {
