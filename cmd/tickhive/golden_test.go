@@ -34,8 +34,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // goldenDir holds one file per area: requests with their responses, stream messages, log
-// records, snapshots. The bytes are the contract (docs/contract); a change of them needs a
-// line in CHANGELOG.md. The files of golden_texts_test.go hold wording, which is no contract.
+// records, snapshots. The bytes are the contract (docs/contract); a change of them changes
+// the contract. The files of golden_texts_test.go hold wording, which is no contract.
 const goldenDir = "testdata/golden"
 
 // goldenStartMs is the start time of a golden run's virtual clock: 2026-01-01.
@@ -304,7 +304,7 @@ func (g *golden) compare() {
 			g.t.Fatal(err)
 		}
 		if d := diff.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); d != "" {
-			g.t.Errorf("%s differs (- the file, + this run). A change of behaviour needs a line in CHANGELOG.md; "+
+			g.t.Errorf("%s differs (- the file, + this run). A change of behaviour belongs in docs/contract; "+
 				"then run go test -pgo=off ./cmd/tickhive -run TestGolden -update:\n%s", path, d)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // The files texts_*.txt and config_*.txt of goldenDir freeze what a person reads, so that a change
 // of a text appears in a diff. Its wording is not part of the contract: a change needs an update of
-// the files and no line in CHANGELOG.md.
+// the files alone.
 
 // errorObject matches the innermost JSON object that has a message. The submatch is the message.
 var errorObject = regexp.MustCompile(`\{[^{}]*"(?:message|errmsg)":"((?:[^"\\]|\\.)*)"[^{}]*\}`)
