@@ -147,7 +147,9 @@ bench-scale: bench-build ## how costs grow: pairs, resting orders, kept trades, 
 	bin/tickhive-bench scale --html bin/bench/scale.html --json bin/bench/scale.json
 
 # Merged from every process of a shorter whole bench, references included, so that both gain by
-# it. Time in system calls, in idling, in the collector and in the load generator is left out.
+# it: matching w3 takes 61 ns instead of 72, folded and published 165 instead of 188, for a program that is 1 % larger.
+# A profile of the engine alone is as fast there and gains nothing for handlers. Time in system calls, in idling, in the
+# collector and in the load generator is left out.
 PROFILED_OUT := linux.Syscall6|runtime.mcall|runtime.gcBgMarkWorker|bench/load
 pgo: bench-build ## refresh cmd/tickhive/default.pgo, the profile that the compiler uses (3 min)
 	@rm -rf bin/profile && mkdir -p bin/profile

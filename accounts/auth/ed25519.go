@@ -8,7 +8,10 @@ import (
 	"slices"
 )
 
-// The lengths of signatures in hex digits, by which Verify chooses the scheme.
+// The lengths of signatures in hex digits, by which Verify chooses the scheme: the cost of a refusal depends on them
+// alone, so it shows neither whether a key exists nor which scheme it has. Verifying Ed25519 takes about 60 us, HMAC
+// about 2 us. The exchange stores no secret of an Ed25519 key. The signed text does not name the API key, so one
+// public key belongs to one API key at a time, and a key refuses timestamps from before its creation.
 const (
 	hmacHex    = 64
 	ed25519Hex = 2 * ed25519.SignatureSize

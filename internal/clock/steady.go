@@ -30,6 +30,12 @@ const (
 // Usually the difference between the wall clock and the steady clock is unchanged, and a reading needs
 // nothing else. If the difference has changed, CLOCK_BOOTTIME shows whether the machine was suspended
 // or the wall clock was set.
+//
+// A wall clock that is 25 h ahead for a moment would empty every 24 h window, and one command in that moment would
+// stamp the commands of a day. It is not approached slowly either: windows would show figures of no second for
+// hours, and a machine that was paused would need an operator to wait. The steady clock alone would not do, because
+// it stops while the machine is suspended. The length of a step counts from this clock, so a wall clock that returns
+// is followed, whatever it did in between.
 type Steady struct {
 	src  Source
 	base atomic.Pointer[timeBase]

@@ -12,8 +12,10 @@ import (
 const Version = "1.0.0.0"
 
 // HeapFloor is the size in bytes of an allocation that a program retains and never touches. It
-// delays the first collection until 24 MiB more than the market's size have been allocated;
-// docs/adr/0011-heap-floor-of-24-mib.md has the measurements.
+// delays the first collection until 24 MiB more than the market's size have been allocated: a market
+// of 10 MiB that changes 10,000 times a second would be collected for every 10 MiB of views. With 64 MiB
+// the working set leaves the processor's cache, and a fold costs 5 % more. A higher GOGC would make a
+// market of 1 GB pay with gigabytes.
 const HeapFloor = 24 << 20
 
 // Build describes this build of a program: version, commit, toolchain and platform.

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Shares of the process's file descriptors.
+// Shares of the process's file descriptors. A limit of 1,024 is a common default, and who opens connections needs no
+// credentials: a shortage would reach the journal, and end a listener of fasthttp.
 const (
 	// reservedFiles descriptors are reserved for everything except connections: standard
 	// streams, the poller, listeners, and four logs with the next segment, snapshots and

@@ -167,7 +167,7 @@ func (b *base) makeSim() {
 	}
 	fullNs := startNs + int64(max(0, b.data.Backfill()-fullBefore))
 	if b.clock.Virtual() {
-		fullNs = math.MaxInt64 // deep books double the time that a fast-forward takes (ADR 83)
+		fullNs = math.MaxInt64 // deep books double the time that a fast-forward takes (docs/adr/0083-major-pairs-quote-one-tick.md)
 	}
 	b.sim = sim.New(sim.Options{
 		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs,

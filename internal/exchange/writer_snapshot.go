@@ -18,7 +18,7 @@ import (
 // cutWithin limits the time until the stream confirms the records that a snapshot of the writer reflects.
 const cutWithin = 10 * time.Second
 
-// snapshot writes a snapshot of a writer (docs/adr/0096-a-writer-cuts-its-stream.md). The loop stands while the
+// snapshot writes a snapshot of a writer (docs/internals/replication.md#snapshots-of-nodes). The loop stands while the
 // accounts are encoded, and later records are not sent before the stream has confirmed those that it reflects.
 func (w *writing) snapshot(to io.Writer) (seq uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), cutWithin,

@@ -25,8 +25,9 @@ const (
 	gzipLevel   = 9
 )
 
-// asset is an embedded file, ready to send. Owner: none; its fields do not change, apart from the
-// encodings, which the first request that accepts them makes.
+// asset is an embedded file, ready to send. The repository holds no encoded copies (0.7 MB that no review can read),
+// and a start encodes none (0.4 s of CPU, also of programs that no browser visits). Owner: none; its fields do not
+// change, apart from the encodings, which the first request that accepts them makes.
 type asset struct {
 	mediaType    string
 	tag          string // without its last quote, which the suffix of an encoding precedes

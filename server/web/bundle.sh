@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bundles the scripts and styles of src into app (docs/adr/0075). go generate runs it.
+# Bundles the scripts and styles of src into app (doc.go). go generate runs it.
 set -eu
 cd "$(dirname "$0")"
 exec go run -modfile=../../internal/devtools/go.mod github.com/evanw/esbuild/cmd/esbuild \

@@ -16,9 +16,9 @@
 //     panels scroll, the document does not.
 //  4. The chart shows the candles of /api/ohlc, which /udf/history answers in fewer bytes, and reads
 //     them again on each snapshot of its stream, that is after each reconnect.
-//  5. A key pair is in the session storage of its tab, and in no address (docs/adr/0069).
-//  6. app/*.js and app/style.css are bundles of src, which "go generate ./server/web" writes
-//     (docs/adr/0075). A first visit of the market page transfers at most 110 KB.
+//  5. A key pair is in the session storage of its tab, and in no address.
+//  6. app/*.js and app/style.css are bundles of src, which "go generate ./server/web" writes.
+//     A first visit of the market page transfers at most 110 KB.
 //
 // Tests and scripts may rely on these parts of the market page: data-panel on its panels (pairs,
 // chart, book, tape, ticket, orders), data-pair on the rows of the list, data-interval on
