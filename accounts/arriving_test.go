@@ -9,7 +9,7 @@ import (
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -17,7 +17,7 @@ import (
 // no order and no withdrawal can use it. After a failed sync it never counts, and the next start
 // finds it or not. The fold of trades does not wait for it.
 func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
-	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x := &exchange{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: CreateUser})
@@ -35,11 +35,11 @@ func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
 	checked := 0
 	inSync := func(check func()) {
 		once := sync.OnceFunc(check)
-		x.fs.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpSync {
+		x.fs.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpSync {
 				once()
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 	}
 	hidden := func(what, free string) func() {
@@ -92,11 +92,11 @@ func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
 	}
 
 	synced := text(v.Balance(2, "USDT").Free)
-	x.fs.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSync {
-			return vfs.Fault{Err: vfs.ErrInjected}
+	x.fs.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSync {
+			return vfstest.Fault{Err: vfstest.ErrInjected}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	_, err := x.store.Do(Command{Kind: Deposit, User: 2, Currency: "USDT", Amount: dec("1")})
 	if !errors.Is(err, wal.ErrOutcomeUnknown) || text(v.Balance(2, "USDT").Free) != synced {
@@ -106,7 +106,7 @@ func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
 	_ = x.store.Close()
 	for _, c := range []struct {
 		what string
-		disk *vfs.Mem
+		disk *vfstest.Mem
 		free string
 	}{{"the process ended", x.fs.Kill(), "111.0"}, {"the power failed", x.fs.Crash(1), "110.0"}} {
 		y := &exchange{t: t, fs: c.disk, clock: x.clock, batches: x.batches}

@@ -11,7 +11,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -20,7 +20,7 @@ import (
 // command makes one event, so its position is its seq.
 type plant struct {
 	t       *testing.T
-	fs      *vfs.Mem
+	fs      *vfstest.Mem
 	clock   *clock.Manual
 	table   *[]plantCommand
 	lax     bool // nothing waits for the journal
@@ -37,7 +37,7 @@ type plantCommand struct {
 }
 
 func newPlant(t *testing.T) *plant {
-	p := &plant{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0), table: new([]plantCommand)}
+	p := &plant{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0), table: new([]plantCommand)}
 	p.open()
 	p.command(0, engine.Event{
 		Kind: engine.EventPair, Seq: 1,
@@ -50,7 +50,7 @@ func newPlant(t *testing.T) *plant {
 }
 
 // on returns the plant restarted on another disk.
-func (p *plant) on(fs *vfs.Mem) *plant {
+func (p *plant) on(fs *vfstest.Mem) *plant {
 	p.t.Helper()
 	q := &plant{t: p.t, fs: fs, clock: p.clock, table: p.table, lax: p.lax}
 	q.open()
@@ -224,15 +224,15 @@ func (p *plant) goOn() {
 // folded after the records that were written before them, not between them.
 func TestRecordsOutliveNoCommandThatTheyHadSeen(t *testing.T) {
 	type cut struct {
-		fs       *vfs.Mem
+		fs       *vfstest.Mem
 		answered uint64
 	}
 	p := newPlant(t)
 	var cuts []cut
 	answered := uint64(0)
 	seed := uint64(0)
-	p.fs.After(func(op vfs.Op) {
-		if op.Kind == vfs.OpRead || op.Kind == vfs.OpOpen || op.Kind == vfs.OpList {
+	p.fs.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpRead || op.Kind == vfstest.OpOpen || op.Kind == vfstest.OpList {
 			return
 		}
 		for range 3 {
@@ -348,7 +348,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		deposit := Command{Kind: Deposit, User: 1, Currency: "USDT", Amount: dec("1")}
 		const group = 20
 		errs := make(chan error, group)
-		syncs, asked := p.fs.Count(vfs.OpSync), p.asked
+		syncs, asked := p.fs.Count(vfstest.OpSync), p.asked
 		if err := p.store.Fold(func() {
 			for range group {
 				go func() {
@@ -365,12 +365,12 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := p.fs.Count(vfs.OpSync) - syncs; n != 2 || p.asked != asked+1 {
+		if n := p.fs.Count(vfstest.OpSync) - syncs; n != 2 || p.asked != asked+1 {
 			t.Fatalf("%d syncs of two logs, the journal asked %d times", n, p.asked-asked)
 		}
-		syncs = p.fs.Count(vfs.OpSync)
+		syncs = p.fs.Count(vfstest.OpSync)
 		p.do(deposit)
-		if n := p.fs.Count(vfs.OpSync) - syncs; n != 1 {
+		if n := p.fs.Count(vfstest.OpSync) - syncs; n != 1 {
 			t.Fatalf("%d syncs for a record that had seen nothing new", n)
 		}
 		p.close()
@@ -382,7 +382,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 func TestRecordIsNotAnsweredWhenTheJournalCannotBeSynced(t *testing.T) {
 	p := newPlant(t)
 	p.idle()
-	p.fs.Before(vfs.FailNthKind(vfs.OpSync, p.fs.Count(vfs.OpSync)+1, vfs.Fault{Err: vfs.ErrInjected}))
+	p.fs.FailNext(vfstest.OpSync, vfstest.Fault{Err: vfstest.ErrInjected})
 	if _, err := p.store.Do(Command{Kind: CreateUser}); !errors.Is(err, wal.ErrStopped) || p.store.Health() == nil {
 		t.Fatalf("got %v, health %v", err, p.store.Health())
 	}

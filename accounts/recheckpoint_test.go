@@ -3,7 +3,7 @@ package accounts
 import (
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -37,10 +37,10 @@ func TestACrashAtEveryStepOfRecheckpointKeepsTheRecordsInPlace(t *testing.T) {
 		}
 	}
 	fs := p.fs.Crash(seed)
-	var steps []*vfs.Mem
-	fs.After(func(op vfs.Op) {
+	var steps []*vfstest.Mem
+	fs.After(func(op vfstest.Op) {
 		switch op.Kind {
-		case vfs.OpRead, vfs.OpOpen, vfs.OpList:
+		case vfstest.OpRead, vfstest.OpOpen, vfstest.OpList:
 		default:
 			n := uint64(len(steps))
 			steps = append(steps, fs.Kill(), fs.Crash(4*n), fs.Crash(4*n+1), fs.Crash(4*n+2))

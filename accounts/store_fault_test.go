@@ -5,21 +5,21 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 // failFrom lets the n-th operation from now fail, counted from 0. It returns a function that reports
 // whether that operation was reached.
-func failFrom(fs *vfs.Mem, n int) func() bool {
+func failFrom(fs *vfstest.Mem, n int) func() bool {
 	reached := false
-	fs.Before(func(vfs.Op) vfs.Fault {
+	fs.Before(func(vfstest.Op) vfstest.Fault {
 		n--
 		if n != -1 {
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 		reached = true
-		return vfs.Fault{Err: syscall.EIO}
+		return vfstest.Fault{Err: syscall.EIO}
 	})
 	return func() bool { return reached }
 }
@@ -42,7 +42,7 @@ func newPlantWithSnapshots(t *testing.T) *plant {
 }
 
 func TestRecoverRefusesOptionsThatAreWrong(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfstest.NewMem()
 	p := &plant{t: t, fs: fs}
 	var err error
 	if p.journal, err = wal.Open(fs, "engine", wal.Options{NoLock: true}); err != nil {

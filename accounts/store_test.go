@@ -12,14 +12,14 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 // exchange is a Store beside a recorded engine: pair 0, one batch of events per position.
 type exchange struct {
 	t       *testing.T
-	fs      *vfs.Mem
+	fs      *vfstest.Mem
 	clock   *clock.Manual
 	store   *Store
 	s       *State
@@ -82,7 +82,7 @@ func (x *exchange) trade(seq uint64, taker uint32) {
 // Accruals depend on the inviters at the time of the fee, so after a kill recovery applies the
 // records and the engine's events in their original order.
 func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
-	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x := &exchange{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
 	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{
 		Base: "BTC", Quote: "USDT",
@@ -136,7 +136,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 
 // A withdrawal whose fills cannot be made durable is refused and changes nothing.
 func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
-	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x := &exchange{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: Deposit, User: 1, Currency: "BTC", Amount: dec("1")})
@@ -167,7 +167,7 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 
 // A change of the tree is refused on a full disk, and Fold still accepts the engine's events.
 func TestFullDiskLeavesTheGateOpen(t *testing.T) {
-	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x := &exchange{t: t, fs: vfstest.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
 	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{
 		Base: "BTC", Quote: "USDT",

@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -223,7 +224,7 @@ func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
 }
 
 func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
-	fsys, clk := vfs.NewMem(), clock.NewManual(start)
+	fsys, clk := vfstest.NewMem(), clock.NewManual(start)
 	opt := DefaultOptions()
 	opt.GenesisNs = start
 	o := StoreOptions{Options: opt, Config: durable.Config{FS: fsys, Dir: "hive", Clock: clk}}
@@ -267,7 +268,7 @@ func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
 func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 	pictures := map[string]string{}
 	for _, mode := range []string{"no restart", "kill", "snapshot"} {
-		fs, clk := vfs.NewMem(), clock.NewManual(start)
+		fs, clk := vfstest.NewMem(), clock.NewManual(start)
 		st := openMem(t, fs, clk)
 		foldAll(t, st, 3)
 		for _, cmd := range []Command{

@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func samples() []Record {
@@ -153,7 +154,7 @@ func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 // also when the process slept through a boost's end and a window.
 func TestTheStoreGivesTheSameLedgerAfterARestart(t *testing.T) {
 	for _, snapshot := range []bool{false, true} {
-		fs, clk := vfs.NewMem(), clock.NewManual(start)
+		fs, clk := vfstest.NewMem(), clock.NewManual(start)
 		st := openMem(t, fs, clk)
 		do := func(cmd Command) Result {
 			t.Helper()

@@ -12,6 +12,7 @@ import (
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -134,7 +135,7 @@ func TestJournalFailures(t *testing.T) {
 // in every policy, and of those alone.
 func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
-		fs := vfs.NewMem()
+		fs := vfstest.NewMem()
 		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 		if err != nil {
 			t.Fatal(err)
@@ -149,11 +150,11 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown := rec.seen()
-		fs.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite || op.Kind == vfs.OpTruncate {
-				return vfs.Fault{Err: errors.New("broken")}
+		fs.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite || op.Kind == vfstest.OpTruncate {
+				return vfstest.Fault{Err: errors.New("broken")}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		if err := place(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) ||
 			rec.seen() != shown {
@@ -192,7 +193,7 @@ func (j *syncedJournal) Flush() {
 // In a bulk commands are applied before their record is written: a write that fails ends
 // it for good, also when there is room again, because what comes next would not replay.
 func TestBulkThatFailedStaysFailed(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfstest.NewMem()
 	log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +228,7 @@ func TestBulkThatFailedStaysFailed(t *testing.T) {
 // the log gives the same events.
 func TestJournalReplaysToTheSameEvents(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
-		fs := vfs.NewMem()
+		fs := vfstest.NewMem()
 		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 		if err != nil {
 			t.Fatal(err)
@@ -264,7 +265,7 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 // A command that could be journaled and not be read again is refused, with its batch, before
 // it is journaled: no start would come past its record.
 func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfstest.NewMem()
 	log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 	if err != nil {
 		t.Fatal(err)

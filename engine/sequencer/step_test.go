@@ -15,7 +15,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -37,7 +37,7 @@ func (l inline) Query(fn func()) error { fn(); return nil }
 type market struct {
 	t    *testing.T
 	dir  replica.LogDir
-	fs   *vfs.Mem
+	fs   *vfstest.Mem
 	log  *wal.Log
 	core *engine.Core
 	feed *marketdata.Feed
@@ -57,7 +57,7 @@ func newMarketOf(
 	t *testing.T, o engine.Options, policy sequencer.SyncPolicy, clk clock.Clock, sources ...sequencer.Source,
 ) *market {
 	t.Helper()
-	m := &market{t: t, fs: vfs.NewMem(), core: engine.NewCore(o)}
+	m := &market{t: t, fs: vfstest.NewMem(), core: engine.NewCore(o)}
 	m.feed = marketdata.NewFeed(marketdata.Options{})
 	m.dir = replica.LogDir{FS: m.fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
 	var err error

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/marketdata"
 )
 
@@ -84,7 +85,7 @@ func reopened(o Options) (d *Dir, n *Nonces, used []string, err error) {
 // No flipped bit is accepted without a word: the start is refused with the file, or it refuses every timestamp
 // that may have been accepted. A refused start changes nothing.
 func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	var a acknowledged
 	if err := usedBy(damageOptions(fsys), &a); err != nil {
 		t.Fatal(err)
@@ -123,15 +124,15 @@ func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
 
 // A power cut after any operation leaves a directory that starts, with every acknowledged time and nonce.
 func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	type cut struct {
-		fs *vfs.Mem
+		fs *vfstest.Mem
 		a  acknowledged
 	}
 	var cuts []cut
 	var a acknowledged
-	fsys.After(func(op vfs.Op) {
-		if op.Kind != vfs.OpRead && op.Kind != vfs.OpOpen && op.Kind != vfs.OpList {
+	fsys.After(func(op vfstest.Op) {
+		if op.Kind != vfstest.OpRead && op.Kind != vfstest.OpOpen && op.Kind != vfstest.OpList {
 			for seed := range uint64(6) {
 				cuts = append(cuts, cut{fsys.Crash(uint64(len(cuts)) + seed), a})
 			}
@@ -167,7 +168,7 @@ func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
 
 // A file that ends between two lines, or is gone, is damaged like one with a flipped bit.
 func TestNoncesThatEndTooEarlyAreDamaged(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	var a acknowledged
 	if err := usedBy(damageOptions(fsys), &a); err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func TestNoncesThatEndTooEarlyAreDamaged(t *testing.T) {
 
 // Under journal.sync = interval and off a power cut may take nonces, and never the start.
 func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
@@ -223,14 +224,14 @@ func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
 
 // The goroutine of journal.sync = interval syncs what was written.
 func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	synced := make(chan struct{}, 16)
-	fsys.After(func(op vfs.Op) {
-		if op.Kind == vfs.OpSync {
+	fsys.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpSync {
 			synced <- struct{}{}
 		}
 	})
@@ -246,15 +247,15 @@ func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
 
 // After a failed sync no nonce is kept, because the content of the disk is unknown.
 func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	n, _, err := openNonces(fsys, "d/NONCES", 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.startSync(true, 0, nil, nil)
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: vfs.ErrInjected}))
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: vfstest.ErrInjected})
 	for range 2 {
-		if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); !errors.Is(err, vfs.ErrInjected) {
+		if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); !errors.Is(err, vfstest.ErrInjected) {
 			t.Fatal(err)
 		}
 	}
@@ -263,7 +264,7 @@ func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
 
 // A damaged format is damage, not the file of another program.
 func TestADamagedFormatIsDamage(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	if err := usedBy(damageOptions(fsys), &acknowledged{}); err != nil {
 		t.Fatal(err)
 	}

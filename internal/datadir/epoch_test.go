@@ -3,14 +3,14 @@ package datadir
 import (
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 // A power cut begins a new epoch, under every sync policy: a disk may have lied about a sync. A kill and a clean
 // stop do not.
 func TestAPowerCutBeginsANewEpoch(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	start := func(boot string, synced bool) *Dir {
 		t.Helper()
 		disk = disk.Kill()
@@ -38,7 +38,7 @@ func TestAPowerCutBeginsANewEpoch(t *testing.T) {
 
 // A failed sync begins a new epoch at the next start, and only there; a clean stop after it does not.
 func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	start := func() *Dir {
 		t.Helper()
 		disk = disk.Kill()
@@ -65,7 +65,7 @@ func TestAFailedSyncBeginsANewEpoch(t *testing.T) {
 // After a failed sync of a log the slots that the logs have written name another boot than the next starts, so that
 // records which they tell of may be missing. The epoch stays when no client has seen them.
 func TestAFailedSyncCountsAsAnotherBootForTheLogs(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	start := func() (*Dir, wal.ID) {
 		t.Helper()
 		disk = disk.Kill()

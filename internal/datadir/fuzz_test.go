@@ -5,13 +5,13 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // fuzzed returns a file system whose directory has one file with this content.
-func fuzzed(t *testing.T, name string, content []byte) *vfs.Mem {
+func fuzzed(t *testing.T, name string, content []byte) *vfstest.Mem {
 	t.Helper()
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	if err := fsys.MkdirAll(damageDir); err != nil {
 		t.Fatal(err)
 	}

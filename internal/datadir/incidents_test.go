@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // Equal incidents are one with a count, in memory and in meta.json, which does not grow by them. Others stay apart, in the
 // order of their newest time, and a list of different ones is bounded.
 func TestEqualIncidentsAreOne(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	open := func() *Dir {
 		d, err := Open(Options{Path: "d", FS: disk, Boot: "b"})
 		if err != nil {

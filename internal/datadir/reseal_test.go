@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/seal"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
@@ -22,9 +22,9 @@ func accountsOptions() wal.Options {
 }
 
 // sealedDir returns a directory that was stopped in order. Its accounts have 5 plain records and 15 that key sealed.
-func sealedDir(t *testing.T, key *seal.Key) *vfs.Mem {
+func sealedDir(t *testing.T, key *seal.Key) *vfstest.Mem {
 	t.Helper()
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	d, err := Open(Options{Path: "d", FS: disk, Boot: "b", Virtual: true})
 	check := func(err error) {
 		t.Helper()
@@ -104,7 +104,7 @@ func holds(t *testing.T, d *Dir, key *seal.Key) {
 }
 
 // anyFileWith returns the files of a disk that contain b.
-func anyFileWith(disk *vfs.Mem, b []byte) (found []string) {
+func anyFileWith(disk *vfstest.Mem, b []byte) (found []string) {
 	for _, name := range disk.Paths() {
 		if bytes.Contains(disk.Content(name), b) {
 			found = append(found, name)
@@ -135,11 +135,11 @@ func TestAChangeOfTheKeyIsWholeOrNotAtAll(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := disk.Total() + n
-			disk.Before(func(op vfs.Op) vfs.Fault {
+			disk.Before(func(op vfstest.Op) vfstest.Fault {
 				if op.N >= last {
-					return vfs.Fault{Err: vfs.ErrInjected}
+					return vfstest.Fault{Err: vfstest.ErrInjected}
 				}
-				return vfs.Fault{}
+				return vfstest.Fault{}
 			})
 			err = Reseal(d, accountsOptions(), from, to)
 			disk.Before(nil)
@@ -193,13 +193,13 @@ func TestAChangeOfTheKeyThatCannotEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpRename && strings.HasSuffix(op.Path, newExt) && strings.Contains(op.Path, "000002") {
-			return vfs.Fault{Err: vfs.ErrInjected}
+	disk.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpRename && strings.HasSuffix(op.Path, newExt) && strings.Contains(op.Path, "000002") {
+			return vfstest.Fault{Err: vfstest.ErrInjected}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
-	if err := Reseal(d, accountsOptions(), from, to); !errors.Is(err, vfs.ErrInjected) {
+	if err := Reseal(d, accountsOptions(), from, to); !errors.Is(err, vfstest.ErrInjected) {
 		t.Fatalf("the cut change: %v", err)
 	}
 	err = d.meta.settled("d")

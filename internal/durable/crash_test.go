@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 // toyScript runs random commands and notes, naively, the state after each record.
 type toyScript struct {
-	fsys   *vfs.Mem
+	fsys   *vfstest.Mem
 	clk    *clock.Manual
 	states []string // text after i records
 	model  *toyState
@@ -22,7 +22,7 @@ type toyScript struct {
 }
 
 func newToyScript() *toyScript {
-	s := &toyScript{fsys: vfs.NewMem(), clk: clock.NewManual(1000), model: newToy()}
+	s := &toyScript{fsys: vfstest.NewMem(), clk: clock.NewManual(1000), model: newToy()}
 	s.states = []string{s.model.lines()}
 	return s
 }
@@ -116,7 +116,7 @@ func (s *toyScript) run(seed uint64, steps int) error {
 
 // verifyToy opens what a crash left: the state is the naive one after some number of
 // records that includes all acknowledged ones.
-func verifyToy(fsys *vfs.Mem, clk *clock.Manual, states []string, acked int) error {
+func verifyToy(fsys *vfstest.Mem, clk *clock.Manual, states []string, acked int) error {
 	opts := toyOpts(fsys)
 	opts.Clock = clk
 	s, err := openToy(opts)
@@ -142,11 +142,11 @@ func TestStoreIsTheNaiveStateAfterAPowerCutAtEveryOperation(t *testing.T) {
 	cuts, snapshots := 0, 0
 	for seed := range uint64(scale(3)) {
 		s := newToyScript()
-		s.fsys.After(func(op vfs.Op) {
-			if op.Kind == vfs.OpRead || op.Kind == vfs.OpOpen || op.Kind == vfs.OpList {
+		s.fsys.After(func(op vfstest.Op) {
+			if op.Kind == vfstest.OpRead || op.Kind == vfstest.OpOpen || op.Kind == vfstest.OpList {
 				return
 			}
-			if op.Kind == vfs.OpRename {
+			if op.Kind == vfstest.OpRename {
 				snapshots++
 			}
 			for sub := range uint64(3) {
@@ -171,7 +171,7 @@ func TestStoreSurvivesEveryOperationFailingOnce(t *testing.T) {
 	for seed := range uint64(scale(2)) {
 		for n := 1; ; n++ {
 			s := newToyScript()
-			s.fsys.Before(vfs.FailNth(n, vfs.ErrInjected))
+			s.fsys.Before(vfstest.FailNth(n, vfstest.ErrInjected))
 			err := s.run(seed, 60)
 			if s.fsys.Total() < n {
 				break

@@ -12,14 +12,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 // script is one store over its starts, and the disk that it leaves behind.
 type script struct {
 	t     *testing.T
-	fsys  *vfs.Mem
+	fsys  *vfstest.Mem
 	clk   *clock.Manual
 	store *toyStore // nil: no process runs
 }
@@ -40,7 +40,7 @@ type script struct {
 // and prints its recovery.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		s := &script{t: t, fsys: vfs.NewMem(), clk: clock.NewManual(1000)}
+		s := &script{t: t, fsys: vfstest.NewMem(), clk: clock.NewManual(1000)}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd != "store" {
 				t.Fatalf("%s: unknown block %q", d.Pos, d.Cmd)
@@ -69,7 +69,7 @@ func (s *script) step(f []string) string {
 	case "power-cut":
 		s.end(s.fsys.Crash(uint64(s.number(f[1]))))
 	case "fail":
-		s.fsys.Before(vfs.FailNthKind(vfs.OpSync, s.fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+		s.fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	case "full":
 		s.fsys.SetCapacity(s.fsys.Used())
 	case "asleep-until":
@@ -96,7 +96,7 @@ func (s *script) step(f []string) string {
 }
 
 // end leaves disk behind. The goroutine of the store ends on the disk of before.
-func (s *script) end(disk *vfs.Mem) {
+func (s *script) end(disk *vfstest.Mem) {
 	if s.store != nil {
 		_ = s.store.Close() // a script may have ended its log
 	}

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 func TestStoreOnAFullDiskRefusesAndRecovers(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	opts.Log.PreallocBytes = -1
 	s := mustStore(t, opts)
@@ -52,7 +52,7 @@ func TestStoreOnAFullDiskRefusesAndRecovers(t *testing.T) {
 }
 
 func TestAStoreIsWellAgainAsSoonAsTheDiskHasRoom(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	opts.Log.PreallocBytes = 4096
 	s := mustStore(t, opts)
@@ -86,11 +86,11 @@ func TestAStoreIsWellAgainAsSoonAsTheDiskHasRoom(t *testing.T) {
 }
 
 func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
 	_, err := s.Do(toyCommand{key: "a", add: 1})
 	must(t, err)
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	for range 3 {
 		if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrStopped) ||
 			!errors.Is(err, syscall.EIO) {
@@ -112,7 +112,7 @@ func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
 // What shares a failed sync: a command that was recorded has an unknown outcome, whatever
 // its group; a refusal and what comes after changed nothing. The start finds what was recorded.
 func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
 	_, err := s.Do(toyCommand{key: "a", add: 1})
 	must(t, err)
@@ -132,7 +132,7 @@ func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	close(hold)
 	wg.Wait()
 	for i, want := range []bool{true, false, true} {
@@ -154,13 +154,13 @@ func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
 }
 
 func TestAStoreWhoseWriteCannotBeCutOffDoesNotKnowItsOutcome(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
-	fsys.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpWrite || op.Kind == vfs.OpTruncate {
-			return vfs.Fault{Err: syscall.EIO}
+	fsys.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpWrite || op.Kind == vfstest.OpTruncate {
+			return vfstest.Fault{Err: syscall.EIO}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrOutcomeUnknown) ||
 		!errors.Is(err, wal.ErrStopped) {
@@ -174,7 +174,7 @@ func TestAStoreWhoseWriteCannotBeCutOffDoesNotKnowItsOutcome(t *testing.T) {
 }
 
 func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
-	fsys, clk := vfs.NewMem(), clock.NewManual(1000)
+	fsys, clk := vfstest.NewMem(), clock.NewManual(1000)
 	opts := toyOpts(fsys)
 	opts.Clock, opts.Log.PreallocBytes = clk, -1
 	s := mustStore(t, opts)
@@ -206,7 +206,7 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	// A store whose log has ended folds no more: what is due cannot ever be written.
 	_, err = s.Do(toyCommand{alarm: 3000})
 	must(t, err)
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	clk.Set(3500)
 	if err := s.Fold(func(*toyState) {}); !errors.Is(err, wal.ErrStopped) || s.View().rung != 1 {
 		t.Fatalf("%v, %+v", err, s.View())
@@ -215,7 +215,7 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 }
 
 func TestAFullDiskAnswersEveryCaller(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	opts.Log.PreallocBytes = -1
 	s := mustStore(t, opts)

@@ -14,13 +14,13 @@ import (
 	"go.uber.org/goleak"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
 
 func TestStoreAnswersAndShowsWhatSurvives(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
 	for i := range int64(50) {
 		got, err := s.Do(toyCommand{key: "a", add: 2})
@@ -63,20 +63,20 @@ func TestStoreWithoutFilesKeepsNothingAndWorks(t *testing.T) {
 }
 
 func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	opts.Log.SegmentBytes = 1 << 20 // a new segment needs further syncs
 	s := mustStore(t, opts)
 	const callers, each = 64, 40
 	hold, entered := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	fsys.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSync {
+	fsys.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSync {
 			first.Do(func() { close(entered); <-hold })
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
-	before := fsys.Count(vfs.OpSync)
+	before := fsys.Count(vfstest.OpSync)
 	var wg sync.WaitGroup
 	call := func(key string, times int64) {
 		defer wg.Done()
@@ -101,7 +101,7 @@ func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 	}
 	close(hold)
 	wg.Wait()
-	syncs := fsys.Count(vfs.OpSync) - before
+	syncs := fsys.Count(vfstest.OpSync) - before
 	t.Logf("%d commands in %d syncs", callers*each+1, syncs)
 	if syncs > callers*(each-1)+2 {
 		t.Fatal("the callers that waited together did not share a sync")
@@ -110,7 +110,7 @@ func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 }
 
 func TestFullQueueRefusesAndNothingHappens(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	opts.Queue = 3
 	s := mustStore(t, opts)
@@ -142,7 +142,7 @@ func TestFullQueueRefusesAndNothingHappens(t *testing.T) {
 }
 
 func TestWhatIsDueHappensAtItsTimeAlsoAcrossARestart(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	clk := clock.NewManual(1000)
 	opts := toyOpts(fsys)
 	opts.Clock = clk
@@ -174,7 +174,7 @@ func TestWhatIsDueHappensAtItsTimeAlsoAcrossARestart(t *testing.T) {
 
 func TestStoreOnARealClockWakesByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := toyOpts(vfs.NewMem())
+		opts := toyOpts(vfstest.NewMem())
 		opts.Clock = clock.Real{}
 		s := mustStore(t, opts)
 		start := time.Now()
@@ -195,7 +195,7 @@ func TestStoreOnARealClockWakesByItself(t *testing.T) {
 }
 
 func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
 	fill := func(reflects uint64) {
 		for range 40 {
@@ -239,7 +239,7 @@ func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
 }
 
 func TestRecordWaitsForWhatItRestsOn(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	var st *toyState
 	opts.BeforeRecord = func(rec *toyRecord) error {
@@ -265,7 +265,7 @@ func TestRecordWaitsForWhatItRestsOn(t *testing.T) {
 }
 
 func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	s := mustStore(t, toyOpts(fsys))
 	for range 3 {
 		for range 40 {
@@ -298,7 +298,7 @@ func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
 // Neither a record that was answered nor a snapshot is ahead of the other log that the
 // state reflects: both wait for it, and do not come to be when it fails.
 func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := toyOpts(fsys)
 	var refuse error
 	asked, snapshots := 0, []uint64{}

@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -48,7 +49,7 @@ func openTestAccounts(t *testing.T, dir string, clk clock.Clock, market *journal
 // system.
 func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
-		dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: EngineLogOptions()}
+		dir := replica.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: EngineLogOptions()}
 		m, err := openJournal(dir, policy, Machine{Clock: clock.Real{}}, func(message, detail string) { t.Log(message, detail) })
 		if err != nil {
 			t.Fatal(err)

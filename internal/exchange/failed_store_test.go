@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // A store that fails leaves a record of unknown outcome in its log, so a stop after that is not clean, and the
@@ -13,12 +13,12 @@ import (
 func TestAStopAfterAFailedStoreIsNotClean(t *testing.T) {
 	unknown := 0
 	for after := range 6 {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		o := exchangetest.Options("d")
 		o.Machine.FS = disk
 		x := exchangetest.Start(t, o)
 		x.Pair("AA_BB")
-		disk.Inject(vfs.Injection{Class: vfs.WriteError, Path: "d/accounts/*.wal", After: after, Count: -1})
+		disk.Inject(vfstest.Injection{Class: vfstest.WriteError, Path: "d/accounts/*.wal", After: after, Count: -1})
 		a := x.Do("POST", x.Internal+"/users", `{"nickname":"ada"}`)
 		disk.Disarm()
 		x.Stop()
@@ -44,10 +44,10 @@ func TestAStopAfterAFailedStoreIsNotClean(t *testing.T) {
 func TestAStartAfterAStartOnAFullDisk(t *testing.T) {
 	failed := 0
 	for after := range 40 {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		o := exchangetest.Options("d")
 		o.Machine.FS = disk
-		disk.Inject(vfs.Injection{Class: vfs.FullDisk, Path: "d/*/*", After: after, Count: 6})
+		disk.Inject(vfstest.Injection{Class: vfstest.FullDisk, Path: "d/*/*", After: after, Count: 6})
 		if err := refused(t, o); err == nil {
 			continue
 		}
@@ -70,10 +70,10 @@ func TestAStartAfterAStartWithAFailedSync(t *testing.T) {
 	failed := 0
 	for _, store := range []string{"launchpad", "hive"} {
 		for after := range 3 {
-			disk := vfs.NewMem()
+			disk := vfstest.NewMem()
 			o := exchangetest.Options("d")
 			o.Machine.FS = disk
-			disk.Inject(vfs.Injection{Class: vfs.SyncError, Path: "d/" + store + "/*", After: after, Count: 1})
+			disk.Inject(vfstest.Injection{Class: vfstest.SyncError, Path: "d/" + store + "/*", After: after, Count: 1})
 			if err := refused(t, o); err == nil {
 				continue
 			}
@@ -92,7 +92,7 @@ func TestAStartAfterAStartWithAFailedSync(t *testing.T) {
 // A withdrawal whose sync fails makes room that trades fill before the next start, which may not find it: then the
 // balance above 10^20 is reported, although no loss was accepted.
 func TestAWithdrawalOfUnknownOutcomeMayLeaveABalanceAboveTheBound(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	o := exchangetest.Options("d")
 	o.Machine.FS = disk
 	x := exchangetest.Start(t, o)
@@ -100,7 +100,7 @@ func TestAWithdrawalOfUnknownOutcomeMayLeaveABalanceAboveTheBound(t *testing.T) 
 	id, _ := x.Call("POST", "/users", `{"nickname":"user"}`)["id"].(string)
 	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":"99999999999999999999"}`)
 	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"BTC","amount":1}`)
-	disk.Inject(vfs.Injection{Class: vfs.SyncErrorOld, Path: "d/accounts/*.wal", Count: 1})
+	disk.Inject(vfstest.Injection{Class: vfstest.SyncErrorOld, Path: "d/accounts/*.wal", Count: 1})
 	a := x.Do("POST", x.Internal+"/users/"+id+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
 	if a.Status != 504 {
 		t.Fatalf("the withdrawal: %d %s", a.Status, a.Body)

@@ -11,11 +11,11 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // onDisk returns the options of an exchange on a disk in memory, with one pair.
-func onDisk(t *testing.T, sync sequencer.SyncPolicy, disk *vfs.Mem) exchange.Options {
+func onDisk(t *testing.T, sync sequencer.SyncPolicy, disk *vfstest.Mem) exchange.Options {
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.Sync, o.Journal.FS = sync, disk
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
@@ -24,7 +24,7 @@ func onDisk(t *testing.T, sync sequencer.SyncPolicy, disk *vfs.Mem) exchange.Opt
 
 // killed ends the process x as kill -9 does, and returns the disk that it leaves. The directory keeps the present
 // meta.json.
-func killed(t *testing.T, x *exchangetest.Rig, dir string, disk *vfs.Mem) *vfs.Mem {
+func killed(t *testing.T, x *exchangetest.Rig, dir string, disk *vfstest.Mem) *vfstest.Mem {
 	t.Helper()
 	meta, err := os.ReadFile(filepath.Join(x.Kill(), "meta.json"))
 	if err != nil {
@@ -50,7 +50,7 @@ func place(t *testing.T, x *exchangetest.Rig) {
 // A kill right after a failed sync of the journal begins a new epoch at the next start, because clients were shown
 // commands that may be missing. A kill without one does not.
 func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	o := onDisk(t, sequencer.SyncInterval, disk)
 	first := exchangetest.Start(t, o)
 	begun := epochOf(t, first)
@@ -60,11 +60,11 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 	if epochOf(t, second) != begun {
 		t.Error("a kill begins a new epoch")
 	}
-	disk.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSync {
-			return vfs.Fault{Err: vfs.ErrInjected}
+	disk.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSync {
+			return vfstest.Fault{Err: vfstest.ErrInjected}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	place(t, second)
 	for noted := false; !noted; { // the sync of the interval fails, and meta.json says so
@@ -84,19 +84,19 @@ func TestAKillAfterAFailedSyncBeginsANewEpoch(t *testing.T) {
 // the start after it begins a new epoch, whatever the sync policy is now.
 func TestAStartThatCannotSyncTheJournalEndsTheEpoch(t *testing.T) {
 	for _, now := range []sequencer.SyncPolicy{sequencer.SyncOff, sequencer.SyncAlways} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		o := onDisk(t, sequencer.SyncOff, disk)
 		first := exchangetest.Start(t, o)
 		begun := epochOf(t, first)
 		place(t, first)
 		disk = killed(t, first, o.Dir, disk)
-		disk.Before(vfs.FailNthKind(vfs.OpSync, 1, vfs.Fault{Err: vfs.ErrInjected}))
+		disk.Before(vfstest.FailNthKind(vfstest.OpSync, 1, vfstest.Fault{Err: vfstest.ErrInjected}))
 		o.Journal.Sync, o.Journal.FS = now, disk
 		opened, err := exchange.Open(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = opened.Recover(t.Context()); !errors.Is(err, vfs.ErrInjected) {
+		if _, err = opened.Recover(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
 			t.Fatalf("the start ends with %v", err)
 		}
 		opened.Stop(t.Context())

@@ -9,6 +9,7 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/server/account"
 )
 
@@ -38,7 +39,7 @@ func (f failingNonces) wrap(name string) func(vfs.File, error) (vfs.File, error)
 
 func (f failingFile) Sync() error {
 	if *f.fail {
-		return vfs.ErrInjected
+		return vfstest.ErrInjected
 	}
 	return f.File.Sync()
 }

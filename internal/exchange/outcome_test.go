@@ -8,7 +8,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange/exchangetest"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // An order whose record could not be made durable gets status 504, and its funds stay held.
@@ -17,13 +17,13 @@ import (
 func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 	for _, end := range []struct {
 		what  string
-		after func(*vfs.Mem) *vfs.Mem
+		after func(*vfstest.Mem) *vfstest.Mem
 		found bool // by the next start
 	}{
-		{"the process ended", (*vfs.Mem).Kill, true},
-		{"the power failed", func(disk *vfs.Mem) *vfs.Mem { return disk.Crash(1) }, false},
+		{"the process ended", (*vfstest.Mem).Kill, true},
+		{"the power failed", func(disk *vfstest.Mem) *vfstest.Mem { return disk.Crash(1) }, false},
 	} {
-		dir, disk := t.TempDir(), vfs.NewMem()
+		dir, disk := t.TempDir(), vfstest.NewMem()
 		o := exchangetest.Options(dir)
 		o.Journal.Sync, o.Journal.FS = sequencer.SyncAlways, disk
 		o.Assets = []*engine.Asset{
@@ -40,11 +40,11 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 					`"clientOrderId":%q}`, user, id))
 		}
 
-		disk.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpSync {
-				return vfs.Fault{Err: vfs.ErrInjected}
+		disk.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpSync {
+				return vfstest.Fault{Err: vfstest.ErrInjected}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		if a := order(x, "ghost"); a.Status != 504 || !strings.Contains(a.Body, `"code":"OUTCOME_UNKNOWN"`) ||
 			!strings.Contains(a.Body, "the same clientOrderId") {
@@ -89,17 +89,17 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 
 // The book stays readable while the journal has stopped, if everything in it is durable.
 func TestADurableBookIsReadableAfterTheJournalHasStopped(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	o := exchangetest.Options(t.TempDir())
 	o.Journal.Sync, o.Journal.FS, o.Journal.SnapshotBytes = sequencer.SyncAlways, disk, 4096
 	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin"}, {Symbol: "USDT", Name: "Tether"}}
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	x := exchangetest.Start(t, o)
-	disk.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSyncDir && strings.HasSuffix(op.Path, "engine") { // the snapshot's
-			return vfs.Fault{Err: vfs.ErrInjected}
+	disk.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSyncDir && strings.HasSuffix(op.Path, "engine") { // the snapshot's
+			return vfstest.Fault{Err: vfstest.ErrInjected}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	order := `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":2}`
 	x.Call("POST", "/orders/batch", `{"commands":[`+strings.Repeat(`{"place":`+order+`},`, 149)+`{"place":`+order+`}]}`)

@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 // whole is a snapshot that was read to its end.
@@ -66,7 +67,7 @@ func takeSnapshot(t *testing.T, internal string) (w whole) {
 // upTo returns a log that ends with a message.
 func upTo(t *testing.T, from jet.Log, seq uint64) jet.Log {
 	t.Helper()
-	to := jet.NewMem().Connect()
+	to := jettest.NewMem().Connect()
 	for n := range seq {
 		data, err := from.Read(t.Context(), n+1)
 		if err == nil {
@@ -120,7 +121,7 @@ func busy(t *testing.T, x *exchangetest.Rig, stop <-chan struct{}) (done *sync.W
 
 // A snapshot of a writer under load is, in each byte, the one that a replica takes behind the same message.
 func TestASnapshotOfAWriterIsTheOneOfAReplica(t *testing.T) {
-	mem := jet.NewMem()
+	mem := jettest.NewMem()
 	const settings = "[engine]\n"
 	options := func(dir string) exchange.Options {
 		o := exchangetest.Options(dir)

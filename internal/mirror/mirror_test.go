@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -90,7 +91,7 @@ func termOf(t *testing.T, at stream.State, number uint64) []byte {
 // The term record of a process that was killed may arrive after the next one has read the stream: the directory is the
 // same, so it leads behind that term, now and at later starts. That of another node fences it.
 func TestALateTermOfTheSameDirectoryIsNoOtherWriter(t *testing.T) {
-	s, mem := quiet(t), jet.NewMem()
+	s, mem := quiet(t), jettest.NewMem()
 	first, err := Begin(t.Context(), mem.Connect(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func TestALateTermOfTheSameDirectoryIsNoOtherWriter(t *testing.T) {
 // A cut is the state of the stream behind exactly the records that it names. One that the stream does not confirm ends
 // with its caller, and the mirror goes on.
 func TestACutIsAStateOfTheStream(t *testing.T) {
-	s, mem := quiet(t), jet.NewMem()
+	s, mem := quiet(t), jettest.NewMem()
 	s.DurableAll = true
 	m, err := Begin(t.Context(), mem.Connect(), s)
 	if err != nil {

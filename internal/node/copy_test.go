@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -70,7 +71,7 @@ func newCopied(t *testing.T, history byte) *copied {
 // log returns a log with the first n messages.
 func (c *copied) log(n int) jet.Log {
 	c.t.Helper()
-	log := jet.NewMem().Connect()
+	log := jettest.NewMem().Connect()
 	c.publish(log, 0, n)
 	return log
 }

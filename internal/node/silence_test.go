@@ -9,16 +9,16 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/node"
-	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 const after = 2 * time.Second
 
 // silence returns how long AwaitSilence waits for a log that was read up to seq, of which the last message that counts
 // arrived now. During change, which runs beside it, the test may use the log.
-func silence(t *testing.T, seq uint64, change func(m *jet.Mem)) (took time.Duration, err error) {
+func silence(t *testing.T, seq uint64, change func(m *jettest.Mem)) (took time.Duration, err error) {
 	t.Helper()
-	m := jet.NewMem()
+	m := jettest.NewMem()
 	log := m.Connect()
 	if err := log.Publish(1, 0, []byte("x")); err != nil {
 		t.Fatal(err)
@@ -36,11 +36,11 @@ func silence(t *testing.T, seq uint64, change func(m *jet.Mem)) (took time.Durat
 // the time again.
 func TestAwaitSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		took, err := silence(t, 1, func(*jet.Mem) {})
+		took, err := silence(t, 1, func(*jettest.Mem) {})
 		if err != nil || took != after {
 			t.Errorf("%v, %v", took, err)
 		}
-		took, err = silence(t, 1, func(m *jet.Mem) {
+		took, err = silence(t, 1, func(m *jettest.Mem) {
 			<-time.After(time.Second)
 			m.SetDown(true)
 			<-time.After(3 * time.Second)
@@ -49,7 +49,7 @@ func TestAwaitSilence(t *testing.T) {
 		if err != nil || took < 4*time.Second+after-after/4 || took > 4*time.Second+after {
 			t.Errorf("after an outage from 1 s to 4 s: %v, %v", took, err)
 		}
-		if took, err = silence(t, 0, func(*jet.Mem) {}); err == nil || err.Error() != "never" {
+		if took, err = silence(t, 0, func(*jettest.Mem) {}); err == nil || err.Error() != "never" {
 			t.Errorf("with a message that is not read: %v, %v", took, err)
 		}
 	})
@@ -58,7 +58,7 @@ func TestAwaitSilence(t *testing.T) {
 // The silence of a writer whose last message arrived at any time is found when it is complete, not at the next look.
 func TestSilenceIsFoundAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := jet.NewMem()
+		m := jettest.NewMem()
 		log := m.Connect()
 		if err := log.Publish(1, 0, []byte("x")); err != nil {
 			t.Fatal(err)

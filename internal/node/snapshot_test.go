@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 // bodies are the snapshots of the logs of a test.
@@ -104,7 +105,7 @@ type archived struct {
 
 func newArchived(t *testing.T) *archived {
 	t.Helper()
-	log := jet.NewMem().Connect()
+	log := jettest.NewMem().Connect()
 	a := &archived{t: t, log: log, archive: log.Archive(), states: make([]stream.State, 1)}
 	held, err := node.Campaign(t.Context(), log, &stream.Candidate{
 		Node: 5, Rules: node.Rules, Info: []byte("{}"),

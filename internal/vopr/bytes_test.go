@@ -20,7 +20,7 @@ import (
 
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 )
@@ -28,7 +28,7 @@ import (
 // specimen is a small directory whose process has ended, and what a start has to make of it.
 type specimen struct {
 	world  *world
-	disk   *vfs.Mem
+	disk   *vfstest.Mem
 	paths  []string
 	want   found
 	signed []signedRead // accepted, and still valid by their timestamps
@@ -158,7 +158,7 @@ func (s *specimen) send(r signedRead) answer {
 }
 
 // start starts an exchange on a disk. refused is the error of the start.
-func (s *specimen) start(disk *vfs.Mem) (f found, refused error) {
+func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 	w := newWorld(7, nil)
 	w.plan, w.disk, w.machine, w.mix.Lives = s.world.plan, disk, s.world.machine, 1
 	w.machine.pass(int64(time.Second))
@@ -229,7 +229,7 @@ func (d damage) String() string {
 	return fmt.Sprintf("%s byte %d ^ %#x", d.file, d.at, d.mask)
 }
 
-func (d damage) apply(disk *vfs.Mem) {
+func (d damage) apply(disk *vfstest.Mem) {
 	if d.at < 0 {
 		disk.Lose(d.file)
 		return

@@ -10,7 +10,7 @@
 //	         │
 //	model    what the answers promised; compared with later answers after every restart
 //
-// Files are a vfs.Mem, time is a simulated clock, randomness comes from the seed, so a seed repeats byte for byte.
+// Files are a vfstest.Mem, time is a simulated clock, randomness comes from the seed, so a seed repeats byte for byte.
 //
 // Owner: one goroutine calls Run. The components and the requests are coroutines: one runs at a time, until it
 // waits.

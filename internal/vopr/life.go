@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tickhive/engine/sequencer"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/marketdata/replica"
 )
 
@@ -47,22 +47,22 @@ func (w *world) killBetweenSnapshots() bool {
 	disk := w.disk
 	w.begin()
 	p := w.p
-	disk.After(func(op vfs.Op) {
-		if op.Kind == vfs.OpRename && strings.HasPrefix(op.Path, "d/accounts/") && !p.dead {
+	disk.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpRename && strings.HasPrefix(op.Path, "d/accounts/") && !p.dead {
 			p.dead = true
 			w.disk = disk.Kill()
 			w.mix.Between++
 		}
 	})
 	w.run(w.risen)
-	w.die(func(uint64) *vfs.Mem { return disk.Kill() }, false)
+	w.die(func(uint64) *vfstest.Mem { return disk.Kill() }, false)
 	return w.failure == nil
 }
 
 // inject arms faults of operations and of cuts.
-func (w *world) inject(faults []vfs.Injection) {
+func (w *world) inject(faults []vfstest.Injection) {
 	for _, in := range faults {
-		if in.Class == vfs.ForeignFile || in.Class == vfs.MixedFile {
+		if in.Class == vfstest.ForeignFile || in.Class == vfstest.MixedFile {
 			in.From = w.foreign
 		}
 		w.disk.Inject(in)
@@ -74,7 +74,7 @@ func (w *world) inject(faults []vfs.Injection) {
 func (w *world) rise(l *life) bool {
 	if l.recoveryCut > 0 {
 		disk := w.disk
-		crash := func(seed uint64) *vfs.Mem {
+		crash := func(seed uint64) *vfstest.Mem {
 			w.noteLies(disk)
 			return disk.Crash(seed)
 		}
@@ -99,7 +99,7 @@ func (w *world) rise(l *life) bool {
 	if w.up != nil && len(l.starting) > 0 && w.failure == nil {
 		w.logf("refused: %v", w.up)
 		w.mix.Refusals++
-		w.mayLose = w.mayLose || has(l.starting, vfs.SyncErrorOld) && w.plan.sync != sequencer.SyncAlways
+		w.mayLose = w.mayLose || has(l.starting, vfstest.SyncErrorOld) && w.plan.sync != sequencer.SyncAlways
 		w.again(w.disk.Kill())
 	}
 	if w.up != nil && w.failure == nil {
@@ -117,7 +117,7 @@ func (w *world) rise(l *life) bool {
 func (w *world) risen() bool { return w.x != nil || w.up != nil }
 
 // again starts on another disk.
-func (w *world) again(disk *vfs.Mem) {
+func (w *world) again(disk *vfstest.Mem) {
 	w.p.end()
 	readers{w}.disconnect()
 	w.disk = disk
@@ -175,8 +175,8 @@ func (w *world) acceptLoss() {
 }
 
 // noteLies notes before a power cut of a disk whether syncs lied since the one before.
-func (w *world) noteLies(disk *vfs.Mem) {
-	if n := disk.Injected(vfs.LyingSync); n > w.lies {
+func (w *world) noteLies(disk *vfstest.Mem) {
+	if n := disk.Injected(vfstest.LyingSync); n > w.lies {
 		w.lies, w.lied = n, true
 		disk.Disarm()
 		w.intact = disk.Kill()
@@ -185,8 +185,8 @@ func (w *world) noteLies(disk *vfs.Mem) {
 
 // refusable reports whether a start may refuse the directory that a fault leaves: its data look like
 // acknowledged data.
-func refusable(c vfs.Class) bool {
-	return c.OfRest() || c == vfs.TornSector || c == vfs.GarbageSector
+func refusable(c vfstest.Class) bool {
+	return c.OfRest() || c == vfstest.TornSector || c == vfstest.GarbageSector
 }
 
 // staleStore names the store that lost records without a trace because an earlier content of a segment was put
@@ -202,10 +202,10 @@ func staleStore(file string) string {
 
 // cutAfter ends the process after a number of file operations: next makes the disk of the next process.
 // It is the first one after them that right, unless it is nil, takes.
-func (w *world) cutAfter(ops int, right func(op vfs.Op) bool, next func(seed uint64) *vfs.Mem) {
+func (w *world) cutAfter(ops int, right func(op vfstest.Op) bool, next func(seed uint64) *vfstest.Mem) {
 	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
 	from := disk.Total()
-	disk.After(func(op vfs.Op) {
+	disk.After(func(op vfstest.Op) {
 		if ok := right == nil || right(op); ok && op.N >= from+ops && !p.dead {
 			p.dead = true
 			w.disk = next(seed)
@@ -214,7 +214,7 @@ func (w *world) cutAfter(ops int, right func(op vfs.Op) bool, next func(seed uin
 }
 
 // die ends the process now, unless a cut has ended it already.
-func (w *world) die(next func(seed uint64) *vfs.Mem, power bool) {
+func (w *world) die(next func(seed uint64) *vfstest.Mem, power bool) {
 	if !w.p.dead {
 		w.hash()
 		w.disk = next(w.rnd.Uint64())
@@ -273,34 +273,34 @@ func (w *world) totals() map[string]string {
 }
 
 // has reports whether a fault has one of the classes.
-func has(faults []vfs.Injection, classes ...vfs.Class) bool {
-	return slices.ContainsFunc(faults, func(in vfs.Injection) bool { return slices.Contains(classes, in.Class) })
+func has(faults []vfstest.Injection, classes ...vfstest.Class) bool {
+	return slices.ContainsFunc(faults, func(in vfstest.Injection) bool { return slices.Contains(classes, in.Class) })
 }
 
 // rightOp returns which operation the cut of a life comes after; nil: any. A renaming, where names are reordered: the
 // names of a temporary file and of the file are not durable then.
-func rightOp(l *life) func(op vfs.Op) bool {
+func rightOp(l *life) func(op vfstest.Op) bool {
 	switch {
 	case l.ahead:
 		return aheadOfJournal()
-	case has(l.ending, vfs.ReorderedNames):
-		return func(op vfs.Op) bool { return op.Kind == vfs.OpRename }
+	case has(l.ending, vfstest.ReorderedNames):
+		return func(op vfstest.Op) bool { return op.Kind == vfstest.OpRename }
 	default:
 		return nil
 	}
 }
 
 // aheadOfJournal takes a write of a record of the accounts while the journal has commands that are not synced.
-func aheadOfJournal() func(op vfs.Op) bool {
+func aheadOfJournal() func(op vfstest.Op) bool {
 	unsynced := 0 // writes
-	return func(op vfs.Op) bool {
+	return func(op vfstest.Op) bool {
 		switch dir, name := path.Split(op.Path); {
 		case path.Ext(name) != ".wal":
-		case dir == "d/engine/" && op.Kind == vfs.OpSync:
+		case dir == "d/engine/" && op.Kind == vfstest.OpSync:
 			unsynced = 0
-		case dir == "d/engine/" && op.Kind == vfs.OpWrite:
+		case dir == "d/engine/" && op.Kind == vfstest.OpWrite:
 			unsynced++
-		case dir == "d/accounts/" && op.Kind == vfs.OpWrite:
+		case dir == "d/accounts/" && op.Kind == vfstest.OpWrite:
 			return unsynced >= 3 // a batch of commands, its slot, the slot after the latest sync
 		}
 		return false
@@ -318,26 +318,26 @@ func (w *world) spoilNewest(l *life) {
 
 // end returns what makes the disk after the end of a life: with the faults of the end, and beside it a copy
 // without those that explain a refusal.
-func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
+func (w *world) end(l *life) func(seed uint64) *vfstest.Mem {
 	disk := w.disk
-	next := func(seed uint64) *vfs.Mem {
+	next := func(seed uint64) *vfstest.Mem {
 		if l.end.power() {
 			return disk.Crash(seed)
 		}
 		return disk.Kill()
 	}
-	return func(seed uint64) *vfs.Mem {
+	return func(seed uint64) *vfstest.Mem {
 		disk.Disarm()
 		if l.end.power() {
 			w.noteLies(disk)
 		}
 		w.inject(l.ending)
-		were := disk.Injected(vfs.StaleFile)
+		were := disk.Injected(vfstest.StaleFile)
 		after := next(seed)
-		if disk.Injected(vfs.StaleFile) > were && !l.end.power() {
-			w.stale = staleStore(disk.Spoiled(vfs.StaleFile))
+		if disk.Injected(vfstest.StaleFile) > were && !l.end.power() {
+			w.stale = staleStore(disk.Spoiled(vfstest.StaleFile))
 		}
-		if slices.ContainsFunc(l.ending, func(in vfs.Injection) bool { return refusable(in.Class) }) {
+		if slices.ContainsFunc(l.ending, func(in vfstest.Injection) bool { return refusable(in.Class) }) {
 			disk.Disarm()
 			w.backup = next(seed)
 		}
@@ -349,9 +349,9 @@ func (w *world) end(l *life) func(seed uint64) *vfs.Mem {
 func (w *world) finish(l *life) {
 	w.mix.Ends[l.end]++
 	w.logf("end: %s", l.end)
-	w.cutLoses = (has(l.working, vfs.LyingSync) || w.disk.Injected(vfs.LyingSync) > w.lies) && l.end.power() ||
-		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfs.SyncErrorOld))
-	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfs.GarbageSector) && l.end.power()
+	w.cutLoses = (has(l.working, vfstest.LyingSync) || w.disk.Injected(vfstest.LyingSync) > w.lies) && l.end.power() ||
+		w.plan.sync != sequencer.SyncAlways && (l.end.power() || has(l.working, vfstest.SyncErrorOld))
+	w.mayLose = w.cutLoses || has(l.ending, restClasses...) || has(l.ending, vfstest.GarbageSector) && l.end.power()
 	switch l.end {
 	case kill, powerCut:
 		if l.spoilNewest {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tickhive/engine/sequencer"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // plan holds the choices of a seed, apart from the requests and their order.
@@ -54,11 +54,11 @@ type life struct {
 	snapshotKill bool
 	// spoilNewest aims the damage of the end at the newest snapshot of the accounts.
 	spoilNewest bool
-	starting    []vfs.Injection // faults of operations during the start
-	working     []vfs.Injection // faults of operations during the work
-	ending      []vfs.Injection // faults of the cut, and of files at rest after it
-	pauseNs     int64           // until the next life
-	clockStepNs int64           // step of the machine's clock during the work
+	starting    []vfstest.Injection // faults of operations during the start
+	working     []vfstest.Injection // faults of operations during the work
+	ending      []vfstest.Injection // faults of the cut, and of files at rest after it
+	pauseNs     int64               // until the next life
+	clockStepNs int64               // step of the machine's clock during the work
 }
 
 // commandsPerSeed is the least number of commands of a seed, over all logs.
@@ -71,13 +71,19 @@ var places = []string{
 
 // The classes that a seed draws from.
 var (
-	cutClasses = []vfs.Class{
-		vfs.TornSector, vfs.GarbageSector, vfs.BlockAtomic, vfs.MiddleVersion, vfs.ReorderedNames, vfs.SkewedDirs,
+	cutClasses = []vfstest.Class{
+		vfstest.TornSector, vfstest.GarbageSector, vfstest.BlockAtomic, vfstest.MiddleVersion,
+		vfstest.ReorderedNames, vfstest.SkewedDirs,
 	}
-	restClasses  = []vfs.Class{vfs.BitRot, vfs.LostFile, vfs.StaleFile, vfs.ForeignFile, vfs.MixedFile}
-	startClasses = []vfs.Class{vfs.ReadError, vfs.WriteError, vfs.SyncError, vfs.SyncErrorOld, vfs.FullDisk}
-	workClasses  = []vfs.Class{
-		vfs.ReadError, vfs.WriteError, vfs.SyncError, vfs.SyncErrorOld, vfs.LyingSync, vfs.FullDisk,
+	restClasses = []vfstest.Class{
+		vfstest.BitRot, vfstest.LostFile, vfstest.StaleFile, vfstest.ForeignFile, vfstest.MixedFile,
+	}
+	startClasses = []vfstest.Class{
+		vfstest.ReadError, vfstest.WriteError, vfstest.SyncError, vfstest.SyncErrorOld, vfstest.FullDisk,
+	}
+	workClasses = []vfstest.Class{
+		vfstest.ReadError, vfstest.WriteError, vfstest.SyncError, vfstest.SyncErrorOld, vfstest.LyingSync,
+		vfstest.FullDisk,
 	}
 )
 
@@ -110,15 +116,15 @@ func (p *plan) leaveAhead(rnd *rand.Rand) {
 	at := rnd.IntN(len(p.lives) - 1)
 	first, second := &p.lives[at], &p.lives[at+1]
 	first.ahead, first.end, first.after, first.working = true, cutInOp, 1+rnd.IntN(100), nil
-	first.ending = []vfs.Injection{
-		{Class: vfs.SkewedDirs, Path: "d/accounts", Count: 1, Keep: 1, AtCut: true},
-		{Class: vfs.SkewedDirs, Path: "d/engine", Count: 1, Keep: -1, AtCut: true},
+	first.ending = []vfstest.Injection{
+		{Class: vfstest.SkewedDirs, Path: "d/accounts", Count: 1, Keep: 1, AtCut: true},
+		{Class: vfstest.SkewedDirs, Path: "d/engine", Count: 1, Keep: -1, AtCut: true},
 	}
 	*second = life{
 		commands: 20 + rnd.IntN(60), end: kill, snapshotKill: rnd.IntN(4) > 0, spoilNewest: true,
 		pauseNs: second.pauseNs,
-		ending: []vfs.Injection{{
-			Class: vfs.BitRot, Count: 1, Seed: rnd.Uint64(), AtCut: true,
+		ending: []vfstest.Injection{{
+			Class: vfstest.BitRot, Count: 1, Seed: rnd.Uint64(), AtCut: true,
 		}},
 	}
 	p.lives[len(p.lives)-1].commands += first.commands // as many as without it
@@ -135,8 +141,8 @@ func newLife(rnd *rand.Rand, commands int) life {
 	if rnd.IntN(3) == 0 {
 		l.recoveryCut = 1 + rnd.IntN(120)
 	}
-	draw := func(classes []vfs.Class, after int) vfs.Injection {
-		in := vfs.Injection{
+	draw := func(classes []vfstest.Class, after int) vfstest.Injection {
+		in := vfstest.Injection{
 			Class: classes[rnd.IntN(len(classes))], Path: places[rnd.IntN(len(places))], Count: 1, Seed: rnd.Uint64(),
 			AtCut: after == 0,
 		}
@@ -146,7 +152,7 @@ func newLife(rnd *rand.Rand, commands int) life {
 		if in.Class.OfCut() {
 			in.Path = ""
 		}
-		if rnd.IntN(3) == 0 && (in.Class == vfs.LyingSync || in.Class == vfs.FullDisk) {
+		if rnd.IntN(3) == 0 && (in.Class == vfstest.LyingSync || in.Class == vfstest.FullDisk) {
 			in.Count = 1 + rnd.IntN(30)
 		}
 		return in
@@ -154,7 +160,7 @@ func newLife(rnd *rand.Rand, commands int) life {
 	for range rnd.IntN(3) {
 		l.ending = append(l.ending, draw(cutClasses, 0))
 	}
-	if slices.ContainsFunc(l.ending, func(in vfs.Injection) bool { return in.Class == vfs.ReorderedNames }) {
+	if slices.ContainsFunc(l.ending, func(in vfstest.Injection) bool { return in.Class == vfstest.ReorderedNames }) {
 		l.end = cutInOp // right after a change of a name, which is durable soon
 	}
 	if rnd.IntN(3) == 0 {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 var (
@@ -49,14 +49,14 @@ func TestTheMarketOutlivesFailedAccounts(t *testing.T) {
 	for seed := range uint64(6) {
 		w := newWorld(seed, nil)
 		w.plan.segment, w.plan.snapshot, w.plan.keepAll = 8192, 6000, false
-		w.plan.lives = []life{{commands: 200, end: kill}, {commands: 600, end: kill, working: []vfs.Injection{
-			{Class: vfs.SyncErrorOld, Path: "d/accounts/*", After: int(seed), Count: 1},
+		w.plan.lives = []life{{commands: 200, end: kill}, {commands: 600, end: kill, working: []vfstest.Injection{
+			{Class: vfstest.SyncErrorOld, Path: "d/accounts/*", After: int(seed), Count: 1},
 		}}}
 		r, err := w.simulate()
 		if err != nil {
 			t.Error(err)
 		}
-		if r.Mix.Faults[vfs.SyncErrorOld] != 1 {
+		if r.Mix.Faults[vfstest.SyncErrorOld] != 1 {
 			t.Errorf("seed %d: no sync failed", seed)
 		}
 	}

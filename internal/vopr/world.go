@@ -17,7 +17,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/exchange"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/launchpad"
 	"tickhive/server/stream"
 )
@@ -73,7 +73,7 @@ type Mix struct {
 	Sums                                      int // restarts whose totals were compared with those before it
 	Limits                                    int // losses that no start can notice, see staleStore
 	Ends                                      [ends]int
-	Faults                                    [vfs.Classes]int
+	Faults                                    [vfstest.Classes]int
 }
 
 // Add adds the counts of another run.
@@ -120,12 +120,12 @@ type world struct {
 	seed    uint64
 	rnd     *rand.Rand
 	plan    plan
-	disk    *vfs.Mem
+	disk    *vfstest.Mem
 	machine simMachine
 	boot    int
 	clock   *clock.Steady // of the present process
 
-	foreign *vfs.Mem // the disk of another exchange
+	foreign *vfstest.Mem // the disk of another exchange
 
 	p  *process
 	x  *exchange.Running // nil: no client is admitted
@@ -139,17 +139,17 @@ type world struct {
 	busy     map[string]bool
 	streams  []*reader
 
-	backup   *vfs.Mem // the disk without faults that explain a refusal; nil: there is no such fault
-	cutLoses bool     // mayLose of the backup
-	mayLose  bool     // the end of the last life permits the loss of acknowledged changes
-	lied     bool     // a sync lied before a power cut, and no start has said what is lost: one may refuse the disk
-	lies     int      // syncs that had lied at the latest power cut
-	intact   *vfs.Mem // the disk before the cut, as a copy of every file would have it
-	accept   bool     // the next start has --accept-data-loss
-	stale    string   // the store of which an earlier segment was put back, see staleStore
-	stepped  bool     // the clock of the machine was set: a signed request may be too old
-	rates    bool     // requests that change accounts change the fees of users
-	epochs   bool     // the present life has begun a new epoch
+	backup   *vfstest.Mem // the disk without faults that explain a refusal; nil: there is no such fault
+	cutLoses bool         // mayLose of the backup
+	mayLose  bool         // the end of the last life permits the loss of acknowledged changes
+	lied     bool         // a sync lied before a power cut, and no start has said what is lost: one may refuse the disk
+	lies     int          // syncs that had lied at the latest power cut
+	intact   *vfstest.Mem // the disk before the cut, as a copy of every file would have it
+	accept   bool         // the next start has --accept-data-loss
+	stale    string       // the store of which an earlier segment was put back, see staleStore
+	stepped  bool         // the clock of the machine was set: a signed request may be too old
+	rates    bool         // requests that change accounts change the fees of users
+	epochs   bool         // the present life has begun a new epoch
 
 	last      string // state hash of the last life, empty: unknown
 	lastPos   uint64
@@ -176,7 +176,7 @@ func (w *world) simulate() (Result, error) {
 		}
 	}
 	for c := range w.mix.Faults {
-		w.mix.Faults[c] = w.disk.Injected(vfs.Class(c))
+		w.mix.Faults[c] = w.disk.Injected(vfstest.Class(c))
 	}
 	r := Result{Mix: w.mix, Transcript: hex.EncodeToString(w.sum.Sum(nil))}
 	if w.failure != nil {
@@ -187,8 +187,9 @@ func (w *world) simulate() (Result, error) {
 
 func newWorld(seed uint64, trace io.Writer) *world {
 	w := &world{
-		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfs.NewMem(), machine: simMachine{wallNs: startNs},
-		model: newModel(), busy: map[string]bool{}, streams: newReaders(), sum: sha256.New(), trace: trace,
+		seed: seed, rnd: rand.New(rand.NewPCG(seed, 0x7069)), disk: vfstest.NewMem(),
+		machine: simMachine{wallNs: startNs},
+		model:   newModel(), busy: map[string]bool{}, streams: newReaders(), sum: sha256.New(), trace: trace,
 	}
 	w.plan = newPlan(w.rnd)
 	w.disk.KeepVersions(4)
@@ -196,7 +197,7 @@ func newWorld(seed uint64, trace io.Writer) *world {
 }
 
 // foreignDisk returns the disk of an exchange that has worked for a while.
-var foreignDisk = sync.OnceValue(func() *vfs.Mem {
+var foreignDisk = sync.OnceValue(func() *vfstest.Mem {
 	w := newWorld(1<<63, nil)
 	w.plan.lives = nil
 	l := life{commands: 300, end: stop}

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func TestSyncRunsBesideTheOwner(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func TestSyncRunsBesideTheOwner(t *testing.T) {
 // A sync covers what was written before it took the list of segments. A record that the owner writes then, maybe to a
 // segment that is not in the list, waits for the next sync.
 func TestASyncCoversNothingThatComesBehindItsList(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), small())
+	l := mustOpen(t, vfstest.NewMem(), small())
 	appendN(t, l, 1)
 	l.listMu.Lock()
 	done := make(chan error, 1)
@@ -86,7 +86,7 @@ func waitsForLock(function string) bool {
 // A goroutine that reads beside the owner, also while it begins a segment, sees the list with the
 // sizes that belong to it: everything written before is in it and can be read.
 func TestReadingRunsBesideTheOwner(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), small())
+	l := mustOpen(t, vfstest.NewMem(), small())
 	appendN(t, l, 1)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -141,7 +141,7 @@ func readTail(l *Log, last uint64) error {
 // not. What is removed was closed before.
 func TestOnlyTheActiveSegmentStaysOpenAfterASync(t *testing.T) {
 	for _, batches := range []int{1, 7} {
-		fsys := newOpenFiles(vfs.NewMem())
+		fsys := newOpenFiles(vfstest.NewMem())
 		l := mustOpen(t, fsys, small())
 		for i := range 100 {
 			for range batches {
@@ -171,7 +171,7 @@ func TestOnlyTheActiveSegmentStaysOpenAfterASync(t *testing.T) {
 // that it took before.
 func TestCloseBesideTheOwnerRefusesAndLosesNothing(t *testing.T) {
 	for round := range scale(100) {
-		fsys := newOpenFiles(vfs.NewMem())
+		fsys := newOpenFiles(vfstest.NewMem())
 		l := mustOpen(t, fsys, small())
 		var wg sync.WaitGroup
 		begun := make(chan struct{}, 2)
@@ -222,12 +222,12 @@ func TestCloseBesideTheOwnerRefusesAndLosesNothing(t *testing.T) {
 
 // What a sync beside the owner says is durable is there after a power cut at that moment.
 func TestWhatASyncBesideTheOwnerCoversSurvivesAPowerCut(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	const ahead = 20 // keeps the log small: it is copied for every cut
-	fsys.After(func(op vfs.Op) {
+	fsys.After(func(op vfstest.Op) {
 		// The owner writes between a sync and what follows from it.
-		for last := l.LastSeq(); op.Kind == vfs.OpSync && l.LastSeq() == last && last < l.DurableSeq()+ahead; {
+		for last := l.LastSeq(); op.Kind == vfstest.OpSync && l.LastSeq() == last && last < l.DurableSeq()+ahead; {
 			runtime.Gosched()
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // errCall is the cause of the call that brittle fails.
 var errCall = errors.New("this call fails")
 
-// brittle is a file system of which one call fails, also one that vfs.Mem cannot fail. It counts the open files.
+// brittle is a file system of which one call fails, also one that vfstest.Mem cannot fail. It counts the open files.
 type brittle struct {
 	vfs.FS
 	left   int    // calls up to the one that fails, 0: none

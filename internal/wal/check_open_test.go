@@ -4,7 +4,7 @@ import (
 	"io"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // CheckOpen reads what was written, and only that: nothing is damaged while records are
@@ -12,7 +12,7 @@ import (
 // of the log, where a start would take it for a torn write.
 func TestCheckOfAnOpenLog(t *testing.T) {
 	discard := func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	defer l.Close()
 	check := func() (damaged []Checked) {

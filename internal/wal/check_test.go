@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // checked runs Check and returns the files by name.
@@ -61,7 +62,7 @@ func TestCheckReportsASlotThatIsDamaged(t *testing.T) {
 
 // A log that was open once has a slot; without one nothing says where it ends.
 func TestCheckReportsALogWithoutAnEnd(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	appendN(t, l, 2)
 	must(t, l.Close())
@@ -118,7 +119,7 @@ func TestCheckReportsWhatIsInAFile(t *testing.T) {
 }
 
 func TestCheckOfLogsWithoutRecords(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	if files := checked(t, fsys, Options{}); len(files) != 0 {
 		t.Errorf("no file: %+v", files)
 	}
@@ -127,7 +128,7 @@ func TestCheckOfLogsWithoutRecords(t *testing.T) {
 		!strings.Contains(got.Reason, "the log ends at record 0, before the snapshot") {
 		t.Errorf("a snapshot without a log: %v", got)
 	}
-	fsys = vfs.NewMem()
+	fsys = vfstest.NewMem()
 	must(t, mustOpen(t, fsys, Options{}).Close())
 	name := segmentName(1)
 	if f := checked(t, fsys, Options{})[name]; f.First != 1 || f.Last != 0 || f.Err != nil || f.Torn != 0 {
@@ -145,7 +146,7 @@ func TestCheckOfLogsWithoutRecords(t *testing.T) {
 // A snapshot ahead of the log is damage of the snapshot when the last segment is whole. What else is wrong with the
 // snapshot comes first.
 func TestCheckOfASnapshotAheadOfItsLog(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for l.active.num < 3 {
 		appendN(t, l, 1)
@@ -176,7 +177,7 @@ func TestCheckOfASnapshotAheadOfItsLog(t *testing.T) {
 
 // A file of another version ends a check, because no part of it is judged.
 func TestCheckRefusesASnapshotOfAnotherVersion(t *testing.T) {
-	fsys, opts := vfs.NewMem(), Options{Identity: Identity{History: ID{7}, Directory: ID{8}}}
+	fsys, opts := vfstest.NewMem(), Options{Identity: Identity{History: ID{7}, Directory: ID{8}}}
 	l := mustOpen(t, fsys, opts)
 	appendN(t, l, 2)
 	later := opts

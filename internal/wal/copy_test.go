@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // put writes a copy's files to another disk.
-func put(t *testing.T, files []CopyFile) *vfs.Mem {
+func put(t *testing.T, files []CopyFile) *vfstest.Mem {
 	t.Helper()
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	must(t, disk.MkdirAll(testDir))
 	for _, f := range files {
 		r, err := f.Open()
@@ -33,7 +33,7 @@ func put(t *testing.T, files []CopyFile) *vfs.Mem {
 // A copy is a closed log that ends where Mark was called, whatever the log does before and afterwards.
 func TestACopyIsAClosedLog(t *testing.T) {
 	for _, records := range []int{0, 1, 3, 40, 200} {
-		l := mustOpen(t, vfs.NewMem(), small())
+		l := mustOpen(t, vfstest.NewMem(), small())
 		snapshot := func() {
 			t.Helper()
 			must(t, l.Sync())

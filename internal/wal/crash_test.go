@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // script runs batches, syncs, rotations, deletions and restarts on a log. It goes on
 // after errors that leave the log usable and ends when it is stopped or cannot be opened.
 // It notes what a user of the log may rely on.
 type script struct {
-	fsys  *vfs.Mem
+	fsys  *vfstest.Mem
 	opts  Options
 	steps int
 
@@ -105,7 +105,7 @@ func (s *script) batch(n int) error {
 
 // verify opens what a crash left and fails unless it is a prefix of what was accepted
 // that holds everything acknowledged; then it appends and reads once more.
-func verify(fsys *vfs.Mem, opts Options, kept []int, acked, dropped uint64) (lost uint64, torn bool, err error) {
+func verify(fsys *vfstest.Mem, opts Options, kept []int, acked, dropped uint64) (lost uint64, torn bool, err error) {
 	l, err := Open(fsys, testDir, opts)
 	if err != nil {
 		return 0, false, fmt.Errorf("reopen: %w", err)
@@ -153,9 +153,9 @@ func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.
 			{SegmentBytes: 1 << 14, PreallocBytes: 1 << 12},
 			{SegmentBytes: 2 << 10, PreallocBytes: -1},
 		} {
-			s := &script{fsys: vfs.NewMem(), opts: opts, steps: 60}
-			s.fsys.After(func(op vfs.Op) {
-				if op.Kind == vfs.OpRead || op.Kind == vfs.OpOpen || op.Kind == vfs.OpList {
+			s := &script{fsys: vfstest.NewMem(), opts: opts, steps: 60}
+			s.fsys.After(func(op vfstest.Op) {
+				if op.Kind == vfstest.OpRead || op.Kind == vfstest.OpOpen || op.Kind == vfstest.OpList {
 					return
 				}
 				acked := s.acked
@@ -164,7 +164,7 @@ func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.
 				}
 				// The batch under way is not in kept yet; its content is known all the same.
 				kept := s.kept
-				if op.Kind == vfs.OpWrite && s.log != nil && s.log.count > 0 {
+				if op.Kind == vfstest.OpWrite && s.log != nil && s.log.count > 0 {
 					for range s.log.count {
 						kept = append(kept[:len(kept):len(kept)], s.tries)
 					}
@@ -200,39 +200,39 @@ func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.
 // faults are the ways in which operation n fails.
 var faults = []struct {
 	name string
-	f    func(n int) func(vfs.Op) vfs.Fault
+	f    func(n int) func(vfstest.Op) vfstest.Fault
 }{
-	{"fail", func(n int) func(vfs.Op) vfs.Fault { return vfs.FailNth(n, vfs.ErrInjected) }},
-	{"short", func(n int) func(vfs.Op) vfs.Fault {
-		return func(op vfs.Op) vfs.Fault {
+	{"fail", func(n int) func(vfstest.Op) vfstest.Fault { return vfstest.FailNth(n, vfstest.ErrInjected) }},
+	{"short", func(n int) func(vfstest.Op) vfstest.Fault {
+		return func(op vfstest.Op) vfstest.Fault {
 			if op.N == n {
-				return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len) * 2 / 3}
+				return vfstest.Fault{Err: vfstest.ErrInjected, Keep: int(op.Len) * 2 / 3}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 	}},
-	{"torn", func(n int) func(vfs.Op) vfs.Fault {
-		return func(op vfs.Op) vfs.Fault {
+	{"torn", func(n int) func(vfstest.Op) vfstest.Fault {
+		return func(op vfstest.Op) vfstest.Fault {
 			if op.N == n {
-				return vfs.Fault{Err: vfs.ErrInjected, Tear: true}
+				return vfstest.Fault{Err: vfstest.ErrInjected, Tear: true}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 	}},
-	{"whole, and said to have failed", func(n int) func(vfs.Op) vfs.Fault {
-		return func(op vfs.Op) vfs.Fault {
+	{"whole, and said to have failed", func(n int) func(vfstest.Op) vfstest.Fault {
+		return func(op vfstest.Op) vfstest.Fault {
 			if op.N == n {
-				return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len)}
+				return vfstest.Fault{Err: vfstest.ErrInjected, Keep: int(op.Len)}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 	}},
-	{"from then on", func(n int) func(vfs.Op) vfs.Fault {
-		return func(op vfs.Op) vfs.Fault {
+	{"from then on", func(n int) func(vfstest.Op) vfstest.Fault {
+		return func(op vfstest.Op) vfstest.Fault {
 			if op.N >= n {
-				return vfs.Fault{Err: vfs.ErrInjected}
+				return vfstest.Fault{Err: vfstest.ErrInjected}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 	}},
 }
@@ -242,7 +242,7 @@ func TestEveryOperationFailingOnceNeverLies(t *testing.T) {
 		total, stopped, refused, clean := 0, 0, 0, 0
 		for seed := range uint64(scale(2)) {
 			for n := 1; ; n++ {
-				s := &script{fsys: vfs.NewMem(), opts: small(), steps: 50}
+				s := &script{fsys: vfstest.NewMem(), opts: small(), steps: 50}
 				s.fsys.Before(fault.f(n))
 				err := s.run(seed)
 				if s.fsys.Total() < n {
@@ -275,8 +275,8 @@ func TestEveryOperationFailingOnceNeverLies(t *testing.T) {
 
 // buildSmallLog makes a closed log of several segments and batches, everything synced
 // batch by batch, and returns its records.
-func buildSmallLog(t testing.TB) (*vfs.Mem, [][]byte) {
-	fsys := vfs.NewMem()
+func buildSmallLog(t testing.TB) (*vfstest.Mem, [][]byte) {
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{SegmentBytes: 400, PreallocBytes: 64})
 	var all [][]byte
 	for i := range 12 {
@@ -295,7 +295,7 @@ func buildSmallLog(t testing.TB) (*vfs.Mem, [][]byte) {
 
 // outcome opens a damaged copy and says how that went; it fails when something is
 // silently wrong.
-func outcome(t *testing.T, fsys *vfs.Mem, all [][]byte, what string) string {
+func outcome(t *testing.T, fsys *vfstest.Mem, all [][]byte, what string) string {
 	t.Helper()
 	opts := Options{SegmentBytes: 400, PreallocBytes: 64}
 	l, err := Open(fsys, testDir, opts)

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // eachCall runs do on copies of a disk, and in each run lets another call fail. do must return the error of the call,
 // or, when the call is one of the harmless ones, what it returns without a failure. It must leave no file open.
 // Closing a file that was only read, a synced file of a snapshot, and a lock is always harmless.
-func eachCall[T any](t *testing.T, disk *vfs.Mem, do func(fsys vfs.FS) (T, error), harmless ...string) {
+func eachCall[T any](t *testing.T, disk *vfstest.Mem, do func(fsys vfs.FS) (T, error), harmless ...string) {
 	t.Helper()
 	want, err := do(&brittle{FS: disk.Kill()})
 	must(t, err)
@@ -55,9 +56,9 @@ func eachCall[T any](t *testing.T, disk *vfs.Mem, do func(fsys vfs.FS) (T, error
 
 // usedDisk returns the disk of a log that was killed: several segments, of which the last has a write that was cut
 // short, two snapshots, and a third that was being written.
-func usedDisk(t *testing.T) (*vfs.Mem, Options) {
+func usedDisk(t *testing.T) (*vfstest.Mem, Options) {
 	t.Helper()
-	disk, opts := vfs.NewMem(), small()
+	disk, opts := vfstest.NewMem(), small()
 	opts.Boot, opts.Identity = bootA, Identity{History: ID{7}, Directory: ID{8}}
 	l := mustOpen(t, disk, opts)
 	for l.active.num < 4 {
@@ -78,9 +79,9 @@ func usedDisk(t *testing.T) (*vfs.Mem, Options) {
 
 // unsyncedDisk returns the disk of a log of several segments that was killed before a sync. Its last segment has
 // zeros behind the records.
-func unsyncedDisk(t *testing.T) (*vfs.Mem, Options) {
+func unsyncedDisk(t *testing.T) (*vfstest.Mem, Options) {
 	t.Helper()
-	disk, opts := vfs.NewMem(), small()
+	disk, opts := vfstest.NewMem(), small()
 	opts.Boot = bootA
 	l := mustOpen(t, disk, opts)
 	for l.active.num < 3 {
@@ -160,19 +161,19 @@ func TestEveryFailedCallOfAStartIsReported(t *testing.T) {
 		eachCall(t, short, start(opts), append(harmless[:3:3], "preallocate 000001.wal")...)
 	})
 	t.Run("of a new log", func(t *testing.T) {
-		eachCall(t, vfs.NewMem(), start(opts), "preallocate "+segmentName(1))
+		eachCall(t, vfstest.NewMem(), start(opts), "preallocate "+segmentName(1))
 	})
 }
 
 func TestEveryFailedCallOfAReaderIsReported(t *testing.T) {
 	torn, opts := usedDisk(t)
 	unsynced, unsyncedOpts := unsyncedDisk(t)
-	large := vfs.NewMem()
+	large := vfstest.NewMem()
 	l := mustOpen(t, large, Options{})
 	_, err := l.Append([][]byte{make([]byte, readBuffer+1), []byte("small")})
 	must(t, errors.Join(err, l.Close()))
 	for _, c := range []struct {
-		disk *vfs.Mem
+		disk *vfstest.Mem
 		opts Options
 	}{{torn, opts}, {unsynced, unsyncedOpts}, {large, Options{}}} {
 		eachCall(t, c.disk, func(fsys vfs.FS) ([]string, error) {
@@ -270,10 +271,10 @@ func TestEveryFailedCallOfARewriteIsReported(t *testing.T) {
 	must(t, mustOpen(t, disk, opts).Close())
 	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
 	eachCall(t, disk, func(fsys vfs.FS) (Position, error) {
-		return Rewrite(fsys, vfs.NewMem(), testDir, opts, same, same)
+		return Rewrite(fsys, vfstest.NewMem(), testDir, opts, same, same)
 	})
 	large := func([]byte) ([]byte, error) { return make([]byte, 2*chunkBytes), nil }
-	eachCall(t, vfs.NewMem(), func(to vfs.FS) (Position, error) {
+	eachCall(t, vfstest.NewMem(), func(to vfs.FS) (Position, error) {
 		return Rewrite(disk.Kill(), to, testDir, opts, same, large)
 	}, "close 000001.wal", "close 000002.wal", "close 000003.wal", "write 000004.wal") // synced; a slot after a sync
 }

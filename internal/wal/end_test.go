@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // Boots of a machine.
@@ -16,7 +16,7 @@ var bootA, bootB = ID{1}, ID{2}
 // ends is a log on a disk, and what a start finds.
 type ends struct {
 	t    *testing.T
-	fsys *vfs.Mem
+	fsys *vfstest.Mem
 	opts Options
 	log  *Log
 }
@@ -24,7 +24,7 @@ type ends struct {
 // newEnds makes a log of 6 records of which the last two are not synced: 1 to 3 with a sync each, 4, and
 // 5 and 6.
 func newEnds(t *testing.T) *ends {
-	e := &ends{t: t, fsys: vfs.NewMem(), opts: Options{
+	e := &ends{t: t, fsys: vfstest.NewMem(), opts: Options{
 		PreallocBytes: -1, Boot: bootA, Identity: Identity{History: ID{7}, Directory: ID{8}},
 	}}
 	e.log = mustOpen(t, e.fsys, e.opts)
@@ -38,7 +38,7 @@ func newEnds(t *testing.T) *ends {
 }
 
 // start opens a log and returns its last record, or what it is refused with, and the loss that was accepted.
-func (e *ends) start(fsys *vfs.Mem, opts Options) (last uint64, loss *Loss, damage *CorruptError) {
+func (e *ends) start(fsys *vfstest.Mem, opts Options) (last uint64, loss *Loss, damage *CorruptError) {
 	e.t.Helper()
 	opts.Lost = func(l Loss) error {
 		loss = &l
@@ -59,7 +59,7 @@ func (e *ends) start(fsys *vfs.Mem, opts Options) (last uint64, loss *Loss, dama
 	return last, loss, nil
 }
 
-func (e *ends) start2(fsys *vfs.Mem, opts Options) (uint64, *Loss, *CorruptError) {
+func (e *ends) start2(fsys *vfstest.Mem, opts Options) (uint64, *Loss, *CorruptError) {
 	var damage *CorruptError
 	opts.AcceptLoss = false
 	opts.Lost = func(l Loss) error {
@@ -76,7 +76,7 @@ func (e *ends) start2(fsys *vfs.Mem, opts Options) (uint64, *Loss, *CorruptError
 }
 
 // cut returns a copy of the disk whose log ends within a record, counted from the end.
-func (e *ends) cut(records int, fsys *vfs.Mem) *vfs.Mem {
+func (e *ends) cut(records int, fsys *vfstest.Mem) *vfstest.Mem {
 	fsys = fsys.Kill()
 	name := path.Join(testDir, segmentName(1))
 	end := e.log.off.Load()
@@ -154,7 +154,7 @@ func TestAClosedLogEndsWhereItWasClosed(t *testing.T) {
 	}
 	opts := e.opts
 	opts.Known = &Known{Position: open.Position(), Last: true}
-	empty := vfs.NewMem()
+	empty := vfstest.NewMem()
 	if _, _, damage := e.start(empty, opts); damage == nil || damage.To != 6 {
 		t.Errorf("no file: %v", damage)
 	}
@@ -195,7 +195,7 @@ func TestAForeignLogIsRefused(t *testing.T) {
 
 // The last segments of a log cannot vanish: the one before says that there is a later one.
 func TestAMissingLastSegmentIsDamage(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	opts := small()
 	opts.Boot = bootA
 	l := mustOpen(t, fsys, opts)
@@ -206,7 +206,7 @@ func TestAMissingLastSegmentIsDamage(t *testing.T) {
 	appendN(t, l, 1) // the last segment holds a record
 	unsynced := fsys.Kill()
 	must(t, l.Sync())
-	for boot, disk := range map[ID]*vfs.Mem{bootA: unsynced, bootB: fsys.Kill()} {
+	for boot, disk := range map[ID]*vfstest.Mem{bootA: unsynced, bootB: fsys.Kill()} {
 		opts.Boot = boot
 		disk.Lose(path.Join(testDir, segmentName(4)))
 		var damage *CorruptError
@@ -255,10 +255,10 @@ func TestASnapshotBelongsToTheHistoryOfItsLog(t *testing.T) {
 		must(t, err)
 		must(t, l.Sync())
 	}
-	var disks [2]*vfs.Mem
+	var disks [2]*vfstest.Mem
 	var opts Options
 	for i, first := range []string{"ours", "theirs"} {
-		disks[i] = vfs.NewMem()
+		disks[i] = vfstest.NewMem()
 		l := mustOpen(t, disks[i], opts)
 		write(l, first)
 		write(l, "the same")
@@ -269,7 +269,7 @@ func TestASnapshotBelongsToTheHistoryOfItsLog(t *testing.T) {
 		write(l, "the same")
 		must(t, l.Close())
 	}
-	load := func(fsys *vfs.Mem) (text string, found Loaded) {
+	load := func(fsys *vfstest.Mem) (text string, found Loaded) {
 		t.Helper()
 		found, err := LoadNewest(fsys, testDir, opts, func(_ SnapshotMeta, r io.Reader) error {
 			b, err := io.ReadAll(r)
@@ -321,7 +321,7 @@ func TestADamagedSlot(t *testing.T) {
 	other.Boot = bootB
 	for _, off := range []int64{slotOffset(0) + 20, slotOffset(1) + 20} {
 		for what, c := range map[string]struct {
-			disk    *vfs.Mem
+			disk    *vfstest.Mem
 			opts    Options
 			refused bool
 		}{
@@ -369,7 +369,7 @@ func TestASlotReplacesItsWholeSector(t *testing.T) {
 
 // A snapshot whose file is gone is reported once; one that was set aside is not missing.
 func TestAMissingSnapshotIsReported(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	reported := []uint64{}
 	opts := Options{PreallocBytes: -1, MissingSnapshot: func(seq uint64) { reported = append(reported, seq) }}
 	l := mustOpen(t, fsys, opts)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // Full segments are sealed from the oldest on, up to one that waits for a sync or is not followed by a durable one.
@@ -21,7 +22,7 @@ func TestWhichSegmentsAreSealed(t *testing.T) {
 		"both wait": {[]int{0, 1}, 0, 0}, "the second and the active one wait": {[]int{1, 2}, 0, 1},
 		"the active one is not named": {nil, 2, 1}, "the second is not named": {nil, 1, 0},
 	} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		opts := small()
 		opts.PreallocBytes = -1
 		l := mustOpen(t, disk, opts)
@@ -54,7 +55,7 @@ func TestWhichSegmentsAreSealed(t *testing.T) {
 // A segment is sealed in the slot behind a durable one: a slot that was not synced is synced first.
 func TestTheOrderInWhichASegmentIsSealed(t *testing.T) {
 	for _, synced := range []bool{true, false} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		opts := small()
 		opts.PreallocBytes = -1
 		l := mustOpen(t, disk, opts)
@@ -66,7 +67,7 @@ func TestTheOrderInWhichASegmentIsSealed(t *testing.T) {
 		}
 		slot := seg.slot
 		var ops []string
-		disk.After(func(op vfs.Op) { ops = append(ops, op.Kind.String()) })
+		disk.After(func(op vfstest.Op) { ops = append(ops, op.Kind.String()) })
 		must(t, l.seal(seg))
 		disk.After(nil)
 		want := []string{"write", "sync"}
@@ -82,18 +83,18 @@ func TestTheOrderInWhichASegmentIsSealed(t *testing.T) {
 // After the end of a log every call says so and waits for nothing, also the end itself.
 func TestALogThatHasEnded(t *testing.T) {
 	for _, failed := range []bool{false, true} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		l := mustOpen(t, disk, small())
 		appendN(t, l, 1)
 		if failed {
 			must(t, l.Sync())
 			must(t, l.Rotate())
 			appendN(t, l, 1)
-			disk.Before(func(op vfs.Op) vfs.Fault {
-				if op.Kind == vfs.OpSync {
-					return vfs.Fault{Err: syscall.EIO}
+			disk.Before(func(op vfstest.Op) vfstest.Fault {
+				if op.Kind == vfstest.OpSync {
+					return vfstest.Fault{Err: syscall.EIO}
 				}
-				return vfs.Fault{}
+				return vfstest.Fault{}
 			})
 			if err := l.Sync(); !errors.Is(err, ErrStopped) {
 				t.Errorf("%v", err)
@@ -119,16 +120,16 @@ func TestALogThatHasEnded(t *testing.T) {
 
 // A drop of segments ends with the error of its sync.
 func TestADropReportsItsSync(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	l := mustOpen(t, disk, small())
 	appendN(t, l, 1)
 	must(t, l.Rotate())
 	appendN(t, l, 1)
-	disk.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSync {
-			return vfs.Fault{Err: syscall.EIO}
+	disk.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSync {
+			return vfstest.Fault{Err: syscall.EIO}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	if err := l.DropBefore(2); !errors.Is(err, syscall.EIO) || len(l.Segments()) != 2 {
 		t.Errorf("%v, %d segments", err, len(l.Segments()))
@@ -137,7 +138,7 @@ func TestADropReportsItsSync(t *testing.T) {
 
 // Zeros are written ahead when less than half a step of them is left, and a sync with something to do is one.
 func TestWhenZerosAreWrittenAhead(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), Options{SegmentBytes: 1 << 20, PreallocBytes: 1200})
+	l := mustOpen(t, vfstest.NewMem(), Options{SegmentBytes: 1 << 20, PreallocBytes: 1200})
 	for left, want := range map[int64]int64{599: 599 + 1200, 600: 600, 0: 1200, 1500: 1500} {
 		l.filledAt = l.bytes.Load()
 		l.active.filled.Store(l.off.Load() + left)
@@ -180,7 +181,7 @@ func TestHowFarALossReaches(t *testing.T) {
 
 // A log and a reader close each file once, and a log does not release the lock of the next holder.
 func TestWhatIsClosedIsClosedOnce(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	b := &brittle{FS: disk}
 	first := mustOpen(t, b, small())
 	appendN(t, first, 1)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // backwards is a file system that lists its files in no order.
@@ -22,7 +23,7 @@ func (b backwards) List(dir string) ([]string, error) {
 
 // Segments and snapshots have an order, whichever order a directory has.
 func TestTheOrderOfFiles(t *testing.T) {
-	disk, opts := vfs.NewMem(), small()
+	disk, opts := vfstest.NewMem(), small()
 	opts.Identity = Identity{History: ID{7}, Directory: ID{8}}
 	l := mustOpen(t, disk, opts)
 	for range 3 {
@@ -79,7 +80,7 @@ func TestTheOrderOfFiles(t *testing.T) {
 
 // A reader of a segment without a header names it; what is behind it counts as torn, from its first byte.
 func TestAReaderOfASegmentWithoutAHeader(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	opts := small()
 	l := mustOpen(t, disk, opts)
 	appendN(t, l, 2)
@@ -128,7 +129,7 @@ func TestAReaderOfASegmentWithoutAHeader(t *testing.T) {
 
 // A record that is larger than the buffer is read; so is a part of a file, and of a snapshot.
 func TestReadsOfAnySize(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	l := mustOpen(t, disk, Options{PreallocBytes: -1})
 	sizes := []int{1, readBuffer - 300, readBuffer + 1, 5, 3 * readBuffer, 7}
 	for i, n := range sizes {
@@ -146,8 +147,8 @@ func TestReadsOfAnySize(t *testing.T) {
 	content := []byte(strings.Repeat("0123456789", 40_000))
 	disk.Put("f", content)
 	var writes [][2]int64
-	disk.After(func(op vfs.Op) {
-		if op.Kind == vfs.OpWrite {
+	disk.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpWrite {
 			writes = append(writes, [2]int64{op.Off, op.Len})
 		}
 	})
@@ -184,7 +185,7 @@ func TestReadsOfAnySize(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	// A snapshot that is shorter than its header is damaged, and has no figures.
-	disk = vfs.NewMem()
+	disk = vfstest.NewMem()
 	l = mustOpen(t, disk, small())
 	appendN(t, l, 1)
 	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 1}, writeText("x")))

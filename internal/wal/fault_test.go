@@ -7,12 +7,12 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {
 	for _, prealloc := range []int64{-1, 256, 4096} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		l := mustOpen(t, fsys, Options{SegmentBytes: 2 << 10, PreallocBytes: prealloc})
 		appendN(t, l, 3)
 		must(t, l.Sync())
@@ -45,8 +45,8 @@ func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {
 }
 
 func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
-	for _, kind := range []vfs.OpKind{vfs.OpSync, vfs.OpSyncDir} {
-		fsys := vfs.NewMem()
+	for _, kind := range []vfstest.OpKind{vfstest.OpSync, vfstest.OpSyncDir} {
+		fsys := vfstest.NewMem()
 		opts, failed := small(), 0
 		opts.Failed = func() { failed++ }
 		l := mustOpen(t, fsys, opts)
@@ -54,7 +54,7 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 		must(t, l.Sync())
 		must(t, l.Rotate())
 		appendN(t, l, 2)
-		fsys.Before(vfs.FailNthKind(kind, fsys.Count(kind)+1, vfs.Fault{Err: syscall.EIO}))
+		fsys.Before(vfstest.FailNthKind(kind, fsys.Count(kind)+1, vfstest.Fault{Err: syscall.EIO}))
 		if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
 			t.Fatalf("%s: %v", kind, err)
 		}
@@ -62,7 +62,7 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 			t.Errorf("%s: Failed ran %d times", kind, failed)
 		}
 		fsys.Before(nil)
-		syncs := fsys.Count(vfs.OpSync)
+		syncs := fsys.Count(vfstest.OpSync)
 		for range 3 {
 			if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
 				t.Fatalf("%s, second sync: %v", kind, err)
@@ -74,7 +74,7 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 				t.Fatalf("%s, rotate: %v", kind, err)
 			}
 		}
-		if fsys.Count(vfs.OpSync) != syncs {
+		if fsys.Count(vfstest.OpSync) != syncs {
 			t.Fatalf("%s: a failed sync was tried again", kind)
 		}
 		if l.DurableSeq() != 2 {
@@ -89,22 +89,22 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 func TestTheOutcomeOfAWriteThatCannotBeCutOffIsUnknown(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		kinds   []vfs.OpKind // that fail after the write
+		kinds   []vfstest.OpKind // that fail after the write
 		unknown bool
 	}{
 		{"cut off", nil, false},
-		{"cut fails", []vfs.OpKind{vfs.OpTruncate}, true},
-		{"sync of the cut fails", []vfs.OpKind{vfs.OpSync}, true},
+		{"cut fails", []vfstest.OpKind{vfstest.OpTruncate}, true},
+		{"sync of the cut fails", []vfstest.OpKind{vfstest.OpSync}, true},
 	} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		l := mustOpen(t, fsys, small())
 		appendN(t, l, 2)
 		must(t, l.Sync())
-		fsys.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite || slices.Contains(c.kinds, op.Kind) {
-				return vfs.Fault{Err: syscall.EIO}
+		fsys.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite || slices.Contains(c.kinds, op.Kind) {
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		_, err := l.Append([][]byte{[]byte("x")})
 		if errors.Is(err, ErrOutcomeUnknown) != c.unknown || errors.Is(err, ErrStopped) != c.unknown ||
@@ -122,16 +122,16 @@ func TestTheOutcomeOfAWriteThatCannotBeCutOffIsUnknown(t *testing.T) {
 
 // The last sync is one like the others: when it fails, nothing is cut, written or synced after it.
 func TestAFailedSyncAtTheEndIsNotTriedAgain(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	appendN(t, l, 2)
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
-	syncs, cuts := fsys.Count(vfs.OpSync), fsys.Count(vfs.OpTruncate)
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
+	syncs, cuts := fsys.Count(vfstest.OpSync), fsys.Count(vfstest.OpTruncate)
 	if err := l.Close(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}
-	if fsys.Count(vfs.OpSync) != syncs+1 || fsys.Count(vfs.OpTruncate) != cuts {
-		t.Fatalf("%d syncs, %d cuts", fsys.Count(vfs.OpSync)-syncs, fsys.Count(vfs.OpTruncate)-cuts)
+	if fsys.Count(vfstest.OpSync) != syncs+1 || fsys.Count(vfstest.OpTruncate) != cuts {
+		t.Fatalf("%d syncs, %d cuts", fsys.Count(vfstest.OpSync)-syncs, fsys.Count(vfstest.OpTruncate)-cuts)
 	}
 	if err := l.Sync(); !errors.Is(err, ErrStopped) {
 		t.Fatalf("a sync after it: %v", err)
@@ -141,12 +141,12 @@ func TestAFailedSyncAtTheEndIsNotTriedAgain(t *testing.T) {
 // What a failed sync has left unwritten must be durable once a start has read it: the
 // system shows these pages as clean.
 func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 10 {
 		appendN(t, l, 4)
 	}
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+2, vfs.Fault{Err: syscall.EIO}))
+	fsys.Before(vfstest.FailNthKind(vfstest.OpSync, fsys.Count(vfstest.OpSync)+2, vfstest.Fault{Err: syscall.EIO}))
 	if err := l.Sync(); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
@@ -164,8 +164,8 @@ func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {
 // A failed sync of a new segment, after which the system may show it without its header, is no damage: nothing in
 // the segment was acknowledged. What the system still shows is taken.
 func TestAStartAfterAFailedSyncOfANewSegment(t *testing.T) {
-	for class, want := range map[vfs.Class]uint64{vfs.SyncErrorOld: 4, vfs.SyncError: 6} {
-		fsys := vfs.NewMem()
+	for class, want := range map[vfstest.Class]uint64{vfstest.SyncErrorOld: 4, vfstest.SyncError: 6} {
+		fsys := vfstest.NewMem()
 		opts := small()
 		opts.Boot = bootA
 		l := mustOpen(t, fsys, opts)
@@ -173,7 +173,7 @@ func TestAStartAfterAFailedSyncOfANewSegment(t *testing.T) {
 		must(t, l.Sync())
 		must(t, l.Rotate())
 		appendN(t, l, 2)
-		fsys.Inject(vfs.Injection{Class: class, Path: path.Join(testDir, segmentName(2))})
+		fsys.Inject(vfstest.Injection{Class: class, Path: path.Join(testDir, segmentName(2))})
 		if err := l.Sync(); !errors.Is(err, ErrStopped) {
 			t.Fatalf("%s: %v", class, err)
 		}
@@ -193,7 +193,7 @@ func TestAStartAfterAFailedSyncOfANewSegment(t *testing.T) {
 func TestATornWriteOfASlot(t *testing.T) {
 	opts := small()
 	opts.Boot = bootA
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, opts)
 	appendN(t, l, 4)
 	must(t, l.Sync())
@@ -201,8 +201,8 @@ func TestATornWriteOfASlot(t *testing.T) {
 	failed := 0
 	for n := range 500 {
 		disk := killed.Kill()
-		disk.Inject(vfs.Injection{
-			Class: vfs.WriteError, Path: path.Join(testDir, "*.wal"), After: n / 100, Seed: uint64(n),
+		disk.Inject(vfstest.Injection{
+			Class: vfstest.WriteError, Path: path.Join(testDir, "*.wal"), After: n / 100, Seed: uint64(n),
 		})
 		l, err := Open(disk, testDir, opts)
 		if err == nil {

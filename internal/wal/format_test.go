@@ -13,6 +13,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // drawn builds bytes in the order of a drawing of FORMAT.md.
@@ -35,7 +36,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 		PreallocBytes: -1, Identity: Identity{History: ID([]byte(history)), Directory: ID([]byte(directory))},
 		Boot: ID([]byte("boot of 16 bytes")), Writer: "TickHive test", RecordVersion: 3, Clock: clock.NewManual(77),
 	}
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, opts)
 	_, err := l.Append([][]byte{[]byte("one"), []byte("and eight"), []byte("it's 8 B")})
 	must(t, err)
@@ -152,7 +153,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 func TestAFileOfFormatOneIsRefusedByItsVersion(t *testing.T) {
 	h := header{version: 1, record: 1, segment: 1, first: 1, writer: "OtherHive 9"}
 	for _, size := range []int{prefixBytes, prefixBytes + 1, headerBytes} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		fsys.Put(path.Join(testDir, segmentName(1)), h.encode(segmentMagic)[:size])
 		var version *VersionError
 		if _, err := Open(fsys, testDir, Options{}); !errors.As(err, &version) || version.Got != 1 {
@@ -183,7 +184,7 @@ func TestTextsOfDamage(t *testing.T) {
 
 // What a reader finds at a damaged record is named.
 func TestAReaderNamesTheDamage(t *testing.T) {
-	whole := vfs.NewMem()
+	whole := vfstest.NewMem()
 	l := mustOpen(t, whole, Options{PreallocBytes: -1, SegmentBytes: 1 << 16})
 	_, err := l.Append([][]byte{[]byte("first record"), []byte("second one"), []byte("third")})
 	must(t, err)
@@ -236,7 +237,7 @@ func TestAReaderNamesTheDamage(t *testing.T) {
 
 // A record larger than the buffer of a reader is read whole, between others.
 func TestTheLargestRecordIsRead(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	sizes := []int{100, MaxRecord, 8, readBuffer + 1, readBuffer - frameHead, readBuffer, 1}
 	for i, n := range sizes {

@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // FuzzSegment gives any bytes as a segment: it is refused, or every later
@@ -19,7 +19,7 @@ func FuzzSegment(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 200))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		file, err := fsys.Create(name)
 		must(t, err)
 		_, err = file.WriteAt(data, 0)

@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func TestSequencesGoOnOverSegmentsAndRestarts(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	for round := range 5 {
 		l := mustOpen(t, fsys, small())
 		if got := l.Recovered(); got.LastSeq != uint64(round*40) || got.TornTail != 0 {
@@ -41,7 +42,7 @@ func TestSequencesGoOnOverSegmentsAndRestarts(t *testing.T) {
 }
 
 func TestReaderStartsAnywhereAndStopsAtWhatWasWritten(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 20 {
 		appendN(t, l, 3)
@@ -66,7 +67,7 @@ func TestReaderStartsAnywhereAndStopsAtWhatWasWritten(t *testing.T) {
 }
 
 func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 40 {
 		appendN(t, l, 2)
@@ -101,7 +102,7 @@ func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
 
 // Two that let go of the same records at the same time let go of nothing else.
 func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 40 {
 		appendN(t, l, 2)
@@ -113,8 +114,8 @@ func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
 	})
 	var once sync.Once
 	second := make(chan error, 1)
-	fsys.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpSync {
+	fsys.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpSync {
 			once.Do(func() { // the first has counted: so does the second, before the first goes on
 				go func() { second <- l.DropBefore(20) }()
 				<-counting
@@ -122,7 +123,7 @@ func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
 				l.Segments() // waits for the end of the count
 			})
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	must(t, l.DropBefore(20))
 	must(t, <-second)
@@ -133,7 +134,7 @@ func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
 }
 
 func TestRotatingAnEmptySegmentDoesNothing(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	must(t, l.Rotate())
 	appendN(t, l, 1)
@@ -146,7 +147,7 @@ func TestRotatingAnEmptySegmentDoesNothing(t *testing.T) {
 }
 
 func TestBytesSinceCountsWholeSegments(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), small())
+	l := mustOpen(t, vfstest.NewMem(), small())
 	for range 30 {
 		appendN(t, l, 2)
 	}
@@ -165,7 +166,7 @@ func TestBytesSinceCountsWholeSegments(t *testing.T) {
 }
 
 func TestRecordsOfNoAndTooManyBytesAreRefused(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), Options{})
+	l := mustOpen(t, vfstest.NewMem(), Options{})
 	for _, n := range []int{0, MaxRecord + 1} {
 		if _, err := l.Append([][]byte{[]byte("a"), make([]byte, n)}); !errors.Is(err, ErrTooLarge) {
 			t.Fatalf("%d bytes: %v", n, err)
@@ -179,7 +180,7 @@ func TestRecordsOfNoAndTooManyBytesAreRefused(t *testing.T) {
 
 func TestSecondHolderIsToldWhoHoldsTheLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
-	for _, fsys := range []vfs.FS{vfs.NewMem(), vfs.OS{}} {
+	for _, fsys := range []vfs.FS{vfstest.NewMem(), vfs.OS{}} {
 		l, err := Open(fsys, dir, Options{})
 		must(t, err)
 		_, err = Open(fsys, dir, Options{})
@@ -204,7 +205,7 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 		{3, 1, "log format version 3, written by OtherHive 9, a newer program"},
 		{2, 7, "record format version 7, written by OtherHive 9, a newer program"},
 	} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		f, err := fsys.Create(path.Join(testDir, segmentName(1)))
 		must(t, err)
 		h := header{version: c.version, record: c.record, segment: 1, first: 1, writer: "OtherHive 9"}
@@ -222,7 +223,7 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 }
 
 func TestMissingSegmentIsDamage(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 30 {
 		appendN(t, l, 2)
@@ -287,7 +288,7 @@ func TestFilesArePrivate(t *testing.T) {
 // A Reader that has reached its end goes on with what was written since, over the end of its segment, and never beyond
 // the record that it was extended to. A log takes no record above its own limit, and goes on.
 func TestReaderGoesOn(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l, err := Open(fsys, "log", Options{SegmentBytes: minSegmentBytes, MaxRecord: 100})
 	if err != nil {
 		t.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // Damage in records that were durable long ago is found by readers. A start that accepts the loss ends the log before
 // it, so that the readers meet it no more, unless no recovery reads there.
 func TestAnAcceptedLossEndsBeforeDamageInTheMiddle(t *testing.T) {
-	fsys, opts := vfs.NewMem(), small()
+	fsys, opts := vfstest.NewMem(), small()
 	opts.Boot, opts.Identity = bootA, Identity{History: ID{7}, Directory: ID{8}}
 	l := mustOpen(t, fsys, opts)
 	begin := map[uint64]uint64{} // first record by segment
@@ -58,7 +58,7 @@ func TestAnAcceptedLossEndsBeforeDamageInTheMiddle(t *testing.T) {
 // Damage in the middle of a segment has records behind it. After an accepted loss the log goes on in their place, and
 // nothing of them is left behind its new end.
 func TestAnAcceptedLossLeavesNothingBehindTheEnd(t *testing.T) {
-	fsys, opts := vfs.NewMem(), small()
+	fsys, opts := vfstest.NewMem(), small()
 	opts.SegmentBytes = 1 << 16
 	l := mustOpen(t, fsys, opts)
 	appendN(t, l, 20)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 var updateOperations = flag.Bool("update", false, "write testdata/operations.golden")
@@ -21,7 +21,7 @@ var updateOperations = flag.Bool("update", false, "write testdata/operations.gol
 func TestTheOperationsOfALog(t *testing.T) {
 	tr := &trace{t: t}
 	segment := func(n uint64) string { return path.Join(testDir, segmentName(n)) }
-	tr.begin("the life of a log", vfs.NewMem())
+	tr.begin("the life of a log", vfstest.NewMem())
 	tr.open()
 	tr.sync()
 	tr.append(2)
@@ -58,8 +58,8 @@ func TestTheOperationsOfALog(t *testing.T) {
 	tr.opts.Boot = bootB
 	tr.open()
 	tr.close()
-	tr.begin("a start in the middle of a segment", func() *vfs.Mem {
-		disk := vfs.NewMem()
+	tr.begin("a start in the middle of a segment", func() *vfstest.Mem {
+		disk := vfstest.NewMem()
 		l := mustOpen(t, disk, Options{
 			Identity: Identity{History: ID{7}, Directory: ID{8}}, Boot: bootA,
 			NoLock: true, SegmentBytes: 1024,
@@ -91,19 +91,19 @@ func TestTheOperationsOfALog(t *testing.T) {
 	tr.disk.Lose(segment(2))
 	tr.open()
 	tr.close()
-	tr.begin("a file that was never written", vfs.NewMem())
+	tr.begin("a file that was never written", vfstest.NewMem())
 	tr.disk.Put(segment(1), make([]byte, firstFrame))
 	tr.open()
 	tr.append(1)
 	tr.close()
-	tr.begin("a record is written during a sync", vfs.NewMem())
+	tr.begin("a record is written during a sync", vfstest.NewMem())
 	tr.open()
 	tr.append(2)
 	tr.rotate()
 	tr.append(1)
-	tr.disk.After(func(op vfs.Op) {
+	tr.disk.After(func(op vfstest.Op) {
 		tr.operation(op)
-		if op.Kind == vfs.OpSync && op.Path == segment(2) {
+		if op.Kind == vfstest.OpSync && op.Path == segment(2) {
 			tr.disk.After(tr.operation)
 			tr.append(1)
 		}
@@ -120,7 +120,7 @@ func TestTheOperationsOfALog(t *testing.T) {
 	tr.opts.Boot = bootB
 	tr.open()
 	tr.close()
-	tr.begin("a log that begins behind a record", vfs.NewMem())
+	tr.begin("a log that begins behind a record", vfstest.NewMem())
 	tr.step("create", func() (err error) {
 		tr.log, err = Create(tr.disk, testDir, tr.opts, Position{Seq: 100, Chain: 5})
 		return err
@@ -172,7 +172,7 @@ func TestTheOperationsOfALog(t *testing.T) {
 		known.Chain = 77 // another history
 		tr.opts.Known = &known
 		tr.open()
-		tr.begin("no file of it", vfs.NewMem())
+		tr.begin("no file of it", vfstest.NewMem())
 		tr.opts.Known = &known
 		tr.open()
 	}
@@ -190,17 +190,17 @@ func TestTheOperationsOfALog(t *testing.T) {
 
 	// Failures of an open log.
 	for fails := 1; fails <= 4; fails++ {
-		tr.begin(fmt.Sprintf("%d writes of a slot fail while a segment begins", fails), vfs.NewMem())
+		tr.begin(fmt.Sprintf("%d writes of a slot fail while a segment begins", fails), vfstest.NewMem())
 		tr.open()
 		tr.append(1)
 		tr.sync()
 		left := fails
-		tr.disk.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite && op.Path == segment(1) && op.Off < firstFrame && left > 0 {
+		tr.disk.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite && op.Path == segment(1) && op.Off < firstFrame && left > 0 {
 				left--
-				return vfs.Fault{Err: syscall.EIO}
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		tr.rotate()
 		tr.disk.Before(nil)
@@ -209,16 +209,16 @@ func TestTheOperationsOfALog(t *testing.T) {
 		tr.close()
 	}
 	for fails := 1; fails <= 4; fails++ {
-		tr.begin(fmt.Sprintf("%d writes of a slot fail after a batch", fails), vfs.NewMem())
+		tr.begin(fmt.Sprintf("%d writes of a slot fail after a batch", fails), vfstest.NewMem())
 		tr.open()
 		tr.append(1)
 		left := fails
-		tr.disk.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite && op.Off < firstFrame && left > 0 {
+		tr.disk.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite && op.Off < firstFrame && left > 0 {
 				left--
-				return vfs.Fault{Err: syscall.EIO}
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		tr.append(1)
 		tr.disk.Before(nil)
@@ -227,45 +227,45 @@ func TestTheOperationsOfALog(t *testing.T) {
 		tr.close()
 	}
 	for _, c := range []struct {
-		kind   vfs.OpKind
+		kind   vfstest.OpKind
 		number uint64
-	}{{vfs.OpSync, 2}, {vfs.OpSync, 1}, {vfs.OpSyncDir, 0}, {vfs.OpTruncate, 2}} {
-		tr.begin(fmt.Sprintf("%s of segment %d fails", c.kind, c.number), vfs.NewMem())
+	}{{vfstest.OpSync, 2}, {vfstest.OpSync, 1}, {vfstest.OpSyncDir, 0}, {vfstest.OpTruncate, 2}} {
+		tr.begin(fmt.Sprintf("%s of segment %d fails", c.kind, c.number), vfstest.NewMem())
 		tr.open()
 		tr.append(1)
 		tr.sync()
 		tr.rotate()
 		tr.append(1)
-		fail := func(op vfs.Op) vfs.Fault {
+		fail := func(op vfstest.Op) vfstest.Fault {
 			if op.Kind == c.kind && (c.number == 0 || op.Path == segment(c.number)) {
-				return vfs.Fault{Err: syscall.EIO}
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		}
 		tr.disk.Before(fail)
-		if c.kind != vfs.OpTruncate {
+		if c.kind != vfstest.OpTruncate {
 			tr.step("sync", tr.log.Sync)
 			tr.state()
 			tr.append(1)
 		}
 		tr.close()
 	}
-	tr.begin("a write fails, and its cut", vfs.NewMem())
+	tr.begin("a write fails, and its cut", vfstest.NewMem())
 	tr.open()
 	tr.append(1)
 	for _, cut := range []bool{true, false} {
-		tr.disk.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite && op.Off >= firstFrame || op.Kind == vfs.OpTruncate && !cut {
-				return vfs.Fault{Err: syscall.EIO}
+		tr.disk.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite && op.Off >= firstFrame || op.Kind == vfstest.OpTruncate && !cut {
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		tr.append(1)
 		tr.disk.Before(nil)
 		tr.state()
 	}
 	tr.close()
-	tr.begin("zeros ahead", vfs.NewMem())
+	tr.begin("zeros ahead", vfstest.NewMem())
 	tr.opts.SegmentBytes, tr.opts.PreallocBytes = 1<<16, 1024
 	tr.open()
 	for _, records := range []int{1, 1, 2, 5, 20, 40, 1, 1, 100} {

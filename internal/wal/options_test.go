@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // Options out of range are refused by everything that takes options, before it touches a file.
@@ -41,7 +42,7 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 			return WriteSnapshot(fsys, testDir, opts, SnapshotMeta{Chain: 1}, writeText(""))
 		},
 		"Rewrite": func(fsys vfs.FS, opts Options) error {
-			_, err := Rewrite(fsys, vfs.NewMem(), testDir, opts, same, same)
+			_, err := Rewrite(fsys, vfstest.NewMem(), testDir, opts, same, same)
 			return err
 		},
 	} {
@@ -49,7 +50,7 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 			"segment size 255 is below 256 bytes":                    {SegmentBytes: 255},
 			`writer "TickHive 1234567890.1" is longer than 20 bytes`: {Writer: "TickHive 1234567890.1"},
 		} {
-			fsys := vfs.NewMem()
+			fsys := vfstest.NewMem()
 			if err := do(fsys, opts); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", what, err, want)
 			}
@@ -76,7 +77,7 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 
 // The name of a log is the last element of its directory's path; 16 bytes of it count.
 func TestTheNameOfALog(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	for dir, name := range map[string]string{
 		"a/0123456789abcdef": "0123456789abcdef", "a/0123456789abcdefgh": "0123456789abcdef", "b/engine": "engine",
 	} {
@@ -126,7 +127,7 @@ func TestIdentities(t *testing.T) {
 // A log is made behind a position: its first record has the next sequence, and continues the chain.
 func TestALogIsMadeBehindAPosition(t *testing.T) {
 	opts := Options{PreallocBytes: -1, Identity: Identity{History: ID{7}, Directory: ID{8}}}
-	whole := vfs.NewMem()
+	whole := vfstest.NewMem()
 	l := mustOpen(t, whole, opts)
 	appendN(t, l, 4)
 	middle := l.Position()
@@ -135,7 +136,7 @@ func TestALogIsMadeBehindAPosition(t *testing.T) {
 	must(t, l.Close())
 
 	for _, from := range []Position{middle, {Seq: 4}} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		l, err := Create(fsys, testDir, opts, from)
 		must(t, err)
 		if start := chainStart(ID{7}, "log", 4); from.Chain == 0 && l.Position().Chain != start {
@@ -159,7 +160,7 @@ func TestALogIsMadeBehindAPosition(t *testing.T) {
 			t.Errorf("no file %s", name)
 		}
 	}
-	eachCall(t, vfs.NewMem(), func(fsys vfs.FS) (Position, error) {
+	eachCall(t, vfstest.NewMem(), func(fsys vfs.FS) (Position, error) {
 		l, err := Create(fsys, testDir, opts, middle)
 		if err != nil {
 			return Position{}, err

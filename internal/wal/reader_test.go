@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // threeSegments returns a closed log of three segments with two records each, and the first record of the second
 // segment. Texts of equal length give equal sizes.
-func threeSegments(t *testing.T, text string, begin int) *vfs.Mem {
+func threeSegments(t *testing.T, text string, begin int) *vfstest.Mem {
 	t.Helper()
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	for i := range 3 {
 		n := 2
@@ -38,20 +39,20 @@ func TestAReaderNamesTheDamageBetweenSegments(t *testing.T) {
 	whole := threeSegments(t, "ours", 2)
 	first, second := path.Join(testDir, segmentName(1)), path.Join(testDir, segmentName(2))
 	size := int64(FrameBytes(len("ours 0 0")))
-	swap := func(with *vfs.Mem) func(*vfs.Mem) {
-		return func(fsys *vfs.Mem) { fsys.Put(second, with.Content(second)) }
+	swap := func(with *vfstest.Mem) func(*vfstest.Mem) {
+		return func(fsys *vfstest.Mem) { fsys.Put(second, with.Content(second)) }
 	}
 	for what, c := range map[string]struct {
-		change func(fsys *vfs.Mem)
+		change func(fsys *vfstest.Mem)
 		want   CorruptError
 	}{
-		"a missing segment": {func(fsys *vfs.Mem) { fsys.Lose(second) }, CorruptError{
+		"a missing segment": {func(fsys *vfstest.Mem) { fsys.Lose(second) }, CorruptError{
 			File: second, Seq: 3, Reason: "the segment is missing",
 		}},
-		"an unreadable header": {func(fsys *vfs.Mem) { fsys.Flip(second, 20, 0) }, CorruptError{
+		"an unreadable header": {func(fsys *vfstest.Mem) { fsys.Flip(second, 20, 0) }, CorruptError{
 			File: second, Seq: 3, Reason: "header checksum differs",
 		}},
-		"a missing record": {func(fsys *vfs.Mem) { fsys.Cut(first, firstFrame+size) }, CorruptError{
+		"a missing record": {func(fsys *vfstest.Mem) { fsys.Cut(first, firstFrame+size) }, CorruptError{
 			File: first, Offset: firstFrame + size, Seq: 2,
 			Reason: "the segment ends here, and 000002.wal begins at record 3",
 		}},
@@ -61,13 +62,15 @@ func TestAReaderNamesTheDamageBetweenSegments(t *testing.T) {
 		"a segment that begins before": {swap(threeSegments(t, "ours", 1)), CorruptError{
 			File: second, Seq: 3, Reason: "the segment begins at record 2 of another history",
 		}},
-		"a segment of another number": {func(fsys *vfs.Mem) {
+		"a segment of another number": {func(fsys *vfstest.Mem) {
 			fsys.Put(second, fsys.Content(path.Join(testDir, segmentName(3))))
 		}, CorruptError{File: second, Seq: 3, Reason: "header is that of segment 3"}},
-		"more bytes in the header's sector": {func(fsys *vfs.Mem) { fsys.Flip(second, headerBytes, 0) }, CorruptError{
+		"more bytes in the header's sector": {func(fsys *vfstest.Mem) {
+			fsys.Flip(second, headerBytes, 0)
+		}, CorruptError{
 			File: second, Seq: 3, Reason: "the rest of the header's sector is not zero",
 		}},
-		"the last byte of that": {func(fsys *vfs.Mem) { fsys.Flip(second, vfs.SectorBytes-1, 0) }, CorruptError{
+		"the last byte of that": {func(fsys *vfstest.Mem) { fsys.Flip(second, vfs.SectorBytes-1, 0) }, CorruptError{
 			File: second, Seq: 3, Reason: "the rest of the header's sector is not zero",
 		}},
 	} {
@@ -87,7 +90,7 @@ func TestAReaderNamesTheDamageBetweenSegments(t *testing.T) {
 
 // A reader of a log without a file is at its end.
 func TestAReaderOfNoLog(t *testing.T) {
-	r, err := OpenReader(vfs.NewMem(), testDir, Options{}, 0)
+	r, err := OpenReader(vfstest.NewMem(), testDir, Options{}, 0)
 	must(t, err)
 	defer r.Close()
 	if _, err := r.Next(); !errors.Is(err, io.EOF) || r.NextSeq() != 1 || r.Position().Seq != 0 {
@@ -97,7 +100,7 @@ func TestAReaderOfNoLog(t *testing.T) {
 
 // The log is closed, and its zeros cut off, while somebody else reads it.
 func TestAReaderOfALogThatIsClosedMeanwhile(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: 2 * readBuffer})
 	appendN(t, l, 3)
 	must(t, l.Sync())
@@ -125,7 +128,7 @@ func TestDataBehindTheEndOfALogIsFound(t *testing.T) {
 	for _, off := range []int64{
 		firstFrame + frameHead, firstFrame + 31, readBuffer, readBuffer + firstFrame, 3*readBuffer + 77,
 	} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		must(t, mustOpen(t, fsys, Options{}).Close())
 		name := path.Join(testDir, segmentName(1))
 		fsys.Put(name, append(fsys.Content(name)[:firstFrame:firstFrame], make([]byte, off-firstFrame)...))
@@ -141,7 +144,7 @@ func TestDataBehindTheEndOfALogIsFound(t *testing.T) {
 
 // Only a reader at its end goes on, and only as long as its segment is there.
 func TestAReaderDoesNotGoOnBehindAnError(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	appendN(t, l, 2)
 	atEnd, err := l.Reader(0)
@@ -176,7 +179,7 @@ func TestALogThatEndsBeforeASegmentIsNotRewritten(t *testing.T) {
 	name := path.Join(testDir, segmentName(4))
 	fsys.Put(name, []byte("no header"))
 	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
-	_, err := Rewrite(fsys, vfs.NewMem(), testDir, Options{}, same, same)
+	_, err := Rewrite(fsys, vfstest.NewMem(), testDir, Options{}, same, same)
 	var damaged *CorruptError
 	if !errors.As(err, &damaged) || damaged.File != name {
 		t.Errorf("%v", err)

@@ -6,12 +6,12 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // A log that is written once more has the same sequences, segments and snapshots with the other contents, and goes on.
 func TestARewrittenLogIsTheSameLog(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	l := mustOpen(t, disk, small())
 	for range 60 {
 		appendN(t, l, 2)
@@ -32,7 +32,7 @@ func TestARewrittenLogIsTheSameLog(t *testing.T) {
 	}
 
 	longer := func(b []byte) ([]byte, error) { return append([]byte("new "), b...), nil }
-	next := vfs.NewMem()
+	next := vfstest.NewMem()
 	at, err := Rewrite(disk, next, testDir, small(), longer, longer)
 	must(t, err)
 	opts := small()
@@ -76,11 +76,11 @@ func TestARewrittenLogIsTheSameLog(t *testing.T) {
 // A damaged log, one without a segment, and contents that are refused end Rewrite.
 func TestARefusedLogIsNotRewritten(t *testing.T) {
 	same := func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }
-	rewrite := func(disk *vfs.Mem, record, snapshot func([]byte) ([]byte, error)) error {
-		_, err := Rewrite(disk, vfs.NewMem(), testDir, small(), record, snapshot)
+	rewrite := func(disk *vfstest.Mem, record, snapshot func([]byte) ([]byte, error)) error {
+		_, err := Rewrite(disk, vfstest.NewMem(), testDir, small(), record, snapshot)
 		return err
 	}
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	var damaged *CorruptError
 	if err := rewrite(disk, same, same); !errors.As(err, &damaged) {
 		t.Errorf("no segment: %v", err)

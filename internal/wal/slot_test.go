@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func sector(s slot, seed uint32) []byte {
@@ -58,7 +59,7 @@ func TestASlotIsReadAsItWasWritten(t *testing.T) {
 		{[2]int64{-2, 4}, 4, true, 1, slotOffset(0)},
 		{[2]int64{4, -2}, 4, true, 0, slotOffset(1)},
 	} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		content := make([]byte, slotOffset(0))
 		for _, gen := range c.gens {
 			one := make([]byte, vfs.SectorBytes)
@@ -240,7 +241,7 @@ func TestWhatAHeaderSays(t *testing.T) {
 		"checksum, and the rest": {edit(edit(whole, 100, 1), 200, 1), false, "header checksum differs", false},
 		"another version":        {edit(newer, 200, 1), false, "", true},
 	} {
-		disk := vfs.NewMem()
+		disk := vfstest.NewMem()
 		disk.Put("f", c.content)
 		s, o := segment{num: 1, path: "f"}, opts
 		err := s.load(disk, &o)

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // A snapshot that the store does not want is intact: the one before is used, and both stay.
 func TestAnUnwantedSnapshotIsPassedOver(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	for seq := range uint64(3) {
 		must(t, writeBody(fsys, seq+1, 10))
 	}
@@ -44,7 +44,7 @@ func TestAnUnwantedSnapshotIsPassedOver(t *testing.T) {
 
 // A snapshot counts only under its own number.
 func TestASnapshotUnderAnotherNameIsDamaged(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	must(t, writeBody(fsys, 1, 10))
 	must(t, writeBody(fsys, 2, 10))
 	must(t, fsys.Rename(path.Join(testDir, SnapshotName(2)), path.Join(testDir, SnapshotName(3))))
@@ -57,7 +57,7 @@ func TestASnapshotUnderAnotherNameIsDamaged(t *testing.T) {
 
 // A store that does not read its snapshot to the end still notices damage in it.
 func TestDamageBehindWhatAStoreReadsIsFound(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	const n = 2*chunkBytes + 100
 	must(t, writeBody(fsys, 1, n))
 	name := path.Join(testDir, SnapshotName(1))
@@ -76,7 +76,7 @@ func TestDamageBehindWhatAStoreReadsIsFound(t *testing.T) {
 
 // A damaged chunk is named with its place in the file.
 func TestDamageOfASnapshotIsNamed(t *testing.T) {
-	whole := vfs.NewMem()
+	whole := vfstest.NewMem()
 	must(t, writeBody(whole, 1, chunkBytes+10))
 	name := path.Join(testDir, SnapshotName(1))
 	second := int64(headerBytes + chunkHead + chunkBytes)
@@ -124,7 +124,7 @@ func TestDamageOfASnapshotIsNamed(t *testing.T) {
 	must(t, err)
 	w.body++
 	must(t, w.end())
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	fsys.Put(name, file.Bytes())
 	f, err := fsys.Open(name)
 	must(t, err)
@@ -150,7 +150,7 @@ func TestAForeignSnapshotRefusesTheStart(t *testing.T) {
 	other := opts
 	other.Identity.History = ID{9}
 	must(t, disk.Rename(name, name+tempExt))
-	foreign := vfs.NewMem()
+	foreign := vfstest.NewMem()
 	must(t, WriteSnapshot(foreign, testDir, other, SnapshotMeta{Seq: 28, Chain: 1}, writeText("theirs")))
 	disk.Put(name, foreign.Content(name))
 	var damaged *CorruptError
@@ -213,7 +213,7 @@ func TestALogWithoutASegmentGoesOnBehindItsSnapshot(t *testing.T) {
 
 // A log knows its newest snapshot, through a start, and also when an older one is written later.
 func TestTheNewestSnapshotOfALog(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{})
 	appendN(t, l, 9)
 	must(t, l.Sync())
@@ -235,16 +235,16 @@ func TestTheNewestSnapshotOfALog(t *testing.T) {
 
 // The names of a snapshot and of the segments are made durable by one sync: when it fails, the log stops.
 func TestASnapshotWhoseNameIsNotDurableStopsTheLog(t *testing.T) {
-	fsys, failed := vfs.NewMem(), 0
+	fsys, failed := vfstest.NewMem(), 0
 	l := mustOpen(t, fsys, Options{Failed: func() { failed++ }})
 	appendN(t, l, 2)
 	must(t, l.Sync())
 	write := func() error { return l.WriteSnapshot(SnapshotMeta{Seq: 2}, writeText("x")) }
-	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	if err := write(); !errors.Is(err, syscall.EIO) || l.Stopped() != nil || NewestSnapshot(l) != 0 {
 		t.Errorf("its file is not durable: %v, the log: %v", err, l.Stopped())
 	}
-	fsys.Before(vfs.FailNthKind(vfs.OpSyncDir, fsys.Count(vfs.OpSyncDir)+1, vfs.Fault{Err: syscall.EIO}))
+	fsys.FailNext(vfstest.OpSyncDir, vfstest.Fault{Err: syscall.EIO})
 	if err := write(); !errors.Is(err, ErrStopped) || !errors.Is(l.Stopped(), syscall.EIO) || failed != 1 {
 		t.Errorf("its name is not durable: %v, the log: %v, Failed ran %d times", err, l.Stopped(), failed)
 	}
@@ -257,7 +257,7 @@ func TestASnapshotWhoseNameIsNotDurableStopsTheLog(t *testing.T) {
 // Of three snapshots, which a power cut may leave, two are kept. What only Check finds out about another one: it
 // belongs to another history.
 func TestAThirdSnapshot(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{})
 	appendN(t, l, 3)
 	must(t, l.Sync())

@@ -12,6 +12,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 func bodyOf(seq uint64, n int) []byte {
@@ -54,7 +55,7 @@ func loadBody(fsys vfs.FS, n int) (Loaded, error) {
 
 func TestTwoNewestSnapshotsAreKept(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, chunkBytes - 1, chunkBytes, chunkBytes + 1, 3*chunkBytes + 5} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		if found, err := loadBody(fsys, n); err != nil || found.OK {
 			t.Fatalf("nothing there: %+v, %v", found, err)
 		}
@@ -74,14 +75,14 @@ func TestTwoNewestSnapshotsAreKept(t *testing.T) {
 }
 
 func TestDamagedSnapshotFallsBackToTheOneBefore(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	const n = 300
 	must(t, writeBody(fsys, 1, n))
 	must(t, writeBody(fsys, 2, n))
 	newest, older := path.Join(testDir, SnapshotName(2)), path.Join(testDir, SnapshotName(1))
 	size := len(fsys.Content(newest))
 	flips, cuts := 0, 0
-	check := func(damaged *vfs.Mem, what string) {
+	check := func(damaged *vfstest.Mem, what string) {
 		found, err := loadBody(damaged, n)
 		if err != nil || !found.OK || found.Meta.Seq != 1 || len(found.Damaged) != 1 ||
 			strings.Contains(found.Damaged[0], "silently") {
@@ -110,7 +111,7 @@ func TestDamagedSnapshotFallsBackToTheOneBefore(t *testing.T) {
 }
 
 func TestSetAsideSnapshotIsNotTakenForOneOfTheTwo(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	for seq := range uint64(2) {
 		must(t, writeBody(fsys, seq+1, 10))
 	}
@@ -127,11 +128,11 @@ func TestSetAsideSnapshotIsNotTakenForOneOfTheTwo(t *testing.T) {
 
 // A snapshot that cannot be read for once is passed over and stays: its content may be the only sound one left.
 func TestASnapshotThatCannotBeReadStays(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	for seq := range uint64(2) {
 		must(t, writeBody(fsys, seq+1, 10))
 	}
-	fsys.Inject(vfs.Injection{Class: vfs.ReadError, Path: path.Join(testDir, SnapshotName(2)), Count: 1})
+	fsys.Inject(vfstest.Injection{Class: vfstest.ReadError, Path: path.Join(testDir, SnapshotName(2)), Count: 1})
 	found, err := loadBody(fsys, 10)
 	must(t, err)
 	if found.Meta.Seq != 1 || len(found.Damaged) != 1 {
@@ -144,7 +145,7 @@ func TestASnapshotThatCannotBeReadStays(t *testing.T) {
 }
 
 func TestSnapshotOfAnotherVersionIsRefused(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	must(t, writeBody(fsys, 1, 10))
 	later := Options{RecordVersion: 2, Writer: "TickHive 2"}
 	must(t, WriteSnapshot(fsys, testDir, later, SnapshotMeta{Seq: 2, Chain: 2}, func(io.Writer) error { return nil }))
@@ -159,14 +160,14 @@ func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 	for _, fail := range []bool{false, true} {
 		runs := 0
 		for op := 1; ; op++ {
-			fsys := vfs.NewMem()
+			fsys := vfstest.NewMem()
 			must(t, writeBody(fsys, 1, n))
 			start := fsys.Total()
-			var after []*vfs.Mem
+			var after []*vfstest.Mem
 			if fail {
-				fsys.Before(vfs.FailNth(start+op, vfs.ErrInjected))
+				fsys.Before(vfstest.FailNth(start+op, vfstest.ErrInjected))
 			} else {
-				fsys.After(func(o vfs.Op) {
+				fsys.After(func(o vfstest.Op) {
 					if o.N == start+op {
 						for sub := range uint64(8) {
 							after = append(after, fsys.Crash(uint64(op)<<8|sub))
@@ -196,7 +197,7 @@ func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 
 // The figures of a log count its syncs and snapshots, and a start finds size and time of the newest snapshot.
 func TestFiguresOfALog(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	now := clock.NewManual(5_000)
 	l := mustOpen(t, fsys, Options{Clock: now})
 	before := FiguresOf(l)

@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // A start that accepts a loss reads what a recovery from the older of the two retained snapshots reads: damage before
 // it stays, damage behind it ends the log. A third snapshot, which a power cut may leave, does not count.
 func TestAnAcceptedLossReadsBehindTheOlderSnapshot(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	for range 8 { // segments of one record
 		appendN(t, l, 1)
@@ -67,16 +68,16 @@ func TestANewLogMakesItsDirectory(t *testing.T) {
 		func(fsys vfs.FS, opts Options) (*Log, error) { return Open(fsys, testDir, opts) },
 		func(fsys vfs.FS, opts Options) (*Log, error) { return Create(fsys, testDir, opts, Position{}) },
 	} {
-		fsys, failed := vfs.NewMem(), 0
+		fsys, failed := vfstest.NewMem(), 0
 		opts := Options{Failed: func() { failed++ }}
-		fsys.Before(vfs.FailNthKind(vfs.OpSync, 1, vfs.Fault{Err: syscall.EIO}))
+		fsys.Before(vfstest.FailNthKind(vfstest.OpSync, 1, vfstest.Fault{Err: syscall.EIO}))
 		if _, err := open(fsys, opts); !errors.Is(err, syscall.EIO) || failed != 0 {
 			t.Errorf("%v, Failed ran %d times", err, failed)
 		}
 		l, err := open(fsys, opts)
 		must(t, err)
 		appendN(t, l, 1)
-		fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+		fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 		if err := l.Sync(); !errors.Is(err, ErrStopped) || failed != 1 {
 			t.Errorf("%v, Failed ran %d times", err, failed)
 		}
@@ -86,11 +87,11 @@ func TestANewLogMakesItsDirectory(t *testing.T) {
 
 // A start makes the name of the log's directory durable, and tells where the log ends.
 func TestAStartMakesTheNameOfItsDirectoryDurable(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	var synced []string
 	var ended []Position
-	fsys.After(func(op vfs.Op) {
-		if op.Kind == vfs.OpSyncDir {
+	fsys.After(func(op vfstest.Op) {
+		if op.Kind == vfstest.OpSyncDir {
 			synced = append(synced, op.Path)
 		}
 	})
@@ -107,7 +108,7 @@ func TestAStartMakesTheNameOfItsDirectoryDurable(t *testing.T) {
 
 // What a start, a snapshot or a new segment leaves behind after a failure is removed.
 func TestNothingIsLeftBehind(t *testing.T) {
-	paths := func(fsys *vfs.Mem) string {
+	paths := func(fsys *vfstest.Mem) string {
 		names, err := fsys.List(testDir)
 		must(t, err)
 		return strings.Join(names, " ")
@@ -130,12 +131,12 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Errorf("after a failed snapshot: %s", got)
 	}
 	for n := 1; n <= 3; n++ { // header, slot of the new segment, slot of the one before
-		writes := disk.Count(vfs.OpWrite)
-		disk.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite && (op.KindN == writes+n || op.KindN == writes+n+1 && n == 2) {
-				return vfs.Fault{Err: syscall.ENOSPC}
+		writes := disk.Count(vfstest.OpWrite)
+		disk.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite && (op.KindN == writes+n || op.KindN == writes+n+1 && n == 2) {
+				return vfstest.Fault{Err: syscall.ENOSPC}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		if err := l.Rotate(); !errors.Is(err, ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("write %d fails: %v", n, err)
@@ -161,7 +162,7 @@ func TestAStartNamesTheFile(t *testing.T) {
 	var damaged *CorruptError
 	first := path.Join(testDir, segmentName(1))
 	known := Options{Known: &Known{Position: Position{Seq: 6}}}
-	if _, err := Open(vfs.NewMem(), testDir, known); !errors.As(err, &damaged) || damaged.File != first {
+	if _, err := Open(vfstest.NewMem(), testDir, known); !errors.As(err, &damaged) || damaged.File != first {
 		t.Errorf("no file: %v", err)
 	}
 	e := newEnds(t)
@@ -174,11 +175,11 @@ func TestAStartNamesTheFile(t *testing.T) {
 	}
 	same := func(b []byte) ([]byte, error) { return b, nil }
 	e.opts.Known = nil
-	if _, err := Rewrite(disk, vfs.NewMem(), testDir, e.opts, same, same); !errors.As(err, &damaged) ||
+	if _, err := Rewrite(disk, vfstest.NewMem(), testDir, e.opts, same, same); !errors.As(err, &damaged) ||
 		damaged.File != first {
 		t.Errorf("rewritten: %v", err)
 	}
-	l := mustOpen(t, vfs.NewMem(), small())
+	l := mustOpen(t, vfstest.NewMem(), small())
 	for l.active.num < 4 {
 		appendN(t, l, 1)
 	}
@@ -219,7 +220,7 @@ func TestReadsThatEndWithTheFile(t *testing.T) {
 	torn, opts := usedDisk(t)
 	unsynced, unsyncedOpts := unsyncedDisk(t)
 	for _, c := range []struct {
-		disk *vfs.Mem
+		disk *vfstest.Mem
 		opts Options
 	}{{torn, opts}, {unsynced, unsyncedOpts}} {
 		want, _, wantTorn, err := readAll(c.disk, c.opts)
@@ -244,7 +245,7 @@ func TestReadsThatEndWithTheFile(t *testing.T) {
 
 // The progress of a reader begins with nothing, grows with each record, and ends with the bytes of all segments.
 func TestTheProgressOfAReader(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{SegmentBytes: 1 << 10, PreallocBytes: -1})
 	for l.active.num < 4 {
 		appendN(t, l, 1)
@@ -281,7 +282,7 @@ func TestTheProgressOfAReader(t *testing.T) {
 // A reader of an open log takes what was written for given: a record that is damaged, or gone, is no torn tail, also
 // behind the record to which it was extended.
 func TestAnExtendedReaderMissesWhatIsGone(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	appendN(t, l, 2)
 	r, err := l.Reader(0)
@@ -309,7 +310,7 @@ func TestAnExtendedReaderMissesWhatIsGone(t *testing.T) {
 
 // A file that is cut while it is read ends with damage, not with a record of something else.
 func TestAFileThatIsCutWhileItIsRead(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 	const n = readBuffer - 1<<12
 	for range 3 {
@@ -333,7 +334,7 @@ func TestAFileThatIsCutWhileItIsRead(t *testing.T) {
 
 // Rewrite writes about a megabyte at a time, and makes the records durable before a snapshot of them has its name.
 func TestTheWritesOfARewrite(t *testing.T) {
-	disk := vfs.NewMem()
+	disk := vfstest.NewMem()
 	l := mustOpen(t, disk, Options{PreallocBytes: -1})
 	for range 50 {
 		_, err := l.Append([][]byte{make([]byte, 100_000)})
@@ -342,12 +343,12 @@ func TestTheWritesOfARewrite(t *testing.T) {
 	must(t, l.Sync())
 	must(t, l.WriteSnapshot(SnapshotMeta{Seq: 50}, writeText("x")))
 	must(t, l.Close())
-	to, writes, most := vfs.NewMem(), 0, int64(0)
-	to.After(func(op vfs.Op) {
+	to, writes, most := vfstest.NewMem(), 0, int64(0)
+	to.After(func(op vfstest.Op) {
 		switch {
-		case op.Kind == vfs.OpWrite && op.Off >= firstFrame:
+		case op.Kind == vfstest.OpWrite && op.Off >= firstFrame:
 			writes, most = writes+1, max(most, op.Len)
-		case op.Kind == vfs.OpRename:
+		case op.Kind == vfstest.OpRename:
 			if seqs, _, _, err := readAll(to.Crash(1), Options{}); err != nil || len(seqs) != 50 {
 				t.Errorf("%d records are durable before the snapshot, %v", len(seqs), err)
 			}

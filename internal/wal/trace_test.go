@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // trace writes down what a log does to its files, and what it knows.
 type trace struct {
 	t    *testing.T
 	out  strings.Builder
-	disk *vfs.Mem
+	disk *vfstest.Mem
 	opts Options
 	log  *Log
 }
 
 // begin begins a scenario on a disk with segments of a kilobyte, of which 256 bytes are written ahead.
-func (tr *trace) begin(name string, disk *vfs.Mem) {
+func (tr *trace) begin(name string, disk *vfstest.Mem) {
 	fmt.Fprintf(&tr.out, "\n== %s\n", name)
 	tr.disk = disk
 	tr.opts = Options{
@@ -38,12 +39,12 @@ func (tr *trace) begin(name string, disk *vfs.Mem) {
 	disk.After(tr.operation)
 }
 
-func (tr *trace) operation(op vfs.Op) {
+func (tr *trace) operation(op vfstest.Op) {
 	name := strings.TrimPrefix(op.Path, testDir+"/")
 	switch op.Kind {
-	case vfs.OpRead, vfs.OpList:
+	case vfstest.OpRead, vfstest.OpList:
 		return
-	case vfs.OpWrite:
+	case vfstest.OpWrite:
 		for i := range 2 {
 			if op.Off == slotOffset(i) && op.Len == vfs.SectorBytes {
 				content := tr.disk.Content(op.Path)[op.Off:]
@@ -56,7 +57,7 @@ func (tr *trace) operation(op vfs.Op) {
 			}
 		}
 		fallthrough
-	case vfs.OpPreallocate, vfs.OpTruncate:
+	case vfstest.OpPreallocate, vfstest.OpTruncate:
 		fmt.Fprintf(&tr.out, "  %s %s at %d, %d bytes\n", op.Kind, name, op.Off, op.Len)
 	default:
 		fmt.Fprintf(&tr.out, "  %s %s\n", op.Kind, name)
@@ -119,8 +120,8 @@ func (tr *trace) state() {
 }
 
 // three returns the disk of a log with three segments of two records, closed or killed before anything was synced.
-func (tr *trace) three(closed bool) *vfs.Mem {
-	disk := vfs.NewMem()
+func (tr *trace) three(closed bool) *vfstest.Mem {
+	disk := vfstest.NewMem()
 	opts := Options{
 		SegmentBytes: 1024, PreallocBytes: 256, Boot: bootA, Identity: Identity{
 			History:   ID{7},
@@ -143,8 +144,8 @@ func (tr *trace) three(closed bool) *vfs.Mem {
 }
 
 // grown returns the disk of a killed log: two sealed segments, a third that was synced, and a fourth that was not.
-func (tr *trace) grown() *vfs.Mem {
-	disk := vfs.NewMem()
+func (tr *trace) grown() *vfstest.Mem {
+	disk := vfstest.NewMem()
 	l := mustOpen(tr.t, disk, Options{
 		SegmentBytes: 1024, PreallocBytes: -1, Boot: bootA, Identity: Identity{
 			History:   ID{7},

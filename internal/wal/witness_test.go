@@ -7,19 +7,19 @@ import (
 	"path"
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // A write that failed is cut off, and the cut is synced: the system may have written the bytes of
 // the batch to the disk already, and a power cut must not bring them back.
 func TestTheCutAfterAFailedWriteIsSynced(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	appendN(t, l, 1)
 	must(t, l.Sync())
-	fsys.Before(vfs.FailNthKind(vfs.OpWrite, fsys.Count(vfs.OpWrite)+1, vfs.Fault{Err: vfs.ErrInjected, Keep: 64}))
-	var ops []vfs.OpKind
-	fsys.After(func(op vfs.Op) {
+	fsys.FailNext(vfstest.OpWrite, vfstest.Fault{Err: vfstest.ErrInjected, Keep: 64})
+	var ops []vfstest.OpKind
+	fsys.After(func(op vfstest.Op) {
 		if op.Path == path.Join(testDir, segmentName(1)) {
 			ops = append(ops, op.Kind)
 		}
@@ -28,7 +28,7 @@ func TestTheCutAfterAFailedWriteIsSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := len(ops)
-	if n < 2 || ops[n-2] != vfs.OpTruncate || ops[n-1] != vfs.OpSync {
+	if n < 2 || ops[n-2] != vfstest.OpTruncate || ops[n-1] != vfstest.OpSync {
 		t.Fatalf("operations after the failed write: %v, want truncate and sync at the end", ops)
 	}
 	fsys.After(nil)
@@ -38,7 +38,7 @@ func TestTheCutAfterAFailedWriteIsSynced(t *testing.T) {
 }
 
 // overwrite writes b at off of the log's first segment, durably.
-func overwrite(t *testing.T, fsys *vfs.Mem, off int64, b []byte) {
+func overwrite(t *testing.T, fsys *vfstest.Mem, off int64, b []byte) {
 	t.Helper()
 	f, err := fsys.OpenRW(path.Join(testDir, segmentName(1)))
 	must(t, err)
@@ -52,7 +52,7 @@ func overwrite(t *testing.T, fsys *vfs.Mem, off int64, b []byte) {
 func TestAValidFrameOfAnotherSequenceIsDamage(t *testing.T) {
 	payload := []byte("payload")
 	for _, seq := range []uint64{1, 3, 7} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		l := mustOpen(t, fsys, Options{PreallocBytes: -1})
 		chain := uint64(0)
 		for range 3 {
@@ -82,9 +82,9 @@ func TestAValidFrameOfAnotherSequenceIsDamage(t *testing.T) {
 
 // A frame that verifies and whose predecessor is another record is damage.
 func TestAFrameOfAnotherHistoryIsDamage(t *testing.T) {
-	logs := [2]*vfs.Mem{}
+	logs := [2]*vfstest.Mem{}
 	for i := range logs {
-		logs[i] = vfs.NewMem()
+		logs[i] = vfstest.NewMem()
 		l := mustOpen(t, logs[i], Options{PreallocBytes: -1})
 		for k := range 3 {
 			text := fmt.Sprintf("record %d", k)
@@ -110,7 +110,7 @@ func TestAFrameOfAnotherHistoryIsDamage(t *testing.T) {
 // Bytes behind the end of a snapshot are damage.
 func TestBytesBehindTheEndOfASnapshotAreRefused(t *testing.T) {
 	for _, more := range []int{1, 8, chunkHead + 8} {
-		fsys := vfs.NewMem()
+		fsys := vfstest.NewMem()
 		must(t, writeBody(fsys, 1, 100))
 		must(t, writeBody(fsys, 2, 100))
 		name := path.Join(testDir, SnapshotName(2))
@@ -129,7 +129,7 @@ func TestBytesBehindTheEndOfASnapshotAreRefused(t *testing.T) {
 
 // Check reads every file, goes on behind damage, and compares the snapshots with the log's end.
 func TestCheckReadsEveryFile(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, small())
 	for range 40 {
 		appendN(t, l, 1)
@@ -142,7 +142,7 @@ func TestCheckReadsEveryFile(t *testing.T) {
 	}
 	snapshot(20)
 	snapshot(40)
-	check := func(fsys *vfs.Mem) []Checked {
+	check := func(fsys *vfstest.Mem) []Checked {
 		t.Helper()
 		files, err := Check(fsys, testDir, small(), discard)
 		must(t, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 )
 
 // shortWrites is a file system whose writes of records report success and write less.
@@ -29,7 +30,7 @@ func (f shortFile) WriteAt(p []byte, off int64) (int, error) {
 
 // A write that reports success and is short is one that failed.
 func TestAShortWriteIsRefused(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, shortWrites{fsys}, Options{PreallocBytes: -1})
 	_, err := l.Append([][]byte{[]byte("short")})
 	must(t, err)
@@ -52,17 +53,17 @@ func TestAFailedWriteOfTheSlotAfterABatch(t *testing.T) {
 		fails       int // writes of the slot that fail in a row
 		unavailable bool
 	}{{1, true}, {2, true}, {3, false}, {4, false}} {
-		fsys, failed := vfs.NewMem(), 0
+		fsys, failed := vfstest.NewMem(), 0
 		opts := Options{PreallocBytes: -1, Failed: func() { failed++ }}
 		l := mustOpen(t, fsys, opts)
 		appendN(t, l, 2)
 		left := 0
-		fsys.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpWrite && op.Off < firstFrame && left > 0 {
+		fsys.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpWrite && op.Off < firstFrame && left > 0 {
 				left--
-				return vfs.Fault{Err: syscall.EIO}
+				return vfstest.Fault{Err: syscall.EIO}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		left = c.fails
 		last, err := l.Append([][]byte{payloadOf(3, 0)})
@@ -87,7 +88,7 @@ func TestAFailedWriteOfTheSlotAfterABatch(t *testing.T) {
 // The first cause of a stop stays the one that is reported.
 func TestAStoppedLogReportsItsFirstCause(t *testing.T) {
 	calls := 0
-	l := mustOpen(t, vfs.NewMem(), Options{Failed: func() { calls++ }})
+	l := mustOpen(t, vfstest.NewMem(), Options{Failed: func() { calls++ }})
 	for _, cause := range []error{syscall.EIO, syscall.ENOSPC} {
 		if err := l.Fail(cause); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) ||
 			errors.Is(err, syscall.ENOSPC) {
@@ -101,7 +102,7 @@ func TestAStoppedLogReportsItsFirstCause(t *testing.T) {
 		t.Error("a stopped log has room")
 	}
 	must(t, l.Close())
-	other := mustOpen(t, vfs.NewMem(), Options{})
+	other := mustOpen(t, vfstest.NewMem(), Options{})
 	inner := other.Fail(ErrStopped)
 	if inner.Error() != ErrStopped.Error() {
 		t.Errorf("an ErrStopped is wrapped once more: %v", inner)
@@ -179,7 +180,7 @@ func TestAnAcceptedLossOfTheFirstHeaders(t *testing.T) {
 
 // A segment takes SegmentBytes of records; the batch after that begins the next one.
 func TestASegmentIsFull(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), Options{SegmentBytes: 256, PreallocBytes: -1})
+	l := mustOpen(t, vfstest.NewMem(), Options{SegmentBytes: 256, PreallocBytes: -1})
 	for n := range 24 {
 		_, err := l.Append([][]byte{make([]byte, 8)}) // frames of 32 bytes
 		must(t, err)
@@ -191,7 +192,7 @@ func TestASegmentIsFull(t *testing.T) {
 }
 
 func TestAnEmptyBatchWritesNothing(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{})
 	appendN(t, l, 2)
 	before := fsys.Total()
@@ -203,7 +204,7 @@ func TestAnEmptyBatchWritesNothing(t *testing.T) {
 
 // The buffer of a batch is used again, unless it is large.
 func TestALargeBatchDoesNotStayInMemory(t *testing.T) {
-	l := mustOpen(t, vfs.NewMem(), Options{})
+	l := mustOpen(t, vfstest.NewMem(), Options{})
 	for _, c := range []struct {
 		size int
 		kept bool
@@ -219,7 +220,7 @@ func TestALargeBatchDoesNotStayInMemory(t *testing.T) {
 
 // Files of other names are no segments and no snapshots.
 func TestOtherFilesAreLeftAlone(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	names := []string{
 		"2.wal", "0000002.wal", "+00002.wal", "000002.wal~", "18446744073709551616.wal", "x.wal", ".wal", "000002",
 		"2.snap", "x.snap", "00000000000000000002", "18446744073709551616.snap", "README",
@@ -246,7 +247,7 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 
 // After a write that a full disk refused, the log says whether there is room again, without a record.
 func TestALogKnowsWhetherThereIsRoom(t *testing.T) {
-	fsys := vfs.NewMem()
+	fsys := vfstest.NewMem()
 	l := mustOpen(t, fsys, Options{PreallocBytes: 256})
 	appendN(t, l, 2)
 	if !l.Room() {

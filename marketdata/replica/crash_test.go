@@ -10,7 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -57,7 +57,7 @@ func states(batches [][]engine.Command) []string {
 }
 
 // recovered returns the state that a start recovers from a file system.
-func recovered(fs *vfs.Mem) (pos uint64, hash string, err error) {
+func recovered(fs *vfstest.Mem) (pos uint64, hash string, err error) {
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
 	if err != nil {
@@ -92,7 +92,7 @@ type outcome struct {
 
 // drive runs the script over fs. It sends a refused batch again, as its sender would.
 func drive(
-	t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64),
+	t *testing.T, fs *vfstest.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64),
 ) (o outcome) {
 	t.Helper()
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
@@ -143,15 +143,16 @@ func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 	batches := script(seed, 60)
 	want := states(batches)
 	type cut struct {
-		fs    *vfs.Mem
+		fs    *vfstest.Mem
 		acked uint64
 	}
 	var cuts []cut
-	fs := vfs.NewMem()
+	fs := vfstest.NewMem()
 	var told uint64
-	fs.After(func(op vfs.Op) {
+	fs.After(func(op vfstest.Op) {
 		switch op.Kind {
-		case vfs.OpWrite, vfs.OpSync, vfs.OpRename, vfs.OpRemove, vfs.OpSyncDir, vfs.OpTruncate, vfs.OpCreate:
+		case vfstest.OpWrite, vfstest.OpSync, vfstest.OpRename, vfstest.OpRemove, vfstest.OpSyncDir,
+			vfstest.OpTruncate, vfstest.OpCreate:
 			for s := range uint64(subsets) {
 				cuts = append(cuts, cut{fs.Crash(uint64(op.N)*subsets + s), told})
 			}
@@ -188,7 +189,7 @@ func TestEveryOperationFailing(t *testing.T) {
 	batches := script(seed, 40)
 	want := states(batches)
 	quiet := func(uint64) {}
-	probe := vfs.NewMem()
+	probe := vfstest.NewMem()
 	drive(t, probe, sequencer.SyncAlways, batches, quiet)
 	total := probe.Total()
 	stride := 3
@@ -198,8 +199,8 @@ func TestEveryOperationFailing(t *testing.T) {
 	runs, stopped := 0, 0
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval} {
 		for n := 1; n <= total; n += stride {
-			fs := vfs.NewMem()
-			fs.Before(vfs.FailNth(n, vfs.ErrInjected))
+			fs := vfstest.NewMem()
+			fs.Before(vfstest.FailNth(n, vfstest.ErrInjected))
 			o := drive(t, fs, policy, batches, quiet)
 			runs++
 			if o.failed != nil {
@@ -222,7 +223,7 @@ func TestEveryOperationFailing(t *testing.T) {
 
 // A full disk only refuses commands; once there is space the run continues without a gap.
 func TestFullDiskRefusesAndRecovers(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfstest.NewMem()
 	log, err := wal.Open(fs, "engine", crashLog)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/marketdata/replica"
 )
 
@@ -30,7 +30,7 @@ func (x *run) snapshot() {
 // Due measures the log from the last snapshot, not from the beginning of the snapshot's segment:
 // a segment may be larger than the limit between two snapshots.
 func TestASnapshotIsDueByTheBytesSinceTheLast(t *testing.T) {
-	x := open(t, vfs.NewMem(), 11)
+	x := open(t, vfstest.NewMem(), 11)
 	defer x.stop()
 	const limit = 1500 // of segments of 4096
 	x.trade(5)
@@ -52,7 +52,7 @@ func TestASnapshotIsDueByTheBytesSinceTheLast(t *testing.T) {
 
 // A snapshot is due by time as well, but not for less than a tenth of a second of replay.
 func TestASnapshotIsDueByTime(t *testing.T) {
-	x := open(t, vfs.NewMem(), 12)
+	x := open(t, vfstest.NewMem(), 12)
 	defer x.stop()
 	const every = 5 * time.Minute
 	clk := x.watch(1<<40, every)
@@ -105,7 +105,7 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 // Commands of many events take little of the log and long to replay: a snapshot is due by the
 // events since the last one, too.
 func TestASnapshotIsDueByEvents(t *testing.T) {
-	x := open(t, vfs.NewMem(), 13)
+	x := open(t, vfstest.NewMem(), 13)
 	defer x.stop()
 	x.trade(5)
 	events := uint64(0)

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/marketdata/replica"
 )
 
 // A snapshot of many steps is of the position at which it began. A hash in the middle ends it
 // first, so that there is one follower at a time. A failure is reported and tried again.
 func TestKeeperTakesSnapshotsByStep(t *testing.T) {
-	x := open(t, vfs.NewMem(), 21)
+	x := open(t, vfstest.NewMem(), 21)
 	defer x.stop()
 	taken, failed := 0, 0
 	clk := clock.NewManual(1_767_225_600_000_000_000)
@@ -48,11 +48,11 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	}
 
 	x.trade(3000)
-	x.fs.Before(func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpCreate {
-			return vfs.Fault{Err: errors.New("broken")}
+	x.fs.Before(func(op vfstest.Op) vfstest.Fault {
+		if op.Kind == vfstest.OpCreate {
+			return vfstest.Fault{Err: errors.New("broken")}
 		}
-		return vfs.Fault{}
+		return vfstest.Fault{}
 	})
 	for range 100 {
 		if p := k.Step(); !p.Worked {
@@ -74,7 +74,7 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 // A snapshot replaces the older one only when the other store has reached the one between, which is then the oldest
 // that a recovery can begin with. A state hash does not wait for it.
 func TestAKeeperWaitsForTheOtherStore(t *testing.T) {
-	x := open(t, vfs.NewMem(), 22)
+	x := open(t, vfstest.NewMem(), 22)
 	defer x.stop()
 	taken, reached := 0, uint64(0) // reached: by the other store
 	k := replica.NewKeeper(replica.KeeperOptions{
@@ -113,14 +113,14 @@ func TestAKeeperWaitsForTheOtherStore(t *testing.T) {
 
 // A follower that differs from the live market leaves no snapshot, and the older ones stay.
 func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
-	x := open(t, vfs.NewMem(), 22)
+	x := open(t, vfstest.NewMem(), 22)
 	defer x.stop()
 	x.trade(300)
 	if err := x.keeper.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	before, covered := x.fs.Paths(), x.keeper.Covered()
-	other := open(t, vfs.NewMem(), 23) // the market that clients see
+	other := open(t, vfstest.NewMem(), 23) // the market that clients see
 	defer other.stop()
 	other.trade(300)
 	k := replica.NewKeeper(replica.KeeperOptions{

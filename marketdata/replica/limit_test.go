@@ -3,14 +3,14 @@ package replica_test
 import (
 	"testing"
 
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
 // A snapshot beyond the limit is passed over. It counts as damaged only if it is.
 func TestLoadReportsDamagedSnapshotsOnly(t *testing.T) {
-	x := open(t, vfs.NewMem(), 1)
+	x := open(t, vfstest.NewMem(), 1)
 	var seqs []uint64
 	for range 2 {
 		x.trade(50)

@@ -9,7 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -41,7 +41,7 @@ func (t *trader) DecodeState(state []byte) error {
 // run is a journaled market over a file system in memory.
 type run struct {
 	t      *testing.T
-	fs     *vfs.Mem
+	fs     *vfstest.Mem
 	log    *wal.Log
 	j      *sequencer.WALJournal
 	loop   *sequencer.Loop
@@ -55,7 +55,7 @@ type run struct {
 }
 
 // open recovers the market of a directory and starts its loop.
-func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
+func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	t.Helper()
 	x := &run{t: t, fs: fs, trader: &trader{}, r: rand.New(rand.NewPCG(seed, 9))}
 	x.dir = replica.LogDir{FS: fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 4096}}
@@ -163,7 +163,7 @@ func (x *run) direct() (h replica.StateHash) {
 // tail after it have the same state and continue alike; so do the states of extras.
 func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 	const seed = 3
-	x := open(t, vfs.NewMem(), seed)
+	x := open(t, vfstest.NewMem(), seed)
 	for round := range 6 {
 		x.trade(400)
 		if round%2 == 0 {
@@ -195,7 +195,7 @@ func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 // A flipped bit in the newest snapshot makes the start use the snapshot before it; nothing is
 // lost, because the log reaches back to that snapshot.
 func TestCase37DamagedSnapshotFallsBack(t *testing.T) {
-	x := open(t, vfs.NewMem(), 5)
+	x := open(t, vfstest.NewMem(), 5)
 	for range 3 {
 		x.trade(300)
 		if err := x.keeper.Snapshot(); err != nil {
@@ -225,7 +225,7 @@ func TestCase37DamagedSnapshotFallsBack(t *testing.T) {
 
 // Without a new command no snapshot is written, and equal states write equal bodies.
 func TestBodiesAreCanonical(t *testing.T) {
-	x := open(t, vfs.NewMem(), 8)
+	x := open(t, vfstest.NewMem(), 8)
 	defer x.stop()
 	x.trade(500)
 	if err := x.keeper.Snapshot(); err != nil {
@@ -254,7 +254,7 @@ func TestBodiesAreCanonical(t *testing.T) {
 // A snapshot whose directory could not be synced ends the log in that directory: the loop
 // accepts nothing more until the next start, which finds everything acknowledged.
 func TestAFailedDirectorySyncOfASnapshotStopsTheLog(t *testing.T) {
-	x := open(t, vfs.NewMem(), 3)
+	x := open(t, vfstest.NewMem(), 3)
 	x.trade(300)
 	if err := x.keeper.Snapshot(); err != nil {
 		t.Fatal(err)
@@ -262,19 +262,19 @@ func TestAFailedDirectorySyncOfASnapshotStopsTheLog(t *testing.T) {
 	x.trade(300)
 	want := x.direct()
 	renamed, failed := false, false
-	x.fs.Before(func(op vfs.Op) vfs.Fault {
-		renamed = renamed || op.Kind == vfs.OpRename
-		if failed || !renamed || op.Kind != vfs.OpSyncDir {
-			return vfs.Fault{}
+	x.fs.Before(func(op vfstest.Op) vfstest.Fault {
+		renamed = renamed || op.Kind == vfstest.OpRename
+		if failed || !renamed || op.Kind != vfstest.OpSyncDir {
+			return vfstest.Fault{}
 		}
 		failed = true
-		return vfs.Fault{Err: vfs.ErrInjected}
+		return vfstest.Fault{Err: vfstest.ErrInjected}
 	})
 	covered := x.keeper.Covered()
-	if err := x.keeper.Snapshot(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfs.ErrInjected) {
+	if err := x.keeper.Snapshot(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfstest.ErrInjected) {
 		t.Fatalf("snapshot: %v", err)
 	}
-	if err := x.log.Stopped(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfs.ErrInjected) {
+	if err := x.log.Stopped(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfstest.ErrInjected) {
 		t.Fatalf("the log goes on: %v", err)
 	}
 	if x.keeper.Covered() != covered {

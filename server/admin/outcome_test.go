@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"tickhive/engine/sequencer"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/server/servertest"
 	"tickhive/server/web"
@@ -158,11 +158,11 @@ func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 		proposal := c.Propose(id, true)
 		c.Transfer(id, 1, 5, "10")
 		c.Fund(2, 1000, 0)
-		c.FS.Before(func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpSync && strings.HasPrefix(op.Path, row.dir) {
-				return vfs.Fault{Err: vfs.ErrInjected}
+		c.FS.Before(func(op vfstest.Op) vfstest.Fault {
+			if op.Kind == vfstest.OpSync && strings.HasPrefix(op.Path, row.dir) {
+				return vfstest.Fault{Err: vfstest.ErrInjected}
 			}
-			return vfs.Fault{}
+			return vfstest.Fault{}
 		})
 		a := row.send(c, id, proposal)
 		c.CheckRefusal(a, 504, "OUTCOME_UNKNOWN", "")

@@ -15,7 +15,7 @@ import (
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/server/account"
@@ -29,7 +29,7 @@ import (
 type Agents struct {
 	*Market
 	Service  *agents.Service
-	FS       *vfs.Mem
+	FS       *vfstest.Mem
 	Ledger   *launchpad.Store
 	hive     *hive.Store
 	internal *http.Client
@@ -50,7 +50,7 @@ const MaxUser = 999
 // NewAgents returns launchpad and hive behind both listeners.
 func NewAgents(t testing.TB, change ...func(*Options)) *Agents {
 	t.Helper()
-	c := &Agents{FS: vfs.NewMem(), Levels: map[int]int64{}}
+	c := &Agents{FS: vfstest.NewMem(), Levels: map[int]int64{}}
 	o := exchangetest.Options("")
 	o.Hooks.Agents = func(a *agents.Options) { a.User, a.Find = c.User, c.Find }
 	c.Market = newMarket(t, o, append([]func(*Options){func(o *Options) {

@@ -14,7 +14,7 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/internal/markettest"
 	"tickhive/internal/step"
-	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -52,7 +52,9 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 		t: t, market: markettest.New(marketdata.Options{}),
 	}}
 	x.now = &steppedClock{1_767_225_600_000_000_000}
-	dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
+	dir := replica.LogDir{
+		FS: vfstest.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20},
+	}
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		t.Fatal(err)

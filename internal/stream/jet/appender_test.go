@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"context"
@@ -12,10 +12,12 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 // appender campaigns behind at and runs until the test, or the returned function, ends it.
-func appender(t *testing.T, l Log, at stream.State, node uint64) (*Appender, func() error) {
+func appender(t *testing.T, l jet.Log, at stream.State, node uint64) (*jet.Appender, func() error) {
 	t.Helper()
 	w, err := stream.Campaign(&stream.Candidate{
 		At: at, Node: node, Rules: 1, Found: stream.Founding{History: [16]byte{7}},
@@ -24,7 +26,7 @@ func appender(t *testing.T, l Log, at stream.State, node uint64) (*Appender, fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewAppender(l, w, Timing{
+	a := jet.NewAppender(l, w, jet.Timing{
 		NowNs: clock.MachineNs, BeatAfter: 20 * time.Millisecond, AckTimeout: 300 * time.Millisecond,
 		StaleFor: time.Second,
 	})
@@ -40,7 +42,7 @@ func appender(t *testing.T, l Log, at stream.State, node uint64) (*Appender, fun
 }
 
 // await waits until a condition on the status holds.
-func await(t *testing.T, a *Appender, ok func(stream.Status, stream.State) bool) stream.State {
+func await(t *testing.T, a *jet.Appender, ok func(stream.Status, stream.State) bool) stream.State {
 	t.Helper()
 	for ctx := within(t); ; {
 		status, s := a.Status()
@@ -61,7 +63,7 @@ func leads(s stream.Status, _ stream.State) bool { return s == stream.Leading }
 func campaigned(s stream.Status, _ stream.State) bool { return s != stream.Campaigning }
 
 // executed follows the log and returns the records that count up to a number of the log.
-func executed(t *testing.T, l Log, to uint64) (records []string, at stream.State) {
+func executed(t *testing.T, l jet.Log, to uint64) (records []string, at stream.State) {
 	t.Helper()
 	r := stream.NewReader(stream.State{}, 1)
 	err := l.Follow(within(t), 1, func(seq uint64, data []byte) error {
@@ -129,10 +131,10 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 					t.Logf("the campaign lost at %d", s.Seq)
 				} else {
 					await(t, a, func(s stream.Status, _ stream.State) bool { return s == stream.Fenced })
-					if err := stop(); !errors.Is(err, ErrFenced) {
+					if err := stop(); !errors.Is(err, jet.ErrFenced) {
 						t.Errorf("the old writer: %v", err)
 					}
-					if _, err := a.Add(stream.Engine, []byte("late")); !errors.Is(err, ErrFenced) {
+					if _, err := a.Add(stream.Engine, []byte("late")); !errors.Is(err, jet.ErrFenced) {
 						t.Errorf("an addition: %v", err)
 					}
 				}
@@ -157,21 +159,21 @@ func TestAppendersOverTakeoversAndRestarts(t *testing.T) {
 }
 
 // lastState reads the whole log.
-func lastState(t *testing.T, l Log) stream.State {
+func lastState(t *testing.T, l jet.Log) stream.State {
 	t.Helper()
 	_, s := executed(t, l, end(t, l))
 	return s
 }
 
 // end returns the number of the last message, once the log is available.
-func end(t *testing.T, l Log) uint64 {
+func end(t *testing.T, l jet.Log) uint64 {
 	t.Helper()
 	for ctx := within(t); ; {
 		last, err := l.Last(ctx)
 		if err == nil {
 			return last
 		}
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if !errors.Is(err, jet.ErrUnavailable) || ctx.Err() != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,12 +182,10 @@ func end(t *testing.T, l Log) uint64 {
 // A log that has lost what it confirmed ends the writer.
 func TestALostLogEndsTheAppender(t *testing.T) {
 	t.Parallel()
-	m := NewMem()
+	m := jettest.NewMem()
 	a, stop := appender(t, m.Connect(), stream.State{}, 1)
 	await(t, a, leads)
-	m.mu.Lock()
-	m.messages = m.messages[:1]
-	m.mu.Unlock()
+	m.Cut(1)
 	if _, err := a.Add(stream.Engine, []byte("r")); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestALostLogEndsTheAppender(t *testing.T) {
 
 // behind is a log whose server answers for a while from the state that it had before, and takes nothing.
 type behind struct {
-	Log
+	jet.Log
 	mu    sync.Mutex
 	was   uint64
 	times int // so many answers are old
@@ -216,7 +216,7 @@ func (b *behind) old() bool {
 
 func (b *behind) Publish(number, expect uint64, data []byte) error {
 	if b.old() {
-		return ErrUnavailable
+		return jet.ErrUnavailable
 	}
 	return b.Log.Publish(number, expect, data)
 }
@@ -235,7 +235,7 @@ func (b *behind) Last(ctx context.Context) (uint64, error) {
 // writer.
 func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
 	t.Parallel()
-	l := &behind{Log: NewMem().Connect()}
+	l := &behind{Log: jettest.NewMem().Connect()}
 	a, stop := appender(t, l, stream.State{}, 1)
 	await(t, a, leads)
 	l.mu.Lock()
@@ -254,7 +254,7 @@ func TestAServerThatIsBehindDoesNotEndTheAppender(t *testing.T) {
 func TestCollectedRecordsShareAMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := NewMem().Connect()
+		l := jettest.NewMem().Connect()
 		a, stop := appender(t, l, stream.State{}, 1)
 		await(t, a, leads)
 		collect := func(text string) {

@@ -71,30 +71,3 @@ func (l *jetLog) Ask(ctx context.Context, question []byte, within time.Duration,
 	}
 	return answers, nil
 }
-
-func (l *memLog) Respond(answer func(question []byte) []byte) (stop func(), err error) {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	l.m.asked++
-	n := l.m.asked
-	l.m.nodes[n] = answer
-	return func() {
-		l.m.mu.Lock()
-		defer l.m.mu.Unlock()
-		delete(l.m.nodes, n)
-	}, nil
-}
-
-func (l *memLog) Ask(_ context.Context, question []byte, _ time.Duration, most int) (answers [][]byte, err error) {
-	l.m.mu.Lock()
-	defer l.m.mu.Unlock()
-	if l.m.down {
-		return nil, ErrUnavailable
-	}
-	for _, answer := range l.m.nodes {
-		if text := answer(question); text != nil && len(answers) < most {
-			answers = append(answers, text)
-		}
-	}
-	return answers, nil
-}

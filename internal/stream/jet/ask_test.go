@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"bytes"

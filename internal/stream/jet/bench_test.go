@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/stream"
+	"tickhive/internal/stream/jet"
 )
 
 const (
@@ -33,7 +34,7 @@ func cpuNs(b *testing.B) int64 {
 // number. An operation is a group of 256 commands, and eight groups are open. The appender joins the groups that wait,
 // about all eight of them, so there are two references: eight messages of a group, and one of eight groups.
 func BenchmarkPublish(b *testing.B) {
-	s, err := StartServer(ServerOptions{Dir: b.TempDir(), Seed: testSeed, Listen: "127.0.0.1:0"})
+	s, err := jet.StartServer(jet.ServerOptions{Dir: b.TempDir(), Seed: testSeed, Listen: "127.0.0.1:0"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -41,15 +42,15 @@ func BenchmarkPublish(b *testing.B) {
 	n := 0
 	for _, c := range []struct {
 		name string
-		run  func(b *testing.B, c *Conn, epoch string)
+		run  func(b *testing.B, c *jet.Conn, epoch string)
 	}{
-		{"bare-8x256", func(b *testing.B, c *Conn, epoch string) { bare(b, c, epoch, 1) }},
-		{"bare-1x2048", func(b *testing.B, c *Conn, epoch string) { bare(b, c, epoch, benchFlight) }},
+		{"bare-8x256", func(b *testing.B, c *jet.Conn, epoch string) { bare(b, c, epoch, 1) }},
+		{"bare-1x2048", func(b *testing.B, c *jet.Conn, epoch string) { bare(b, c, epoch, benchFlight) }},
 		{"appender", throughAppender},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			n++
-			conn, err := Connect(Remote{URLs: []string{s.URL()}})
+			conn, err := jet.Connect(jet.Remote{URLs: []string{s.URL()}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -60,7 +61,7 @@ func BenchmarkPublish(b *testing.B) {
 			b.StopTimer()
 			b.ReportMetric(float64(cpuNs(b)-before)/float64(b.N)/benchGroup, "cpu-ns/command")
 			b.ReportMetric(float64(b.N)*benchGroup/b.Elapsed().Seconds(), "commands/s")
-			if err := conn.js.DeleteStream(b.Context(), "TICKHIVE_"+epoch); err != nil {
+			if err := conn.JetStream().DeleteStream(b.Context(), "TICKHIVE_"+epoch); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -68,13 +69,13 @@ func BenchmarkPublish(b *testing.B) {
 }
 
 // bare publishes messages of so many groups, and has eight groups in flight.
-func bare(b *testing.B, c *Conn, epoch string, groups int) {
+func bare(b *testing.B, c *jet.Conn, epoch string, groups int) {
 	l, err := c.Log(b.Context(), epoch, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	subject := l.(*jetLog).subject
+	subject := jet.Subject(l)
 	data := bytes.Repeat([]byte("x"), 64+16+groups*benchGroup*(benchCommand+1))
 	var flight []jetstream.PubAckFuture
 	wait := func() {
@@ -89,7 +90,7 @@ func bare(b *testing.B, c *Conn, epoch string, groups int) {
 		if len(flight) == benchFlight/groups {
 			wait()
 		}
-		f, err := c.js.PublishMsgAsync(&nats.Msg{Subject: subject, Data: data},
+		f, err := c.JetStream().PublishMsgAsync(&nats.Msg{Subject: subject, Data: data},
 			jetstream.WithExpectLastSequence(uint64(i)))
 		if err != nil {
 			b.Fatal(err)
@@ -102,7 +103,7 @@ func bare(b *testing.B, c *Conn, epoch string, groups int) {
 }
 
 // throughAppender adds groups while fewer than eight of them are not confirmed.
-func throughAppender(b *testing.B, c *Conn, epoch string) {
+func throughAppender(b *testing.B, c *jet.Conn, epoch string) {
 	l, err := c.Log(b.Context(), epoch, 1)
 	if err != nil {
 		b.Fatal(err)
@@ -115,7 +116,7 @@ func throughAppender(b *testing.B, c *Conn, epoch string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := NewAppender(l, w, Timing{NowNs: clock.MachineNs, BeatAfter: 200e6, AckTimeout: 2e9})
+	a := jet.NewAppender(l, w, jet.Timing{NowNs: clock.MachineNs, BeatAfter: 200e6, AckTimeout: 2e9})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()

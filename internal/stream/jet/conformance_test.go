@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"bytes"
@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
 // rig is a log that nodes connect to, and the machine below it.
 type rig struct {
-	connect func() Log
+	connect func() jet.Log
 	stop    func() // nil: it ends with the process
 	start   func()
 }
@@ -29,19 +32,19 @@ func within(t *testing.T) context.Context {
 
 // testSeed is the seed of the servers of tests.
 var testSeed = func() string {
-	seed, err := NewSeed(bytes.Repeat([]byte{7}, 32))
+	seed, err := jet.NewSeed(bytes.Repeat([]byte{7}, 32))
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	return seed
 }()
 
-func conn(t *testing.T, r Remote) *Conn {
+func conn(t *testing.T, r jet.Remote) *jet.Conn {
 	t.Helper()
 	if r.Embedded == nil && r.Seed == "" {
 		r.Seed = write(t, filepath.Join(t.TempDir(), "seed.nk"), []byte(testSeed))
 	}
-	c, err := Connect(r)
+	c, err := jet.Connect(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func conn(t *testing.T, r Remote) *Conn {
 	return c
 }
 
-func open(t *testing.T, c *Conn) Log {
+func open(t *testing.T, c *jet.Conn) jet.Log {
 	t.Helper()
 	l, err := c.Log(within(t), "e1", 1)
 	if err != nil {
@@ -59,26 +62,26 @@ func open(t *testing.T, c *Conn) Log {
 	return l
 }
 
-func serve(t *testing.T, dir, listen string) *Server {
+func serve(t *testing.T, dir, listen string) *jet.Server {
 	t.Helper()
-	return startOne(t, ServerOptions{Dir: dir, Listen: listen})
+	return startOne(t, jet.ServerOptions{Dir: dir, Listen: listen})
 }
 
 // rigs are the logs that have to behave alike.
 var rigs = map[string]func(t *testing.T) *rig{
 	"memory": func(*testing.T) *rig {
-		m := NewMem()
+		m := jettest.NewMem()
 		return &rig{m.Connect, func() { m.SetDown(true) }, func() { m.SetDown(false) }}
 	},
 	"embedded": func(t *testing.T) *rig {
-		c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
-		return &rig{connect: func() Log { return open(t, c) }}
+		c := conn(t, jet.Remote{Embedded: serve(t, t.TempDir(), "")})
+		return &rig{connect: func() jet.Log { return open(t, c) }}
 	},
 	"loopback": func(t *testing.T) *rig {
 		dir := t.TempDir()
 		s := serve(t, dir, freeAddress(t))
 		url := s.URL()
-		connect := func() Log { return open(t, conn(t, Remote{URLs: []string{url}})) }
+		connect := func() jet.Log { return open(t, conn(t, jet.Remote{URLs: []string{url}})) }
 		return &rig{
 			connect: connect,
 			stop:    func() { s.Stop() },
@@ -94,7 +97,7 @@ func onEveryRig(t *testing.T, test func(t *testing.T, r *rig)) {
 }
 
 // publish publishes until it is answered.
-func publish(t *testing.T, l Log, number, expect uint64, text string) Answer {
+func publish(t *testing.T, l jet.Log, number, expect uint64, text string) jet.Answer {
 	t.Helper()
 	if err := l.Publish(number, expect, []byte(text)); err != nil {
 		t.Fatal(err)
@@ -102,7 +105,7 @@ func publish(t *testing.T, l Log, number, expect uint64, text string) Answer {
 	return answer(t, l)
 }
 
-func answer(t *testing.T, l Log) Answer {
+func answer(t *testing.T, l jet.Log) jet.Answer {
 	t.Helper()
 	select {
 	case a := <-l.Answers():
@@ -110,7 +113,7 @@ func answer(t *testing.T, l Log) Answer {
 	case <-within(t).Done():
 		t.Fatal("no answer")
 	}
-	return Answer{}
+	return jet.Answer{}
 }
 
 func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
@@ -120,7 +123,7 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 		if last, err := l.Last(within(t)); last != 0 || err != nil {
 			t.Fatalf("an empty log ends at %d, %v", last, err)
 		}
-		if data, err := l.Read(within(t), 1); !errors.Is(err, ErrMissing) {
+		if data, err := l.Read(within(t), 1); !errors.Is(err, jet.ErrMissing) {
 			t.Errorf("the first message of an empty log: %q, %v", data, err)
 		}
 		for i := range uint64(20) { // in flight together: the answers keep their order
@@ -129,16 +132,17 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 			}
 		}
 		for i := range uint64(20) {
-			if a := answer(t, l); a != (Answer{Number: 100 + i, Seq: i + 1}) {
+			if a := answer(t, l); a != (jet.Answer{Number: 100 + i, Seq: i + 1}) {
 				t.Fatalf("answer %+v", a)
 			}
 		}
 		for _, expect := range []uint64{0, 19, 21} {
-			if a := publish(t, other, 7, expect, "no"); !errors.Is(a.Err, ErrRefused) || a.Number != 7 || a.Seq != 0 {
+			a := publish(t, other, 7, expect, "no")
+			if !errors.Is(a.Err, jet.ErrRefused) || a.Number != 7 || a.Seq != 0 {
 				t.Errorf("expecting %d: %+v", expect, a)
 			}
 		}
-		if a := publish(t, other, 8, 20, "m21"); a != (Answer{Number: 8, Seq: 21}) {
+		if a := publish(t, other, 8, 20, "m21"); a != (jet.Answer{Number: 8, Seq: 21}) {
 			t.Errorf("answer %+v", a)
 		}
 		last, err := l.Last(within(t))
@@ -153,7 +157,7 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 		}
 		// One whose number a node remembers from a log that was longer: ErrUnavailable would be "try again".
 		for _, behind := range []uint64{last + 1, last + 100} {
-			if data, err := l.Read(within(t), behind); !errors.Is(err, ErrMissing) {
+			if data, err := l.Read(within(t), behind); !errors.Is(err, jet.ErrMissing) {
 				t.Errorf("message %d behind the end, %d: %q, %v", behind, last, data, err)
 			}
 		}
@@ -167,7 +171,7 @@ func TestAPublicationIsAppendedWhereTheLogEnds(t *testing.T) {
 var errEnough = errors.New("enough")
 
 // follow reads messages from a number on up to another one.
-func follow(t *testing.T, l Log, from, to uint64) error {
+func follow(t *testing.T, l jet.Log, from, to uint64) error {
 	next := from
 	err := l.Follow(within(t), from, func(seq uint64, data []byte) error {
 		if seq != next || string(data) != fmt.Sprintf("m%d", seq) {
@@ -230,10 +234,10 @@ func TestFollowersBehindATrimNeedASnapshot(t *testing.T) {
 		if err := r.connect().Trim(within(t), 6); err != nil {
 			t.Fatal(err)
 		}
-		if err := follow(t, l, 6, 10); !errors.Is(err, ErrTrimmed) {
+		if err := follow(t, l, 6, 10); !errors.Is(err, jet.ErrTrimmed) {
 			t.Errorf("from a removed message: %v", err)
 		}
-		if _, err := l.Read(within(t), 6); !errors.Is(err, ErrTrimmed) {
+		if _, err := l.Read(within(t), 6); !errors.Is(err, jet.ErrTrimmed) {
 			t.Errorf("a removed message: %v", err)
 		}
 		if err := follow(t, l, 7, 10); err != nil {
@@ -263,7 +267,7 @@ func TestARestartOfTheServerLosesNothing(t *testing.T) {
 					if err == nil {
 						break
 					}
-					if !errors.Is(err, ErrUnavailable) || within(t).Err() != nil {
+					if !errors.Is(err, jet.ErrUnavailable) || within(t).Err() != nil {
 						t.Fatal(err)
 					}
 				}
@@ -275,10 +279,10 @@ func TestARestartOfTheServerLosesNothing(t *testing.T) {
 				break
 			}
 			r.stop()
-			if err := l.Publish(99, seq, []byte("lost")); err != nil && !errors.Is(err, ErrUnavailable) {
+			if err := l.Publish(99, seq, []byte("lost")); err != nil && !errors.Is(err, jet.ErrUnavailable) {
 				t.Errorf("without a server: %v", err)
 			}
-			if _, err := l.Last(shortly(t)); !errors.Is(err, ErrUnavailable) {
+			if _, err := l.Last(shortly(t)); !errors.Is(err, jet.ErrUnavailable) {
 				t.Errorf("the end without a server: %v", err)
 			}
 			r.start()
@@ -287,7 +291,7 @@ func TestARestartOfTheServerLosesNothing(t *testing.T) {
 				if err == nil && last == seq {
 					break
 				}
-				if err != nil && !errors.Is(err, ErrUnavailable) || err == nil {
+				if err != nil && !errors.Is(err, jet.ErrUnavailable) || err == nil {
 					t.Fatalf("after the restart the log ends at %d, %v; want %d", last, err, seq)
 				}
 			}
@@ -311,23 +315,23 @@ func TestALogThatIsGoneIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
-	l := open(t, conn(t, Remote{URLs: []string{url}}))
+	l := open(t, conn(t, jet.Remote{URLs: []string{url}}))
 	publish(t, l, 1, 0, "m1")
 	s.Stop()
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	serve(t, dir, url[len("nats://"):])
-	if err := follow(t, l, 2, 2); !errors.Is(err, ErrLost) {
+	if err := follow(t, l, 2, 2); !errors.Is(err, jet.ErrLost) {
 		t.Errorf("a follower: %v", err)
 	}
-	if _, err := l.Last(within(t)); !errors.Is(err, ErrLost) {
+	if _, err := l.Last(within(t)); !errors.Is(err, jet.ErrLost) {
 		t.Errorf("its end: %v", err)
 	}
-	short := conn(t, Remote{URLs: []string{url}})
-	short.staleFor = time.Second
+	short := conn(t, jet.Remote{URLs: []string{url}})
+	short.SetStaleFor(time.Second)
 	again := open(t, short) // made again, empty
-	if err := follow(t, again, 2, 2); !errors.Is(err, ErrMissing) {
+	if err := follow(t, again, 2, 2); !errors.Is(err, jet.ErrMissing) {
 		t.Errorf("a follower of the new one: %v", err)
 	}
 }
@@ -340,7 +344,7 @@ func TestAnArchiveKeepsTheNewestSnapshots(t *testing.T) {
 		if all, err := a.List(ctx); len(all) != 0 || err != nil {
 			t.Fatalf("an archive without snapshots lists %v, %v", all, err)
 		}
-		if _, err := a.Open(ctx, 5); !errors.Is(err, ErrTrimmed) {
+		if _, err := a.Open(ctx, 5); !errors.Is(err, jet.ErrTrimmed) {
 			t.Errorf("a snapshot of an empty archive: %v", err)
 		}
 		large := strings.Repeat("snapshot ", 100_000) // several messages
@@ -367,7 +371,7 @@ func TestAnArchiveKeepsTheNewestSnapshots(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := a.Open(ctx, 5); !errors.Is(err, ErrTrimmed) {
+		if _, err := a.Open(ctx, 5); !errors.Is(err, jet.ErrTrimmed) {
 			t.Errorf("a snapshot that was removed: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"crypto/x509"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/internal/stream/jet"
 )
 
 // The configuration of the servers in the examples of a cluster lets the nodes in, and shows them that it syncs.
@@ -35,8 +37,8 @@ func TestTheServersOfTheExamplesSync(t *testing.T) {
 	conf := strings.NewReplacer("../../keys/", "../"+filepath.Base(dir)+"/", "/keys/", dir+"/", `"/data"`, "STORE",
 		"listen: 0.0.0.0:4222\n", "", "server_name: $NATS_NAME\n", "").Replace(alone + "\n" + accounts)
 	at, _ := configured(t, conf)
-	con := conn(t, Remote{URLs: []string{at}, CA: filepath.Join(dir, "server.pem"), Seed: user})
-	if err := con.CheckSync(within(t), open(t, con), SyncSources{}); err != nil {
+	con := conn(t, jet.Remote{URLs: []string{at}, CA: filepath.Join(dir, "server.pem"), Seed: user})
+	if err := con.CheckSync(within(t), open(t, con), jet.SyncSources{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,8 @@
 // Package jet carries the messages of internal/stream over NATS JetStream. It is the only package that imports NATS.
 //
 // A Log is the ordered log that internal/stream needs: Conn.Log opens a JetStream stream on an external server or on
-// the embedded Server, and Mem is a log in memory for tests. One conformance test runs over both. Appender drives a
-// stream.Writer over any Log.
+// the embedded Server. Appender drives a stream.Writer over any Log. One conformance test runs over them and over the
+// log in memory of package jettest.
 //
 // Owner: any goroutine may call a Log. Appender.Run is the goroutine of an appender; any goroutine may call its other
 // methods.
@@ -17,9 +17,6 @@
 //  4. A server that is not on this machine is reached only with TLS and credentials. The embedded one listens at loopback
 //     addresses only, and lets in who has its seed.
 //  5. A stream that may drop messages by itself is refused.
-//
-// Reading order: log, mem, server_embedded, conn, log_jetstream, log_follow, sync, archive, ask, loop_appender,
-// events.
 //
 // It does not elect a writer and does not look into messages, apart from what stream.Writer does.
 package jet

@@ -1,14 +1,16 @@
-package jet
+package jet_test
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+
+	"tickhive/internal/stream/jet"
 )
 
 // events opens the stream of events of a server.
-func events(t *testing.T, c *Conn) *Events {
+func events(t *testing.T, c *jet.Conn) *jet.Events {
 	t.Helper()
 	e, err := c.Events(within(t), "e1", 1<<20)
 	if err != nil {
@@ -18,10 +20,10 @@ func events(t *testing.T, c *Conn) *Events {
 }
 
 // some returns n events of one message of the log.
-func some(source uint64, n int) (out []Event) {
+func some(source uint64, n int) (out []jet.Event) {
 	for i := range n {
 		id := fmt.Sprintf("BTC_USDT:%d", source*1000+uint64(i))
-		out = append(out, Event{source, "BTC_USDT.trade", id, []byte(id)})
+		out = append(out, jet.Event{source, "BTC_USDT.trade", id, []byte(id)})
 	}
 	return out
 }
@@ -32,9 +34,9 @@ func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, freeAddress(t))
 	url := s.URL()
-	c := conn(t, Remote{URLs: []string{url}})
+	c := conn(t, jet.Remote{URLs: []string{url}})
 	one, ctx := events(t, c), within(t)
-	if err := one.Append(ctx, some(1, 1)); !errors.Is(err, ErrRefused) {
+	if err := one.Append(ctx, some(1, 1)); !errors.Is(err, jet.ErrRefused) {
 		t.Errorf("appended without a look at the end: %v", err)
 	}
 	if seq, _, err := one.Last(ctx); seq != 0 || err != nil {
@@ -51,10 +53,10 @@ func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 	if err := two.Append(ctx, some(2, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.Append(ctx, some(2, 3)); !errors.Is(err, ErrRefused) {
+	if err := one.Append(ctx, some(2, 3)); !errors.Is(err, jet.ErrRefused) {
 		t.Fatalf("the first process appended behind an end that it does not know: %v", err)
 	}
-	if err := one.Append(ctx, some(2, 3)); !errors.Is(err, ErrRefused) {
+	if err := one.Append(ctx, some(2, 3)); !errors.Is(err, jet.ErrRefused) {
 		t.Fatalf("it did so at the second attempt: %v", err)
 	}
 	s.Stop()
@@ -62,7 +64,7 @@ func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 		t.Fatal("appended to a server that is down")
 	}
 	serve(t, dir, url[len("nats://"):])
-	again := events(t, conn(t, Remote{URLs: []string{url}}))
+	again := events(t, conn(t, jet.Remote{URLs: []string{url}}))
 	seq, last, err := again.Last(ctx)
 	if err != nil || seq != 603 || last.Source != 2 {
 		t.Fatalf("after the restart the last event is %d %+v, %v", seq, last, err)
@@ -86,7 +88,7 @@ func TestEventsAreThereOnceAndInOrder(t *testing.T) {
 // The stream of events is no exchange's stream, and keeps the newest bytes alone.
 func TestTheStreamOfEventsIsBounded(t *testing.T) {
 	t.Parallel()
-	c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
+	c := conn(t, jet.Remote{Embedded: serve(t, t.TempDir(), "")})
 	ctx := within(t)
 	if _, err := c.Log(ctx, "e1", 1); err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func TestTheStreamOfEventsIsBounded(t *testing.T) {
 	if _, err := c.Events(ctx, "e1", 1<<20); err != nil {
 		t.Errorf("with another size: %v", err)
 	}
-	if _, err := c.Events(ctx, "e_1", 1); !errors.Is(err, ErrSettings) {
+	if _, err := c.Events(ctx, "e_1", 1); !errors.Is(err, jet.ErrSettings) {
 		t.Errorf("an epoch with a sign of the suffix: %v", err)
 	}
 }

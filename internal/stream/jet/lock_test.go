@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nkeys"
+
+	"tickhive/internal/stream/jet"
 )
 
 // converse sends lines of the NATS protocol to an address and returns what comes until the server closes the connection.
@@ -45,7 +47,7 @@ func TestTheEmbeddedServerLetsInWhoHasItsSeed(t *testing.T) {
 		startOne(t, s)
 		urls = append(urls, "nats://"+s.Listen)
 	}
-	c := conn(t, Remote{URLs: urls})
+	c := conn(t, jet.Remote{URLs: urls})
 	log, err := c.Log(within(t), "e1", 3)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,7 @@ func TestTheEmbeddedServerLetsInWhoHasItsSeed(t *testing.T) {
 	}
 	for _, connect := range []string{
 		"{}", `{"user":"tickhive","pass":"tickhive"}`, `{"nkey":"` + public + `","sig":"AAAA"}`,
-		fmt.Sprintf(`{"auth_token":%q}`, routePassword(testSeed)),
+		fmt.Sprintf(`{"auth_token":%q}`, jet.RoutePassword(testSeed)),
 	} {
 		for what, request := range map[string]string{
 			"list":    "PUB $JS.API.STREAM.NAMES r 0\r\n\r\n",
@@ -89,15 +91,15 @@ func TestTheEmbeddedServerLetsInWhoHasItsSeed(t *testing.T) {
 			t.Errorf("another server as %s: %s", connect, got)
 		}
 	}
-	other, err := NewSeed(bytes.Repeat([]byte{8}, 32))
+	other, err := jet.NewSeed(bytes.Repeat([]byte{8}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, seed := range map[string]string{
 		"none": "", "another one": write(t, filepath.Join(t.TempDir(), "other.nk"), []byte(other)),
 	} {
-		_, err := Connect(Remote{URLs: urls, Seed: seed})
-		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "--credentials FILE") {
+		_, err := jet.Connect(jet.Remote{URLs: urls, Seed: seed})
+		if !errors.Is(err, jet.ErrUnavailable) || !strings.Contains(err.Error(), "--credentials FILE") {
 			t.Errorf("credentials: %s: %v", name, err)
 		}
 	}
@@ -123,15 +125,15 @@ func TestAServerWithoutASeedListensNowhere(t *testing.T) {
 	for name, seed := range map[string]string{
 		"none": "", "no seed": "abc", "the seed of an account": string(account),
 	} {
-		s, err := StartServer(ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Seed: seed})
+		s, err := jet.StartServer(jet.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Seed: seed})
 		if err == nil {
 			s.Stop()
 		}
-		if !errors.Is(err, ErrSeed) {
+		if !errors.Is(err, jet.ErrSeed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	s, err := StartServer(ServerOptions{Dir: t.TempDir()})
+	s, err := jet.StartServer(jet.ServerOptions{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,5 +141,5 @@ func TestAServerWithoutASeedListensNowhere(t *testing.T) {
 	if s.URL() != "" {
 		t.Errorf("it listens at %s", s.URL())
 	}
-	open(t, conn(t, Remote{Embedded: s}))
+	open(t, conn(t, jet.Remote{Embedded: s}))
 }

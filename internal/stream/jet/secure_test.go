@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"crypto/ecdsa"
@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/stream/jet"
 )
 
 // certificate returns a certificate for 127.0.0.1 and writes it to a file that verifies it.
@@ -67,7 +68,7 @@ func TestTLSAndCredentials(t *testing.T) {
 	text, _ = other.Seed()
 	stranger := write(t, filepath.Join(dir, "other.nk"), text)
 	_, foreign := certificate(t, t.TempDir())
-	s, err := start(&server.Options{
+	s, err := jet.StartWith(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true,
 		TLS: true, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 		Nkeys: []*server.NkeyUser{{Nkey: public}},
@@ -76,18 +77,18 @@ func TestTLSAndCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Stop)
-	urls := []string{"nats://" + s.s.Addr().String()}
-	l := open(t, conn(t, Remote{URLs: urls, CA: ca, Seed: seed}))
+	urls := []string{"nats://" + s.Addr()}
+	l := open(t, conn(t, jet.Remote{URLs: urls, CA: ca, Seed: seed}))
 	if a := publish(t, l, 1, 0, "m1"); a.Seq != 1 {
 		t.Errorf("answer %+v", a)
 	}
-	for name, r := range map[string]Remote{
+	for name, r := range map[string]jet.Remote{
 		"no certificate":      {URLs: urls, Seed: seed},
 		"another certificate": {URLs: urls, CA: foreign, Seed: seed},
 		"no key":              {URLs: urls, CA: ca},
 		"another key":         {URLs: urls, CA: ca, Seed: stranger},
 	} {
-		if c, err := Connect(r); !errors.Is(err, ErrUnavailable) {
+		if c, err := jet.Connect(r); !errors.Is(err, jet.ErrUnavailable) {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
@@ -97,9 +98,9 @@ func TestConnectionsThatAreRefusedBeforeTheyAreMade(t *testing.T) {
 	dir := t.TempDir()
 	_, ca := certificate(t, dir)
 	bad := write(t, filepath.Join(dir, "bad.nk"), []byte("no seed"))
-	for name, r := range map[string]Remote{
+	for name, r := range map[string]jet.Remote{
 		"nothing":                  {},
-		"both":                     {URLs: []string{"nats://127.0.0.1:4222"}, Embedded: &Server{}},
+		"both":                     {URLs: []string{"nats://127.0.0.1:4222"}, Embedded: &jet.Server{}},
 		"elsewhere, plain":         {URLs: []string{"nats://10.0.0.1:4222"}},
 		"elsewhere, no key":        {URLs: []string{"nats://h1:4222"}, CA: ca},
 		"one of two is elsewhere":  {URLs: []string{"nats://127.0.0.1:4222", "nats://h2:4222"}},
@@ -108,12 +109,13 @@ func TestConnectionsThatAreRefusedBeforeTheyAreMade(t *testing.T) {
 		"a seed that is none":      {URLs: []string{"nats://127.0.0.1:4222"}, Seed: bad},
 		"a seed that is not there": {URLs: []string{"nats://127.0.0.1:4222"}, Seed: filepath.Join(dir, "none")},
 	} {
-		if c, err := Connect(r); !errors.Is(err, ErrSettings) {
+		if c, err := jet.Connect(r); !errors.Is(err, jet.ErrSettings) {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
 	for _, listen := range []string{"0.0.0.0:4222", "10.0.0.1:4222", "127.0.0.1", "127.0.0.1:x"} {
-		if s, err := StartServer(ServerOptions{Dir: t.TempDir(), Seed: testSeed, Listen: listen}); !errors.Is(err, ErrSettings) {
+		s, err := jet.StartServer(jet.ServerOptions{Dir: t.TempDir(), Seed: testSeed, Listen: listen})
+		if !errors.Is(err, jet.ErrSettings) {
 			t.Errorf("%s: %v, %v", listen, s, err)
 		}
 	}
@@ -121,7 +123,7 @@ func TestConnectionsThatAreRefusedBeforeTheyAreMade(t *testing.T) {
 
 // A stream that may lose messages by itself is refused, and so are names that are none.
 func TestStreamsWithOtherSettingsAreRefused(t *testing.T) {
-	c := conn(t, Remote{Embedded: serve(t, t.TempDir(), "")})
+	c := conn(t, jet.Remote{Embedded: serve(t, t.TempDir(), "")})
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"age":      func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
 		"number":   func(c *jetstream.StreamConfig) { c.MaxMsgs = 1000 },
@@ -133,20 +135,20 @@ func TestStreamsWithOtherSettingsAreRefused(t *testing.T) {
 		"interest": func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
 		"size":     func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 },
 	} {
-		config, err := settings(name, 1)
+		config, err := jet.Settings(name, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(&config)
-		if _, err := c.js.CreateStream(within(t), config); err != nil {
+		if _, err := c.JetStream().CreateStream(within(t), config); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := c.Log(within(t), name, 1); !errors.Is(err, ErrSettings) {
+		if _, err := c.Log(within(t), name, 1); !errors.Is(err, jet.ErrSettings) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, epoch := range []string{"", "a.b", "a b", "*"} {
-		if _, err := c.Log(within(t), epoch, 1); !errors.Is(err, ErrSettings) {
+		if _, err := c.Log(within(t), epoch, 1); !errors.Is(err, jet.ErrSettings) {
 			t.Errorf("epoch %q: %v", epoch, err)
 		}
 	}

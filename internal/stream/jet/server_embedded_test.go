@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"net"
@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tickhive/internal/stream/jet"
 )
 
 // A server whose port is taken says so at once.
 func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
-	for name, options := range map[string]func(taken string) ServerOptions{
-		"clients": func(taken string) ServerOptions { return ServerOptions{Listen: taken} },
-		"servers": func(taken string) ServerOptions {
-			return ServerOptions{Listen: "127.0.0.1:0", Name: "s0", Cluster: taken, Routes: []string{freeAddress(t)}}
+	for name, options := range map[string]func(taken string) jet.ServerOptions{
+		"clients": func(taken string) jet.ServerOptions { return jet.ServerOptions{Listen: taken} },
+		"servers": func(taken string) jet.ServerOptions {
+			return jet.ServerOptions{Listen: "127.0.0.1:0", Name: "s0", Cluster: taken, Routes: []string{freeAddress(t)}}
 		},
 	} {
 		taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,7 +28,7 @@ func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
 		}
 		o := options(taken.Addr().String())
 		o.Dir, o.Seed = t.TempDir(), testSeed
-		s, err := StartServer(o)
+		s, err := jet.StartServer(o)
 		if err == nil {
 			s.Stop()
 		}
@@ -44,13 +46,13 @@ func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
 func TestADamagedServerIsFilledByTheOthers(t *testing.T) {
 	t.Parallel()
 	options := several(t, 3)
-	var running []*Server
+	var running []*jet.Server
 	var urls []string
 	for _, o := range options {
 		running = append(running, startOne(t, o))
 		urls = append(urls, "nats://"+o.Listen)
 	}
-	log, err := conn(t, Remote{URLs: urls[1:]}).Log(within(t), "e1", 3)
+	log, err := conn(t, jet.Remote{URLs: urls[1:]}).Log(within(t), "e1", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestADamagedServerIsFilledByTheOthers(t *testing.T) {
 	if err := os.Truncate(found[0], 10); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := StartServer(options[0]); err == nil || !strings.Contains(err.Error(), "corrupt: empty "+at) {
+	if s, err := jet.StartServer(options[0]); err == nil || !strings.Contains(err.Error(), "corrupt: empty "+at) {
 		if err == nil {
 			s.Stop()
 		}
@@ -79,9 +81,9 @@ func TestADamagedServerIsFilledByTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	startOne(t, options[0])
-	level(t, log.(*jetLog))
+	level(t, log)
 	running[1].Stop()
-	copied, err := conn(t, Remote{URLs: urls[:1]}).Log(within(t), "e1", 0)
+	copied, err := conn(t, jet.Remote{URLs: urls[:1]}).Log(within(t), "e1", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +94,12 @@ func TestADamagedServerIsFilledByTheOthers(t *testing.T) {
 }
 
 // level waits until every server has the whole log.
-func level(t *testing.T, l *jetLog) {
+func level(t *testing.T, l jet.Log) {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for ctx := within(t); ; {
-		info, err := l.stream.Info(ctx)
+		info, err := jet.Info(ctx, l)
 		if err == nil && info.Cluster != nil && len(info.Cluster.Replicas) == 2 &&
 			!slices.ContainsFunc(info.Cluster.Replicas, func(p *jetstream.PeerInfo) bool {
 				return p.Offline || !p.Current || p.Lag > 0

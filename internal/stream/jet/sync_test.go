@@ -1,4 +1,4 @@
-package jet
+package jet_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tickhive/internal/listen"
+	"tickhive/internal/stream/jet"
 	"tickhive/internal/stream/jet/jettest"
 )
 
@@ -23,11 +24,11 @@ func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
 	}{{1, 0}, {1, 1}, {3, 0}, {3, 1}} {
 		t.Run(fmt.Sprintf("%d of %d are lazy", c.lazy, c.servers), func(t *testing.T) {
 			log, con := cluster(t, c.servers, c.lazy)
-			err := con.CheckSync(within(t), log, SyncSources{})
+			err := con.CheckSync(within(t), log, jet.SyncSources{})
 			if c.lazy == 0 && err != nil {
 				t.Error(err)
 			}
-			if c.lazy > 0 && (!errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges before")) {
+			if c.lazy > 0 && (!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges before")) {
 				t.Error(err)
 			}
 		})
@@ -35,9 +36,9 @@ func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
 }
 
 // cluster starts servers of which the first ones are lazy, and opens a log with a copy on each.
-func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
+func cluster(t *testing.T, n, lazy int) (jet.Log, *jet.Conn) {
 	t.Helper()
-	r := Remote{}
+	r := jet.Remote{}
 	for i, o := range several(t, n) {
 		o.LazySync = i < lazy
 		r.URLs = append(r.URLs, startOne(t, o).URL())
@@ -52,12 +53,14 @@ func cluster(t *testing.T, n, lazy int) (Log, *Conn) {
 }
 
 // several returns the options of so many servers that keep copies, or of one that is alone.
-func several(t *testing.T, n int) []ServerOptions {
+func several(t *testing.T, n int) []jet.ServerOptions {
 	t.Helper()
-	all := make([]ServerOptions, n)
+	all := make([]jet.ServerOptions, n)
 	var routes []string
 	for i := range all {
-		all[i] = ServerOptions{Seed: testSeed, Dir: t.TempDir(), Listen: freeAddress(t), Name: fmt.Sprintf("s%d", i)}
+		all[i] = jet.ServerOptions{
+			Seed: testSeed, Dir: t.TempDir(), Listen: freeAddress(t), Name: fmt.Sprintf("s%d", i),
+		}
 		if n > 1 {
 			all[i].Cluster = freeAddress(t)
 			routes = append(routes, all[i].Cluster)
@@ -69,10 +72,10 @@ func several(t *testing.T, n int) []ServerOptions {
 	return all
 }
 
-func startOne(t *testing.T, o ServerOptions) *Server {
+func startOne(t *testing.T, o jet.ServerOptions) *jet.Server {
 	t.Helper()
 	o.Seed = cmp.Or(o.Seed, testSeed)
-	s, err := StartServer(o)
+	s, err := jet.StartServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func configured(t *testing.T, text string) (at, monitor string) {
 	}
 	s := jettest.Configured(t, file)
 	s.Start()
-	if !s.ReadyForConnections(readyWithin) {
+	if !s.ReadyForConnections(jet.ReadyWithin) {
 		t.Fatal("the server does not start")
 	}
 	return "nats://" + at, "http://" + monitor
@@ -141,37 +144,41 @@ accounts {
 				"EXPORTS", `exports: [{service: "$SYS.REQ.SERVER.PING.JSZ", response: stream}]`,
 				"IMPORTS", `imports: [{service: {account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ"}}]`)
 			without := strings.NewReplacer(", EXPORTS", "", ", IMPORTS", "")
-			check := func(ctx context.Context, text string, from func(r Remote, monitor string) SyncSources) error {
+			check := func(
+				ctx context.Context, text string, from func(r jet.Remote, monitor string) jet.SyncSources,
+			) error {
 				at, monitor := configured(t, text)
-				r := Remote{URLs: []string{at}, Seed: app}
+				r := jet.Remote{URLs: []string{at}, Seed: app}
 				con := conn(t, r)
 				return con.CheckSync(ctx, open(t, con), from(r, monitor))
 			}
 			ctx := within(t)
 			for name, err := range map[string]error{
-				"import": check(ctx, with.Replace(accounts), func(Remote, string) SyncSources { return SyncSources{} }),
-				"system user": check(ctx, without.Replace(accounts), func(r Remote, _ string) SyncSources {
-					r.Seed = system
-					return SyncSources{System: &r}
+				"import": check(ctx, with.Replace(accounts), func(jet.Remote, string) jet.SyncSources {
+					return jet.SyncSources{}
 				}),
-				"monitor": check(ctx, without.Replace(accounts), func(_ Remote, monitor string) SyncSources {
-					return SyncSources{Monitor: []string{monitor}}
+				"system user": check(ctx, without.Replace(accounts), func(r jet.Remote, _ string) jet.SyncSources {
+					r.Seed = system
+					return jet.SyncSources{System: &r}
+				}),
+				"monitor": check(ctx, without.Replace(accounts), func(_ jet.Remote, monitor string) jet.SyncSources {
+					return jet.SyncSources{Monitor: []string{monitor}}
 				}),
 			} {
 				if sync == "always" && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if sync != "always" && (!errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges")) {
+				if sync != "always" && (!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges")) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			brief, cancel := context.WithTimeout(ctx, 5*statusWithin) // instead of formWithin: one attempt is enough
+			brief, cancel := context.WithTimeout(ctx, 5*jet.StatusWithin) // instead of formWithin: one attempt is enough
 			defer cancel()
-			err := check(brief, without.Replace(accounts), func(Remote, string) SyncSources {
-				return SyncSources{Monitor: []string{"http://" + freeAddress(t)}}
+			err := check(brief, without.Replace(accounts), func(jet.Remote, string) jet.SyncSources {
+				return jet.SyncSources{Monitor: []string{"http://" + freeAddress(t)}}
 			})
 			for _, way := range []string{"stream.system_credentials", "stream.monitor", "--trust-lazy-sync"} {
-				if !errors.Is(err, ErrLazy) || !strings.Contains(err.Error(), way) {
+				if !errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), way) {
 					t.Errorf("%v, want %s", err, way)
 				}
 			}

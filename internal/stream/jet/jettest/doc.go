@@ -1,8 +1,10 @@
-// Package jettest starts servers of a stream for tests, by configuration files as nats-server does.
+// Package jettest has the streams of tests: Mem, a log in memory with the behaviour of a server, and servers that are
+// started by configuration files as nats-server is. Only tests import it.
 //
-// Owner: the goroutine of the test that calls it.
+// Owner: any goroutine may call a Mem; the goroutine of the test calls the rest.
 //
-// Invariant: servers end with their test.
+// Invariants:
 //
-// Reading order: servers.
+//  1. Mem passes the conformance test of package jet.
+//  2. Servers end with their test.
 package jettest

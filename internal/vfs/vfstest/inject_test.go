@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/vfs"
 )
 
 // world has two directories with a log of two segments each: synced sectors of 1, in the second
@@ -21,14 +23,14 @@ func world(t *testing.T) *Mem {
 		for _, base := range []string{"1.wal", "2.wal"} {
 			f, err := m.Create(dir + "/" + base)
 			must(t, err)
-			put(t, f, bytes.Repeat([]byte(dir), 16*SectorBytes), 0)
+			put(t, f, bytes.Repeat([]byte(dir), 16*vfs.SectorBytes), 0)
 			must(t, f.Sync())
-			put(t, f, bytes.Repeat([]byte{1}, 16*SectorBytes), 0)
+			put(t, f, bytes.Repeat([]byte{1}, 16*vfs.SectorBytes), 0)
 			must(t, f.Sync())
 			must(t, m.SyncDir(dir))
 			if base == "2.wal" {
-				put(t, f, bytes.Repeat([]byte{3}, 2*SectorBytes), 8*SectorBytes)
-				put(t, f, bytes.Repeat([]byte{2}, 2*SectorBytes), 8*SectorBytes)
+				put(t, f, bytes.Repeat([]byte{3}, 2*vfs.SectorBytes), 8*vfs.SectorBytes)
+				put(t, f, bytes.Repeat([]byte{2}, 2*vfs.SectorBytes), 8*vfs.SectorBytes)
 			}
 			must(t, f.Close())
 		}
@@ -40,7 +42,7 @@ func world(t *testing.T) *Mem {
 // g for garbage.
 func kinds(content []byte) string {
 	var s strings.Builder
-	for sector := range slices.Chunk(content, SectorBytes) {
+	for sector := range slices.Chunk(content, vfs.SectorBytes) {
 		values := slices.Compact(slices.Sorted(slices.Values(sector)))
 		switch len(values) {
 		case 1:
@@ -300,8 +302,8 @@ func TestFailingWritesReachTheFileInPart(t *testing.T) {
 			m := NewMem()
 			f := create(t, m)
 			m.Inject(Injection{Class: class, Seed: seed})
-			n, err := f.WriteAt(bytes.Repeat([]byte{7}, 3*SectorBytes), 0)
-			if err == nil || n > 3*SectorBytes {
+			n, err := f.WriteAt(bytes.Repeat([]byte{7}, 3*vfs.SectorBytes), 0)
+			if err == nil || n > 3*vfs.SectorBytes {
 				t.Fatal(n, err)
 			}
 			sizes[bytes.Count(m.Content(name), []byte{7})] = true
@@ -317,12 +319,12 @@ func TestAFullDiskKeepsSectorsOfTheFileWhole(t *testing.T) {
 	tear := func(class Class, seed uint64) bool {
 		m := NewMem()
 		f := create(t, m)
-		must(t, f.Preallocate(0, 4*SectorBytes))
+		must(t, f.Preallocate(0, 4*vfs.SectorBytes))
 		m.Inject(Injection{Class: class, Seed: seed})
-		if _, err := f.WriteAt(bytes.Repeat([]byte{7}, 2*SectorBytes), SectorBytes); err == nil {
+		if _, err := f.WriteAt(bytes.Repeat([]byte{7}, 2*vfs.SectorBytes), vfs.SectorBytes); err == nil {
 			t.Fatal("no error")
 		}
-		return bytes.Count(m.Content(name), []byte{7})%SectorBytes != 0
+		return bytes.Count(m.Content(name), []byte{7})%vfs.SectorBytes != 0
 	}
 	torn := map[Class]int{}
 	for _, class := range []Class{FullDisk, WriteError} {
@@ -373,11 +375,11 @@ func TestAReadErrorPasses(t *testing.T) {
 	f, err := m.Open("a/1.wal")
 	must(t, err)
 	m.Inject(Injection{Class: ReadError})
-	buf := make([]byte, SectorBytes)
+	buf := make([]byte, vfs.SectorBytes)
 	if n, err := f.ReadAt(buf, 0); n != 0 || !errors.Is(err, syscall.EIO) {
 		t.Fatal(n, err)
 	}
-	if n, err := f.ReadAt(buf, 0); n != SectorBytes || (err != nil && !errors.Is(err, io.EOF)) {
+	if n, err := f.ReadAt(buf, 0); n != vfs.SectorBytes || (err != nil && !errors.Is(err, io.EOF)) {
 		t.Fatal(n, err)
 	}
 }

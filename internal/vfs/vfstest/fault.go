@@ -1,6 +1,8 @@
-package vfs
+package vfstest
 
-import "errors"
+import (
+	"errors"
+)
 
 // ErrInjected is the cause of the faults that tests inject.
 var ErrInjected = errors.New("injected fault")
@@ -71,3 +73,6 @@ func FailNthKind(kind OpKind, n int, f Fault) func(Op) Fault {
 		return Fault{}
 	}
 }
+
+// FailNext fails the next operation of a kind, in the way that f says, by the hook of Before.
+func (m *Mem) FailNext(kind OpKind, f Fault) { m.Before(FailNthKind(kind, m.Count(kind)+1, f)) }

@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/vfs"
 )
 
 const (
@@ -21,14 +23,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func put(t *testing.T, f File, p []byte, off int64) {
+func put(t *testing.T, f vfs.File, p []byte, off int64) {
 	t.Helper()
 	if n, err := f.WriteAt(p, off); err != nil || n != len(p) {
 		t.Fatalf("%d, %v", n, err)
 	}
 }
 
-func create(t *testing.T, m FS) File {
+func create(t *testing.T, m vfs.FS) vfs.File {
 	t.Helper()
 	f, err := m.Create(name)
 	must(t, err)
@@ -39,24 +41,24 @@ func create(t *testing.T, m FS) File {
 func TestSyncedBytesSurviveEveryCutAndOthersMay(t *testing.T) {
 	m := NewMem()
 	f := create(t, m)
-	old, fresh := bytes.Repeat([]byte{1}, 4*SectorBytes), bytes.Repeat([]byte{2}, 4*SectorBytes)
+	old, fresh := bytes.Repeat([]byte{1}, 4*vfs.SectorBytes), bytes.Repeat([]byte{2}, 4*vfs.SectorBytes)
 	put(t, f, old, 0)
 	must(t, f.Sync())
-	put(t, f, fresh[:2*SectorBytes], SectorBytes)
-	put(t, f, fresh, 4*SectorBytes)
+	put(t, f, fresh[:2*vfs.SectorBytes], vfs.SectorBytes)
+	put(t, f, fresh, 4*vfs.SectorBytes)
 	subsets := map[string]bool{}
 	sizes := map[int]bool{}
 	for seed := range uint64(seeds) {
 		got := m.Crash(seed).Content(name)
 		sizes[len(got)] = true
-		if len(got) < len(old) || !bytes.Equal(got[:SectorBytes], old[:SectorBytes]) ||
-			!bytes.Equal(got[3*SectorBytes:4*SectorBytes], old[:SectorBytes]) {
+		if len(got) < len(old) || !bytes.Equal(got[:vfs.SectorBytes], old[:vfs.SectorBytes]) ||
+			!bytes.Equal(got[3*vfs.SectorBytes:4*vfs.SectorBytes], old[:vfs.SectorBytes]) {
 			t.Fatalf("seed %d: synced bytes are gone", seed)
 		}
 		subset := ""
-		for at := 0; at+SectorBytes <= len(got); at += SectorBytes {
-			sector := got[at : at+SectorBytes]
-			if bytes.Count(sector, sector[:1]) != SectorBytes || (at < 4*SectorBytes && sector[0] == 0) {
+		for at := 0; at+vfs.SectorBytes <= len(got); at += vfs.SectorBytes {
+			sector := got[at : at+vfs.SectorBytes]
+			if bytes.Count(sector, sector[:1]) != vfs.SectorBytes || (at < 4*vfs.SectorBytes && sector[0] == 0) {
 				t.Fatalf("seed %d: sector at %d is no whole one: %d", seed, at, sector[0])
 			}
 			subset += string('0' + rune(sector[0]))
@@ -147,7 +149,7 @@ func TestFullDiskKeepsWhatFitsAndTakesMoreLater(t *testing.T) {
 func TestFaultsShortenAndTear(t *testing.T) {
 	m := NewMem()
 	f := create(t, m)
-	data := bytes.Repeat([]byte{7}, 3*SectorBytes)
+	data := bytes.Repeat([]byte{7}, 3*vfs.SectorBytes)
 	m.Before(FailNthKind(OpWrite, 1, Fault{Err: ErrInjected, Keep: 5}))
 	if n, err := f.WriteAt(data, 0); n != 5 || !errors.Is(err, ErrInjected) || len(m.Content(name)) != 5 {
 		t.Fatalf("short: %d, %v", n, err)
@@ -156,7 +158,8 @@ func TestFaultsShortenAndTear(t *testing.T) {
 	if _, err := f.WriteAt(data, 0); !errors.Is(err, ErrInjected) {
 		t.Fatal(err)
 	}
-	if got := m.Content(name); got[0] != 7 || got[100] != 0 || got[SectorBytes] != 7 || len(got) != 2*SectorBytes {
+	got := m.Content(name)
+	if got[0] != 7 || got[100] != 0 || got[vfs.SectorBytes] != 7 || len(got) != 2*vfs.SectorBytes {
 		t.Fatalf("torn: %d bytes", len(got))
 	}
 	if m.Count(OpWrite) != 2 || m.Total() < 4 {
@@ -168,13 +171,13 @@ func TestKillKeepsWhatWasWrittenAndItsRisk(t *testing.T) {
 	m := NewMem()
 	f := create(t, m)
 	put(t, f, []byte("written"), 0)
-	_, err := m.Lock("d/LOCK", Self())
+	_, err := m.Lock("d/LOCK", vfs.Self())
 	must(t, err)
 	after := m.Kill()
 	if string(after.Content(name)) != "written" {
 		t.Fatal("lost by a kill")
 	}
-	if _, err := after.Lock("d/LOCK", Self()); err != nil {
+	if _, err := after.Lock("d/LOCK", vfs.Self()); err != nil {
 		t.Fatal("a dead process still holds the lock")
 	}
 	lost := false
@@ -189,9 +192,9 @@ func TestKillKeepsWhatWasWrittenAndItsRisk(t *testing.T) {
 // Both implementations do the same for the operations of a log.
 func TestMemDoesWhatTheMachineDoes(t *testing.T) {
 	for _, c := range []struct {
-		fsys FS
+		fsys vfs.FS
 		dir  string
-	}{{NewMem(), "d"}, {OS{}, filepath.Join(t.TempDir(), "d")}} {
+	}{{NewMem(), "d"}, {vfs.OS{}, filepath.Join(t.TempDir(), "d")}} {
 		must(t, c.fsys.MkdirAll(c.dir))
 		at := func(base string) string { return filepath.Join(c.dir, base) }
 		if _, err := c.fsys.Open(at("none")); !errors.Is(err, fs.ErrNotExist) {
@@ -226,16 +229,16 @@ func TestMemDoesWhatTheMachineDoes(t *testing.T) {
 		if _, err := r.WriteAt([]byte("x"), 0); err == nil {
 			t.Fatal("wrote to a file opened for reading")
 		}
-		lock, err := c.fsys.Lock(at("LOCK"), Owner{PID: 42, Host: "h", SinceNs: 1e9})
+		lock, err := c.fsys.Lock(at("LOCK"), vfs.Owner{PID: 42, Host: "h", SinceNs: 1e9})
 		must(t, err)
-		_, err = c.fsys.Lock(at("LOCK"), Self())
-		var held *LockedError
+		_, err = c.fsys.Lock(at("LOCK"), vfs.Self())
+		var held *vfs.LockedError
 		want := at("LOCK") + " is held by process 42 on host h since 1970-01-01T00:00:01Z"
 		if !errors.As(err, &held) || held.Error() != want {
 			t.Fatalf("%v", err)
 		}
 		must(t, lock.Close())
-		lock, err = c.fsys.Lock(at("LOCK"), Self())
+		lock, err = c.fsys.Lock(at("LOCK"), vfs.Self())
 		must(t, err)
 		must(t, lock.Close())
 	}

@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tickhive/internal/vfs"
 )
 
 // Faults of rest change one file that they are aimed at: at once, after some operations, or at the
 // end of the process and then in its successor only.
 func TestFaultsOfRest(t *testing.T) {
 	other := world(t)
-	other.Put("a/2.wal", bytes.Repeat([]byte{9}, 16*SectorBytes))
+	other.Put("a/2.wal", bytes.Repeat([]byte{9}, 16*vfs.SectorBytes))
 	for class, check := range map[Class]func(t *testing.T, before, after *Mem){
 		BitRot: func(t *testing.T, before, after *Mem) {
 			a, b := before.Content("a/2.wal"), after.Content("a/2.wal")
@@ -37,7 +39,7 @@ func TestFaultsOfRest(t *testing.T) {
 			}
 		},
 		StaleFile: func(t *testing.T, _, after *Mem) {
-			if got := after.Content("a/2.wal"); !bytes.Equal(got, bytes.Repeat([]byte("a"), 16*SectorBytes)) {
+			if got := after.Content("a/2.wal"); !bytes.Equal(got, bytes.Repeat([]byte("a"), 16*vfs.SectorBytes)) {
 				t.Error(kinds(got))
 			}
 		},

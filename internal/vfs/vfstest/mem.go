@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"sort"
 	"sync"
 	"syscall"
+
+	"tickhive/internal/vfs"
 )
 
 // Mem is a file system in memory that tracks which data is durable. Directories exist by being
@@ -15,7 +17,7 @@ import (
 type Mem struct {
 	mu       sync.Mutex
 	dirs     map[string]*memDir
-	locks    map[string]Owner
+	locks    map[string]vfs.Owner
 	capacity int64 // bytes in all files, 0: no limit
 	before   func(Op) Fault
 	after    func(Op)
@@ -44,7 +46,7 @@ type nameChange struct {
 // NewMem returns an empty file system.
 func NewMem() *Mem {
 	return &Mem{
-		dirs: map[string]*memDir{}, locks: map[string]Owner{}, tally: &tally{},
+		dirs: map[string]*memDir{}, locks: map[string]vfs.Owner{}, tally: &tally{},
 		history: history{names: map[string]past{}},
 	}
 }
@@ -183,7 +185,7 @@ func (c nameChange) apply(names map[string]*memNode) {
 }
 
 // Create makes an empty file.
-func (m *Mem) Create(name string) (File, error) {
+func (m *Mem) Create(name string) (vfs.File, error) {
 	var node *memNode
 	err := m.do(OpCreate, name, func() error {
 		d, base := m.dir(path.Dir(name)), path.Base(name)
@@ -202,12 +204,12 @@ func (m *Mem) Create(name string) (File, error) {
 }
 
 // Open opens a file read only.
-func (m *Mem) Open(name string) (File, error) { return m.open(name, false) }
+func (m *Mem) Open(name string) (vfs.File, error) { return m.open(name, false) }
 
 // OpenRW opens an existing file for reading and writing.
-func (m *Mem) OpenRW(name string) (File, error) { return m.open(name, true) }
+func (m *Mem) OpenRW(name string) (vfs.File, error) { return m.open(name, true) }
 
-func (m *Mem) open(name string, write bool) (File, error) {
+func (m *Mem) open(name string, write bool) (vfs.File, error) {
 	var node *memNode
 	err := m.do(OpOpen, name, func() error {
 		if node = m.dir(path.Dir(name)).now[path.Base(name)]; node == nil {
@@ -285,11 +287,11 @@ func (m *Mem) SyncDir(dir string) error {
 }
 
 // Lock takes a lock that ends with Close, Crash or Kill.
-func (m *Mem) Lock(name string, owner Owner) (io.Closer, error) {
-	var held *LockedError
+func (m *Mem) Lock(name string, owner vfs.Owner) (io.Closer, error) {
+	var held *vfs.LockedError
 	err := m.do(OpLock, name, func() error {
 		if other, ok := m.locks[name]; ok {
-			held = &LockedError{Path: name, Owner: other}
+			held = &vfs.LockedError{Path: name, Owner: other}
 			return held
 		}
 		m.locks[name] = owner

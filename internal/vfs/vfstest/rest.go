@@ -1,10 +1,12 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"path"
 	"slices"
+
+	"tickhive/internal/vfs"
 )
 
 // KeepVersions stores up to n earlier durable contents of each file from now on, for StaleFile.
@@ -83,11 +85,11 @@ func (in *Injection) spoil(m *Mem, name string, rnd *rand.Rand) bool {
 		return d.put(base, contents[rnd.IntN(len(contents))])
 	case MixedFile:
 		ours, theirs := d.now[base].data, in.foreign(m, name, rnd)
-		sectors := min(len(ours), len(theirs)) / SectorBytes
+		sectors := min(len(ours), len(theirs)) / vfs.SectorBytes
 		if sectors == 0 {
 			return false
 		}
-		at := (1 + rnd.IntN(sectors)) * SectorBytes
+		at := (1 + rnd.IntN(sectors)) * vfs.SectorBytes
 		return d.put(base, slices.Concat(ours[:at], theirs[at:]))
 	default:
 		theirs := in.foreign(m, name, rnd)

@@ -1,11 +1,16 @@
-package jet
+package jettest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"time"
+
+	"tickhive/internal/stream/jet"
 )
 
 // Mem is a log in memory with the behaviour of a server: nodes connect to it, and it can be stopped and started. It
@@ -29,7 +34,14 @@ func NewMem() *Mem {
 }
 
 // Connect returns the log for one node.
-func (m *Mem) Connect() Log { return &memLog{m: m, answers: make(chan Answer, openAnswers)} }
+func (m *Mem) Connect() jet.Log { return &memLog{m: m, answers: make(chan jet.Answer, openAnswers)} }
+
+// Cut loses the messages behind a number, as a server does that lost its disk.
+func (m *Mem) Cut(last uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.messages = m.messages[:last]
+}
 
 // SetDown stops or starts the log. While it is down, publications are not sent and readers wait.
 func (m *Mem) SetDown(down bool) {
@@ -45,35 +57,46 @@ func (m *Mem) change() {
 	m.changed = make(chan struct{})
 }
 
+// openAnswers is the number of answers that may wait in the channel.
+const openAnswers = 1024
+
+// offer puts an answer into the channel unless it is full, as a Log may.
+func offer(answers chan<- jet.Answer, a jet.Answer) {
+	select {
+	case answers <- a:
+	default:
+	}
+}
+
 type memLog struct {
 	m       *Mem
-	answers chan Answer
+	answers chan jet.Answer
 }
 
 func (l *memLog) Publish(number, expect uint64, data []byte) error {
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
 	if l.m.down {
-		return ErrUnavailable
+		return jet.ErrUnavailable
 	}
 	last := uint64(len(l.m.messages))
 	if expect != last {
-		offer(l.answers, Answer{Number: number, Err: fmt.Errorf("%w: at %d", ErrRefused, last)})
+		offer(l.answers, jet.Answer{Number: number, Err: fmt.Errorf("%w: at %d", jet.ErrRefused, last)})
 		return nil
 	}
 	l.m.messages = append(l.m.messages, data)
-	offer(l.answers, Answer{Number: number, Seq: last + 1})
+	offer(l.answers, jet.Answer{Number: number, Seq: last + 1})
 	l.m.change()
 	return nil
 }
 
-func (l *memLog) Answers() <-chan Answer { return l.answers }
+func (l *memLog) Answers() <-chan jet.Answer { return l.answers }
 
 func (l *memLog) Last(context.Context) (uint64, error) {
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
 	if l.m.down {
-		return 0, ErrUnavailable
+		return 0, jet.ErrUnavailable
 	}
 	return uint64(len(l.m.messages)), nil
 }
@@ -81,7 +104,7 @@ func (l *memLog) Last(context.Context) (uint64, error) {
 func (l *memLog) Read(_ context.Context, seq uint64) ([]byte, error) {
 	data, _, err := l.m.at(seq)
 	if data == nil && err == nil {
-		err = fmt.Errorf("%w: %d is behind the end", ErrMissing, seq)
+		err = fmt.Errorf("%w: %d is behind the end", jet.ErrMissing, seq)
 	}
 	return data, err
 }
@@ -92,9 +115,9 @@ func (m *Mem) at(seq uint64) ([]byte, <-chan struct{}, error) {
 	defer m.mu.Unlock()
 	switch {
 	case m.down:
-		return nil, m.changed, ErrUnavailable
+		return nil, m.changed, jet.ErrUnavailable
 	case seq <= m.trimmed:
-		return nil, nil, fmt.Errorf("%w: %d, up to %d", ErrTrimmed, seq, m.trimmed)
+		return nil, nil, fmt.Errorf("%w: %d, up to %d", jet.ErrTrimmed, seq, m.trimmed)
 	case seq > uint64(len(m.messages)):
 		return nil, m.changed, nil
 	}
@@ -128,7 +151,7 @@ func (l *memLog) Trim(_ context.Context, seq uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down {
-		return ErrUnavailable
+		return jet.ErrUnavailable
 	}
 	for ; m.trimmed < seq && m.trimmed < uint64(len(m.messages)); m.trimmed++ {
 		m.messages[m.trimmed] = nil
@@ -137,19 +160,19 @@ func (l *memLog) Trim(_ context.Context, seq uint64) error {
 	return nil
 }
 
-func (l *memLog) Archive() Archive { return l.m }
+func (l *memLog) Archive() jet.Archive { return l.m }
 
 // List implements Archive.
-func (m *Mem) List(context.Context) (all []Archived, err error) {
+func (m *Mem) List(context.Context) (all []jet.Archived, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down {
-		return nil, ErrUnavailable
+		return nil, jet.ErrUnavailable
 	}
 	for seq, body := range m.archived {
-		all = append(all, Archived{Seq: seq, Bytes: uint64(len(body))})
+		all = append(all, jet.Archived{Seq: seq, Bytes: uint64(len(body))})
 	}
-	newestFirst(all)
+	slices.SortFunc(all, func(a, b jet.Archived) int { return cmp.Compare(b.Seq, a.Seq) })
 	return all, nil
 }
 
@@ -180,9 +203,36 @@ func (m *Mem) Open(_ context.Context, seq uint64) (io.ReadCloser, error) {
 	defer m.mu.Unlock()
 	body, ok := m.archived[seq]
 	if !ok {
-		return nil, fmt.Errorf("%w: there is no snapshot %d", ErrTrimmed, seq)
+		return nil, fmt.Errorf("%w: there is no snapshot %d", jet.ErrTrimmed, seq)
 	}
 	return io.NopCloser(bytes.NewReader(body)), nil
+}
+
+func (l *memLog) Respond(answer func(question []byte) []byte) (stop func(), err error) {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	l.m.asked++
+	n := l.m.asked
+	l.m.nodes[n] = answer
+	return func() {
+		l.m.mu.Lock()
+		defer l.m.mu.Unlock()
+		delete(l.m.nodes, n)
+	}, nil
+}
+
+func (l *memLog) Ask(_ context.Context, question []byte, _ time.Duration, most int) (answers [][]byte, err error) {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	if l.m.down {
+		return nil, jet.ErrUnavailable
+	}
+	for _, answer := range l.m.nodes {
+		if text := answer(question); text != nil && len(answers) < most {
+			answers = append(answers, text)
+		}
+	}
+	return answers, nil
 }
 
 func (l *memLog) Close() {}

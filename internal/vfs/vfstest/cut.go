@@ -1,12 +1,14 @@
-package vfs
+package vfstest
 
 import (
 	"math/rand/v2"
 	"slices"
+
+	"tickhive/internal/vfs"
 )
 
 // blockBytes is the unit that BlockAtomic keeps whole or drops whole.
-const blockBytes = 8 * SectorBytes
+const blockBytes = 8 * vfs.SectorBytes
 
 // cut is one power cut: what it keeps by chance, and the armed faults of a cut that are aimed at the
 // current file or directory.
@@ -108,7 +110,7 @@ type piece struct {
 
 // pieces returns the pieces of the first size bytes of a file that were written and not synced.
 func (c *cut) pieces(n *memNode, size int) (all []piece) {
-	unit := SectorBytes
+	unit := vfs.SectorBytes
 	if c.modes[BlockAtomic] != nil {
 		unit = blockBytes
 	}
@@ -116,7 +118,7 @@ func (c *cut) pieces(n *memNode, size int) (all []piece) {
 		if !n.dirty[s] {
 			continue
 		}
-		lo := min(int(s)*SectorBytes/unit*unit, size)
+		lo := min(int(s)*vfs.SectorBytes/unit*unit, size)
 		if last := len(all) - 1; last >= 0 && all[last].lo == lo {
 			all[last].sectors = append(all[last].sectors, s)
 			c.happened[BlockAtomic] = true
@@ -133,8 +135,8 @@ func (c *cut) piece(b []byte, n *memNode, p piece, fresh bool) {
 	on := b[p.lo:p.hi]
 	written := slices.Clone(on)
 	for _, s := range p.sectors {
-		to := written[min(int(s)*SectorBytes-p.lo, len(written)):]
-		to = to[:min(SectorBytes, len(to))]
+		to := written[min(int(s)*vfs.SectorBytes-p.lo, len(written)):]
+		to = to[:min(vfs.SectorBytes, len(to))]
 		from := sectorOf(n.data, s)
 		if middle := n.middle[s]; len(middle) > 0 && c.chance(MiddleVersion) {
 			from = middle[c.mode(MiddleVersion).IntN(len(middle))]

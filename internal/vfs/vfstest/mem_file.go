@@ -1,4 +1,4 @@
-package vfs
+package vfstest
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"syscall"
+
+	"tickhive/internal/vfs"
 )
 
 // memNode is the content of a file: the written bytes, the synced bytes, and the sectors in which they differ.
@@ -23,12 +25,12 @@ func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}, middle: ma
 
 // keepMiddle stores the content of the dirty sectors that a write is about to replace.
 func (n *memNode) keepMiddle(off, length int64) {
-	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
+	for s := off / vfs.SectorBytes; s*vfs.SectorBytes < off+length; s++ {
 		if !n.dirty[s] {
 			continue
 		}
 		now, durable := sectorOf(n.data, s), sectorOf(n.durable, s)
-		if bytes.Equal(now, durable) || (len(durable) == 0 && AllZero(now)) {
+		if bytes.Equal(now, durable) || (len(durable) == 0 && vfs.AllZero(now)) {
 			continue
 		}
 		if len(n.middle[s]) < maxMiddle {
@@ -41,12 +43,12 @@ func (n *memNode) keepMiddle(off, length int64) {
 
 // sectorOf returns the part of b that lies in a sector.
 func sectorOf(b []byte, s int64) []byte {
-	lo := min(s*SectorBytes, int64(len(b)))
-	return b[lo:min(lo+SectorBytes, int64(len(b)))]
+	lo := min(s*vfs.SectorBytes, int64(len(b)))
+	return b[lo:min(lo+vfs.SectorBytes, int64(len(b)))]
 }
 
 func (n *memNode) markDirty(off, length int64) {
-	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
+	for s := off / vfs.SectorBytes; s*vfs.SectorBytes < off+length; s++ {
 		n.dirty[s] = true
 	}
 }
@@ -108,8 +110,8 @@ func (n *memNode) evict() {
 
 // oldSector copies the durable content of a sector into b, zeros where there is none.
 func (n *memNode) oldSector(b []byte, s int64) {
-	lo := min(s*SectorBytes, int64(len(b)))
-	hi := min(lo+SectorBytes, int64(len(b)))
+	lo := min(s*vfs.SectorBytes, int64(len(b)))
+	hi := min(lo+vfs.SectorBytes, int64(len(b)))
 	clear(b[lo:hi])
 	if lo < int64(len(n.durable)) {
 		copy(b[lo:hi], n.durable[lo:])
@@ -161,8 +163,8 @@ func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
 	case !f.write:
 		n, err = 0, &fs.PathError{Op: kind.String(), Path: f.name, Err: fs.ErrPermission}
 	case fault.Tear:
-		for at := SectorBytes; at < len(p); at += 2 * SectorBytes {
-			f.node.write(p[at:min(at+SectorBytes, len(p))], off+int64(at))
+		for at := vfs.SectorBytes; at < len(p); at += 2 * vfs.SectorBytes {
+			f.node.write(p[at:min(at+vfs.SectorBytes, len(p))], off+int64(at))
 		}
 		n = 0
 	case err != nil:
@@ -197,7 +199,7 @@ func (f *memFile) room(off int64) int64 {
 func (n *memNode) wholeSectors(off int64, count int) int {
 	end := off + int64(count)
 	if end < int64(len(n.data)) {
-		end -= end % SectorBytes
+		end -= end % vfs.SectorBytes
 	}
 	return int(max(end-off, 0))
 }
