@@ -11,8 +11,8 @@ const (
 	DefaultTradesMin = 10_000
 	// trades retained per pair at most (docs/contract/listing.md#historical-trades)
 	DefaultTradesMax          = 2_000_000
-	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
-	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)
+	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/commands.md#orders)
+	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/commands.md#orders)
 	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
 	maxTradesMax              = 100_000_000 // 40 bytes each, 4 GB a pair; a larger setting is a mistake

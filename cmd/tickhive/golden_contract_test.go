@@ -72,7 +72,7 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 		}
 	}
 	for _, k := range defaultConfig().keys() {
-		has("configuration.md", k.name)
+		has("commands.md", k.name)
 	}
 	for r := engine.NotRejected + 1; r <= engine.TooManyOrders; r++ {
 		has("errors.md", r.String())
@@ -86,17 +86,17 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 	}
 	flags := 0
 	for _, cmd := range parser.Model.Children {
-		if !strings.Contains(pages["configuration.md"], "`tickhive "+cmd.Name) &&
-			!strings.Contains(pages["configuration.md"], "`"+cmd.Name+" ") {
-			t.Errorf("docs/contract/configuration.md does not name the command %s", cmd.Name)
+		if !strings.Contains(pages["commands.md"], "`tickhive "+cmd.Name) &&
+			!strings.Contains(pages["commands.md"], "`"+cmd.Name+" ") {
+			t.Errorf("docs/contract/commands.md does not name the command %s", cmd.Name)
 		}
 		if cmd.Name != "serve" && cmd.Name != "replay" {
 			continue
 		}
 		for _, f := range cmd.Flags {
 			flags++
-			if f.Name != "help" && !strings.Contains(pages["configuration.md"], "--"+f.Name) {
-				t.Errorf("docs/contract/configuration.md does not name --%s of %s", f.Name, cmd.Name)
+			if f.Name != "help" && !strings.Contains(pages["commands.md"], "--"+f.Name) {
+				t.Errorf("docs/contract/commands.md does not name --%s of %s", f.Name, cmd.Name)
 			}
 		}
 	}
