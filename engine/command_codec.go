@@ -204,7 +204,7 @@ const (
 	allLimits = 1<<iota - 1
 )
 
-// limits returns the bits of the limits that the pair has.
+// limits returns which limits the pair has: smallest and largest order, price band up and down, one bit each.
 func (i *Instrument) limits() (bits uint8) {
 	for bit, has := range [...]bool{i.HasMinQuote, !i.MaxQuote.IsZero(), i.BandUp != 0, i.BandDown != 0} {
 		bits |= boolByte(has) << bit

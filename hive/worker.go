@@ -75,7 +75,7 @@ func (w *Worker) Status() Status {
 // idleAt returns the second at which the worker becomes idle. A running boost counts as activity until it ends.
 func (w *Worker) idleAt() int64 { return max(w.LastActiveSec, w.BoostSec) + idleAfterSec }
 
-// lastActive returns the value of lastActiveAt at nowSec.
+// lastActive returns the second of the worker's last activity, as of nowSec. A boost counts as activity until it ends.
 func (w *Worker) lastActive(nowSec int64) int64 { return max(w.LastActiveSec, min(nowSec, w.BoostSec)) }
 
 func unknownWorker(field string) *refuse.Refusal {

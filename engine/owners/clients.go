@@ -66,7 +66,7 @@ func NewClients(perPair int, perOwner int32) Clients {
 	return Clients{perPair: perPair, perOwner: perOwner, secret: secret}
 }
 
-// At returns the id of a slot.
+// At returns the client order id in a slot.
 func (c *Clients) At(s int32) *Client { return c.entries.At(s) }
 
 // Window yields the ids in the window, oldest first.
@@ -185,8 +185,8 @@ func (c *Clients) enterWindow(s int32, w *Owner) {
 	w.window++
 }
 
-// leaveWindow removes an entry from the window, and forgets the id unless its order is open. Most of the time the entry is
-// the oldest of its owner: then it touches none of the owner's others.
+// leaveWindow removes an entry from the window, and forgets the id unless its order is open. Most of the time the entry
+// is the oldest of its owner: then it touches none of the owner's others.
 func (c *Clients) leaveWindow(o *Set, s int32) {
 	e := c.entries.At(s)
 	ws := e.Owner

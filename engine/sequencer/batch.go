@@ -47,8 +47,8 @@ type Batch struct {
 	to    int // end of the commands in the slice under way
 }
 
-// Begun returns the number of commands that are applied, after an error of Submit: the others are
-// not. The newest of them may have been unfinished.
+// Begun returns how many commands the loop has applied when Submit has returned an error. The newest
+// of these may be unfinished; the commands behind it were not applied.
 func (b *Batch) Begun() int { return b.begun }
 
 // Outcome returns the outcome of a batch that was offered, once: answered is false before the
@@ -115,8 +115,8 @@ func answer(batches []*Batch, err error) {
 // answer answers one batch.
 func (b *Batch) answer(err error) { answer([]*Batch{b}, err) }
 
-// wakeFollowers wakes the rest of the run, in order. These submitters still wait, so they do
-// not own their batches yet.
+// wakeFollowers wakes the submitters that are behind this one in its run (see answer), in order. A
+// submitter owns its batch again only after it was woken, so next may be read here.
 func (b *Batch) wakeFollowers() {
 	for f := b.next; f != nil; {
 		next := f.next

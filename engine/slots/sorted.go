@@ -19,7 +19,7 @@ type Sorted struct {
 	Tree Keys
 }
 
-// Rung is one entry of the array.
+// Rung is an entry of Sorted.Top: a key, such as a price, and its slot.
 type Rung struct {
 	Key  int64
 	Slot int32

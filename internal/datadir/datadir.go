@@ -178,7 +178,7 @@ func (d *Dir) begin(o Options) error {
 	if err != nil || d.empty {
 		return err
 	}
-	if err = d.agree(o, d.clock.at()); err != nil && d.clock != nil {
+	if err = d.checkOrigin(o, d.clock.at()); err != nil && d.clock != nil {
 		err = errors.Join(err, d.clock.close())
 	}
 	return err
@@ -259,7 +259,7 @@ func (d *Dir) Epoch() string {
 	return d.meta.Epoch
 }
 
-// History returns what identifies the exchange, also in a copy and in a replica.
+// History returns the id of the exchange's history, which its copies and replicas share.
 func History(d *Dir) wal.ID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -342,7 +342,8 @@ func (d *Dir) NoteLostSync(shown bool) error {
 	})
 }
 
-// AddIncident stores an incident, of which it takes time, kind, message and detail; without a directory, in memory only.
+// AddIncident stores an incident, of which it takes time, kind, message and detail; without a directory, in memory
+// only.
 func (d *Dir) AddIncident(in Incident) error { return d.change(func(m *Meta) { m.add(in) }) }
 
 // add puts in before the other incidents, as one with an equal one that is there.

@@ -20,9 +20,5 @@
 //     is changed (DamagedError), but for NONCES: damage of it shuts the window of signed requests.
 //  6. meta.json knows the place that each log has reached, at the latest start or clean stop.
 //
-// Reading order: datadir.go, meta.go, origin.go, logs.go, convert.go, files.go, backup.go, clock.go,
-// nonces.go, nonces_window.go, nonces_shrink.go, writer.go, token.go, secret_key.go, reseal.go,
-// rebuilt.go.
-//
 // It does not read or write the stores.
 package datadir

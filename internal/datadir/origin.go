@@ -62,10 +62,10 @@ func (d *Dir) used() (bool, error) {
 	return false, nil
 }
 
-// agree compares the settings of this start with the directory's origin, whose Seed and Backfill apply. It adds
+// checkOrigin compares the settings of this start with the directory's origin, whose Seed and Backfill apply. It adds
 // a note for each setting that no longer has an effect, and refuses settings that would mislead. clockNs is the
 // time that a virtual clock had reached.
-func (d *Dir) agree(o Options, clockNs int64) error {
+func (d *Dir) checkOrigin(o Options, clockNs int64) error {
 	begun := &d.meta.origin
 	if o.Virtual != (begun.Clock == clockVirtual) {
 		return d.otherClock(o)

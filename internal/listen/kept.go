@@ -80,7 +80,7 @@ func (l *phaseListener) Accept() (net.Conn, error) {
 	select {
 	case <-l.closed:
 		if err == nil {
-			_ = c.Close() // it arrived together with the end of the phase
+			_ = c.Close() // the connection arrived while the phase ended
 		}
 		return nil, net.ErrClosed
 	default:

@@ -9,6 +9,4 @@
 //     record of the market that it names, a record of the hive behind those of the launchpad that it needs.
 //  3. The position of a record in the stream is its position in the log.
 //  4. After a failure nothing more is sent: Source.Failed hears the reason.
-//
-// Reading order: mirror, agree, send, cut.
 package mirror

@@ -150,7 +150,7 @@ func (m *Mirror) lead(ctx context.Context, log jet.Log) (err error) {
 	} else if at, began, err = node.ReadStream(ctx, log); err != nil {
 		return err
 	}
-	if err := m.agree(&at, &began, &m.source.Genesis); err != nil {
+	if err := m.checkStream(&at, &began, &m.source.Genesis); err != nil {
 		return err
 	}
 	m.sent, m.at = at.Pos, at

@@ -23,8 +23,8 @@ func Newest(ctx context.Context, log jet.Log, until uint64) (*Snapshot, error) {
 	return choose(ctx, log, until, false)
 }
 
-// Oldest returns nil if the stream can be read from its first message on, and otherwise the oldest snapshot from which
-// it can be read. Like Newest.
+// Oldest returns the oldest snapshot in the archive from which the stream can be read; nil if it can be read from its
+// first message on. The caller closes it. Errors: as of Newest.
 func Oldest(ctx context.Context, log jet.Log) (*Snapshot, error) {
 	if why, err := needsSnapshot(ctx, log); why == nil || err != nil {
 		return nil, err

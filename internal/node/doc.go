@@ -12,7 +12,4 @@
 //  4. A stream loses messages only while two archived snapshots reflect them.
 //  5. The directory of a Copy is not a data directory until Finish: it has no meta.json.
 //  6. No record of a Copy is removed. What is not of the stream is put aside.
-//
-// Reading order: term, silence, news, copy, copy_open, copy_keep, genesis, snapshot, chains, archive, founding, shelf,
-// fetch, find, choose, rules, survey, verify.
 package node

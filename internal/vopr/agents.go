@@ -157,7 +157,7 @@ func (w clients) changeAccount() {
 		})
 	case n == 1:
 		k := u.keys[0]
-		u.keys = u.keys[1:] // of unknown state until the answer
+		u.keys = u.keys[1:] // until the answer it is unknown whether the key exists
 		w.ask(class, &k, "DELETE", "/api/apikeys/"+k.PublicKey, "", func(a answer) {
 			if a.ok() {
 				u.deleted = append(u.deleted, k)

@@ -65,7 +65,8 @@ func (w checker) verify() {
 	if w.gone("engine") {
 		w.model.forgetEpoch()
 	}
-	if w.gone("engine") && !w.epochs { // a loss that the program cannot know, so the epoch does not tell the readers
+	// The program cannot know this loss, so it began no epoch that makes the readers start over.
+	if w.gone("engine") && !w.epochs {
 		for _, r := range w.streams {
 			r.epoch, r.since = "", ""
 		}

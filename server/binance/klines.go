@@ -123,7 +123,7 @@ func klines(q *call) ([]byte, *failure) {
 	return append(trimComma(b), ']'), nil
 }
 
-// Klines reads rows of one view, ascending.
+// Klines makes the rows of one interval from one view. The times of its rows must ascend.
 type Klines struct {
 	view    *marketdata.View
 	candles marketdata.Candles // the rows are their sums, unless i.fromTrades

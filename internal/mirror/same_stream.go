@@ -11,8 +11,8 @@ import (
 	"tickhive/internal/stream"
 )
 
-// agree checks that the stream is one of this exchange's history.
-func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
+// checkStream checks that the stream is one of this exchange's history.
+func (m *Mirror) checkStream(at *stream.State, begun, own *node.Genesis) error {
 	switch {
 	case at.History == [16]byte{}:
 		return nil
@@ -27,7 +27,7 @@ func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 		return errors.New("its secrets are sealed by another key; a directory that is restored from a backup begins " +
 			"a new stream")
 	}
-	if err := m.agreeSettings(begun.Settings, own.Settings); err != nil {
+	if err := m.checkSettings(begun.Settings, own.Settings); err != nil {
 		return err
 	}
 	for i, l := range m.source.Logs {
@@ -42,8 +42,8 @@ func (m *Mirror) agree(at *stream.State, begun, own *node.Genesis) error {
 	return nil
 }
 
-// agreeSettings compares the settings of a stream with the own ones by keys.
-func (m *Mirror) agreeSettings(begun, own string) (err error) {
+// checkSettings compares the settings of a stream with the own ones by keys.
+func (m *Mirror) checkSettings(begun, own string) (err error) {
 	if begun != own && m.source.FullSettings != nil {
 		if begun, err = m.source.FullSettings(begun); err != nil {
 			return fmt.Errorf("its settings are not those of this program: %w", err)
