@@ -9,7 +9,18 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// State holds all accounts. The package comment lists which goroutine may call which method.
+// State holds all accounts, in parts that are not usable alone: directory (users and who invited them), balances
+// (money and its sums), holds (open orders, reservations, settlement) and referral (shares of fees and incomes).
+//
+// Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the store's goroutine, FoldEvents to the goroutine that
+// hands the engine's events on; any goroutine may call Reserve, Release and the methods of View. One lock guards all
+// parts, because one trade moves money of up to twelve accounts and GET /totals must add up at every instant. Sharded
+// locks would break that and gain nothing at the rates of a fold.
+//
+// Where the half-even rounding of several fees would exceed the money available by some 10^-18, the fee is reduced. For
+// the built-in account, which holds nothing, and for what accounts owe, the bound of 10^20 is checked at current prices
+// only.
+//
 // mu guards every member except opts, keys (a lock-free index), and stage, foldLocked and transfers
 // (owned by the store's goroutine).
 type State struct {

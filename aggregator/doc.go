@@ -11,8 +11,5 @@
 //  2. One document shows one root or one view, and therefore one instant.
 //  3. The package renders no text again that a view, a page or a chunk of trades caches.
 //
-// Reading order: numbers, pairs, tickers, summary, orderbook, trades, trades_patch,
-// trades_stream, asset; coingecko and coinmarketcap for the sites' own forms.
-//
 // The package does not know HTTP, parameters or ETags: server/public does.
 package aggregator

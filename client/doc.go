@@ -15,8 +15,6 @@
 //     limits.
 //  3. Prices and amounts are the server's text, never a float.
 //
-// Reading order: client.go, sign.go, rest.go, market.go, round.go, stream.go, book.go, follow.go, resync.go.
-//
 // It does not retry orders: only the caller knows whether a repeat is safe (a
 // clientOrderId makes it so).
 package client

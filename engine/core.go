@@ -5,6 +5,22 @@ import "tickhive/engine/slots"
 // Core holds every pair of one loop, and in control the assets and accounts, which belong to no
 // pair. It is a pure state machine: equal commands with equal stamped times produce equal
 // events. One goroutine owns it.
+//
+// Choices where docs/contract/matching.md leaves the behavior open:
+//
+//   - Fill-or-kill under self-trade prevention is refused when an order of the same account precedes the last lot
+//     needed, unless the mode cancels the maker. It is never filled in part.
+//   - A stop that the book refuses when it is triggered already has an id, so it is canceled with CauseUnfillable, even
+//     when it is triggered on arrival.
+//   - The mode decrement and a replace to a lower total reduce an iceberg's reserve first; the iceberg keeps its place.
+//     A waiting stop cannot be replaced: order_closed.
+//   - An order with an earn limit trades up to the limit and not a lot more. The remainder is canceled with CauseLimit,
+//     even where a gtc order would rest at a price at which it may bring more. Fill-or-kill is refused in that case,
+//     also when the limit allows no lot at an order of the same account on the way.
+//   - Self-trade prevention acts where the taker would trade a lot. Money, earn limit and price limit end a taker
+//     before.
+//   - Each pair remembers the client order ids of all accounts together, so that one pair's evictions never depend on
+//     another pair; a repeat is answered in any pair state.
 type Core struct {
 	opts   Options
 	books  []*book // by PairID; nil: not a pair of this core

@@ -4,6 +4,10 @@ import "tickhive/internal/fixed"
 
 // order is the part of an open order that matching touches: one cache line. A waiting
 // stop is an order too, in a stop level instead of a book level.
+//
+// Memory of one resting order: 64 bytes here, 24 in coldOrder, 4 in the index, about 5 for its share of the level; a
+// client id adds 56 bytes and its table entry of 11 to 22. An order that is the last one in its index page of 512
+// numbers retains 2 KiB. The page directory spans the open orders.
 type order struct {
 	n     uint64 // number of the order: OrderID.N
 	total int64  // filled and open lots; decrements by self-trade prevention are subtracted

@@ -15,6 +15,11 @@ type Fact struct {
 
 // Fold merges a fact into the state. Store.Fold must call it: after each launchpad command that has a fact, and
 // for all current facts at a start.
+//
+// Identities are fixed and times are maxima, so facts may arrive in any order, more than once, late, or all again, and
+// yield the same state. The snapshot holds the last launchpad record that it reflects (ReflectsSeq); a start folds all
+// present facts in any case. An action on a worker whose fact is folded only after the record is replayed waits on a
+// worker without a name; no view shows one.
 func (s *State) Fold(f Fact) {
 	s.launchpadSeq = max(s.launchpadSeq, f.Seq)
 	w := s.edit(f.WorkerID)

@@ -9,6 +9,9 @@ import (
 // View is the complete state of the hive at one instant; immutable. Queries take the time of the process clock.
 // A view is exact up to its next due second. A query that arrives later, before the due changes are applied,
 // gets the state of the last instant before.
+//
+// The trees below a view are copy-on-write. The action log and its posting lists are append-only and published by
+// length: a reader never looks beyond the number of entries that its view names.
 type View struct {
 	opt          Options
 	seed         uint64

@@ -51,6 +51,11 @@ func (q *ListQuery) offset() int {
 const maxRanked = 512
 
 // TokenList is a page of tokens, with the number of rows on all pages and the list's X-As-Of.
+//
+// AsOf is the largest list block that no later spawn can get. A block lasts two seconds, so several spawns share one,
+// and a block number alone would not distinguish their positions. A token's list block is therefore the current block
+// or the previous token's list block + 1, whichever is later. A walk with AsOf sees every token once, even when tokens
+// are spawned meanwhile within the same second.
 type TokenList struct {
 	Items            []*Token
 	TotalItems, AsOf int64

@@ -11,6 +11,14 @@ import (
 //
 // Owner: one goroutine, which calls Fold with the events of whole commands and Publish between
 // commands. Readers use only the Board.
+//
+// Memory of a pair at the default limits, all of them full: trades 40 bytes each, at most 2,000,000 (80 MB; 10,000 are
+// 0.4 MB); level changes 24 bytes each, at most 6 MiB; candles 9.6 MB; window 12.6 MB; book 24 to 80 bytes a level and
+// up to twice as much while a reader holds an older view. A page that was read caches, for each of its two forms, its
+// rows and 352 bytes; a directory of a deep book that was read caches the same rows once more, joined. A view caches at
+// most one document of each kind; it caches a book in one piece only when the book is above 64 KB and was requested
+// twice. Pages of trades outlive their view, to be patched (33 KB for the two of a pair). The cached text of closed
+// trade chunks is at most 64 MB over all pairs. The comment of History has the memory of the order history.
 type Feed struct {
 	opts     Options
 	board    Board

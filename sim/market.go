@@ -84,6 +84,21 @@ const (
 
 // Market is the simulated market. As a sequencer.Source its agents place and cancel orders at times of the
 // clock; as a sequencer.Observer it receives the resulting events. Owner: the loop's goroutine.
+//
+//	m := sim.New(sim.Options{Core: core, Seed: 1, StartNs: clk.NowNs(), Pairs: pairs})
+//	// after a restart: m.DecodeState(state) over the restored core, then m.Fold(events, pos) for the journal's tail
+//	loop := sequencer.NewLoop(sequencer.LoopOptions{..., Sources: []sequencer.Source{m}})
+//
+// The loop recognizes it as an Observer, so it need not be among the sinks. One Market serves one loop at a time and
+// may move to the next (a backfill on a virtual clock, then the process clock). m.AppendState(nil) belongs in the
+// snapshot; the caller calls it on the loop's goroutine (loop.Query). A backfill calls loop.AdvanceQuietly in steps:
+// one publication per step instead of one per agents' step.
+//
+// In the simulated world a factor that all currencies share drives their values, and volatility clusters. Ordinary
+// pairs have 64 to 88 quotes a side. The major pairs, of weight 40 and more, quote one tick and 1,100 to 1,190 levels a
+// side: their makers cancel most stale quotes before arbitrageurs take them, and most of their trades are parts of
+// large orders, whose lengths have a heavy tail and which move the price for a while. Every pair has a step, and in it
+// a trade, every 1.5 to 7.5 seconds.
 type Market struct {
 	core  *engine.Core
 	world world

@@ -10,8 +10,6 @@
 //  1. No accrual is lost: ArchiveOldest adds the oldest one to the archive of its day.
 //  2. Periods compare times as answers print them, in whole milliseconds (docs/contract/market-data.md#times).
 //
-// Reading order: type, accrual, queries, breakdown, explain.
-//
 // The package does not know who is paid how much (accounts), or how users are found: a Set gets the
 // names of users from its State.
 package accrual

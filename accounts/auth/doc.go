@@ -16,8 +16,6 @@
 //  3. An unknown key and a bad signature have the same answer and the same cost.
 //  4. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
-// Reading order: secret, key, grant, keys, request, mac, ed25519, verifier, payload, legacy, nonce_set, nonce.
-//
 // The package does not know HTTP, users other than by their number and id, or where keys and
 // nonces are stored.
 package auth

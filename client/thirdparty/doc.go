@@ -14,5 +14,5 @@
 // the programs in testdata/generated with them.
 //
 // Owner: the tests. Invariant: the packages are as their authors published them; only URLs and keys are
-// set. Reading order: check.mjs, common.mjs, native_test.mjs, thirdparty_test.go, generated_test.go.
+// set.
 package thirdparty

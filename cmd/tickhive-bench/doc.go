@@ -11,6 +11,4 @@
 //  1. Product and references are built by the same compiler with the same profile
 //     (`make bench`), so that a ratio compares only the programs.
 //  2. A child process ends when its standard input ends.
-//
-// Reading order: main.go, run.go, compare.go, children.go, worst.go, worst_requests.go.
 package main

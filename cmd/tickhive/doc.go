@@ -18,11 +18,6 @@
 //  5. A setting without effect is refused where it would mislead (exit code 2) and reported in
 //     one line where it is harmless.
 //
-// Reading order: main, config, flags, hide, config_types, config_keys, config_load, config_validate,
-// config_validate_market, config_market, options, config_options, stream, serve, fenced, announce, demo_key, signals,
-// progress, logging, internal_api, then one file per subcommand (cmd_*), and
-// journalcmd for those that read a data directory.
-//
 // The package keeps no state: everything that outlives the process is in the data directory,
 // which internal/exchange owns.
 package main

@@ -8,6 +8,4 @@
 //
 //  1. The same seed gives the same commands.
 //  2. Reader reads events only, never a structure of the engine.
-//
-// Reading order: flow, reader.
 package enginetest

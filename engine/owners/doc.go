@@ -2,6 +2,4 @@
 // has open, and the client order ids that it remembers.
 //
 // Owner: the goroutine of the book.
-//
-// Reading order: owners, clients.
 package owners

@@ -12,7 +12,4 @@
 // Slot 0 is never used, so 0 means none. In steady state nothing allocates.
 //
 // Owner: one goroutine at a time.
-//
-// Reading order: slab, stack, index, keys, sorted, table, queue, fetch,
-// fetch_asm, fetch_none.
 package slots

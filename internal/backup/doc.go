@@ -14,7 +14,5 @@
 //  2. Open takes only the names of the picture, once each, and regular files.
 //  3. Memory does not grow with the files' sizes.
 //
-// Reading order: write.go, read.go.
-//
 // It does not know what is in the files.
 package backup

@@ -12,7 +12,5 @@
 //  3. A wall clock that is set does not move the market by more than FollowedStep, unless an
 //     operator accepts it.
 //
-// Reading order: clock, source, steady, duration.
-//
 // It does not wait and starts no timers.
 package clock

@@ -7,6 +7,4 @@
 //
 //  1. When Run returns, every process that it started has ended, and the directory is removed.
 //  2. Addresses are of this machine and are kept over a restart of what they belong to.
-//
-// Reading order: demo, cluster, table.
 package clusterdemo

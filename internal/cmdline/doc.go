@@ -8,6 +8,4 @@
 //  1. A usage error exits 2, damaged data 3, any other failure 1. Both print one line that names the
 //     program.
 //  2. A process that records a CPU profile leaves a complete file.
-//
-// Reading order: run.go, words.go, profile.go, build.go, files.go.
 package cmdline

@@ -11,8 +11,5 @@
 //  3. Decimals are compared exactly. Nothing of an answer is kept but what is checked, and an
 //     answer has at most 64 MiB.
 //
-// Reading order: report.go, run.go, fetch.go, value.go, book.go, trades.go, coingecko.go,
-// coinmarketcap.go.
-//
 // It knows nothing of this exchange: it runs against any.
 package conformance

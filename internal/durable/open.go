@@ -13,6 +13,13 @@ import (
 // record with Next and applies it with Apply, until Next returns io.EOF; then Begin starts the store. When the
 // state folds another log too, the caller replays that log between Next and Apply, up to the position that the
 // record reflects. Owner: one goroutine.
+//
+//	r, err := durable.Recover(options) // newest usable snapshot
+//	for rec, err := r.Next(); err == nil; rec, err = r.Next() {
+//		replay(rec.EnginePos) // the other log, up to the position that the record reflects
+//		r.Apply(rec)
+//	}
+//	store, err := r.Begin()
 type Recovery[C, R, T any] struct {
 	store  *Store[C, R, T]
 	reader *wal.Reader // nil without FS

@@ -121,6 +121,30 @@ const (
 
 // Store makes a State durable: it encodes, appends, syncs, applies, publishes and replies. One goroutine owns
 // state and log; any goroutine may call the methods.
+//
+// Write the pure part (type State) with the methods of State and a codec, then:
+//
+//	store, err := durable.Open(durable.Options[Command, Record, Result]{
+//		Config: durable.Config{
+//			FS: vfs.OS{}, Dir: "data/hive",                  // FS nil: nothing is stored
+//			Log: wal.Options{Writer: version, NoLock: true}, // one lock for the data directory
+//			Clock: clk,
+//		},
+//		New: NewState, AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
+//		DecodeSnapshot: DecodeSnapshot,
+//	})
+//	res, err := store.Do(cmd)    // durable and published; err: a refusal of the state,
+//	                             // or ErrUnavailable, ErrStopped, ErrBusy, ErrClosed
+//	store.Tick(nowNs)            // virtual clock; on a real one it wakes by itself
+//	store.Fold(func() { ... })   // input from elsewhere, without a record
+//	store.Close()                // snapshot, close
+//
+// A package wraps its Store in a type with two methods: View returns what State.Publish stored last (one atomic load),
+// and Fold passes the state to its argument.
+//
+// A record is written (page cache) before it is applied, with one write per command and one sync per group: a full disk
+// then refuses the command and leaves log and state unchanged, so there is nothing to undo or to read again. A failed
+// sync leaves the state ahead of the records known to be durable; the store then stops and publishes nothing more.
 type Store[C, R, T any] struct {
 	opts  Options[C, R, T]
 	state State[C, R, T]

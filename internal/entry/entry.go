@@ -38,6 +38,27 @@ type Options struct {
 }
 
 // Entry takes the orders of both listeners. Any goroutine may call its methods.
+//
+// At the start:
+//
+//	e, err := entry.New(entry.Options{Exchange: loop, Core: core, History: feed.History(),
+//		Board: feed.Board(), Clock: clk})
+//	e.Attach(state) // the recovered accounts, before the first request
+//
+// For each request:
+//
+//	r := e.Acquire(caller)      // 0: an operator
+//	defer e.Release(r)
+//	c := r.One()                // or fill r.Commands and call r.Submit
+//	c.Kind = entry.PlaceOrder
+//	decode(body, &c.Place)      // decimals stay text of checked form
+//	if refusal := r.SubmitOne(); refusal != nil {
+//		return refusal          // the caller maps its code to a status
+//	}
+//	encode(&r.Answers[0])       // before Release
+//
+//	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
+//	a, refusal := e.Order(caller, text) // one retained order
 type Entry struct {
 	opt      Options
 	requests sync.Pool // *Request

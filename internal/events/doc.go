@@ -2,6 +2,4 @@
 // them to a stream (docs/contract/events.md).
 //
 // Owner: one goroutine calls a Writer, or Fold and Take of an Exporter. Another one runs the Exporter.
-//
-// Reading order: writer, body, exporter.
 package events

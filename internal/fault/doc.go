@@ -9,7 +9,5 @@
 //  2. Without rules a reader pays for one atomic load of a nil pointer.
 //  3. Rules, matches and everything that is held back are bounded.
 //
-// Reading order: action, rule, text, decide, set, store, scenario.
-//
 // It changes no answer, no message and no state of the market itself.
 package fault

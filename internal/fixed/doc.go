@@ -6,7 +6,4 @@
 // unit (10^-(digitsPrice+digitsAmount) quote), and balances, fees and accruals are
 // I128 of 10^-18 (docs/contract/market-data.md#decimals). Nothing here is a float and nothing
 // rounds unless the function's name says how.
-//
-// Reading order: u128.go, i128.go, i192.go, text.go (append), parse.go (strict input), units.go (text to
-// ticks and lots), ratio.go (quotients and percentages through apd), fee.go.
 package fixed

@@ -6,7 +6,5 @@
 //
 // Owner: none; a Joiner belongs to one document.
 //
-// Reading order: gzjoin, crc.
-//
 // The package does not cache: the owner of a piece does.
 package gzjoin

@@ -2,6 +2,4 @@
 // the path of a unix socket that is for this user alone. Kept keeps sockets open over the phases of a process.
 //
 // Owner: any goroutine may call everything.
-//
-// Reading order: listen, listen_linux, kept, free.
 package listen

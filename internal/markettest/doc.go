@@ -8,7 +8,5 @@
 //  1. Do applies a command at the time of the clock and folds its events. It publishes nothing.
 //  2. Run stops its loop and waits for the loop's goroutine at the end of the test.
 //
-// Reading order: market.go, loop.go.
-//
 // It knows no accounts and no listeners; internal/exchange/exchangetest starts a whole exchange.
 package markettest

@@ -9,7 +9,5 @@
 //  1. A Step never waits for another goroutine or for time to pass.
 //  2. A Step after Stopped does nothing and returns Stopped again.
 //
-// Reading order: step.go.
-//
 // The package has no scheduler, starts no goroutine and reads no clock.
 package step

@@ -21,9 +21,6 @@
 //  2. An answer that arrives after the end of its process counts as none: its outcome is unknown.
 //  3. The same seed gives the same transcript (TestASeedRepeats).
 //
-// Reading order: world, life, process, plan, client, work, market, quotes, agents, model, verify, purse, tape,
-// streams, catch_up.
-//
 // It does not simulate sockets, threads or the Go scheduler: the race detector and the end-to-end tests of
 // cmd/tickhive do.
 package vopr

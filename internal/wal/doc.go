@@ -21,8 +21,5 @@
 //     the log reaches back to the older of the two retained snapshots, and to the records
 //     that other stores retain.
 //
-// Reading order: errors, options, format, ids, slot, log, sync, rotate, segments, open, loss, reader,
-// snapshot, snapshot_load, check, copy, rewrite, stats.
-//
 // It does not know the content of a record, does not compress, and does not retry.
 package wal

@@ -12,6 +12,4 @@
 //  3. A number has one encoding: a read refuses a longer one.
 //
 // It does not know versions or checksums: internal/wal has both.
-//
-// Reading order: coder.go, turns.go, pausing.go.
 package wire

@@ -10,10 +10,6 @@
 //  2. A change is answered after its record is durable.
 //  3. The private feed renders only accounts that have subscribers.
 //
-// Reading order: service, facade, auth, keys, trading_orders, trading_lists, trading_encode, guard, referral,
-// accruals, avatars, commissions, dates, encode, private_feed, private_ledger, internal_users,
-// internal_users_decode, internal_users_money.
-//
 // It holds no balance and verifies no signature itself (accounts), and it submits no order
 // itself (internal/entry).
 package account

@@ -11,8 +11,5 @@
 //  2. A token is compared in constant time and never logged.
 //  3. One change of a pair or asset runs at a time: read, change, submit.
 //
-// Reading order: server, exchange, pages, orders, encode, market, pairs, assets, system, backup, ranges,
-// faults, metrics, metrics_replication, profile.
-//
 // It serves no user: account, agents and others add their internal routes as a Resource.
 package admin

@@ -9,8 +9,5 @@
 //  2. Votes of a user are limited apart from the requests of an address.
 //  3. Free-form members (metadata, payloads) are sent as they came, with or without decimals=string.
 //
-// Reading order: agents (Service), routes, tokens, spawn, forms, answer, ledger, hive_workers,
-// hive_proposals, hive_vote, hive_log, hive_answer, internal_launchpad, internal_hive.
-//
 // It decides nothing: launchpad and hive do.
 package agents

@@ -1,35 +1,22 @@
-// Package binance serves the interface of Binance's spot exchange on its own listener, so that programs which
-// were written for that exchange trade here after a change of their base URL
-// (docs/contract/binance.md).
+// Package binance serves the interface of Binance's spot exchange on its own listener, so that programs which were
+// written for that exchange trade here after a change of their base URL (docs/contract/binance.md).
 //
-// It translates and decides nothing: reads come from the published views, orders go through internal/entry.
-//
-// Owner: a Facade belongs to the front; any goroutine may call its handlers. A call belongs to the goroutine of
-// its request.
+// Owner: a Facade belongs to the front; any goroutine may call its handlers. A call belongs to the goroutine of its
+// request.
 //
 // Invariants:
 //
 //  1. Every answer has the form that the other exchange gives the same fact, or is one of its errors. A function
 //     without a counterpart is refused with -1020, never answered with an invented value.
-//
 //  2. A parameter that no handler reads is refused (-1104), so no instruction is dropped silently.
-//
 //  3. A request pays its weight before its handler does any work.
-//
 //  4. A change is carried out only after every parameter was read and checked.
-//
-//  5. A socket's messages are differences between two views, made by the socket's writer: a slow client gets fewer
-//     and larger ones, and none is queued.
-//
+//  5. A socket's messages are differences between two views, made by the socket's writer: a slow client gets fewer and
+//     larger ones, and none is queued.
 //  6. A user data stream has every event of its account, in order. Its messages are queued; a full queue closes the
 //     socket.
-//
 //  7. A method of the WebSocket API and its route have one handler.
 //
-// Reading order: facade, errors, params, weight, symbols, info, book, trades, klines, tickers, rolling; for signed
-// requests sign, view, place, cancel, lists, account; for
-// streams stream_name, stream_message, server_streams; for user data streams listen_keys, user_feed, user_held,
-// user_report, user_stream; for the WebSocket API ws_api; for metrics stats.
-//
-// It does not match, hold money or store keys.
+// It translates and decides nothing: reads come from the published views, orders go through internal/entry. It does not
+// match, hold money or store keys.
 package binance

@@ -10,7 +10,5 @@
 //  2. A decimal stays text until the digits of its pair are known.
 //  3. The first broken member in the order of the contract is reported, not the first of the body.
 //
-// Reading order: reader, value, member, word, form, units, trading, orders, batch, seqs.
-//
 // It applies no rule of the market: internal/entry builds commands, the engine refuses.
 package body

@@ -17,10 +17,5 @@
 //     OpenAPI documents.
 //  4. No request compresses: gzip.go does, once for each cached document.
 //
-// Reading order: options, server, edge (Listener), conn, conn_wait, conn_full, conn_accept, tls, routes, field,
-// dispatch, min_seq, replica, ctx, query, params, pair, dates, media, headers, errors, client_ip, ratelimit,
-// ratelimit_show, user_limit, audit, etag, respond, conn_pieces, gather, gzip, quote, faults, metrics, constant (the
-// reference server of benchmarks), unsafe.
-//
 // It defines no route and verifies no signature: resources add routes, Options.Authenticate verifies.
 package edge

@@ -8,7 +8,5 @@
 //  1. A number is printed exactly, or not at all.
 //  2. An appender of market data allocates nothing when the buffer has room.
 //
-// Reading order: json, numbers, dates, market, deal, candle, commission.
-//
 // It does not know HTTP and caches nothing.
 package encode

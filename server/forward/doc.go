@@ -5,6 +5,4 @@
 //
 // All nodes of a cluster have one Key. A request is sent at most once: the package repeats nothing, because a change
 // without an answer may have been executed.
-//
-// Reading order: key, forward, replica.
 package forward

@@ -13,9 +13,6 @@
 //  3. The text of a document is rendered once and cached with the view that it shows. A new text
 //     copies the rows that did not change.
 //
-// Reading order: options (Market), market, deals, ohlc, books, shared_doc, rows, lists, listing, aggregator,
-// commissions, meta, status, udf, udf_quotes, udf_week.
-//
 // It does not make views (marketdata) and does not render the rows of the listing sites
 // (aggregator).
 package public

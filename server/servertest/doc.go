@@ -9,7 +9,5 @@
 //  1. A rig listens in memory and has a virtual clock: no test waits for time to pass.
 //  2. Every answer of a described route is checked against its description.
 //
-// Reading order: market, exchange, keys, agents, openapi, asyncapi, tables, main, race_on and race_off.
-//
 // It imports every package below server, so only external tests may import it.
 package servertest

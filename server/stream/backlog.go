@@ -23,9 +23,21 @@ const (
 
 // backlog holds the messages queued for a connection. push puts the connection on its writer's list, and the
 // writer writes the whole queue in one call. When the socket accepts only a part, the connection is blocked:
-// its own goroutine then writes the rest. doc.go draws the states.
+// its own goroutine then writes the rest.
 //
 // Owner: any goroutine; mu guards the fields.
+//
+//	idle --schedule--> scheduled --socket accepts all--> idle
+//	                       |
+//	                       +--socket accepts a part--> blocked --all written--> idle
+//
+//	scheduled   the connection is in the list of its writer.
+//	blocked     the connection's own goroutine (writeBlocked) writes; scheduled stays set.
+//	awaitsRoom  the hub wants to queue a snapshot: the writer notifies it once the backlog is drained, that is below
+//	            lowMarkBytes (Hub.drained).
+//	closing     the close frame is queued last; nothing is queued behind it.
+//	readerEnded the reader ended without a close frame: the writer discards the backlog.
+//	finished    nothing more is written, and done is closed.
 type backlog struct {
 	mu          sync.Mutex
 	queue       []*message

@@ -26,7 +26,18 @@ const (
 
 // conn is the connection of one client. The reader goroutine (inside the upgrade callback)
 // parses operations and passes them to the hub; a writer sends the messages in backlog. The hub's
-// goroutine owns the fields of the group hub. doc.go draws its states.
+// goroutine owns the fields of the group hub.
+//
+// A connection is attached to the hub until it is slow twice or its reader ends:
+//
+//	attached --update does not fit--> resyncing --all subscriptions live--> attached
+//	    |                                 |
+//	    |                                 +-- does not fit again within 10 s, or not
+//	    |                                     live after 10 s: close with 1013 --+
+//	    +-- reader ends, or too many answers queued ----------------------------+--> detached
+//
+//	resyncing  conn.hub.resyncing; resyncSlow dropped the backlog at conn.hub.fullNs.
+//	detached   conn.hub.detached: it has no subscriptions, and its operations are ignored.
 type conn struct {
 	socket  net.Conn
 	raw     syscall.RawConn   // the descriptor of socket; nil when it has none

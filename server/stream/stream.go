@@ -82,8 +82,17 @@ type stream struct {
 	resumes  map[uint64]frame // book: cached answers to resumes, by the seq from which they start
 }
 
-// subscription holds the state of one subscription of one connection; doc.go draws its states.
+// subscription holds the state of one subscription of one connection;
 // Owner: the hub.
+//
+//	subscribe --> pending --startPending: room in the backlog--> live
+//	                 ^                                             |
+//	                 +---- resync; slow client; new options -------+
+//
+//	pending  it is in conn.hub.pending and receives no message. startLive queues its first message: a snapshot, an
+//	         update (hasFromSeq) or trades (nextTrade). tradesStarted is set from the first part of a resume of trades
+//	         to the last one.
+//	live     deliver queues every message of its stream.
 type subscription struct {
 	backlog *backlog // the same as conn.backlog; saves a cache miss for each message (bench streams)
 	conn    *conn

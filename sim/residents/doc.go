@@ -18,8 +18,6 @@
 //     refuse to residents.
 //  4. Residents forget some tokens half a day after their spawn, so that idle workers exist.
 //
-// Reading order: options, rng, simulation, spawn, trade, swarm, vote, words.
-//
 // The package does not know users (residents are addresses with a level), goroutines, stores or
 // a clock.
 package residents

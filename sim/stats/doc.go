@@ -11,7 +11,5 @@
 //     is allowed, because its figures are only printed for people.
 //  2. The figures include their sample sizes: minutes and samples.
 //
-// Reading order: figures, http, print.
-//
 // The package does not know the engine, the simulated market or its seed.
 package stats

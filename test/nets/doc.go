@@ -17,6 +17,4 @@
 //     parameters and defaults from the documents that a node serves.
 //  2. Whatever a document has and this package does not know (a route's required parameter, a list without an
 //     order) fails the test, so a new route is covered or named.
-//
-// Reading order: node, world, reads, chain, reader, refusals.
 package nets

@@ -14,8 +14,8 @@
 //     for the end of the log and begins again.
 //  2. An Answer says what the server said. That an answer is missing says nothing.
 //  3. A publication is sent at most once: nothing is kept for a connection that is down.
-//  4. A server that is not on this machine is reached only with TLS and credentials. The embedded one listens at loopback
-//     addresses only, and lets in who has its seed.
+//  4. A server that is not on this machine is reached only with TLS and credentials. The embedded one listens at
+//     loopback addresses only, and lets in who has its seed.
 //  5. A stream that may drop messages by itself is refused.
 //
 // It does not elect a writer and does not look into messages, apart from what stream.Writer does.
