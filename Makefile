@@ -138,7 +138,7 @@ bench-build: build ## write bin/tickhive and bin/tickhive-bench
 	$(GO) build -trimpath -pgo=cmd/tickhive/default.pgo -o bin/tickhive-bench ./cmd/tickhive-bench
 
 # It writes the report to bin/bench/report.html and report.json and prints the table of goals last.
-bench: bench-build ## every benchmark scenario against its reference, at most ten minutes on two cores
+bench: bench-build ## every benchmark scenario against its reference, at most eight minutes on two cores
 	@mkdir -p bin/bench
 	bin/tickhive-bench all --html bin/bench/report.html --json bin/bench/report.json
 

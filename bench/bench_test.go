@@ -16,7 +16,7 @@ func TestEqualWorkIsChecked(t *testing.T) {
 	book := floor.NewBook(name, w)
 	floor.Run(book, w.Preload)
 	floor.Run(book, w.Ops)
-	c := newFolded(true)
+	c := newFolded()
 	c.run(w.Preload)
 	c.run(w.Ops)
 	if err := checked(name, c.stats, book.St); err != nil {
@@ -34,7 +34,7 @@ func TestEqualWorkIsChecked(t *testing.T) {
 // A journal made without a loop recovers to the book that made it, and a damaged
 // expectation is noticed.
 func TestLogWriterRecovers(t *testing.T) {
-	l, err := newLogWriter(t.TempDir(), nil)
+	l, err := newLogWriter(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

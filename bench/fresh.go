@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,33 +10,31 @@ import (
 	"tickhive/bench/proc"
 )
 
-// market is the real server in a child process, over a market that a Writer in that process changes.
-type market struct {
+// changing is the real server in a child process, over a market that changes (marketChild).
+type changing struct {
 	*proc.Child
 	addr string
 }
 
-func (r *Run) startMarket(pairs, levels int) (*market, error) {
-	c, err := proc.Start(nil, r.Program, "market", "--pairs", fmt.Sprint(pairs), "--levels", fmt.Sprint(levels))
+func (r *Run) startMarket(pairs, levels int) (*changing, error) {
+	c, err := r.child("market", fmt.Sprint(pairs), fmt.Sprint(levels))
 	if err != nil {
 		return nil, err
 	}
-	return &market{c, c.Fields["public"]}, nil
+	return &changing{c, c.Fields["public"]}, nil
 }
 
-// figures holds the counters of the Writer.
-type figures struct{ changes, writerNs, gcNs, behind int64 }
-
-func (m *market) figures() (f figures, err error) {
+// counters returns how many changes the market has made, and the CPU time of its thread.
+func (m *changing) counters() (changes int64, thread time.Duration, err error) {
 	line, err := m.Ask("figures")
 	if err == nil {
-		_, err = fmt.Sscan(line, &f.changes, &f.writerNs, &f.gcNs, &f.behind)
+		_, err = fmt.Sscan(line, &changes, (*int64)(&thread))
 	}
-	return f, err
+	return changes, thread, err
 }
 
-// rate sets the Writer's rate. With on false the Writer wakes at this rate but changes nothing.
-func (m *market) rate(perSecond int, on bool) error {
+// rate sets the rate of the changes. With on false the thread wakes at this rate but changes nothing.
+func (m *changing) rate(perSecond int, on bool) error {
 	word := "off"
 	if on {
 		word = "on"
@@ -52,58 +49,29 @@ var (
 	allTickers = load.Get("", aggregator+"/tickers")
 )
 
-// pollResult holds the Writer's counters while a market was polled, and the server's CPU a response in us, not
-// counting the Writer's CPU.
-type pollResult struct {
-	figures
-	res  *load.Result
-	took time.Duration
-	us   float64
-}
-
-// answers polls the market for length while the Writer works at perSecond.
-func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult,
+// answers polls the market for a round while it changes perSecond times a second, or only wakes up. It returns the
+// server's CPU an answer in us, without that of the changing thread, and the changes a second.
+func (m *changing) answers(req *load.Request, conns, perSecond int, on bool, d time.Duration) (us, rate float64,
 	err error,
 ) {
 	if err := m.rate(perSecond, on); err != nil {
-		return s, err
+		return 0, 0, err
 	}
-	before, err := m.figures()
+	made, thread, err := m.counters()
 	if err != nil {
-		return s, err
+		return 0, 0, err
 	}
 	start := time.Now()
-	s.res, err = load.Closed{
-		Addr: m.addr, Requests: []*load.Request{req}, Conns: conns, For: length, CPU: m.CPU,
-	}.Run()
+	res, err := load.Loop{Addr: m.addr, Requests: []*load.Request{req}, Workers: conns, For: d, CPU: m.CPU}.Run()
+	if err == nil {
+		err = allGood(res)
+	}
 	if err != nil {
-		return s, err
+		return 0, 0, fmt.Errorf("market: %w", err)
 	}
-	s.took = time.Since(start)
-	after, err := m.figures()
-	if err != nil {
-		return s, err
-	}
-	if s.res.Errors > 0 {
-		return s, fmt.Errorf("market: %s: %w", s.res.Statuses(), s.res.Err)
-	}
-	s.figures = figures{
-		after.changes - before.changes, after.writerNs - before.writerNs, after.gcNs - before.gcNs, after.behind,
-	}
-	s.us = (float64(s.res.Server) - float64(s.writerNs)) / 1e3 / float64(max(s.res.Answers, 1))
-	return s, nil
-}
-
-// freshTarget returns the target of H5 for the CPU a response at a rate of changes, 0 when there is none
-// (docs/internals/performance.md#h5).
-func freshTarget(rate int) float64 {
-	switch rate {
-	case 10_000:
-		return 1.10
-	case 100_000:
-		return 1.25
-	}
-	return 0
+	took := time.Since(start).Seconds()
+	madeNow, threadNow, err := m.counters()
+	return float64(res.Server-(threadNow-thread)) / 1e3 / float64(res.Answers), float64(madeNow-made) / took, err
 }
 
 // freshRound is the length of one round of H5 (docs/internals/performance.md#h5).
@@ -117,12 +85,16 @@ func runFresh(r *Run) error {
 	}
 	defer m.Stop()
 	for _, rate := range []int{1000, 10_000, 100_000} {
-		r.say("%d changes a second", rate)
-		if err := freshCPU(r, m, rate); err != nil {
+		if rate > 1000 {
+			err := freshCPU(r, m, book, fmt.Sprintf("CPU an answer, %d changes/s against none", rate), rate)
+			if err != nil {
+				return err
+			}
+		}
+		if err := sampleStaleness(r, m, rate); err != nil {
 			return err
 		}
 	}
-	r.say("bursts of 64 polls after idle times")
 	if err := freshBursts(r, m); err != nil {
 		return err
 	}
@@ -131,48 +103,23 @@ func runFresh(r *Run) error {
 		return err
 	}
 	defer many.Stop()
-	return freshTickers(r, many)
+	return freshCPU(r, many, allTickers, "CPU an answer, 1,000 tickers, 10000 changes/s against none", 10_000)
 }
 
-// freshCPU measures H5 at one rate (docs/internals/performance.md#h5): the CPU a response of a book that
-// changes, compared with a book that does not change while the Writer wakes at the same rate. The Writer's own
-// CPU is subtracted.
-func freshCPU(r *Run, m *market, rate int) error {
-	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
-		"writer's thread taken off", httpConns)
-	cpu := r.S.Cost(fmt.Sprintf("CPU an answer, %d changes/s against none", rate), "us", with).Against("no changes")
-	rounds := r.Rounds
-	if t := freshTarget(rate); t > 0 {
-		cpu.Aim("H5", t)
-		rounds = r.cpuRounds()
-	}
-	gc := r.S.Cost(fmt.Sprintf("collector, %d changes/s", rate), "% of a core", with)
-	if rate >= 10_000 {
-		gc.Aim("H5", 2)
-	}
-	kept := r.S.Rate(fmt.Sprintf("changes made of %d/s", rate), "changes/s", with)
-	stale := &staleness{}
-	var rates []float64
-	for range rounds {
-		changing, err := m.answers(book, httpConns, rate, true, r.length(freshRound))
-		if err != nil {
-			return err
+// freshCPU measures H5: the CPU of an answer whose document changes, compared with a document that does not change
+// while the thread of the changes wakes at the same rate.
+func freshCPU(r *Run, m *changing, req *load.Request, name string, perSecond int) error {
+	err := r.rounds(name, r.cpuRounds(), func(f figures) (err error) {
+		var made float64
+		if f[name], made, err = m.answers(req, httpConns, perSecond, true, r.length(freshRound)); req == book {
+			f[fmt.Sprintf("changes made of %d/s", perSecond)] = made
 		}
-		still, err := m.answers(book, httpConns, rate, false, r.length(freshRound))
-		if err != nil {
-			return err
-		}
-		cpu.Round(changing.us, still.us)
-		gc.Round(100 * float64(changing.gcNs) / float64(changing.took))
-		kept.Round(float64(changing.changes) / changing.took.Seconds())
-		rates = append(rates, changing.res.Rate())
-		r.route(fmt.Sprintf("book, %d changes/s", rate), "product", changing.res)
-	}
-	cpu.Reason = fmt.Sprintf("%.1f us an answer, %.1f without changes, %.0f answers a second: beside %d changes a "+
-		"second most answers are the first of their document: each fetches a view, a directory and a page from the "+
-		"writer's core and patches a page's text",
-		slices.Min(cpu.Product), slices.Min(cpu.Reference), rates[len(rates)/2], rate)
-	if err := sampleStaleness(r, m, rate, stale); err != nil {
+		return err
+	}, func(f figures) (err error) {
+		f["no changes"], _, err = m.answers(req, httpConns, perSecond, false, r.length(freshRound))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return m.rate(0, false)
@@ -194,7 +141,7 @@ func (s *staleness) add(sent time.Time, seq uint64) {
 
 // verdict returns the number of responses that lacked a change published before their request, and the longest
 // time by which the change had been published before it.
-func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
+func (s *staleness) verdict(m *changing) (stale int, worstUs int64, err error) {
 	line, err := m.Ask("stale" + s.line.String())
 	if err == nil {
 		_, err = fmt.Sscan(line, &stale, &worstUs)
@@ -203,28 +150,35 @@ func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 	return stale, worstUs, err
 }
 
-// sampleStaleness sends requests at an even rate while the Writer changes the market.
-func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
-	if err := m.rate(rate, true); err != nil {
+// sampleStaleness sends requests at an even rate while the market changes.
+func sampleStaleness(r *Run, m *changing, perSecond int) error {
+	if err := m.rate(perSecond, true); err != nil {
 		return err
 	}
-	res, err := load.Open{
+	s := &staleness{}
+	res, err := load.Loop{
 		Addr: m.addr, Schedule: load.Even{PerSecond: 2000, For: r.length(time.Second)}, Workers: 8, Grace: time.Second,
 		Requests: []*load.Request{book},
 		Each:     func(_ int, sent time.Time, a *load.Answer) { s.add(sent, a.Seq) },
 	}.Run()
+	if err == nil {
+		err = allGood(res)
+	}
 	if err != nil {
 		return err
 	}
+	r.latency(res, fmt.Sprintf("book, %d changes/s", perSecond))
 	n := s.n
 	stale, worst, err := s.verdict(m)
 	if err != nil {
 		return err
 	}
-	r.S.Latencies = append(r.S.Latencies, latencyOf(res, fmt.Sprintf("book, %d changes/s", rate)))
-	r.S.Cost(fmt.Sprintf("stale answers, book, %d changes/s", rate), "answers",
-		fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst)).Round(float64(stale)).Aim("H6", 0)
-	return nil
+	name := fmt.Sprintf("stale answers, book, %d changes/s", perSecond)
+	r.row(name).With = fmt.Sprintf("%d answers; worst %d us", n, worst)
+	if err := r.round(figures{name: float64(stale)}); err != nil {
+		return err
+	}
+	return m.rate(0, false)
 }
 
 // burstPolls is the number of concurrent requests after a time without requests.
@@ -233,7 +187,8 @@ const burstPolls = 64
 // freshBursts measures the first half of H6 (docs/internals/performance.md#h6): the market changes while no
 // client polls, then burstPolls clients poll at once. None of them may receive a state older than the last
 // change.
-func freshBursts(r *Run, m *market) error {
+func freshBursts(r *Run, m *changing) error {
+	r.say("bursts of %d polls after idle times", burstPolls)
 	polls := 10_000
 	if r.Quick {
 		polls = 2000
@@ -265,10 +220,9 @@ func freshBursts(r *Run, m *market) error {
 		}
 		stale, worst = stale+n, max(worst, us)
 	}
-	r.S.Cost("stale answers, 64 polls at once after idle", "answers",
-		fmt.Sprintf("%d answers, %d bursts; worst %d us", s.n, s.n/burstPolls, worst),
-	).Round(float64(stale)).Aim("H6", 0)
-	return nil
+	const name = "stale answers, 64 polls at once after idle"
+	r.row(name).With = fmt.Sprintf("%d answers, %d bursts; worst %d us", s.n, s.n/burstPolls, worst)
+	return r.round(figures{name: float64(stale)})
 }
 
 // burst sends a request on every connection at once.
@@ -300,24 +254,4 @@ func burst(conns []*load.Conn, s *staleness) error {
 		}
 	}
 	return first
-}
-
-// freshTickers measures the document over all pairs: 1,000 tickers while one pair changes.
-func freshTickers(r *Run, m *market) error {
-	const rate = 10_000
-	r.say("1,000 tickers, %d changes a second", rate)
-	cpu := r.S.Cost("CPU an answer, 1,000 tickers, 10000 changes/s against none", "us",
-		"floor 5 ms; CPU of the writer's thread taken off").Against("no changes").Aim("H5", 1.10)
-	for range r.cpuRounds() {
-		changing, err := m.answers(allTickers, httpConns, rate, true, r.length(freshRound))
-		if err != nil {
-			return err
-		}
-		still, err := m.answers(allTickers, httpConns, rate, false, r.length(freshRound))
-		if err != nil {
-			return err
-		}
-		cpu.Round(changing.us, still.us)
-	}
-	return m.rate(0, false)
 }

@@ -2,11 +2,15 @@ package bench
 
 import (
 	"errors"
-	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/report"
+	"tickhive/bench/proc"
+	"tickhive/server/edge"
 )
 
 // hotDocument is a document of H1 at one size of the market (docs/internals/performance.md#h1).
@@ -14,31 +18,19 @@ type hotDocument struct {
 	size   string
 	pairs  int // number of pairs in the market
 	target string
-	h1     float64 // target of H1
-	h7, h8 float64 // targets of H7 (304) and H8 (gzip); 0: none
+	gzip   float64 // target of H8; 0: none
 }
 
-func hotRoutes() []hotDocument {
+func hotDocuments() []hotDocument {
 	return []hotDocument{
-		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 1.18, 0, 0},
-		{"4 KB", 130, "/api/orderbook?currencyPairCode=P0001_USDT", 1.15, 0, 0},
-		{
-			"4 KB, depth=200 (joined for each request)", 130,
-			aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 0, 0, 0,
-		},
-		{"28 KB", 130, aggregator + "/tickers", 1.08, 0.95, 1},
-		{"280 KB", 1300, aggregator + "/tickers", 1.03, 0.95, 2.5},
+		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 0},
+		{"4 KB", 130, "/api/orderbook?currencyPairCode=P0001_USDT", 0},
+		{"28 KB", 130, aggregator + "/tickers", 1},
+		{"280 KB", 1300, aggregator + "/tickers", 2.5},
 	}
 }
 
-// Lengths of one round of the http scenarios.
-const (
-	httpRound = 400 * time.Millisecond
-	httpWarm  = 40 * time.Millisecond
-	httpConns = 16
-)
-
-// runHTTP measures H1 to H4, H7, H8 and H11 (docs/internals/performance.md#http).
+// runHTTP measures H1, H4 and H8 (docs/internals/performance.md#http).
 func runHTTP(r *Run) error {
 	if len(r.Targets) > 0 {
 		return httpTargets(r)
@@ -46,225 +38,220 @@ func runHTTP(r *Run) error {
 	markets := map[int]*product{}
 	for _, n := range []int{130, 1300} {
 		r.say("a market of %d pairs", n)
-		p, err := r.startProduct()
+		p, err := r.startFilled(contents{n, 2, 10})
 		if err != nil {
 			return err
 		}
 		defer p.end()
 		markets[n] = p
-		if err := p.addPairs(0, n); err != nil {
-			return err
-		}
-		if err := p.fill(0, n, 2, 10); err != nil {
-			return err
-		}
 		if err := errors.Join(p.fill(0, 1, 110, 200), p.fill(1, 1, 15, 0)); err != nil {
 			return err
 		}
 	}
-	for _, h := range hotRoutes() {
-		r.say("%s: product, constant bytes, net/http", h.size)
-		if err := hotRoute(r, markets[h.pairs], h); err != nil {
+	for _, d := range hotDocuments() {
+		if err := hotRoute(r, markets[d.pairs], d); err != nil {
 			return err
 		}
 	}
-	if err := fullBook(r, markets[130]); err != nil {
-		return err
-	}
-	return handlers(r)
-}
-
-// side is one of the servers that are compared.
-type side struct {
-	name string
-	addr string
-	cpu  func() time.Duration
-}
-
-// measure runs one round of one server and adds the result to the table of routes.
-func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
-	res, err := load.Closed{
-		Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Pipeline: pipeline,
-		Warm: httpWarm, For: r.length(httpRound), CPU: s.cpu,
-	}.Run()
-	if err != nil {
-		return nil, err
-	}
-	if res.Errors > 0 {
-		return nil, fmt.Errorf("%s, %s: %d errors: %s %w", s.name, route, res.Errors, res.Statuses(), res.Err)
-	}
-	r.route(route, s.name, res)
-	return res, nil
-}
-
-// route keeps the best round of a server at a route for the table.
-func (r *Run) route(name, server string, res *load.Result) {
-	row := report.Route{
-		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
-		CPU: res.ServerUs(), Client: res.ClientUs(), Statuses: res.Statuses(),
-	}
-	for i := range r.S.Routes {
-		x := &r.S.Routes[i]
-		if x.Name == name && x.Server == server {
-			x.Rate, x.CPU, x.Client = max(x.Rate, row.Rate), min(x.CPU, row.CPU), min(x.Client, row.Client)
-			return
-		}
-	}
-	r.S.Routes = append(r.S.Routes, row)
-}
-
-// constantCPU returns the best round of the constant server at a route, in us of CPU.
-func (r *Run) constantCPU(route string) float64 {
-	for _, x := range r.S.Routes {
-		if x.Name == route && x.Server == "constant" {
-			return x.CPU
-		}
-	}
-	return 0
-}
-
-// hotRoute compares the CPU of one document with a constant answer and with net/http, and the document's 304
-// and gzip with its 200.
-func hotRoute(r *Run, p *product, h hotDocument) error {
-	body, err := p.body(h.target)
-	if err != nil {
-		return err
-	}
-	constant, err := r.reference("constant", body)
-	if err != nil {
-		return err
-	}
-	defer constant.Stop()
-	plain, err := r.reference("plain", body)
-	if err != nil {
-		return err
-	}
-	defer plain.Stop()
-	product := side{"product", p.public, p.CPU}
-	ref := side{"constant", constant.Fields["public"], constant.CPU}
-	net := side{"net/http", plain.Fields["public"], plain.CPU}
-	with := fmt.Sprintf("%d bytes, %d connections, keep-alive", len(body), httpConns)
-	m := &hotMeasures{
-		cpu:    r.S.Cost(h.size+" CPU", "us", with).Against("constant"),
-		rate:   r.S.Rate(h.size+" rate", "answers/s", with).Against("constant"),
-		netCPU: r.S.Cost(h.size+" CPU against net/http", "us", with).Against("net/http"),
-	}
-	if h.h1 > 0 {
-		m.cpu.Aim("H1", h.h1)
-	}
-	req := load.Get(h.size, h.target)
-	rounds := r.cpuRounds()
-	if h.h1 == 0 {
-		rounds = r.Rounds // no goal depends on it
-	}
-	for i := range rounds {
-		if err := m.round(r, h.size, req, product, ref, net, i < r.Rounds); err != nil {
+	for _, d := range changedDocuments() {
+		if err := d.measure(r); err != nil {
 			return err
 		}
-	}
-	if h.size == "0.3 KB" {
-		if err := pipelined(r, h, req, product, ref, net); err != nil {
-			return err
-		}
-	}
-	if h.h7 > 0 {
-		return variants(r, h, product)
 	}
 	return nil
 }
 
-// hotMeasures holds the measures of one document.
-type hotMeasures struct{ cpu, rate, netCPU *report.Measure }
-
-// round measures the product and the constant answer once, and net/http too when withNet is true.
-func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, ref, net side, withNet bool) error {
-	a, err := product.measure(r, route, req, 1)
+// hotRoute compares the CPU of a document with that of constant bytes, and the rate of its gzip with its own.
+func hotRoute(r *Run, p *product, d hotDocument) error {
+	body, err := p.body(d.target)
 	if err != nil {
 		return err
 	}
-	b, err := ref.measure(r, route, req, 1)
+	constant, stop, err := r.constant(body)
 	if err != nil {
 		return err
 	}
-	m.cpu.Round(a.ServerUs(), b.ServerUs())
-	m.rate.Round(a.Rate(), b.Rate())
-	if !withNet {
-		return nil
+	defer stop()
+	own, plain := side{"product", p.public, p.CPU}, load.Get(d.size, d.target)
+	err = r.rounds(d.size, r.cpuRounds(), own.us(r, d.size+" CPU", d.size, httpConns, plain),
+		constant.us(r, "constant", d.size, httpConns, plain))
+	if err != nil || d.gzip == 0 {
+		return err
 	}
-	c, err := net.measure(r, route, req, 1)
-	if err == nil {
-		m.netCPU.Round(a.ServerUs(), c.ServerUs())
+	rate := func(figure, route string, req *load.Request) turn {
+		return func(f figures) error {
+			res, err := own.measure(r, route, httpConns, req)
+			if err == nil {
+				f[figure] = res.Rate()
+			}
+			return err
+		}
 	}
-	return err
+	return r.rounds(d.size+" gzip", r.Rounds, rate("identity", d.size, plain),
+		rate(d.size+" gzip against identity", d.size+" gzip", load.Get(d.size, d.target, "Accept-Encoding: gzip")))
 }
 
-// pipelined measures H3 (docs/internals/performance.md#h3). On a busy machine CPU says more than the rates of
-// two processes, so the report also shows responses a second of server CPU.
-func pipelined(r *Run, h hotDocument, req *load.Request, product, ref, net side) error {
-	const depth = 16
-	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
-	own := r.S.Rate(h.size+" pipelined, answers for a second of server CPU", "answers",
-		with).Against("constant").Aim("H3", 0.6)
-	std := r.S.Rate(h.size+" pipelined, the same against net/http", "answers",
-		with).Against("net/http").Aim("H3", 5)
-	rate := r.S.Rate(h.size+" pipelined, rate", "answers/s", with).Against("constant")
-	stdRate := r.S.Rate(h.size+" pipelined, rate against net/http", "answers/s", with).Against("net/http")
-	for range r.Rounds {
-		var perCPU, rates [3]float64
-		for i, s := range []side{product, ref, net} {
-			res, err := s.measure(r, h.size+" x 16", req, depth)
+// changedDocument is a document of H4 (docs/internals/performance.md#h4).
+type changedDocument struct {
+	name         string
+	pairs, level int
+	request      string
+	target       float64
+}
+
+func changedDocuments() []changedDocument {
+	return []changedDocument{
+		{"book 40x40", 1, 60, "/api/orderbook?currencyPairCode=" + pairName(0), 2},
+		{"100 tickers", 100, 2, aggregator + "/tickers", 6},
+		{"1,000 tickers", 1000, 2, aggregator + "/tickers", 50},
+	}
+}
+
+// changes is the number of changes of a round of H4, each followed by a request.
+const changes = 2000
+
+// measure calls the real server in memory, without sockets, over a market that this goroutine changes.
+func (d changedDocument) measure(r *Run) error {
+	w := newMarket(d.pairs, d.level)
+	o := serverOptions(w.feed)
+	// The clock advances by 10 ms a request, so that no cache interval hides a change.
+	var machine atomic.Int64
+	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
+	s, err := edge.New(o)
+	if err != nil {
+		return err
+	}
+	s.SetReady()
+	ln := &memListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	go func() { _ = s.Serve(ln) }()
+	defer func() { _ = ln.Close() }()
+	request := []byte("GET " + d.request + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	return r.rounds(d.name, r.Rounds, func(f figures) error {
+		still := ln.ask(request, changes, nil)
+		both := ln.ask(request, changes, func(i int) { w.touch(int64(i)) })
+		alone := proc.CPUNs(func() {
+			for i := range int64(changes) {
+				w.touch(i)
+			}
+		}) / changes
+		f["document after one change, "+d.name] = max(both-still-alone, 1) / 1e3
+		return nil
+	})
+}
+
+// memListener accepts the connections that ask passes to it, in memory instead of sockets.
+type memListener struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *memListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// ask sends a request n times, one after the other, and returns the CPU ns a request. It calls before(i) ahead of
+// each; the result includes that call.
+func (l *memListener) ask(request []byte, n int, before func(i int)) float64 {
+	c := &memConn{request: request, left: n, before: before, ended: make(chan struct{})}
+	return proc.CPUNs(func() {
+		l.conns <- c
+		<-c.ended
+	}) / float64(n)
+}
+
+// memConn returns a request again and again and discards what the server writes. A server that holds no buffer while
+// it waits reads the first byte alone.
+type memConn struct {
+	request []byte
+	rest    []byte // of the request that is being read
+	next    int
+	left    int
+	before  func(i int)
+	once    sync.Once
+	ended   chan struct{}
+}
+
+func (c *memConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		if c.left == 0 {
+			return 0, io.EOF
+		}
+		if c.before != nil {
+			c.before(c.next)
+		}
+		c.left--
+		c.rest = c.request
+		c.next++
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *memConn) Write(p []byte) (int, error) { return len(p), nil }
+
+func (c *memConn) Close() error {
+	c.once.Do(func() { close(c.ended) })
+	return nil
+}
+
+func (c *memConn) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+func (c *memConn) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2} }
+func (c *memConn) SetDeadline(time.Time) error      { return nil }
+func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
+
+// httpTargets measures the running servers of Options.Targets in alternating rounds; the first one is the
+// reference.
+func httpTargets(r *Run) error {
+	routes := []string{
+		"/api/currencies/pairs", aggregator + "/pairs", aggregator + "/tickers", aggregator + "/asset",
+	}
+	codes, err := pairsOf(r.Targets[0])
+	if err != nil {
+		return err
+	}
+	pair := codes[0]
+	routes = append(routes, "/api/tickers?currencyPairCode="+pair, "/api/orderbook?currencyPairCode="+pair,
+		aggregator+"/orderbook?depth=100&ticker_id="+pair, aggregator+"/historical_trades?limit=100&ticker_id="+pair)
+	for _, route := range routes {
+		var turns []turn
+		for i, base := range r.Targets {
+			addr, prefix, err := load.Target(base)
 			if err != nil {
 				return err
 			}
-			perCPU[i], rates[i] = 1e6/max(res.ServerUs(), 1e-3), res.Rate()
-		}
-		own.Round(perCPU[0], perCPU[1])
-		std.Round(perCPU[0], perCPU[2])
-		rate.Round(rates[0], rates[1])
-		stdRate.Round(rates[0], rates[2])
-	}
-	return nil
-}
-
-// variants measures H7 and H8 (docs/internals/performance.md#http): the CPU of the product's 304 and of its
-// prepared gzip, divided by the CPU of its 200. What a 304 gains is compared with what constant bytes gain between the
-// two sizes in this run, because that depends on the machine.
-func variants(r *Run, h hotDocument, product side) error {
-	same := load.Get(h.size, h.target)
-	same.Conditional = true
-	zipped := load.Get(h.size, h.target, "Accept-Encoding: gzip")
-	full := load.Get(h.size, h.target)
-	with := fmt.Sprintf("%d connections", httpConns)
-	gain := r.S.Rate(h.size+" gain of a 304 over a 200, CPU", "x", with).Against("constant bytes").Aim("H7", h.h7)
-	not := r.S.Rate(h.size+" 304 against 200", "answers/s", with).Against("200")
-	gz := r.S.Rate(h.size+" gzip against identity", "answers/s", with).Against("identity").Aim("H8", h.h8)
-	notCPU := r.S.Cost(h.size+" 304 CPU against 200", "us", with).Against("200")
-	gzCPU := r.S.Cost(h.size+" gzip CPU against identity", "us", with).Against("identity")
-	for range r.Rounds {
-		var res [3]*load.Result
-		for i, x := range []struct {
-			route string
-			req   *load.Request
-		}{{h.size, full}, {h.size + " 304", same}, {h.size + " gzip", zipped}} {
-			var err error
-			if res[i], err = product.measure(r, x.route, x.req, 1); err != nil {
-				return err
+			name, reference := route+" "+base, ""
+			if i > 0 {
+				reference = route + " " + r.Targets[0]
 			}
+			r.also(row{name: name, unit: "answers/s", reference: reference, how: higher})
+			turns = append(turns, func(f figures) error {
+				res, err := side{name: base, addr: addr}.measure(r, route, httpConns, load.Get(route, prefix+route))
+				if err == nil {
+					f[name] = res.Rate()
+				}
+				return err
+			})
 		}
-		if n := res[1].Status[0]; n < res[1].Answers*9/10 {
-			return fmt.Errorf("%s: only %d of %d conditional answers are 304", h.size, n, res[1].Answers)
+		if err := r.rounds(route, r.Rounds, turns...); err != nil {
+			return err
 		}
-		if empty := r.constantCPU("0.3 KB"); empty > 0 && res[1].ServerUs() > 0 {
-			gain.Round(res[0].ServerUs()/res[1].ServerUs(), r.constantCPU(h.size)/empty)
-		}
-		not.Round(res[1].Rate(), res[0].Rate())
-		gz.Round(res[2].Rate(), res[0].Rate())
-		notCPU.Round(res[1].ServerUs(), res[0].ServerUs())
-		gzCPU.Round(res[2].ServerUs(), res[0].ServerUs())
 	}
-	if full, empty := r.constantCPU(h.size), r.constantCPU("0.3 KB"); empty > 0 {
-		gain.Reason = fmt.Sprintf("constant bytes cost %.1f us at %s and %.1f us at 0.3 KB here: they gain %.2fx",
-			full, h.size, empty, full/empty)
-	}
+	r.S.Note("the servers are not this process's children: their CPU is not known, rates alone are compared")
 	return nil
 }

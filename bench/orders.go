@@ -2,27 +2,60 @@ package bench
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
-	"time"
+	"net/http"
 
 	"tickhive/bench/load"
+	"tickhive/client"
 )
 
-// Parameters of H10 (docs/internals/performance.md#h10).
+// Parameters of H10 and O1 (docs/internals/performance.md#h10).
 const (
-	ordersRound = 400 * time.Millisecond
 	ordersConns = 16
 	batchConns  = 4
+	signedConns = 64
+	signedUsers = 16 // a key may use 100,000 nonces in two minutes
 )
 
-// runOrders measures H10 under each sync policy (docs/internals/performance.md#h10).
+// runOrders measures H10: orders of the internal API under sync=interval, one in a request and a thousand.
 func runOrders(r *Run) error {
-	for _, policy := range []string{"interval", "always", "off"} {
-		if err := ordersUnder(r, policy); err != nil {
+	p, err := r.startFilled(contents{1, 60, 10}, "journal.sync=interval")
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0)))
+	if err != nil || a.Status != 200 {
+		return fmt.Errorf("orders: %d %.200s: %w", a.Status, a.Body, err)
+	}
+	constant, stop, err := r.constant(a.Body)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	product := side{"product", p.internal, p.CPU}
+	single, batches := singleOrders(), batchRequests(batchSize)
+	one := func(s side, rate, perCPU string) turn {
+		return func(f figures) error {
+			res, err := s.measure(r, "POST /orders", ordersConns, single...)
+			if err == nil {
+				f[rate], f[perCPU] = res.Rate(), 1e6/res.ServerUs()
+			}
 			return err
 		}
 	}
-	return nil
+	return r.rounds("orders", r.Rounds,
+		one(product, "single order, sync=interval", "single order, orders for a second of server CPU, sync=interval"),
+		one(constant, "constant", "constant, CPU"),
+		func(f figures) error {
+			res, err := product.measure(r, "POST /orders/batch", batchConns, batches...)
+			if err == nil {
+				f["batches of 1,000, sync=interval"] = batchSize * res.Rate()
+				f["batches of 1,000, CPU, sync=interval"] = res.ServerUs() / batchSize
+			}
+			return err
+		})
 }
 
 // orderBody returns the i-th order for the route of single orders. The sides alternate at one price, so every
@@ -36,59 +69,12 @@ func orderBody(i int) []byte {
 		pairName(0), side, 10_000+i/2)
 }
 
-func ordersUnder(r *Run, policy string) error {
-	r.say("sync=%s", policy)
-	p, err := r.startFilled(contents{1, 60, 10}, "journal.sync="+policy)
-	if err != nil {
-		return err
-	}
-	defer p.end()
-	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0)))
-	if err != nil || a.Status != 200 {
-		return fmt.Errorf("orders: %d %.200s: %w", a.Status, a.Body, err)
-	}
-	constant, err := r.reference("constant", a.Body)
-	if err != nil {
-		return err
-	}
-	defer constant.Stop()
-	var single []*load.Request
+// singleOrders returns requests of one order each; every second order trades.
+func singleOrders() (out []*load.Request) {
 	for i := range 200 {
-		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
+		out = append(out, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
 	}
-	with := fmt.Sprintf("%d connections, sync=%s, half of the orders trade", ordersConns, policy)
-	rate := r.S.Rate("single order, sync="+policy, "orders/s", with).Against("constant")
-	cpu := r.S.Rate("single order, orders for a second of server CPU, sync="+policy, "orders",
-		with).Against("constant")
-	many := r.S.Rate("batches of 1,000, sync="+policy, "orders/s",
-		fmt.Sprintf("%d connections, sync=%s", batchConns, policy))
-	manyCPU := r.S.Cost("batches of 1,000, CPU, sync="+policy, "us/order", many.With)
-	if policy == "interval" {
-		rate.Aim("H10", 0.5)
-		many.Aim("H10", 300_000)
-	}
-	batches := batchRequests(batchSize)
-	for range r.Rounds {
-		own, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders", single, ordersConns)
-		if err != nil {
-			return err
-		}
-		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.measureAll(r, "POST /orders", single,
-			ordersConns)
-		if err != nil {
-			return err
-		}
-		big, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders/batch", batches,
-			batchConns)
-		if err != nil {
-			return err
-		}
-		rate.Round(own.Rate(), ref.Rate())
-		cpu.Round(1e6/own.ServerUs(), 1e6/ref.ServerUs())
-		many.Round(batchSize * big.Rate())
-		manyCPU.Round(big.ServerUs() / batchSize)
-	}
-	return nil
+	return out
 }
 
 // batchRequests returns requests of so many orders each; every second order trades.
@@ -112,17 +98,100 @@ func batchRequests(size int) (out []*load.Request) {
 	return out
 }
 
-// measureAll runs one round with several requests.
-func (s side) measureAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
-	res, err := load.Closed{
-		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,
-	}.Run()
+// runSigned measures O1: the CPU of a signed order, which rests or trades, against the GET of a ticker.
+func runSigned(r *Run) error {
+	p, err := r.startFilled(contents{1, 60, 10}, "journal.sync=interval")
 	if err != nil {
+		return err
+	}
+	defer p.end()
+	b := &orderBatch{p: p} // an ask below the others from which every order that trades takes
+	if err := b.place(pairName(0), "sell", mid-1, 9e17); err != nil {
+		return err
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	users := make([]*client.Client, signedUsers)
+	for i := range users {
+		if users[i], err = p.user(); err != nil {
+			return err
+		}
+	}
+	ticker := load.Get("GET /tickers", "/api/tickers?currencyPairCode="+pairName(0))
+	s := side{"product", p.public, p.CPU}
+	for _, x := range []struct{ name, price string }{
+		{"signed order that rests, CPU", "60000.00"}, {"signed order that trades, CPU", "64999.99"},
+	} {
+		orders, err := signedOrders(users, x.price)
+		if err != nil {
+			return err
+		}
+		err = r.rounds(x.name, r.cpuRounds(), s.us(r, x.name, "POST /api/orders", signedConns, orders...),
+			s.us(r, "ticker", "GET /tickers", signedConns, ticker))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// user adds a user with money and returns a client with a key of it.
+func (p *product) user() (*client.Client, error) {
+	var user struct {
+		ID string `json:"id"`
+	}
+	if err := p.post("/users", struct{}{}, &user); err != nil {
 		return nil, err
 	}
-	if res.Errors > 0 {
-		return nil, fmt.Errorf("%s, %s: %s: %w", s.name, route, res.Statuses(), res.Err)
+	deposit := map[string]string{"currencyCode": "USDT", "amount": "1000000000"}
+	if err := p.post("/users/"+user.ID+"/deposits", deposit, nil); err != nil {
+		return nil, err
 	}
-	r.route(route, s.name, res)
-	return res, nil
+	var key struct {
+		Public  string `json:"publicKey"`
+		Private string `json:"privateKey"`
+	}
+	if err := p.post("/users/"+user.ID+"/apikeys", map[string]string{"name": "bench"}, &key); err != nil {
+		return nil, err
+	}
+	return &client.Client{PublicKey: key.Public, PrivateKey: key.Private}, nil
+}
+
+// post sends a body to the internal API and decodes the answer into out, unless that is nil.
+func (p *product) post(path string, body, out any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	a, err := load.Once(p.internal, load.Post("", internalV1+path, text))
+	switch {
+	case err != nil:
+		return err
+	case a.Status != http.StatusOK:
+		return fmt.Errorf("%s answers %d: %.200s", path, a.Status, a.Body)
+	case out == nil:
+		return nil
+	}
+	return json.Unmarshal(a.Body, out)
+}
+
+// signedOrders returns a request of each user that buys a little at a price, signed when it is sent.
+func signedOrders(users []*client.Client, price string) (out []*load.Request, err error) {
+	const target = "/api/orders"
+	body, err := json.Marshal(client.OrderRequest{
+		Pair: pairName(0), Side: "buy", Amount: "0.00010000", Price: client.Decimal(price),
+	})
+	for _, u := range users {
+		out = append(out, &load.Request{Name: "POST /api/orders", Make: func(dst []byte) []byte {
+			c, err := u.Credentials(http.MethodPost, target, body)
+			if err != nil {
+				panic("BUG: " + err.Error()) // only a key in PEM can be wrong
+			}
+			return fmt.Appendf(dst, "POST %s HTTP/1.1\r\nHost: localhost\r\nAPI-PublicKey: %s\r\nAPI-Timestamp: %s\r\n"+
+				"API-Nonce: %s\r\nAPI-Signature: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+				target, c.PublicKey, c.Timestamp, c.Nonce, c.Signature, len(body), body)
+		}})
+	}
+	return out, err
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/peer"
-	"tickhive/bench/proc"
+	"tickhive/bench/report"
 )
 
 // The profile of H9 (docs/internals/performance.md#h9): each of 100 pollers requests, once a minute, the
@@ -62,28 +61,30 @@ func runPoll(r *Run) error {
 		return err
 	}
 	defer p.end()
-	_, err = r.poll("poll, engine idle", p.public, "", codes, p.CPU)
+	_, _, err = r.poll("poll, engine idle", p.public, "", codes, p.CPU)
 	return err
 }
 
 // poll runs the profile in minutes of 12 s at the rates of a whole minute. Each poller sends a fifth of its
 // requests in each minute, the same ones every time, so that they are conditional from the second minute on.
 // The first minute fills caches and is not counted.
-func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Duration) (*load.Result, error) {
+func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Duration) (*load.Result,
+	*report.Latency, error,
+) {
 	r.say("%s", name)
 	requests := pollRequests(prefix, codes)
 	minute := r.length(pollShort)
 	span := max(int(float64(len(requests))*minute.Seconds()/60), 1)
 	rate := float64(pollers*span) / minute.Seconds()
-	res, err := load.Open{
+	res, err := load.Loop{
 		Addr: addr, Schedule: load.TopOfMinute{PerSecond: rate, Minute: minute, Minutes: pollMinutes},
 		Requests: requests,
-		Workers:  pollers, Span: span, Skip: minute, Grace: pollGrace, CPU: cpu,
+		Workers:  pollers, Span: span, Warm: minute, Grace: pollGrace, CPU: cpu,
 	}.Run()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.S.Latencies = append(r.S.Latencies, latencyOf(res, name))
+	l := r.latency(res, name)
 	server := "product"
 	if cpu == nil {
 		server = addr
@@ -92,18 +93,19 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, %.0f/s in the first %s of each %s (a third "+
 		"of all); %s; client %.0f us, server %.0f us of CPU an answer",
 		name, pollers, len(codes), rate, rate*4, minute/12, minute, res.Statuses(), res.ClientUs(), res.ServerUs())
-	return res, nil
+	return res, l, nil
 }
 
 // runMixed measures H9 (docs/internals/performance.md#h9): the profile while the engine receives 50,000
-// commands a second in batches, and single orders that measure the time until a change is visible.
+// commands a second in batches, and single orders, whose latency bounds the time from an event to its publication: an
+// answer comes behind the publication.
 func runMixed(r *Run) error {
 	p, codes, err := r.pollMarket()
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	idle, err := proc.Start(nil, r.Program, "wakeups")
+	idle, err := r.child("wakeups")
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func runMixed(r *Run) error {
 			f.run(p, pollMinutes*r.length(pollShort), r.length(pollShort))
 		}()
 	}
-	res, err := r.poll("poll with 50,000 orders/s", p.public, "", codes, p.CPU)
+	res, l, err := r.poll("poll with 50,000 orders/s", p.public, "", codes, p.CPU)
 	taken := 0.
 	for _, f := range flows {
 		<-f.done
@@ -128,7 +130,7 @@ func runMixed(r *Run) error {
 		}
 		if f.err == nil {
 			taken += float64(f.size) * f.res.Rate()
-			r.S.Latencies = append(r.S.Latencies, latencyOf(f.res, f.name))
+			r.latency(f.res, f.name)
 		}
 	}
 	if err != nil {
@@ -142,22 +144,13 @@ func runMixed(r *Run) error {
 	if err != nil {
 		return err
 	}
-	l, probe := latencyOf(res, ""), latencyOf(flows[1].res, "")
-	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, taken)
-	p99 := r.S.Cost("p99 from the intended send time", "ms", with).Round(l.Ms(99)).Aim("H9", 5)
-	r.S.Cost("errors and requests never sent", "requests", with).Round(float64(res.Errors+res.Missed)).Aim("H9", 0)
-	r.S.Rate("orders taken beside the poll", "orders/s", with).Round(taken)
-	seen := r.S.Cost("event to publication, p99, bound", "ms",
-		fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and "+
-			"queue counted in", probeRate)).Round(probe.Ms(99)).Aim("H6", 5)
-	r.S.Cost("p99 of a process that only wakes up", "ms", fmt.Sprintf("every %s", peer.WakeEvery)).Round(late)
-	p99.Reason = fmt.Sprintf("meanwhile a process that does nothing else woke up %.2f ms late at p99, because others "+
-		"use the machine, the bench included", late)
-	seen.Reason = p99.Reason
-	return nil
+	return r.round(figures{
+		"p99 from the intended send time": l.Ms(99), "errors and requests never sent": float64(res.Errors + res.Missed),
+		"orders taken beside the poll": taken, "p99 of a process that only wakes up": late,
+	})
 }
 
-// probeRate is the number of single orders a second that measure the time until publication.
+// probeRate is the number of single orders a second.
 const probeRate = 200
 
 // orderFlow sends orders while the pollers run.
@@ -172,9 +165,9 @@ type orderFlow struct {
 }
 
 func (f *orderFlow) run(p *product, length, skip time.Duration) {
-	f.res, f.err = load.Open{
+	f.res, f.err = load.Loop{
 		Addr: p.internal, Schedule: load.Even{PerSecond: f.rate, For: length}, Requests: f.requests,
-		Workers: 4, Skip: skip, Grace: pollGrace,
+		Workers: 4, Warm: skip, Grace: pollGrace,
 	}.Run()
 	if f.err == nil && f.res.Errors > 0 {
 		f.err = fmt.Errorf("%s: %w", f.res.Statuses(), f.res.Err)
@@ -222,12 +215,14 @@ func pollTargets(r *Run) error {
 		if err != nil {
 			return err
 		}
-		res, err := r.poll(base, addr, prefix, codes, nil)
+		_, l, err := r.poll(base, addr, prefix, codes, nil)
 		if err != nil {
 			return err
 		}
-		l := latencyOf(res, "")
-		r.S.Cost("p99 "+base, "ms", "").Round(l.Ms(99))
+		r.also(row{name: "p99 " + base, unit: "ms"})
+		if err := r.round(figures{"p99 " + base: l.Ms(99)}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -253,12 +248,4 @@ func pairsOf(base string) ([]string, error) {
 		codes[i] = pairs[i].Code
 	}
 	return codes, nil
-}
-
-func firstPair(base string) (string, error) {
-	codes, err := pairsOf(base)
-	if err != nil {
-		return "", err
-	}
-	return codes[0], nil
 }

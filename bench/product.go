@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/peer"
 	"tickhive/bench/proc"
+	"tickhive/bench/report"
 )
 
 // Paths of the contract.
 const (
-	aggregator = peer.Aggregator
+	aggregator = "/api/marketdata/getaggregator"
 	internalV1 = "/internal/v1"
 )
 
@@ -123,7 +123,7 @@ func (p *product) ask(req *load.Request) (err error) {
 }
 
 // pairName returns the code of the i-th generated pair.
-func pairName(i int) string { return peer.PairName(i) }
+func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
 
 // addPairs adds n pairs with two decimals of price and eight of amount.
 func (p *product) addPairs(from, n int) error {
@@ -213,25 +213,86 @@ func (p *product) body(target string) ([]byte, error) {
 	return a.Body, nil
 }
 
-// reference starts one of the hidden servers (constant, plain) with a body, and checks that it serves these
-// bytes.
-func (r *Run) reference(kind string, body []byte) (*proc.Child, error) {
-	file := filepath.Join(r.Dir, kind+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)+".body")
+// child starts the process at the other end of a measurement (Child).
+func (r *Run) child(name string, args ...string) (*proc.Child, error) {
+	return proc.Start(nil, r.Program, append([]string{"child", name}, args...)...)
+}
+
+// constant starts the reference of the HTTP goals: the product's server, which answers these bytes to every request. It
+// checks that it does.
+func (r *Run) constant(body []byte) (s side, stop func(), err error) {
+	file := filepath.Join(r.Dir, "constant-"+strconv.FormatInt(time.Now().UnixNano(), 36)+".body")
 	if err := os.WriteFile(file, body, 0o600); err != nil {
-		return nil, fmt.Errorf("bench: %w", err)
+		return s, nil, fmt.Errorf("bench: %w", err)
 	}
 	defer func() { _ = os.Remove(file) }()
-	c, err := proc.Start(nil, r.Program, kind, file)
+	c, err := r.child("constant", file)
 	if err != nil {
-		return nil, err
+		return s, nil, err
 	}
 	a, err := load.Once(c.Fields["public"], load.Get("", "/"))
 	if err == nil && !bytes.Equal(a.Body, body) {
-		err = fmt.Errorf("bench: the reference %s does not answer the bytes of the product", kind)
+		err = errors.New("bench: the reference does not answer the bytes of the product")
 	}
 	if err != nil {
 		c.Stop()
+		return s, nil, err
+	}
+	return side{"constant", c.Fields["public"], c.CPU}, c.Stop, nil
+}
+
+// side is one of the servers that are compared.
+type side struct {
+	name string
+	addr string
+	cpu  func() time.Duration
+}
+
+// Lengths of one round over HTTP.
+const (
+	httpRound = 400 * time.Millisecond
+	httpWarm  = 40 * time.Millisecond
+	httpConns = 16
+)
+
+// measure sends requests in a closed loop for one round and adds the result to the table of routes.
+func (s side) measure(r *Run, route string, conns int, requests ...*load.Request) (*load.Result, error) {
+	res, err := load.Loop{
+		Addr: s.addr, Requests: requests, Workers: conns, Warm: httpWarm, For: r.length(httpRound), CPU: s.cpu,
+	}.Run()
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	if res.Errors > 0 {
+		return nil, fmt.Errorf("%s, %s: %d errors: %s %w", s.name, route, res.Errors, res.Statuses(), res.Err)
+	}
+	r.route(route, s.name, res)
+	return res, nil
+}
+
+// us measures the server's CPU an answer, in us.
+func (s side) us(r *Run, figure, route string, conns int, requests ...*load.Request) turn {
+	return func(f figures) error {
+		res, err := s.measure(r, route, conns, requests...)
+		if err == nil {
+			f[figure] = res.ServerUs()
+		}
+		return err
+	}
+}
+
+// route keeps the best round of a server at a route for the table.
+func (r *Run) route(name, server string, res *load.Result) {
+	row := report.Route{
+		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
+		CPU: res.ServerUs(), Client: res.ClientUs(), Statuses: res.Statuses(),
+	}
+	for i := range r.S.Routes {
+		x := &r.S.Routes[i]
+		if x.Name == name && x.Server == server {
+			x.Rate, x.CPU, x.Client = max(x.Rate, row.Rate), min(x.CPU, row.CPU), min(x.Client, row.Client)
+			return
+		}
+	}
+	r.S.Routes = append(r.S.Routes, row)
 }

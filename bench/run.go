@@ -5,14 +5,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
-	"tickhive/bench/history"
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
-	"tickhive/bench/worst"
 	"tickhive/engine/sequencer"
 )
 
@@ -24,7 +21,7 @@ const (
 
 // Options holds the settings of a run of the harness.
 type Options struct {
-	// Program is the path of this binary, which also runs the reference servers as child processes.
+	// Program is the path of this binary, which also runs the other ends of measurements (Child).
 	Program string
 	// Product is the exchange to measure: `tickhive`, started as `tickhive serve`.
 	Product string
@@ -48,36 +45,7 @@ type Run struct {
 	S *report.Scenario
 }
 
-// scenario is a named measurement.
-type scenario struct {
-	name string
-	run  func(*Run) error
-}
-
-// scenarios returns all scenarios in the order in which they run. scale runs only by name.
-func scenarios() []scenario {
-	return []scenario{
-		{"engine", runEngine},
-		{"recovery", runRecovery},
-		{"restart", runRestart},
-		{"replay", func(r *Run) error {
-			h := history.Run{S: r.S, Product: r.Product, Rounds: r.Rounds, Temp: r.temp, Say: r.say}
-			return h.Measure()
-		}},
-		{"http", runHTTP},
-		{"fresh", runFresh},
-		{"orders", runOrders},
-		{"signed", runSigned},
-		{"worst", func(r *Run) error { return worst.Measure(r.S, r.Program, r.Dir, r.Rounds) }},
-		{"poll", runPoll},
-		{"mixed", runMixed},
-		{"streams", runStreams},
-		{"replication", runReplication},
-		{"scale", runScale},
-	}
-}
-
-// Names returns the names of the scenarios, and "all" for every scenario but scale.
+// Names returns the names of the scenarios.
 func Names() (names []string) {
 	for _, s := range scenarios() {
 		names = append(names, s.name)
@@ -113,39 +81,126 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		began++
 		o.Say(fmt.Sprintf("%s (%d of %d, after %.0f s)", s.name, began, len(names), time.Since(rep.Started).Seconds()))
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
-		if len(names) > 1 && (s.name == "replication" || s.name == "poll") {
-			// Alone, replication takes five minutes. No goal judges poll, the profile of mixed without orders.
+		if len(names) > 1 && s.name == "replication" { // alone it takes five minutes
 			r.Quick, r.Rounds = true, min(r.Rounds, quickRounds)
 		}
 		rep.Scenarios = append(rep.Scenarios, r.S)
-		start, before := time.Now(), readMachineUse()
-		err := s.run(r)
-		took := time.Since(start)
-		r.S.Seconds = took.Seconds()
-		r.S.Others = before.others(took)
-		r.explain()
-		if err != nil {
-			r.S.Note("ended early: %v", err)
+		if err := r.measure(s); err != nil {
 			return rep, fmt.Errorf("bench %s: %w", s.name, err)
-		}
-		for _, m := range r.S.Measures {
-			r.say("measured: %s", m)
 		}
 		runtime.GC()
 	}
 	return rep, nil
 }
 
+// measure runs a scenario. A row of its table that got no figure is an error.
+func (r *Run) measure(s scenario) error {
+	if len(r.Targets) == 0 {
+		for _, x := range s.rows {
+			r.S.Measures = append(r.S.Measures, x.measure())
+		}
+	}
+	start, before := time.Now(), readMachineUse()
+	err := s.run(r)
+	took := time.Since(start)
+	r.S.Seconds, r.S.Others = took.Seconds(), before.others(took)
+	r.S.Measures = slices.DeleteFunc(r.S.Measures, func(m *report.Measure) bool {
+		if len(m.Product) == 0 && err == nil {
+			err = fmt.Errorf("%q was not measured", m.Name)
+		}
+		return len(m.Product) == 0
+	})
+	r.explain()
+	if err != nil {
+		r.S.Note("ended early: %v", err)
+		return err
+	}
+	for _, m := range r.S.Measures {
+		r.say("measured: %s", m)
+	}
+	return nil
+}
+
+// figures are what one round has measured, by the names of the table.
+type figures map[string]float64
+
+// turn measures one side of a round, the product or a reference, and adds its figures.
+type turn func(f figures) error
+
+// rounds lets the turns measure one after the other, n times (A B A B), so that all meet the same moments of the
+// machine.
+func (r *Run) rounds(what string, n int, turns ...turn) error {
+	for i := range n {
+		r.say("%s: round %d of %d", what, i+1, n)
+		f := figures{}
+		for _, t := range turns {
+			if err := t(f); err != nil {
+				return err
+			}
+		}
+		if err := r.round(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round gives the figures of a round to the rows that they belong to. A figure of no row is an error, and so is a row
+// whose reference was not measured in the same round.
+func (r *Run) round(f figures) error {
+	used := figures{}
+	for _, m := range r.S.Measures {
+		own, ok := f[m.Name]
+		if !ok {
+			continue
+		}
+		used[m.Name] = own
+		if m.RefName == "" {
+			m.Round(own)
+			continue
+		}
+		if used[m.RefName], ok = f[m.RefName]; !ok {
+			return fmt.Errorf("%q was not measured beside %q", m.RefName, m.Name)
+		}
+		m.Round(own, f[m.RefName])
+	}
+	for name := range f {
+		if _, ok := used[name]; !ok {
+			return fmt.Errorf("%q is in no row of the table", name)
+		}
+	}
+	return nil
+}
+
+// row returns the measure of a row.
+func (r *Run) row(name string) *report.Measure {
+	for _, m := range r.S.Measures {
+		if m.Name == name {
+			return m
+		}
+	}
+	panic("BUG: no row " + name)
+}
+
+// also adds a row that the table does not have, unless it was added before.
+func (r *Run) also(x row) {
+	for _, m := range r.S.Measures {
+		if m.Name == x.name {
+			return
+		}
+	}
+	r.S.Measures = append(r.S.Measures, x.measure())
+}
+
 // crowded is a load of the machine by other processes, in percent. Above it, a time or a rate without a
 // reference in the same run depends on them as much as on the product.
 const crowded = 10
 
-// explain adds a reason to each missed goal that has none: the spread of its rounds, and the load by other
-// processes.
+// explain adds a reason to each missed goal: the spread of its rounds, and the load by other processes.
 func (r *Run) explain() {
 	for _, m := range r.S.Measures {
 		switch {
-		case !m.HasTarget || m.Met() || m.Reason != "":
+		case m.Goal == "" || m.Met():
 		case len(m.Reference) > 0 && !m.Median:
 			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own "+
 				"ratios is %.2fx, medians of the rounds %.3g and %.3g",
@@ -211,7 +266,7 @@ func (r *Run) cpuRounds() int { return 2 * r.Rounds }
 
 // temp creates a directory below Options.Dir. The caller removes it.
 func (r *Run) temp(name string) (string, error) {
-	dir, err := os.MkdirTemp(r.Dir, strings.ReplaceAll(name, "/", "-")+"-")
+	dir, err := os.MkdirTemp(r.Dir, name+"-")
 	if err != nil {
 		return "", fmt.Errorf("bench: %w", err)
 	}
@@ -227,14 +282,23 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// latencyOf returns the distribution of a run's latencies for a report.
-func latencyOf(r *load.Result, name string) report.Latency {
+// latency adds the distribution of a run's latencies to the report, and returns it.
+func (r *Run) latency(res *load.Result, name string) *report.Latency {
 	l := report.Latency{
-		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
-		PerSecond: r.Seconds,
+		Name: name, Count: res.Hist.TotalCount(), Late: res.Late, Missed: res.Missed, Errors: res.Errors,
+		PerSecond: res.Seconds,
 	}
 	for _, q := range report.Quantiles() {
-		l.P = append(l.P, float64(r.Hist.ValueAtQuantile(q)))
+		l.P = append(l.P, float64(res.Hist.ValueAtQuantile(q)))
 	}
-	return l
+	r.S.Latencies = append(r.S.Latencies, l)
+	return &l
+}
+
+// allGood returns an error unless every request was answered with 200.
+func allGood(res *load.Result) error {
+	if res.Errors > 0 || res.Answers == 0 {
+		return fmt.Errorf("%d answers, %d errors: %s: %w", res.Answers, res.Errors, res.Statuses(), res.Err)
+	}
+	return nil
 }

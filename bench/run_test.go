@@ -66,32 +66,67 @@ func TestRoutesHoldTheBestRound(t *testing.T) {
 	if best := r.S.Routes[0]; best.Server != "product" || best.Rate != 120 || best.CPU != 3 {
 		t.Errorf("%+v", best)
 	}
-	if got := r.constantCPU("book"); got != 4 {
-		t.Errorf("constant bytes cost %v us", got)
-	}
-	if got := r.constantCPU("another"); got != 0 {
-		t.Errorf("an unknown route costs %v us", got)
-	}
 }
 
 // A missed goal gets a reason: its rounds, or the load of other processes.
 func TestMissedGoalsGetAReason(t *testing.T) {
 	r := quietRun(Options{})
 	r.S.Others = 50
-	missed := r.S.Cost("missed", "us", "").Against("floor").Aim("E1", 1).Round(30, 10).Round(20, 10)
-	met := r.S.Cost("met", "us", "").Against("floor").Aim("E1", 3).Round(20, 10)
-	alone := r.S.Rate("alone", "orders/s", "").Aim("H10", 100).Round(50)
-	own := r.S.Cost("own", "us", "").Against("floor").Aim("E1", 1).Round(30, 10)
-	own.Reason = "known"
+	add := func(x row, product []float64, reference ...float64) *report.Measure {
+		m := x.measure()
+		m.Product, m.Reference = product, reference
+		r.S.Measures = append(r.S.Measures, m)
+		return m
+	}
+	missed := add(row{goal: "E1", unit: "us", target: 1, reference: "floor"}, []float64{30, 20}, 10, 10)
+	met := add(row{goal: "E1", unit: "us", target: 3, reference: "floor"}, []float64{20}, 10)
+	alone := add(row{goal: "H10", unit: "orders/s", target: 100, how: higher}, []float64{50})
 	r.explain()
 	if !strings.HasPrefix(missed.Reason, "best rounds 20 us and 10 of the reference") {
 		t.Error(missed.Reason)
 	}
-	if met.Reason != "" || own.Reason != "known" {
-		t.Errorf("%q, %q", met.Reason, own.Reason)
+	if met.Reason != "" {
+		t.Errorf("%q", met.Reason)
 	}
 	if !strings.Contains(alone.Reason, "other processes took 50 %") {
 		t.Error(alone.Reason)
+	}
+}
+
+// Sides take turns, and each row gets the figures that the table names, its own and its reference's of the same round.
+func TestSidesTakeTurns(t *testing.T) {
+	r := quietRun(Options{})
+	order, n := "", 0.
+	side := func(letter string, figure string) turn {
+		return func(f figures) error {
+			order += letter
+			n++
+			f[figure] = n
+			return nil
+		}
+	}
+	s := scenario{name: "planted", rows: []row{
+		{goal: "E1", name: "own", unit: "us", target: 3, reference: "floor"}, {name: "alone", unit: "us"},
+	}}
+	s.run = func(r *Run) error { return r.rounds("x", 3, side("A", "floor"), side("B", "own"), side("C", "alone")) }
+	if err := r.measure(s); err != nil || order != "ABCABCABC" {
+		t.Errorf("turns %s, %v", order, err)
+	}
+	own, alone := r.S.Measures[0], r.S.Measures[1]
+	if !slices.Equal(own.Product, []float64{2, 5, 8}) || !slices.Equal(own.Reference, []float64{1, 4, 7}) ||
+		!slices.Equal(alone.Product, []float64{3, 6, 9}) || len(alone.Reference) != 0 {
+		t.Errorf("%+v, %+v", own, alone)
+	}
+	floor, product, other, more := side("A", "floor"), side("B", "own"), side("C", "alone"), side("D", "another")
+	for says, turns := range map[string][]turn{
+		`"alone" was not measured`:            {floor, product},
+		`"floor" was not measured beside`:     {product, other},
+		`"another" is in no row of the table`: {floor, product, other, more},
+	} {
+		s.run = func(r *Run) error { return r.rounds("x", 1, turns...) }
+		if err := quietRun(Options{}).measure(s); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want: %s", err, says)
+		}
 	}
 }
 
@@ -122,14 +157,15 @@ func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 	codes := []string{"AA_BB", "CC_DD", "EE_FF"}
 	for name, requests := range map[string][]*load.Request{
 		"batches": batchRequests(batchSize), "mixed": mixedBatches(codes), "probes": probeOrders(codes),
+		"single": singleOrders(),
 	} {
 		for _, r := range requests {
 			_, body, _ := bytes.Cut(r.Bytes(nil, nil), []byte("\r\n\r\n"))
 			if !json.Valid(body) {
 				t.Fatalf("%s: %.200s", name, body)
 			}
-			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" &&
-				b != s {
+			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); b != s &&
+				name != "probes" && name != "single" {
 				t.Errorf("%s: %d buy and %d sell", name, b, s)
 			}
 		}

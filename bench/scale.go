@@ -2,11 +2,12 @@ package bench
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/peer"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
@@ -17,8 +18,7 @@ import (
 // runScale measures how costs grow with sizes. A quick run omits the largest size of each curve.
 func runScale(r *Run) error {
 	for _, f := range []func(*Run) error{
-		scalePairs, scaleOrders, scaleTrades, scaleCandles, scaleConnections,
-		scalePollers,
+		scaleBuiltIn, scalePairs, scaleOrders, scaleTrades, scaleCandles, scaleConnections, scalePollers,
 	} {
 		if err := f(r); err != nil {
 			return err
@@ -43,8 +43,46 @@ func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
 	})
 }
 
-func (r *Run) perUnit(name string, bytes float64, with string) *report.Measure {
-	return r.S.Cost(name, "bytes", with).Round(bytes)
+// unit adds the cost of one of the largest size of a curve to a row of the table.
+func (r *Run) unit(name string, xs, ys []float64) error {
+	last := len(xs) - 1
+	r.row(name).With += fmt.Sprintf(", %.0f of them", xs[last])
+	return r.round(figures{name: ys[last] / xs[last]})
+}
+
+// settled is the time after a start at which M1 is measured.
+const settled = time.Minute
+
+// scaleBuiltIn measures M1 (docs/internals/performance.md#m1): the resident memory of an exchange that nobody asks.
+func scaleBuiltIn(r *Run) error {
+	dir, err := r.temp("built-in")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed
+	resident := func(name string, start func() (*proc.Child, error)) turn {
+		return func(f figures) error {
+			p, err := start()
+			if err != nil {
+				return err
+			}
+			defer p.Stop()
+			time.Sleep(r.length(settled))
+			bytes, err := proc.Memory(p.PID())
+			f[name] = float64(bytes) / 1e6
+			return err
+		}
+	}
+	simulated := func() (*proc.Child, error) { return r.simulated(dir, "25h") }
+	return r.rounds("built-in pairs", 1, resident("memory of the built-in pairs, first start", simulated),
+		resident("memory of the built-in pairs, after a restart", simulated),
+		resident("memory of an empty exchange", func() (*proc.Child, error) {
+			p, err := r.serve(filepath.Join(dir, "empty"))
+			if err != nil {
+				return nil, err
+			}
+			return p.Child, nil
+		}))
 }
 
 // scalePairs measures memory, publication and the documents over all pairs.
@@ -53,12 +91,12 @@ func scalePairs(r *Run) error {
 	for _, n := range r.sizes(1, 10, 100, 1000, 10_000) {
 		r.say("%d pairs", n)
 		before := heap()
-		w := peer.NewWriter(n, 2)
+		w := newMarket(n, 2)
 		xs, memory = append(xs, float64(n)), append(memory, float64(heap()-before))
 		const changes = 20_000
 		took := proc.CPUNs(func() {
 			for i := range int64(changes) {
-				w.Change(i)
+				w.change(i)
 			}
 		})
 		publish = append(publish, took/changes)
@@ -69,15 +107,12 @@ func scalePairs(r *Run) error {
 		}
 		cpu, render = append(cpu, still), append(render, changing)
 	}
-	last := len(xs) - 1
-	r.perUnit("memory of a pair", memory[last]/xs[last],
-		fmt.Sprintf("%.0f pairs, 2 levels a side, 1 trade, heap", xs[last]))
 	r.curve("Memory of pairs", "pairs", "bytes of heap", "", xs, memory)
 	r.curve("Command, fold and publish of one pair", "pairs", "CPU ns", "the root copies its directory of groups of 32",
 		xs, publish)
 	r.curve("/tickers, unchanged", "pairs", "server CPU us", "", xs, cpu)
-	r.curve("/tickers, 1,000 changes/s", "pairs", "server CPU us", "the writer's thread taken off", xs, render)
-	return nil
+	r.curve("/tickers, 1,000 changes/s", "pairs", "server CPU us", "the changing thread taken off", xs, render)
+	return r.unit("memory of a pair", xs, memory)
 }
 
 // tickersCPU returns the server's CPU a response with all tickers, without and with changes.
@@ -87,17 +122,17 @@ func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 		return 0, 0, err
 	}
 	defer m.Stop()
-	for _, x := range []struct {
-		on   bool
-		best *float64
-	}{{false, &still}, {true, &changing}} {
-		for round := range r.Rounds {
-			a, err := m.answers(allTickers, 4, 1000, x.on, httpRound)
+	for round := range r.Rounds {
+		for _, x := range []struct {
+			on   bool
+			best *float64
+		}{{false, &still}, {true, &changing}} {
+			us, _, err := m.answers(allTickers, 4, 1000, x.on, httpRound)
 			if err != nil {
 				return 0, 0, err
 			}
-			if round == 0 || a.us < *x.best {
-				*x.best = a.us
+			if round == 0 || us < *x.best {
+				*x.best = us
 			}
 		}
 	}
@@ -129,13 +164,10 @@ func scaleOrders(r *Run) error {
 		cost = append(cost, took/(2*pairs))
 		runtime.KeepAlive(c)
 	}
-	last := len(xs) - 1
-	r.perUnit("memory of a resting order", memory[last]/xs[last],
-		fmt.Sprintf("%.0f orders over 10,000 levels, core alone", xs[last]))
 	r.curve("Memory of resting orders", "orders", "bytes of heap", "", xs, memory)
 	r.curve("Place or cancel among resting orders", "resting orders", "CPU ns",
 		"cache misses: every order is found at a random place", xs, cost)
-	return nil
+	return r.unit("memory of a resting order", xs, memory)
 }
 
 // scaleTrades measures the memory of retained trades and the cost of a further trade.
@@ -165,12 +197,9 @@ func scaleTrades(r *Run) error {
 		}
 		runtime.KeepAlive(c)
 	}
-	last := len(xs) - 1
-	r.perUnit("memory of a kept trade", memory[last]/xs[last],
-		fmt.Sprintf("%.0f trades, heap of core and feed", xs[last]))
 	r.curve("Memory of kept trades", "trades", "bytes of heap", "", xs, memory)
 	r.curve("A trade, from two commands to its fold", "trades kept", "CPU ns", "", xs, cost)
-	return nil
+	return r.unit("memory of a kept trade", xs, memory)
 }
 
 // scaleCandles measures the memory of a closed candle; every minute has a trade.
@@ -190,16 +219,11 @@ func scaleCandles(r *Run) error {
 	if s.Candles < minutes-1 {
 		return fmt.Errorf("scale: %d candles of %d minutes", s.Candles, minutes)
 	}
-	r.perUnit("memory of a closed candle", float64(s.CandleBytes)/float64(s.Candles),
-		fmt.Sprintf("%d candles of all intervals, chunks as allocated", s.Candles))
-	return nil
+	return r.unit("memory of a closed candle", []float64{float64(s.Candles)}, []float64{float64(s.CandleBytes)})
 }
 
-// idleConnections and idleBytes are K1 (docs/internals/performance.md#k1).
-const (
-	idleConnections = 15_000
-	idleBytes       = 8_000
-)
+// idleConnections is the largest number of connections.
+const idleConnections = 15_000
 
 // keepFiles is the number of file descriptors that client and server need in addition to the connections.
 const keepFiles = 256
@@ -236,8 +260,8 @@ func scaleConnections(r *Run) error {
 			}
 			open = append(open, c)
 		}
-		res, err := load.Closed{
-			Addr: p.public, Requests: []*load.Request{book}, Conns: 1, Warm: httpWarm,
+		res, err := load.Loop{
+			Addr: p.public, Requests: []*load.Request{book}, Workers: 1, Warm: httpWarm,
 			For: httpRound, CPU: p.CPU,
 		}.Run()
 		if err != nil {
@@ -250,13 +274,10 @@ func scaleConnections(r *Run) error {
 		xs, memory, cost = append(xs, float64(n)), append(memory, max(float64(now-base), 1)),
 			append(cost, res.ServerUs())
 	}
-	last := len(xs) - 1
-	r.perUnit("memory of a connection", memory[last]/xs[last],
-		fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last])).Aim("K1", idleBytes)
 	r.curve("Memory of connections", "connections", "bytes resident",
 		"small counts are lost in the pages that the process holds anyway", xs[2:], memory[2:])
 	r.curve("Book 40x40 beside open connections", "connections", "server CPU us", "", xs, cost)
-	return nil
+	return r.unit("memory of a connection", xs, memory)
 }
 
 // askOn opens a connection, sends one request, reads the answer and leaves the connection open.
@@ -294,7 +315,7 @@ func scalePollers(r *Run) error {
 	var xs, p99, cpu []float64
 	for _, n := range r.sizes(1, 10, 100, 1000) {
 		r.say("%d pollers", n)
-		res, err := load.Open{
+		res, err := load.Loop{
 			Addr: p.public, Schedule: load.Even{PerSecond: 2000, For: r.length(3 * time.Second)},
 			Requests: pollRequests("", codes), Workers: n, Grace: pollGrace, CPU: p.CPU,
 		}.Run()
@@ -304,8 +325,7 @@ func scalePollers(r *Run) error {
 		if res.Errors > 0 {
 			return fmt.Errorf("scale: %d pollers: %s: %w", n, res.Statuses(), res.Err)
 		}
-		l := latencyOf(res, fmt.Sprintf("%d pollers, 2,000 requests/s", n))
-		r.S.Latencies = append(r.S.Latencies, l)
+		l := r.latency(res, fmt.Sprintf("%d pollers, 2,000 requests/s", n))
 		xs, p99, cpu = append(xs, float64(n)), append(p99, l.At(99)), append(cpu, res.ServerUs())
 	}
 	r.curve("p99 of pollers at 2,000 requests/s", "pollers", "us", "one poller alone sends one request at a time", xs,

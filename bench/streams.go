@@ -1,19 +1,19 @@
 package bench
 
 import (
+	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"net"
 	"strconv"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"tickhive/bench/load"
-	"tickhive/bench/peer"
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 	"tickhive/internal/cmdline"
 )
 
@@ -31,7 +31,6 @@ type streamKind struct {
 	name      string
 	first, n  int // index of the first pair and number of pairs that every connection follows
 	perSecond float64
-	target    float64
 }
 
 // runStreams sends trades to thousands of connections, which another process reads. It compares the messages a
@@ -50,7 +49,7 @@ func runStreams(r *Run) error {
 	if err := p.addPairs(0, 1+streamJoined); err != nil {
 		return err
 	}
-	frames, err := proc.Start(nil, r.Program, "frames")
+	frames, err := r.child("frames")
 	if err != nil {
 		return err
 	}
@@ -61,16 +60,14 @@ func runStreams(r *Run) error {
 	}
 	defer ready.Stop()
 	kinds := []streamKind{
-		{"one message a write", 0, 1, streamTrades, 0.95},
-		{"ten messages joined", 1, streamJoined, streamBatches, 8},
+		{"one message a write", 0, 1, streamTrades},
+		{"ten messages joined", 1, streamJoined, streamBatches},
 	}
 	for _, k := range kinds {
-		r.say("%s, %d connections", k.name, conns)
 		if err := r.streamKind(p, frames, ready, k, conns); err != nil {
 			return err
 		}
 	}
-	r.say("readers that stop")
 	return streamStalled(r, p)
 }
 
@@ -79,34 +76,19 @@ func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	if err := load.Local(addr); err != nil {
 		return nil, err
 	}
-	return proc.Start(nil, r.Program, "listen", addr, strconv.Itoa(n), target)
+	return r.child("listen", addr, strconv.Itoa(n), target)
 }
 
-// streamRun holds the state of the measurement of one streamKind.
-type streamRun struct {
-	streamKind
-	p                        *product
-	frames, ready, listeners *proc.Child
-	conns                    int
-	idle                     time.Duration // smallest CPU time of a round of orders without connections
-
-	cpu, rate, joined, bound *report.Measure
-	hist                     *hdrhistogram.Histogram
-}
-
-// streamKind measures one kind of subscription. Rounds of the product and of the reference alternate.
+// streamKind measures one kind of subscription.
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
-	x := &streamRun{
-		streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64,
-		hist: peer.NewHist(),
-	}
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
+	idle := time.Duration(math.MaxInt64) // smallest CPU time of a round of orders without connections
 	for range r.Rounds {
 		cpu, err := p.trade(k, schedule, time.Now())
 		if err != nil {
 			return err
 		}
-		x.idle = min(x.idle, cpu)
+		idle = min(idle, cpu)
 	}
 	before, err := proc.Memory(p.PID())
 	if err != nil {
@@ -119,77 +101,44 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 		}
 		target += "trades:" + pairName(k.first+i)
 	}
-	if x.listeners, err = r.listen(p.public, target, conns); err != nil {
+	listeners, err := r.listen(p.public, target, conns)
+	if err != nil {
 		return err
 	}
-	defer x.listeners.Stop()
+	defer listeners.Stop()
 	after, err := proc.Memory(p.PID())
 	if err != nil {
 		return err
 	}
-	x.measures(r.S, max(float64(after-before)/float64(conns), 1))
-	for range r.Rounds {
-		if err := x.round(schedule); err != nil {
+	memory := max(float64(after-before)/float64(conns), 1)
+	if err := r.round(figures{"memory of a connection, " + k.name: memory}); err != nil {
+		return err
+	}
+	hist := load.NewHistogram()
+	turns := []turn{func(f figures) error {
+		before := p.CPU()
+		got, h, err := p.tradeTo(listeners, k, conns, schedule)
+		if err != nil {
 			return err
 		}
-	}
-	if k.n > 1 && !x.cpu.Met() {
-		x.cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f "+
-			"us; the rest is the hub's and the writer's work on each connection",
-			1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
-	}
-	l := latencyOf(&load.Result{Hist: x.hist}, "order meant to be sent to trade on the socket, "+k.name)
-	r.S.Latencies = append(r.S.Latencies, l)
-	return nil
-}
-
-// measures adds to s the measures that the rounds fill.
-func (x *streamRun) measures(s *report.Scenario, memory float64) {
-	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of "+
-		"the orders themselves taken off", x.conns, x.perSecond, x.n)
-	x.cpu = s.Rate("messages for a second of server CPU, "+x.name, "messages",
-		with).Against("ready frames, one write each").Aim("S1", x.target)
-	x.rate = s.Rate("messages, "+x.name, "messages/s", with)
-	x.joined = s.Rate("messages a read, "+x.name, "messages", "as the listening side sees it")
-	s.Cost("memory of a connection, "+x.name, "bytes",
-		fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n)).Round(memory)
-	x.bound = &report.Measure{
-		Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true,
-		RefName: "ready frames, one write each",
-		With:    "the loop of the reference itself: the most that joining can gain",
-	}
-	if x.n > 1 {
-		s.Add(x.bound)
-	}
-}
-
-// round measures the product and then the reference once.
-func (x *streamRun) round(schedule load.Even) error {
-	start, before := time.Now(), x.p.CPU()
-	got, h, err := x.p.tradeTo(x.listeners, x.streamKind, x.conns, schedule)
-	if err != nil {
-		return err
-	}
-	spent := x.p.CPU() - before - x.idle
-	x.rate.Round(float64(got.Messages) / time.Since(start).Seconds())
-	x.joined.Round(float64(got.Messages) / float64(max(got.Reads, 1)))
-	x.cpu.Round(float64(got.Messages) / spent.Seconds())
-	x.hist.Merge(h)
-
-	one, err := readyFrames(x.frames, x.ready, x.conns, int(streamTrades*schedule.For.Seconds()), streamTrades, 1)
-	if err != nil {
-		return err
-	}
-	x.cpu.Reference = append(x.cpu.Reference, one)
-	if x.n == 1 {
+		hist.Merge(h)
+		f["messages for a second of server CPU, "+k.name] = float64(got) / (p.CPU() - before - idle).Seconds()
 		return nil
-	}
-	ten, err := readyFrames(x.frames, x.ready, x.conns, schedule.Count(), x.perSecond, x.n)
-	if err != nil {
+	}, func(f figures) (err error) {
+		n := int(streamTrades * schedule.For.Seconds())
+		f["ready frames, one write each"], err = readyFrames(frames, ready, conns, n, streamTrades, 1)
 		return err
+	}}
+	if k.n > 1 {
+		turns = append(turns, func(f figures) (err error) {
+			f["ready frames joined by ten, one write of them"], err = readyFrames(frames, ready, conns,
+				schedule.Count(), k.perSecond, k.n)
+			return err
+		})
 	}
-	x.bound.Round(ten, one)
-	return nil
+	err = r.rounds(fmt.Sprintf("%s, %d connections", k.name, conns), r.Rounds, turns...)
+	r.latency(&load.Result{Hist: hist}, "order meant to be sent to trade on the socket, "+k.name)
+	return err
 }
 
 // readyFrames makes the reference write n times to each connection, and returns the frames a second of its CPU.
@@ -205,48 +154,45 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 	if line != strconv.Itoa(n*conns*joined) {
 		return 0, fmt.Errorf("streams: the reference wrote %s frames of %d", line, n*conns*joined)
 	}
-	if _, err := received(ready, n*conns*joined); err != nil {
+	if _, _, err := arrived(ready, n*conns*joined); err != nil {
 		return 0, err
 	}
 	return float64(n*conns*joined) / (frames.CPU() - before).Seconds(), nil
 }
 
-// tradeTo makes the trades of a round and waits until all connections of the listener have received them.
-func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (peer.Received,
-	*hdrhistogram.Histogram, error,
+// tradeTo makes the trades of a round and waits until all connections of the listener have received them. It returns
+// the number of messages and the latencies.
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (messages int,
+	h *hdrhistogram.Histogram, err error,
 ) {
 	start := time.Now()
 	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
-		return peer.Received{}, nil, err
+		return 0, nil, err
 	}
 	if _, err := p.trade(k, schedule, start); err != nil {
-		return peer.Received{}, nil, err
+		return 0, nil, err
 	}
-	got, err := received(listener, conns*k.n*schedule.Count())
-	if err != nil {
-		return got, nil, err
-	}
-	h, err := hdrhistogram.Decode([]byte(got.Histogram))
-	if err != nil {
-		return got, nil, fmt.Errorf("streams: %w", err)
-	}
-	return got, h, nil
+	return arrived(listener, conns*k.n*schedule.Count())
 }
 
-// received waits until a listener has received all trades of a round.
-func received(listener *proc.Child, want int) (peer.Received, error) {
-	var h peer.Received
+// arrived waits until a listener has received all trades of a round.
+func arrived(listener *proc.Child, want int) (messages int, h *hdrhistogram.Histogram, err error) {
 	line, err := listener.Ask(fmt.Sprintf("wait %d", want))
 	if err != nil {
-		return h, err
+		return 0, nil, err
 	}
-	if err := h.Parse(line); err != nil {
-		return h, err
+	var trades int
+	var text string
+	if _, err := fmt.Sscan(line, &messages, &trades, &text); err != nil {
+		return 0, nil, fmt.Errorf("streams: the listener answered %.200q: %w", line, err)
 	}
-	if h.Trades != want {
-		return h, fmt.Errorf("streams: %d trades arrived of %d: %s", h.Trades, want, h.Error)
+	if trades != want {
+		return 0, nil, fmt.Errorf("streams: %d trades arrived of %d", trades, want)
 	}
-	return h, nil
+	if h, err = hdrhistogram.Decode([]byte(text)); err != nil {
+		return 0, nil, fmt.Errorf("streams: %w", err)
+	}
+	return messages, h, nil
 }
 
 // trade makes one trade in each pair of k at each time of the schedule that began at start. It returns the
@@ -261,7 +207,7 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 			if j > 0 {
 				body = append(body, ',')
 			}
-			amount := int64(peer.StreamAmount + i)
+			amount := int64(streamAmount + i)
 			body = append(placeJSON(body, pairName(k.first+j), "buy", mid, amount), ',')
 			body = placeJSON(body, pairName(k.first+j), "sell", mid, amount)
 		}
@@ -270,4 +216,110 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 		}
 	}
 	return p.CPU() - before, nil
+}
+
+// Parameters of the part of streams with stalled readers.
+const (
+	stalledReaders = 20
+	stalledLevels  = 20_000 // levels a side of the book that fills their sockets: 1.4 MB a snapshot
+	stalledAgain   = 12     // number of times that each requests the book
+	quickReaders   = 1000
+	settleTime     = time.Second // time until their sockets are full
+)
+
+// streamStalled measures how clients that read nothing affect the others: the latency of trades on a thousand
+// connections without and with them, and the memory for each of them.
+func streamStalled(r *Run, p *product) error {
+	k := streamKind{"readers beside stopped ones", 0, 1, streamTrades}
+	big := 1 + streamJoined
+	if err := p.addPairs(big, 1); err != nil {
+		return err
+	}
+	if err := p.fill(big, 1, stalledLevels, 0); err != nil {
+		return err
+	}
+	quick, err := r.listen(p.public, "/ws?streams=trades:"+pairName(0), quickReaders)
+	if err != nil {
+		return err
+	}
+	defer quick.Stop()
+	var without []float64 // p99 without stalled readers, by round
+	for range r.Rounds {
+		v, _, err := quickRound(r, p, quick, k)
+		if err != nil {
+			return err
+		}
+		without = append(without, v)
+	}
+	before, err := proc.Memory(p.PID())
+	if err != nil {
+		return err
+	}
+	for range stalledReaders {
+		c, err := openStalled(p.public, pairName(big))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+	}
+	time.Sleep(settleTime)
+	all := load.NewHistogram()
+	err = r.rounds("beside readers that stopped", r.Rounds, func(f figures) error {
+		v, h, err := quickRound(r, p, quick, k)
+		if err != nil {
+			return err
+		}
+		all.Merge(h)
+		f["p99 of readers beside those that stopped"], f["p99 without them"] = v, without[0]
+		without = without[1:]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	after, err := proc.Memory(p.PID())
+	if err != nil {
+		return err
+	}
+	r.latency(&load.Result{Hist: all}, "order meant to be sent to trade on the socket, beside readers that stopped")
+	return r.round(figures{"memory of a reader that stopped": max(float64(after-before)/stalledReaders, 1)})
+}
+
+// quickRound makes trades and returns the p99 of their latencies in us.
+func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
+	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
+	_, h, err := p.tradeTo(quick, k, quickReaders, schedule)
+	if err != nil {
+		return 0, nil, err
+	}
+	return float64(h.ValueAtQuantile(99)), h, nil
+}
+
+// openStalled opens a connection that requests a large book repeatedly and never reads.
+func openStalled(addr, pair string) (net.Conn, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("streams: %w", err)
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetReadBuffer(4 << 10)
+	}
+	if err := upgrade(c, bufio.NewReader(c), "/ws"); err != nil {
+		return nil, err
+	}
+	ops := maskedFrame(`{"op":"subscribe","channel":"trades","pairs":["` + pairName(0) + `"]}`)
+	ops = append(ops, maskedFrame(`{"op":"subscribe","channel":"book","depth":0,"pairs":["`+pair+`"]}`)...)
+	for range stalledAgain {
+		ops = append(ops, maskedFrame(`{"op":"resync","channel":"book","pairs":["`+pair+`"]}`)...)
+	}
+	if _, err := c.Write(ops); err != nil {
+		return nil, fmt.Errorf("streams: %w", err)
+	}
+	return c, nil
+}
+
+// maskedFrame returns a text frame of a client; a mask of zeros leaves the payload unchanged.
+func maskedFrame(text string) []byte {
+	f := binary.BigEndian.AppendUint16([]byte{0x81, 0x80 | 126}, uint16(len(text)))
+	return append(append(f, 0, 0, 0, 0), text...)
 }

@@ -59,7 +59,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
 			t.Parallel()
 			addr := serve(t, &stallServer{from: time.Now(), after: 500 * time.Millisecond, length: stall})
-			res, err := Open{
+			res, err := Loop{
 				Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20,
 				Grace: time.Minute,
 			}.Run()
@@ -84,7 +84,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 func TestMissedSendsAreCounted(t *testing.T) {
 	addr := serve(t, &stallServer{from: time.Now(), length: 600 * time.Millisecond})
 	schedule := Even{PerSecond: 1000, For: 200 * time.Millisecond}
-	res, err := Open{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 2}.Run()
+	res, err := Loop{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 2}.Run()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestScheduleIsPure(t *testing.T) {
 	}
 }
 
-// What is due before Skip is sent, but not counted; each worker goes round in its span.
+// What is due before Warm is sent, but not counted; each worker goes round in its span.
 func TestWarmingUpIsNotCounted(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -135,8 +135,8 @@ func TestWarmingUpIsNotCounted(t *testing.T) {
 		requests = append(requests, Get("", fmt.Sprintf("/%d", i)))
 	}
 	s := Even{PerSecond: 200, For: 400 * time.Millisecond}
-	res, err := Open{
-		Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Skip: 200 * time.Millisecond,
+	res, err := Loop{
+		Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Warm: 200 * time.Millisecond,
 		Grace: time.Minute,
 	}.Run()
 	if err != nil || res.Err != nil {
@@ -219,7 +219,7 @@ func TestConditionalRequests(t *testing.T) {
 			<-asked
 		}
 		var err error
-		res, err = Closed{Addr: addr, Requests: []*Request{req}, Pipeline: 1, For: 50 * time.Millisecond}.Run()
+		res, err = Loop{Addr: addr, Requests: []*Request{req}, For: 50 * time.Millisecond}.Run()
 		if err != nil || res.Errors > 0 {
 			t.Fatal(err, res.Err)
 		}

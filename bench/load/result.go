@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -26,8 +27,8 @@ type Result struct {
 	Answers int64
 	Bytes   int64 // bytes of bodies
 	Errors  int64 // number of requests without a response, or with a status other than 2xx and 304
-	Late    int64 // number of requests sent more than a millisecond late (Open)
-	Missed  int64 // number of requests not sent before the end (Open)
+	Late    int64 // number of requests sent more than a millisecond late (open loop)
+	Missed  int64 // number of requests not sent before the end (open loop)
 	Elapsed time.Duration
 	Server  time.Duration // CPU time of the server
 	Client  time.Duration // CPU time of this process
@@ -146,4 +147,14 @@ func (r *Result) Fail(err error) {
 	if r.Err == nil {
 		r.Err = err
 	}
+}
+
+// selfCPU returns the CPU time of this process, user and system. Package proc has a more exact one for Linux; this
+// package is also in the product, which runs elsewhere.
+func selfCPU() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -13,7 +13,5 @@
 //  2. A request that was never sent counts as an error.
 //  3. It uses no library for charts: the product links this package.
 //
-// Reading order: run.go, mix.go, key.go, orders.go, streams.go, report.go, html.go.
-//
 // It changes nothing on the server, except by the mix of orders, which cancels what it has placed.
 package loadtool

@@ -127,15 +127,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return o.measure(ctx, live, nil, run.Run)
 }
 
-// loop returns the open loop of a run without its requests.
-func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) load.Open {
-	run := load.Open{
-		Addr: address(u), Schedule: load.Even{PerSecond: o.RPS, For: o.For}, Workers: o.Connections,
-		Grace: time.Second, Unpaced: o.RPS == 0, Live: live, Stop: ctx.Done(),
+// loop returns the loop of a run without its requests: open at a rate, closed without one.
+func (o *Options) loop(ctx context.Context, u *url.URL, secure *tls.Config, live *load.Live) load.Loop {
+	run := load.Loop{
+		Addr: address(u), For: o.For, Workers: o.Connections, Grace: time.Second, Live: live, Stop: ctx.Done(),
 		Dial: func(addr string) (*load.Conn, error) { return load.DialAny(addr, secure) },
 	}
-	if run.Unpaced {
-		run.Grace = 0
+	if o.RPS > 0 {
+		run.Schedule = load.Even{PerSecond: o.RPS, For: o.For}
 	}
 	return run
 }

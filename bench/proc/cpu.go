@@ -26,10 +26,6 @@ func SelfCPU() time.Duration { return cpuClock(clockProcess) }
 // ThreadCPU returns the CPU time of the calling thread. The goroutine must be locked to it.
 func ThreadCPU() time.Duration { return cpuClock(clockThread) }
 
-// CPUOfThread returns the CPU time of a thread of this process. Any thread may call it. The number of the
-// clock is made as in the kernel's posix-timers.h.
-func CPUOfThread(tid int) time.Duration { return cpuClock(uintptr(^tid<<3 | 6)) }
-
 func cpuClock(which uintptr) time.Duration {
 	var t syscall.Timespec
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, which, uintptr(unsafe.Pointer(&t)), 0); errno != 0 {

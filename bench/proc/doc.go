@@ -8,7 +8,5 @@
 //  1. CPU time is the scheduler's, in nanoseconds, of every thread of the process.
 //  2. A started child is always ended, by its process number.
 //
-// Reading order: cpu.go, child.go, machine.go.
-//
 // It reads no clock and measures nothing by itself.
 package proc

@@ -126,7 +126,7 @@ func change(scenario string, a, b *Measure) Change {
 	switch {
 	case c.Before == 0 || c.After == 0:
 		// A ratio to 0 does not exist. A cost that was 0 and is not 0 any more is a regression.
-		c.Regression = !a.Higher && c.Before == 0 && c.After > 0 && a.HasTarget && !b.Met()
+		c.Regression = !a.Higher && c.Before == 0 && c.After > 0 && a.Goal != "" && !b.Met()
 	case a.Higher:
 		c.Worse = c.Before/c.After - 1
 	default:

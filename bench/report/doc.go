@@ -13,7 +13,5 @@
 //  2. A target is part of the measure: "met" is computed, not written down.
 //  3. Compare calls a change a regression only beyond the noise that both files measured.
 //
-// Reading order: report.go, measure.go, spread.go, table.go, compare.go, plot.go, html.go.
-//
 // It measures nothing and knows no scenario.
 package report

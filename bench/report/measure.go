@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Measure holds the figures of the product in each round, and the reference's figures in the same rounds.
 // Without a reference, the product's own figures are judged.
 type Measure struct {
-	// goal of docs/internals/performance.md, E1 to H11; empty: for information only
+	// goal of docs/internals/performance.md, such as E1; empty: for information only
 	Goal string `json:"goal,omitempty"`
 	Name string `json:"name"`
 	Unit string `json:"unit"` // unit of Product and Reference
@@ -25,8 +24,7 @@ type Measure struct {
 	Product   []float64 `json:"product"`
 	Reference []float64 `json:"reference,omitempty"`
 	RefName   string    `json:"referenceName,omitempty"`
-	Target    float64   `json:"target,omitempty"`
-	HasTarget bool      `json:"hasTarget,omitempty"`
+	Target    float64   `json:"target,omitempty"` // of a goal
 	// With states the conditions: what was batched, warmed up and outstanding.
 	With string `json:"with,omitempty"`
 	// Reason states with figures why the target is missed.
@@ -39,7 +37,7 @@ func (m *Measure) String() string {
 	if m.Goal != "" {
 		text = m.Goal + " " + text
 	}
-	if m.HasTarget {
+	if m.Goal != "" {
 		text += " (goal " + Figure(m.Target) + ")"
 	}
 	return text
@@ -92,7 +90,7 @@ func (m *Measure) Of(v []float64) float64 {
 
 // Met reports whether the measure reaches its target.
 func (m *Measure) Met() bool {
-	if !m.HasTarget || len(m.Product) == 0 {
+	if m.Goal == "" || len(m.Product) == 0 {
 		return false
 	}
 	if len(m.Reference) > 0 && m.Best() == 0 {
@@ -104,34 +102,9 @@ func (m *Measure) Met() bool {
 	return m.Best() <= m.Target
 }
 
-// Against sets the name of the reference.
-func (m *Measure) Against(reference string) *Measure {
-	m.RefName = reference
-	return m
-}
-
-// ByMedian makes the median of the rounds judge the measure.
-func (m *Measure) ByMedian() *Measure {
-	m.Median = true
-	return m
-}
-
-// ByWorst makes the worst round judge the measure.
-func (m *Measure) ByWorst() *Measure {
-	m.Worst = true
-	return m
-}
-
 // Round appends the figures of one round. A measure without a reference passes only the first.
-func (m *Measure) Round(product float64, reference ...float64) *Measure {
+func (m *Measure) Round(product float64, reference ...float64) {
 	m.Product, m.Reference = append(m.Product, product), append(m.Reference, reference...)
-	return m
-}
-
-// Aim sets the goal and its target.
-func (m *Measure) Aim(goal string, target float64) *Measure {
-	m.Goal, m.Target, m.HasTarget = goal, target, true
-	return m
 }
 
 // Noise returns how far a repeated run of the same program would differ, as a fraction: the distance between
@@ -158,16 +131,13 @@ func (m *Measure) Noise() float64 {
 	return noise
 }
 
-// sortGoals sorts measures by goal: D1, D2, ... E1, ... H1 ... H11. Measures with equal goals keep their order.
+// sortGoals sorts measures by goal: D1, D2, ... E1, E1a, ... H10. Measures with equal goals keep their order.
 func sortGoals(all []*Measure) {
-	key := func(m *Measure) (string, int) {
-		n := 0
-		_, _ = fmt.Sscanf(strings.TrimLeft(m.Goal, "DEHSL"), "%d", &n)
-		return m.Goal[:1], n
+	number := func(m *Measure) (n int) {
+		_, _ = fmt.Sscanf(m.Goal[1:], "%d", &n)
+		return n
 	}
 	slices.SortStableFunc(all, func(a, b *Measure) int {
-		ka, na := key(a)
-		kb, nb := key(b)
-		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(na, nb))
+		return cmp.Or(cmp.Compare(a.Goal[0], b.Goal[0]), cmp.Compare(number(a), number(b)), cmp.Compare(a.Goal, b.Goal))
 	})
 }

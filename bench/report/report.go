@@ -102,28 +102,12 @@ type Curve struct {
 	Note   string    `json:"note,omitempty"`
 }
 
-// Add appends a measure and returns it.
-func (s *Scenario) Add(m *Measure) *Measure {
-	s.Measures = append(s.Measures, m)
-	return m
-}
-
-// Cost adds a measure of which less is better.
-func (s *Scenario) Cost(name, unit, with string) *Measure {
-	return s.Add(&Measure{Name: name, Unit: unit, With: with})
-}
-
-// Rate adds a measure of which more is better.
-func (s *Scenario) Rate(name, unit, with string) *Measure {
-	return s.Add(&Measure{Name: name, Unit: unit, With: with, Higher: true})
-}
-
 // Note adds a note.
 func (s *Scenario) Note(format string, a ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, a...))
 }
 
-// Goals returns the measures with a target, sorted by goal.
+// Goals returns the measures that have a goal, sorted by it.
 func (r *Report) Goals() []*Measure {
 	var out []*Measure
 	for _, s := range r.Scenarios {

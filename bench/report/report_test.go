@@ -23,12 +23,14 @@ func sample() *Report {
 		Scenarios: []*Scenario{{
 			Name: "engine", Notes: []string{"a & b"},
 			Measures: []*Measure{
-				(&Measure{
+				{
 					Name: "w1", Unit: "ns/op", RefName: "floor", Product: []float64{30, 33, 40},
-					Reference: []float64{10, 11, 10},
-				}).Aim("E1", 3.5),
-				(&Measure{Name: "rate", Unit: "orders/s", Higher: true, Product: []float64{100, 90, 80}}).Aim("H10",
-					200),
+					Reference: []float64{10, 11, 10}, Goal: "E1", Target: 3.5,
+				},
+				{
+					Name: "rate", Unit: "orders/s", Higher: true, Product: []float64{100, 90, 80},
+					Goal: "H10", Target: 200,
+				},
 			},
 			Latencies: []Latency{{
 				Name: "poll", Count: 5, P: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9},
@@ -49,11 +51,11 @@ func TestMeasureIsJudgedByBestRounds(t *testing.T) {
 	if s := w1.Spread(); s.Min != 3 || s.Median != 3 || s.Max != 4 {
 		t.Errorf("%+v", s)
 	}
-	coarse := Measure{Product: []float64{0}, Reference: []float64{5}, Target: 1, HasTarget: true}
+	coarse := Measure{Product: []float64{0}, Reference: []float64{5}, Target: 1, Goal: "X1"}
 	if coarse.Met() {
 		t.Error("work that took no time at all is a clock that was too coarse, not a goal met")
 	}
-	pause := Measure{Worst: true, Product: []float64{1, 9, 2}, Target: 5, HasTarget: true}
+	pause := Measure{Worst: true, Product: []float64{1, 9, 2}, Target: 5, Goal: "X1"}
 	if pause.Best() != 9 || pause.Met() {
 		t.Errorf("a pause is judged by its worst round: %v", pause.Best())
 	}
@@ -61,14 +63,14 @@ func TestMeasureIsJudgedByBestRounds(t *testing.T) {
 
 func TestGoalsAreInOrder(t *testing.T) {
 	s := &Scenario{}
-	for _, g := range []string{"H10", "E2", "H1", "E1", "H9"} {
-		s.Add((&Measure{Name: g, Product: []float64{1}}).Aim(g, 1))
+	for _, g := range []string{"H10", "E2", "H1", "R1", "E1a", "E1", "H9"} {
+		s.Measures = append(s.Measures, &Measure{Name: g, Product: []float64{1}, Goal: g, Target: 1})
 	}
 	var got []string
 	for _, m := range (&Report{Scenarios: []*Scenario{s}}).Goals() {
 		got = append(got, m.Goal)
 	}
-	if strings.Join(got, " ") != "E1 E2 H1 H9 H10" {
+	if strings.Join(got, " ") != "E1 E1a E2 H1 H9 H10 R1" {
 		t.Error(got)
 	}
 }
@@ -208,8 +210,8 @@ func TestCompareKnowsTheNoise(t *testing.T) {
 	if len(missing) != 1 {
 		t.Error("a measure that is gone was not told")
 	}
-	stale := &Measure{Name: "stale", Product: []float64{3}, Target: 0, HasTarget: true}
-	none := &Measure{Name: "stale", Product: []float64{0}, Target: 0, HasTarget: true}
+	stale := &Measure{Name: "stale", Product: []float64{3}, Target: 0, Goal: "X1"}
+	none := &Measure{Name: "stale", Product: []float64{0}, Target: 0, Goal: "X1"}
 	if changes, _ := Compare(one(none), one(stale)); !changes[0].Regression {
 		t.Error("stale answers where there were none are a regression")
 	}

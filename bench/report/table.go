@@ -110,7 +110,7 @@ func (m *Measure) TargetText() string {
 	if m.Higher {
 		sign = ">="
 	}
-	if len(m.Reference) > 0 {
+	if m.RefName != "" {
 		return sign + " " + Figure(m.Target) + " x"
 	}
 	return sign + " " + Figure(m.Target) + " " + m.Unit

@@ -5,10 +5,12 @@ import (
 	"os"
 	"runtime"
 
+	"tickhive/bench"
+	"tickhive/bench/report"
 	"tickhive/internal/cmdline"
 )
 
-// cli is the command line. The scenarios start the hidden commands as child processes.
+// cli is the command line. The scenarios start the hidden command as child processes.
 type cli struct {
 	Engine      runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
 	Recovery    runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
@@ -24,38 +26,60 @@ type cli struct {
 	Streams     runCmd `cmd:"" help:"WebSocket fan-out."`
 	Replication runCmd `cmd:"" help:"A stream: writer, replicas and standby against nats.go alone."`
 	Scale       runCmd `cmd:"" help:"How cost grows with pairs, orders, trades, connections, pollers."`
-	All         runCmd `cmd:"" help:"Every scenario but scale, replication in brief (about ten minutes)."`
+	All         runCmd `cmd:"" help:"Every scenario with goals but scale, replication in brief (at most eight minutes)."`
 
 	Compare compareCmd `cmd:"" help:"Compare two JSON reports; exit 1 on a regression beyond the noise."`
 
-	Constant constantCmd `cmd:"" hidden:""`
-	Plain    plainCmd    `cmd:"" hidden:""`
-	Market   marketCmd   `cmd:"" hidden:""`
-	Handler  handlerCmd  `cmd:"" hidden:""`
-	Frames   framesCmd   `cmd:"" hidden:""`
-	Listen   listenCmd   `cmd:"" hidden:""`
-	Steps    worstCmd    `cmd:"" hidden:""`
-	Wakeups  wakeupsCmd  `cmd:"" hidden:""`
-	NATS     natsCmd     `cmd:"" name:"nats" hidden:""`
+	Child childCmd `cmd:"" hidden:""`
 }
 
 // program holds the parts of the process that commands use.
-type program struct {
-	out, err io.Writer
-	floor    []byte // cmdline.HeapFloor bytes that delay the first garbage collection; nil in tests
-	profile  *cmdline.Profile
+type program struct{ out, err io.Writer }
+
+// childCmd is the process at the other end of a measurement.
+type childCmd struct {
+	Name string   `arg:""`
+	Args []string `arg:"" optional:""`
+}
+
+// Run runs the process until its standard input ends.
+func (c *childCmd) Run(p *program) error { return bench.Child(c.Name, c.Args, os.Stdin, p.out) }
+
+// compareCmd compares two reports.
+type compareCmd struct {
+	Before string `arg:"" help:"JSON report."`
+	After  string `arg:"" help:"JSON report."`
+}
+
+// Run prints the change of every measure that both reports have. It exits 1 on a regression beyond the noise of
+// both.
+func (b *compareCmd) Run(p *program) error {
+	before, err := report.Load(b.Before)
+	if err != nil {
+		return err
+	}
+	after, err := report.Load(b.After)
+	if err != nil {
+		return err
+	}
+	n, err := report.WriteComparison(p.out, before, after)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return cmdline.ExitError(1)
+	}
+	return nil
 }
 
 func main() { os.Exit(start()) }
 
 // start runs the program and returns the exit code. main and the tests that start the binary call it.
 func start() int {
-	p := &program{out: os.Stdout, err: os.Stderr, floor: make([]byte, cmdline.HeapFloor)}
-	defer runtime.KeepAlive(p)
-	return cmdline.Profiled("tickhive-bench", p.err, func(profile *cmdline.Profile) int {
-		p.profile = profile
-		return run(os.Args[1:], p)
-	})
+	floor := make([]byte, cmdline.HeapFloor) // delays the first garbage collection, as in the exchange
+	defer runtime.KeepAlive(floor)
+	p := &program{out: os.Stdout, err: os.Stderr}
+	return cmdline.Profiled("tickhive-bench", p.err, func(*cmdline.Profile) int { return run(os.Args[1:], p) })
 }
 
 func run(args []string, p *program) int {

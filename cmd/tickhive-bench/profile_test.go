@@ -33,7 +33,8 @@ func TestCPUProfileIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := proc.Start([]string{asProgram + "=1", cmdline.ProfileEnv + "=" + dir}, self, "constant", body)
+	environ := []string{asProgram + "=1", cmdline.ProfileEnv + "=" + dir}
+	child, err := proc.Start(environ, self, "child", "constant", body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,9 +65,12 @@ var mayImport = map[string][]string{
 	"server/servertest": {
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange", "test/nets",
 	},
-	"client":       {"client"},
-	"test/nets":    {"client"},
-	"bench":        {"bench", "client", "engine", "marketdata", "sim", "internal/stream", "internal/node"},
+	"client":    {"client"},
+	"test/nets": {"client"},
+	"bench": {
+		"bench", "client", "server", "engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange",
+		"internal/stream",
+	},
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
@@ -87,8 +90,8 @@ var pure = map[string][]string{
 
 // onlyIn lists modules that few folders may import, tests included, so that they can be exchanged.
 var onlyIn = map[string][]string{
-	// bench/bare is the reference of the stream: loops of nats.go alone
-	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events", "bench/bare"},
+	// bench has the reference of the stream: loops of nats.go alone
+	"github.com/nats-io/":    {"internal/stream/jet", "client/examples/events", "bench"},
 	"github.com/parquet-go/": {"sim/replay"},
 }
 
@@ -102,8 +105,8 @@ func folderOf(dir string) (folder string) {
 	return folder
 }
 
-// Imports reports imports that mayImport does not list. Tests may import everything, except that tests of bench
-// must not import server. client imports nothing of this module.
+// Imports reports imports that mayImport does not list. Tests may import everything. client imports nothing of this
+// module.
 func Imports(f *File) []string {
 	folder := folderOf(f.Dir)
 	allowed := mayImport[folder]
@@ -122,7 +125,7 @@ func Imports(f *File) []string {
 		case ours && !f.Test && under(p, pure[folder]...):
 			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)
 		case !ours || folderOf(p) == folder || folder != "client" && folderOf(p) == "internal":
-		case f.Test && !(folder == "bench" && under(p, "server")):
+		case f.Test:
 		case !under(p, allowed...):
 			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)
 		}

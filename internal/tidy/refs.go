@@ -1,8 +1,6 @@
 package tidy
 
 import (
-	"go/ast"
-	"go/token"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,9 +10,6 @@ import (
 // folder. A comment must use the form docs/contract/errors.md#codes.
 var oldRef = regexp.MustCompile(
 	`\bDecisions(?: sections?)?(?: [0-9][0-9.]*|$)|(?:^|[^\w/.-])((?:api|decisions|matching|performance)\.md)\b`)
-
-// goalsPage is the page with an anchor for each goal of the benchmarks.
-const goalsPage = "docs/internals/performance.md"
 
 // OldReferences reports references in the comments of a Go file that are not in the form of a link.
 func OldReferences(f *File) (out []string) {
@@ -29,32 +24,5 @@ func OldReferences(f *File) (out []string) {
 			}
 		}
 	}
-	return out
-}
-
-// Goals reports goals in calls of Aim in a Go file for which goalsPage has no anchor.
-func (t *Tree) Goals(f *File) (out []string) {
-	if !under(f.Dir, "bench") {
-		return nil
-	}
-	ast.Inspect(f.AST, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
-		}
-		fun, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok || fun.Sel.Name != "Aim" {
-			return true
-		}
-		goal, ok := call.Args[0].(*ast.BasicLit)
-		if !ok || goal.Kind != token.STRING {
-			return true
-		}
-		name, err := strconv.Unquote(goal.Value)
-		if err != nil || t.resolve(goalsPage, strings.ToLower(name)) != "" {
-			out = append(out, f.at(goal.Pos())+": goal "+goal.Value+" has no anchor in "+goalsPage)
-		}
-		return true
-	})
 	return out
 }

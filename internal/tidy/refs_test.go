@@ -6,14 +6,13 @@ import (
 )
 
 func TestReferencesAreLinks(t *testing.T) {
-	tree := readTree(t)
 	files, err := Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	links := 0
 	for _, f := range files {
-		for _, line := range append(OldReferences(f), tree.Goals(f)...) {
+		for _, line := range OldReferences(f) {
 			t.Error(line)
 		}
 		links += strings.Count(string(f.Text), "docs/contract/")
@@ -44,19 +43,6 @@ func TestReferencesThatAreNoLinksAreFound(t *testing.T) {
 		}
 		if got := OldReferences(f); len(got) != found || found > 0 && !strings.HasPrefix(got[0], "engine/x.go:") {
 			t.Errorf("%q: %v, want %d", comment, got, found)
-		}
-	}
-}
-
-func TestGoalsWithoutAnAnchorAreFound(t *testing.T) {
-	tree := &Tree{Root: root, Pages: map[string]*Page{goalsPage: ParsePage(goalsPage, `| <a id="e1"></a>E1 | x |`)}}
-	for name, found := range map[string]int{"bench/x.go": 1, "engine/x.go": 0} {
-		f, err := Parse(name, []byte("package x\n\nfunc x(m M) { m.Aim(\"E1\", 1).Aim(\"E99\", 2); m.Aim(name, 1) }\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := tree.Goals(f); len(got) != found || found > 0 && !strings.Contains(got[0], `"E99"`) {
-			t.Errorf("%s: %v, want %d", name, got, found)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func serveBench(b testing.TB, s *edge.Server, err error) *oneListener {
 	return l
 }
 
-// BenchmarkHandler measures docs/internals/performance.md#h2: each route against constant bytes of
+// BenchmarkHandler measures docs/internals/performance.md#h1: each route against constant bytes of
 // the same size, answering the same request bytes, the market changing with every read in both.
 func BenchmarkHandler(b *testing.B) {
 	m := newBenchMarket()

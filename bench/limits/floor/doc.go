@@ -12,7 +12,5 @@
 //  1. The same name gives the same operations, fills and hash, on every machine.
 //  2. Order ids are dense from 1, as the core gives them.
 //
-// Reading order: wl/wl.go, limit/limit.go, gen.go, workload.go.
-//
 // It is no part of the product and trades nothing.
 package floor

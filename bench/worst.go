@@ -1,21 +1,228 @@
-package main
+package bench
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
+	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/accounts"
+	"tickhive/bench/proc"
 	"tickhive/client"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/hive"
+	"tickhive/internal/exchange"
+	"tickhive/internal/step"
+	"tickhive/launchpad"
+	"tickhive/server/account"
+	"tickhive/server/admin"
 	"tickhive/server/stream"
 )
 
-// Sizes of the market of worstCmd.
+// maxWorst limits the rounds of O2: each fills a market with a million orders.
+const maxWorst = 3
+
+// longestStep is the row of O2; each request has another one.
+const longestStep = "longest step of the loop, of all requests"
+
+// runWorst measures O2 (docs/internals/performance.md#o2): the CPU time that the loop's thread spends on one step while
+// a request needs as much work as the limits allow. Each round measures a new exchange, so that none profits from the
+// one before. Loop, stores and hub are stepped on this thread, with every sink of the exchange.
+func runWorst(r *Run) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return r.rounds("requests", min(r.Rounds, maxWorst), func(f figures) error {
+		dir, err := r.temp("worst")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // nothing in it is needed
+		w := &worstMarket{found: func(name string, took []time.Duration) {
+			slices.Sort(took)
+			r.also(row{name: name, unit: "ms", how: worst, with: fmt.Sprintf("longest of %d steps, median %.3f ms",
+				len(took), ms(took[len(took)/2]))})
+			longest := ms(took[len(took)-1])
+			f[name], f[longestStep] = max(f[name], longest), max(f[longestStep], longest)
+		}}
+		if err := w.start(dir); err != nil {
+			return err
+		}
+		w.requests()
+		w.x.Stop(context.Background())
+		return w.failed
+	})
+}
+
+// worstMarket is an exchange that one goroutine steps, on one thread.
+type worstMarket struct {
+	x      *exchange.Running
+	steps  serial
+	users  []string // ids
+	nonce  int
+	found  func(name string, took []time.Duration) // receives the steps of a request
+	failed error                                   // the first one
+}
+
+// fail notes the first failure.
+func (w *worstMarket) fail(format string, args ...any) {
+	if w.failed == nil {
+		w.failed = fmt.Errorf("worst: "+format, args...)
+	}
+}
+
+// start opens an exchange with the settings of serve.
+func (w *worstMarket) start(dir string) error {
+	o := exchange.Options{
+		Dir: dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Public:   exchange.PublicOptions{Rate: exchange.RateOptions{Allow: []string{"127.0.0.0/8"}}},
+		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+	}
+	o.Machine.Driver = &w.steps
+	o.Hooks.Account = func(o *account.Options) { o.Exchange = timed{o.Exchange, &w.steps} }
+	o.Hooks.Admin = func(o *admin.Options) { o.Exchange = timedAdmin{timed{o.Exchange, &w.steps}, o.Exchange} }
+	opened, err := exchange.Open(o)
+	if err != nil {
+		return err
+	}
+	recovered, err := opened.Recover(context.Background())
+	if err != nil {
+		return err
+	}
+	if w.x, err = recovered.Start(context.Background()); err != nil {
+		return err
+	}
+	w.x.Admit()
+	return nil
+}
+
+// measure runs a request and notes the longest step that it takes.
+func (w *worstMarket) measure(name string, request func()) {
+	if w.failed != nil {
+		return
+	}
+	w.steps.took = w.steps.took[:0]
+	request()
+	if w.failed != nil {
+		return
+	}
+	if len(w.steps.took) == 0 { // the loop has no part in the request
+		w.steps.took = append(w.steps.took, 0)
+	}
+	w.found(name, w.steps.took)
+}
+
+// serial is a driver that steps every component in turn, and measures the steps of the loop.
+type serial struct {
+	all  []*serialStep
+	took []time.Duration // of the loop's steps, and of the reads that it makes for handlers
+}
+
+type serialStep struct {
+	step.Stepper
+	loop, busy, stopped bool
+}
+
+// Drive implements step.Driver.
+func (d *serial) Drive(name string, s step.Stepper) {
+	d.all = append(d.all, &serialStep{Stepper: s, loop: name == "loop"})
+}
+
+// Wait implements step.Driver.
+func (d *serial) Wait(c <-chan struct{}) {
+	for {
+		select {
+		case <-c:
+			return
+		default:
+			d.round()
+		}
+	}
+}
+
+// round steps every component once, except those that wait for this one.
+func (d *serial) round() {
+	for _, s := range d.all {
+		if s.busy || s.stopped {
+			continue
+		}
+		s.busy = true
+		before := proc.ThreadCPU()
+		s.stopped = s.Step().Stopped
+		if took := proc.ThreadCPU() - before; s.loop {
+			d.took = append(d.took, took)
+		}
+		s.busy = false
+	}
+}
+
+// timed runs the reads that handlers make, and notes how long the loop is busy with each part. With a driver, a read
+// that need not wait runs outside the steps of the loop.
+type timed struct {
+	readsAndWrites
+	steps *serial
+}
+
+// readsAndWrites is the interface of the loop for handlers.
+type readsAndWrites interface {
+	Submit(b *sequencer.Batch) error
+	Query(fn func()) error
+	QueryPair(p engine.PairID, fn func()) error
+	QueryParts(p engine.PairID, read func(pause func())) error
+}
+
+// Query implements readsAndWrites.
+func (t timed) Query(fn func()) error { return t.readsAndWrites.Query(t.whole(fn)) }
+
+// QueryPair implements readsAndWrites.
+func (t timed) QueryPair(p engine.PairID, fn func()) error {
+	return t.readsAndWrites.QueryPair(p, t.whole(fn))
+}
+
+func (t timed) whole(fn func()) func() {
+	return func() {
+		before := proc.ThreadCPU()
+		fn()
+		t.steps.took = append(t.steps.took, proc.ThreadCPU()-before)
+	}
+}
+
+// QueryParts implements readsAndWrites.
+func (t timed) QueryParts(p engine.PairID, read func(pause func())) error {
+	return t.readsAndWrites.QueryParts(p, func(pause func()) {
+		before := proc.ThreadCPU()
+		read(func() {
+			t.steps.took = append(t.steps.took, proc.ThreadCPU()-before)
+			pause()
+			before = proc.ThreadCPU()
+		})
+		t.steps.took = append(t.steps.took, proc.ThreadCPU()-before)
+	})
+}
+
+// timedAdmin is timed for the internal listener, which also moves a virtual clock.
+type timedAdmin struct {
+	timed
+	clock admin.Exchange
+}
+
+// AdvanceTo implements admin.Exchange.
+func (t timedAdmin) AdvanceTo(ns int64) error { return t.clock.AdvanceTo(ns) }
+
+// Sizes of the market of O2.
 const (
 	worstSide   = 500_000 // resting orders of a side, all of one account
 	worstStops  = 10_000  // stops that one trade triggers: 50 accounts with 200 each

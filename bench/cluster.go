@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tickhive/bench/bare"
 	"tickhive/bench/proc"
 	"tickhive/internal/listen"
 	"tickhive/internal/stream/jet"
@@ -41,7 +40,7 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 	s.release = release
 	var urls []string
 	for i := range n {
-		args := []string{"nats", s.seed(), filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
+		args := []string{s.seed(), filepath.Join(s.dir, serverName(i)), at[i], serverName(i)}
 		if n > 1 {
 			args = append(append(args, at[n+i]), at[n:]...)
 		}
@@ -60,12 +59,12 @@ func (r *Run) startServers(n int) (s *servers, err error) {
 func serverName(i int) string { return fmt.Sprintf("server-%d", i) }
 
 func (s *servers) start(i int) (err error) {
-	s.all[i], err = proc.Start(nil, s.r.Program, s.args[i]...)
+	s.all[i], err = s.r.child("nats", s.args[i]...)
 	return err
 }
 
 // dial connects a loop of nats.go alone.
-func (s *servers) dial() (*bare.Conn, error) { return bare.Dial(s.urls, s.seed()) }
+func (s *servers) dial() (*natsConn, error) { return dialNATS(s.urls, s.seed()) }
 
 // log opens the product's log, which has so many messages. end closes it.
 func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end func(), err error) {
@@ -73,8 +72,8 @@ func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end fu
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	defer c.Close()
-	info, err := c.Product()
+	defer c.close()
+	info, err := c.product()
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -82,11 +81,11 @@ func (s *servers) log(ctx context.Context) (log jet.Log, messages uint64, end fu
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	if log, err = conn.Log(ctx, info.Epoch(), 0); err != nil {
+	if log, err = conn.Log(ctx, info.epoch(), 0); err != nil {
 		conn.Close()
 		return nil, 0, nil, err
 	}
-	return log, info.Messages, func() { log.Close(); conn.Close() }, nil
+	return log, info.messages, func() { log.Close(); conn.Close() }, nil
 }
 
 // remote names the servers for the product's connection.
@@ -153,7 +152,7 @@ func (s *servers) standby(dir string, set ...string) (*product, error) {
 type cluster struct {
 	*servers
 	product *product
-	bare    *bare.Conn
+	bare    *natsConn
 }
 
 // startCluster starts servers with so many copies of the stream, and a writer with these contents.
@@ -179,7 +178,7 @@ func (r *Run) startCluster(copies int, filled contents, set ...string) (c *clust
 // end stops what was started.
 func (c *cluster) end() {
 	if c.bare != nil {
-		c.bare.Close()
+		c.bare.close()
 	}
 	if c.product != nil {
 		c.product.end()

@@ -1,11 +1,11 @@
-package peer
+package bench
 
 import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -15,26 +15,25 @@ import (
 	"tickhive/bench/proc"
 	"tickhive/engine"
 	"tickhive/marketdata"
+	"tickhive/server/edge"
 )
 
-// Writer changes a market at a constant rate: it applies, folds and publishes each change at its time. It runs
-// on its own thread, so that its CPU time can be subtracted from the server's. The hidden subcommand `market`
-// runs it.
-type Writer struct {
-	Feed *marketdata.Feed
+// market is a market in this process that changes at a constant rate: it applies, folds and publishes each change at
+// its time. The changes run on a thread of their own, so that their CPU time can be subtracted from the server's.
+type market struct {
+	feed *marketdata.Feed
 
 	core   *engine.Core
 	events []engine.Event
 	now    int64
 
-	mu    sync.Mutex // guards shown: the writer appends, ServeLines reads
+	mu    sync.Mutex // guards shown: run appends, stale reads
 	shown []shownSeq
 
 	every   atomic.Int64 // ns between two changes, 0: no changes
-	apply   atomic.Bool  // false: the writer wakes at each time but changes nothing
+	apply   atomic.Bool  // false: the thread wakes at each time but changes nothing
 	changes atomic.Int64
-	cpu     atomic.Int64
-	behind  atomic.Int64 // number of changes that were more than a millisecond late
+	cpu     atomic.Int64 // of the thread, ns
 }
 
 // shownSeq holds the time at which the first pair's book was published with a seq.
@@ -46,10 +45,9 @@ type shownSeq struct {
 // shownKept limits the number of stored publications.
 const shownKept = 4 << 20
 
-// NewWriter returns a Writer of a market with pairs pairs, each with trades and with levels levels on both
-// sides.
-func NewWriter(pairs, levels int) *Writer {
-	w := &Writer{Feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
+// newMarket returns a market with so many pairs, each with trades and so many levels on both sides.
+func newMarket(pairs, levels int) *market {
+	w := &market{feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
 	for i := range pairs {
 		in := &engine.Instrument{Base: fmt.Sprintf("P%04d", i), Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}
 		in.Code = in.Base + "_" + in.Quote
@@ -60,31 +58,31 @@ func NewWriter(pairs, levels int) *Writer {
 		}
 		w.limit(engine.PairID(i), engine.Buy, 6_500_001, 1)
 	}
-	w.Feed.Publish(w.now)
+	w.feed.Publish(w.now)
 	return w
 }
 
-func (w *Writer) limit(p engine.PairID, side engine.Side, price, amount int64) {
+func (w *market) limit(p engine.PairID, side engine.Side, price, amount int64) {
 	w.do(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: amount})
 }
 
-func (w *Writer) do(cmd engine.Command) {
+func (w *market) do(cmd engine.Command) {
 	w.now = max(w.now+1, time.Now().UnixNano())
 	cmd.TimeNs = w.now
 	w.events = w.core.Apply(&cmd, w.events[:0])
-	w.Feed.Fold(w.events)
+	w.feed.Fold(w.events)
 }
 
-// Change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
-func (w *Writer) Change(i int64) {
+// change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
+func (w *market) change(i int64) {
 	if i%2 == 0 {
 		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
 	} else {
 		w.do(engine.Command{Kind: engine.Cancel, Order: w.core.LastOrderID(0)})
 	}
-	w.Feed.Publish(w.now)
+	w.feed.Publish(w.now)
 	at := time.Now().UnixNano()
-	seq := w.Feed.Board().Load().View(0).BookSeq
+	seq := w.feed.Board().Load().View(0).BookSeq
 	w.mu.Lock()
 	if len(w.shown) == shownKept {
 		w.shown = w.shown[:copy(w.shown, w.shown[shownKept/2:])]
@@ -93,10 +91,10 @@ func (w *Writer) Change(i int64) {
 	w.mu.Unlock()
 }
 
-// run is the function of the writer's thread. Until the next change it sleeps as long as sleeping is precise
-// enough, then it spins. A writer that changes nothing does the same, so that the load of the machine is equal
-// with and without changes.
-func (w *Writer) run() {
+// run is the function of the thread. Until the next change it sleeps as long as sleeping is precise enough, then it
+// spins. A market that changes nothing does the same, so that the load of the machine is equal with and without
+// changes.
+func (w *market) run() {
 	runtime.LockOSThread()
 	const spin = 200 * time.Microsecond
 	due := time.Now()
@@ -115,11 +113,8 @@ func (w *Writer) run() {
 		}
 		for time.Now().Before(due) {
 		}
-		if time.Since(due) > time.Millisecond {
-			w.behind.Add(1)
-		}
 		if w.apply.Load() {
-			w.Change(i)
+			w.change(i)
 			w.changes.Add(1)
 		}
 		if i++; i%64 == 0 || every > time.Millisecond {
@@ -129,14 +124,35 @@ func (w *Writer) run() {
 	}
 }
 
-// ServeLines executes lines until the reader ends, and answers each:
+// marketChild is the real server over a market of PAIRS and LEVELS. It executes lines until its standard input ends,
+// and answers each:
 //
-//	rate PER_SECOND on|off   sets the rate; off: the writer changes nothing      ok
-//	figures                  changes, writer CPU ns, GC CPU ns, late changes     four numbers
+//	rate PER_SECOND on|off   sets the rate; off: the thread changes nothing      ok
+//	figures                  changes, CPU ns of the thread                       two numbers
 //	stale SENT_NS SEQ ...    for answers with SEQ to requests sent at SENT_NS:
 //	                         how many lacked a change published before, and by
 //	                         how much at most                                    two numbers, us
-func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
+func marketChild(args []string, in io.Reader, out io.Writer) error {
+	var pairs, levels int
+	if _, err := fmt.Sscan(strings.Join(args, " "), &pairs, &levels); err != nil {
+		return fmt.Errorf("bench: market %v: %w", args, err)
+	}
+	w := newMarket(pairs, levels)
+	s, err := edge.New(serverOptions(w.feed))
+	if err != nil {
+		return err
+	}
+	s.SetReady()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = s.Serve(ln) }()
+	fmt.Fprintf(out, "ready public=%s\n", ln.Addr())
+	return w.serveLines(in, out)
+}
+
+func (w *market) serveLines(in io.Reader, out io.Writer) error {
 	go w.run()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), 64<<20)
@@ -147,7 +163,7 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 			var rate float64
 			var on string
 			if _, err := fmt.Sscan(rest, &rate, &on); err != nil {
-				return fmt.Errorf("peer: line %q: %w", lines.Text(), err)
+				return fmt.Errorf("bench: line %q: %w", lines.Text(), err)
 			}
 			w.apply.Store(on == "on")
 			every := int64(0)
@@ -157,12 +173,12 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 			w.every.Store(every)
 			fmt.Fprintln(out, "ok")
 		case "figures":
-			fmt.Fprintln(out, w.changes.Load(), w.cpu.Load(), gcCPU(), w.behind.Load())
+			fmt.Fprintln(out, w.changes.Load(), w.cpu.Load())
 		case "stale":
 			stale, worst := w.stale(strings.Fields(rest))
 			fmt.Fprintln(out, stale, worst.Microseconds())
 		default:
-			return fmt.Errorf("peer: unknown line %q", lines.Text())
+			return fmt.Errorf("bench: unknown line %q", lines.Text())
 		}
 	}
 	return lines.Err()
@@ -170,7 +186,7 @@ func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 
 // stale returns the number of answers that lacked a change published before their request was sent, and the
 // longest time between that publication and the request.
-func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
+func (w *market) stale(fields []string) (count int, worst time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -192,9 +208,12 @@ func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 	return count, worst
 }
 
-// gcCPU returns the CPU time of this process's garbage collector so far, in ns.
-func gcCPU() int64 {
-	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
-	metrics.Read(s)
-	return int64((s[0].Value.Float64() - s[1].Value.Float64()) * 1e9)
+// touch changes the best price of the first pair, and thereby its book and its ticker.
+func (w *market) touch(i int64) {
+	if i%2 == 0 {
+		w.limit(0, 0, 6_500_000, 1000+i%1000)
+	} else {
+		w.limit(0, 1, 6_500_000, 1000+(i-1)%1000)
+	}
+	w.feed.Publish(w.now)
 }

@@ -1,16 +1,22 @@
-package peer
+package bench
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
+	"os/exec"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tickhive/bench/load"
+	"tickhive/bench/proc"
 	"tickhive/engine"
 )
 
@@ -30,27 +36,39 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A listener's report survives its encoding as a line.
+// A listener answers what it received as one line, which the bench reads; nonsense and missing trades are errors.
 func TestReceivedIsParsed(t *testing.T) {
-	var h Received
-	if err := h.Parse("nonsense"); err == nil {
-		t.Error("a line without figures was taken")
+	ask := func(line string, want int) (int, error) {
+		c, err := proc.Start(nil, "sh", "-c", `echo ready; while read l; do echo "`+line+`"; done`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Stop()
+		n, _, err := arrived(c, want)
+		return n, err
 	}
-	line, err := json.Marshal(Received{Messages: 3, Trades: 2, Reads: 1})
+	h := load.NewHistogram()
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Parse(string(line)); err != nil || h.Messages != 3 || h.Trades != 2 || h.Reads != 1 {
-		t.Errorf("%+v %v", h, err)
+	if _, err := ask("nonsense", 2); err == nil {
+		t.Error("a line without figures was taken")
+	}
+	if n, err := ask("3 2 "+string(text), 2); err != nil || n != 3 {
+		t.Errorf("%d messages, %v", n, err)
+	}
+	if _, err := ask("3 1 "+string(text), 2); err == nil || !strings.Contains(err.Error(), "1 trades arrived of 2") {
+		t.Errorf("a trade that is missing: %v", err)
 	}
 }
 
 // An answer that lacks what was published before it was asked for is stale; one that was
 // asked for before, or has the newest, is not.
 func TestStaleAnswersAreFound(t *testing.T) {
-	w := NewWriter(1, 5)
+	w := newMarket(1, 5)
 	for i := range int64(20) {
-		w.Change(i)
+		w.change(i)
 	}
 	first, last := w.shown[3], w.shown[len(w.shown)-1]
 	later := w.shown[4].at + int64(time.Millisecond)
@@ -74,11 +92,11 @@ func TestStaleAnswersAreFound(t *testing.T) {
 
 // The writer answers its lines and changes the market at the requested rate.
 func TestWriterAnswersLines(t *testing.T) {
-	w := NewWriter(1, 5)
+	w := newMarket(1, 5)
 	in, lines := io.Pipe()
 	out := &answers{c: make(chan string, 10)}
 	ended := make(chan error, 1)
-	go func() { ended <- w.ServeLines(in, out) }()
+	go func() { ended <- w.serveLines(in, out) }()
 	say := func(line string) string {
 		if _, err := io.WriteString(lines, line+"\n"); err != nil {
 			t.Fatal(err)
@@ -98,7 +116,7 @@ func TestWriterAnswersLines(t *testing.T) {
 	if changes < 200 {
 		t.Errorf("%d changes", changes)
 	}
-	if seq := w.Feed.Board().Load().View(0).BookSeq; seq < 200 {
+	if seq := w.feed.Board().Load().View(0).BookSeq; seq < 200 {
 		t.Errorf("the book is at seq %d", seq)
 	}
 	say("rate 0 off")
@@ -118,15 +136,18 @@ func (a *answers) Write(p []byte) (int, error) {
 }
 
 // A process that wakes up answers each line with the p99 of its delays in ms.
-func TestServeWakeupsAnswersEachLine(t *testing.T) {
+func TestWakeupsAnswerEachLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, lines := io.Pipe()
 		answers, out := io.Pipe()
 		done := make(chan error)
-		go func() { done <- ServeWakeups(in, out) }()
+		go func() { done <- Child("wakeups", nil, in, out) }()
 		scan := bufio.NewScanner(answers)
+		if !scan.Scan() || scan.Text() != "ready" {
+			t.Fatalf("began with %q: %v", scan.Text(), scan.Err())
+		}
 		for range 2 {
-			<-time.After(20 * WakeEvery) // of the test's clock, which wakes everybody in time
+			<-time.After(20 * wakeEvery) // of the test's clock, which wakes everybody in time
 			if _, err := io.WriteString(lines, "p99\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -139,4 +160,38 @@ func TestServeWakeupsAnswersEachLine(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// The memory of a program does not count what the bench had before.
+func TestAProgramDoesNotCountTheLargestMemoryOfTheBench(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("on Linux alone a program counts the memory of the process that starts it")
+	}
+	const large = 256 << 20
+	use(large)
+	if got := maxRSS(t); got < large {
+		t.Errorf("before: %d bytes, want at least %d", got, large)
+	}
+	forgetMemory()
+	if got := maxRSS(t); got > large/2 {
+		t.Errorf("after: %d bytes", got)
+	}
+}
+
+// use makes n bytes resident, and leaves them to the collector.
+func use(n int) {
+	b := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		b[i] = 1
+	}
+	runtime.KeepAlive(b)
+}
+
+func maxRSS(t *testing.T) int64 {
+	t.Helper()
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 }

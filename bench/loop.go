@@ -1,19 +1,15 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -22,6 +18,47 @@ import (
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 )
+
+// engineLoop measures E6 (docs/internals/performance.md#e6).
+func engineLoop(r *Run) error {
+	const pairs = 4
+	return r.rounds("loop", r.Rounds, func(f figures) error {
+		s, _, err := loopRound(r, sequencer.SyncInterval, 4, 64, pairs)
+		f["loop, 4 x 64 outstanding, interval"], f["loop, 4 x 64 outstanding, CPU"] = s.rate, s.cpu
+		return err
+	}, func(f figures) error {
+		s, _, err := loopRound(r, sequencer.SyncInterval, 256, 1, pairs)
+		f["loop, 256 waiting, interval"], f["loop, 256 waiting, CPU"] = s.rate, s.cpu
+		return err
+	}, func(f figures) error {
+		s, bare, err := loopRound(r, sequencer.SyncAlways, 256, 1, pairs)
+		f["loop, 256 waiting, always"], f["256 x S of bare fdatasync"] = s.rate, 256*bare
+		return err
+	})
+}
+
+func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s loopResult, bare float64, err error) {
+	dir, err := r.temp("loop")
+	if err != nil {
+		return s, 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	g, err := newRig(filepath.Join(dir, "log"), policy, pairs)
+	if err != nil {
+		return s, 0, err
+	}
+	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // a warm-up, not counted
+	if err == nil {
+		s, err = g.submit(waiting, size, pairs, r.length(600*time.Millisecond))
+	}
+	if cerr := g.close(); err == nil {
+		err = cerr
+	}
+	if err == nil && policy == sequencer.SyncAlways {
+		bare, err = bareSync(dir, waiting*int(s.bytes), r.length(500*time.Millisecond))
+	}
+	return s, bare, err
+}
 
 // rig is a durable market like in serve, but in this process: loops, a journal in a real file, and a feed with
 // every option enabled.
@@ -123,50 +160,28 @@ func (t *trader) fill() {
 // loopResult holds the figures of a run through the loop.
 type loopResult struct {
 	rate  float64 // commands a second
-	p50   float64 // median latency in us
 	bytes float64 // journal bytes a command
 	cpu   float64 // CPU time of this process in ns a command, submitters included
-
-	commands int64
 }
-
-// timedEvery: one of this many submissions is timed. Two clock readings and a histogram entry cost 150 ns, a
-// tenth of a command that is submitted alone.
-const timedEvery = 8
 
 // submit runs waiting submitters. Each submits batches of size commands and waits for each batch.
 func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, error) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
-	hists := make([]*hdrhistogram.Histogram, waiting)
-	counts := make([]int64, waiting)
-	errs := make([]error, waiting)
+	counts, errs := make([]int64, waiting), make([]error, waiting)
 	first := g.log.LastSeq()
-	for i := range hists {
-		hists[i] = hdrhistogram.New(1, time.Minute.Microseconds(), 3)
-	}
 	cpu, start := proc.SelfCPU(), time.Now()
 	for i := range waiting {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			t := newTrader(i, pairs, size)
-			for k := i; !stop.Load(); k++ {
+			for !stop.Load() {
 				t.fill()
-				timed := k%timedEvery == 0
-				var at time.Time
-				if timed {
-					at = time.Now()
-				}
 				if errs[i] = g.loop.Submit(&t.batch); errs[i] != nil {
 					return
 				}
-				if timed {
-					_ = hists[i].RecordValue(time.Since(at).Microseconds())
-				}
 				counts[i] += int64(size)
 			}
-		}()
+		})
 	}
 	time.Sleep(d)
 	stop.Store(true)
@@ -174,21 +189,14 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, err
 	elapsed := time.Since(start).Seconds()
 	cpu = proc.SelfCPU() - cpu
 	var total int64
-	for i := range waiting {
-		if errs[i] != nil {
-			return loopResult{}, errs[i]
-		}
-		total += counts[i]
-		if i > 0 {
-			hists[0].Merge(hists[i])
-		}
+	for _, n := range counts {
+		total += n
 	}
 	n := g.log.LastSeq() - first
 	return loopResult{
-		commands: total, rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
-		cpu:   float64(cpu) / float64(max(total, 1)),
+		rate: float64(total) / elapsed, cpu: float64(cpu) / float64(max(total, 1)),
 		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
-	}, nil
+	}, errors.Join(errs...)
 }
 
 // bareSync returns how often a second a loop can write bytes and call fdatasync, on a preallocated file in the
@@ -227,79 +235,4 @@ func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 		n++
 	}
 	return float64(n) / time.Since(start).Seconds(), nil
-}
-
-// engineLoop measures E6 (docs/internals/performance.md#e6).
-func engineLoop(r *Run) error {
-	const pairs = 4
-	all := "feed with everything on"
-	disk := all + "; median of rounds"
-	a := r.S.Rate("loop, 4 x 64 outstanding, interval", "commands/s", all).Aim("E6", 2e6)
-	b := r.S.Rate("loop, 256 waiting, interval", "commands/s", all).Aim("E6", 1e6)
-	c := r.S.Rate("loop, 256 waiting, always", "commands/s",
-		disk).Against("256 x S of bare fdatasync").ByMedian().Aim("E6", 0.25)
-	p := r.S.Cost("p50, 256 waiting, always", "us", disk).Against("one bare fdatasync").ByMedian().Aim("E6", 3)
-	d := r.S.Rate("loop, 4 waiting, interval", "commands/s", all)
-	e := r.S.Rate("loop, 4 waiting, always", "commands/s", disk).Against("4 x S of bare fdatasync").ByMedian()
-	cost := r.S.Cost("loop, 4 x 64 outstanding, CPU", "ns/command", all+", submitters included")
-	single := r.S.Cost("loop, 256 waiting, CPU", "ns/command", all+", submitters included")
-	for range r.Rounds {
-		for _, x := range []struct {
-			m             *report.Measure
-			p             *report.Measure
-			policy        sequencer.SyncPolicy
-			waiting, size int
-		}{
-			{a, nil, sequencer.SyncInterval, 4, 64},
-			{b, nil, sequencer.SyncInterval, 256, 1},
-			{c, p, sequencer.SyncAlways, 256, 1},
-			{d, nil, sequencer.SyncInterval, 4, 1},
-			{e, nil, sequencer.SyncAlways, 4, 1},
-		} {
-			s, bare, err := loopRound(r, x.policy, x.waiting, x.size, pairs)
-			if err != nil {
-				return err
-			}
-			x.m.Round(s.rate)
-			switch x.m {
-			case a:
-				cost.Round(s.cpu)
-			case b:
-				single.Round(s.cpu)
-			}
-			if x.policy == sequencer.SyncAlways {
-				x.m.Reference = append(x.m.Reference, float64(x.waiting)*bare)
-			}
-			if x.p != nil {
-				x.p.Round(s.p50, 1e6/bare)
-			}
-		}
-	}
-	sync, whole := 1e6*256/slices.Max(c.Reference), slices.Min(p.Product)
-	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the "+
-		"loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
-	return nil
-}
-
-func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s loopResult, bare float64, err error) {
-	dir, err := r.temp("loop")
-	if err != nil {
-		return s, 0, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	g, err := newRig(filepath.Join(dir, "log"), policy, pairs)
-	if err != nil {
-		return s, 0, err
-	}
-	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // a warm-up, not counted
-	if err == nil {
-		s, err = g.submit(waiting, size, pairs, r.length(600*time.Millisecond))
-	}
-	if cerr := g.close(); err == nil {
-		err = cerr
-	}
-	if err == nil && policy == sequencer.SyncAlways {
-		bare, err = bareSync(dir, waiting*int(s.bytes), r.length(500*time.Millisecond))
-	}
-	return s, bare, err
 }
