@@ -1,20 +1,20 @@
 // Package server holds no code. The packages below it serve the exchange over HTTP and WebSocket, on fasthttp:
 //
-//	edge        listeners, route table, checks of a request, limits, errors
+//	edge        listeners, route table, checks of a request, limits, errors, probes
 //	body        strict readers of request bodies        encode   JSON of market data and decimals
 //	public      market data, listing and datafeed routes, status
-//	stream      WebSocket: hub, connections, resume     private  the feed of its private channels
+//	stream      WebSocket: hub, connections, resume, the feed of private channels
 //	account     users, keys, referral, signed trading   agents   launchpad and hive
 //	binance     the interface of another exchange       forward  from a replica to the writer
-//	admin       the internal listener                   health   probes of a supervisor
-//	web         page, documentation, OpenAPI            servertest  the rigs of their tests
+//	admin       the internal listener                   web      page, documentation, OpenAPI
+//	servertest  the rigs of their tests
 //
 // Owner: none here; fasthttp runs one goroutine per connection, and the hub is one goroutine.
 //
 // Invariants:
 //
-//  1. A package has one audience and imports no other audience: what one needs of another comes through its Options
-//     (internal/tidy/imports.go).
+//  1. A package has one audience. What it needs of another comes through its Options; account alone imports another
+//     audience, for the form of its private feed (internal/tidy/imports.go).
 //  2. No package decides about money or matching: internal/entry reserves the money of orders. It prints a number
 //     exactly or not at all.
 //

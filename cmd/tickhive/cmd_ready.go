@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"tickhive/server/health"
+	"tickhive/server/edge"
 )
 
 // readyCmd reports by its exit code whether an exchange serves clients. Health checks of containers run it,
@@ -36,7 +36,7 @@ func (c *readyCmd) Run(p *program) error {
 	}
 	client := &http.Client{Transport: transport}
 	for end := time.Now().Add(c.Wait); ; time.Sleep(readyEvery) {
-		err := remedied(probe(client, target.JoinPath(health.ReadyPath).String()))
+		err := remedied(probe(client, target.JoinPath(edge.ReadyPath).String()))
 		if err == nil {
 			fmt.Fprintln(p.out, "ready")
 			return nil

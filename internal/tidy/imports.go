@@ -40,23 +40,18 @@ var mayImport = map[string][]string{
 	"sim/residents":    {"launchpad", "hive"},
 	"server":           {},
 	"server/encode":    {"engine", "marketdata"},
-	"server/private":   {"engine"},
 	"server/body":      {"server/edge", "server/encode", "engine", "internal/entry"},
 	"server/edge":      {"server/encode", "server/forward", "engine", "marketdata", "internal/entry"},
 	"server/forward":   {},
-	"server/health":    {"server/edge"},
-	"server/public": {
-		"server/edge", "server/health", "server/encode", "engine", "marketdata", "aggregator",
-	},
-	"server/stream": {"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata"},
+	"server/public":    {"server/edge", "server/encode", "engine", "marketdata", "aggregator"},
+	"server/stream":    {"server/edge", "server/body", "server/encode", "engine", "marketdata"},
 	"server/account": {
-		"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata", "accounts",
+		"server/edge", "server/body", "server/encode", "server/stream", "engine", "marketdata", "accounts",
 		"internal/entry",
 	},
 	"server/agents": {"server/edge", "server/body", "server/encode", "engine", "accounts", "launchpad", "hive"},
 	"server/admin": {
-		"server/edge", "server/health", "server/body", "server/encode", "engine", "marketdata", "accounts",
-		"internal/entry",
+		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/binance": {
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",

@@ -115,8 +115,7 @@ func lockFree(f *File) bool {
 		return !f.Test
 	case "server/edge":
 		switch path.Base(f.Path) {
-		case "dispatch.go", "ctx.go", "query.go", "params.go", "dates.go", "pair.go", "respond.go", "etag.go",
-			"quote.go":
+		case "dispatch.go", "params.go", "answer.go", "etag.go":
 			return true
 		}
 	}

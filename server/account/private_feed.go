@@ -3,6 +3,7 @@ package account
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +13,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/encode"
-	"tickhive/server/private"
+	"tickhive/server/stream"
 )
 
 // maxSnapshotOrders bounds the open orders of one snapshot. GET /api/user/orders returns the older ones.
@@ -22,7 +23,7 @@ const maxSnapshotOrders = 10_000
 // sequencer's goroutine, which owns the order history, records orders and fills.
 // The goroutine that changes a balance records it; the hub renders all of them.
 type privateFeed struct {
-	private.Queue
+	stream.PrivateQueue
 	service *Service
 
 	// The changes since the last publication. Owner: the sequencer's goroutine.
@@ -49,7 +50,7 @@ func newPrivateFeed(d *Service) *privateFeed {
 }
 
 // Private returns the feed of the private channels.
-func (s *Service) Private() private.Feed { return s.private }
+func (s *Service) Private() stream.PrivateFeed { return s.private }
 
 // Fold records the orders and fills of watched accounts.
 func (f *privateFeed) Fold(events []engine.Event) {
@@ -110,7 +111,7 @@ func (f *privateFeed) Publish() {
 		fill := f.fills[i]
 		if v := root.View(fill.Pair); v != nil {
 			ins := v.Instrument // a message that waits must not keep the view
-			f.PutOf(fill.Pair, private.Message{
+			f.PutOf(fill.Pair, stream.PrivateMessage{
 				Account: fill.Account, Channel: "fills", Seq: uint64(f.seqs[i]),
 				Append: func(dst []byte) []byte {
 					return append(appendFill(append(dst, `"fill":{`...), &fill, ins), '}')
@@ -125,7 +126,7 @@ func (f *privateFeed) Publish() {
 			continue
 		}
 		ins := v.Instrument
-		f.PutOf(id.Pair(), private.Message{
+		f.PutOf(id.Pair(), stream.PrivateMessage{
 			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
 			Append: func(dst []byte) []byte {
 				return append(f.service.appendOrderOf(append(dst, `"order":{`...), &r, ins), '}')
@@ -151,8 +152,8 @@ func (f *privateFeed) balanceChanged(account uint32, currency string) {
 }
 
 // Take returns the queued messages, and the current values of the balances that changed.
-func (f *privateFeed) Take() ([]private.Message, bool) {
-	messages, all := f.Queue.Take()
+func (f *privateFeed) Take() ([]stream.PrivateMessage, bool) {
+	messages, all := f.PrivateQueue.Take()
 	changed := f.takeChanged()
 	rows := map[engine.AccountID][]accounts.BalanceView{}
 	for name := range changed {
@@ -161,7 +162,7 @@ func (f *privateFeed) Take() ([]private.Message, bool) {
 	f.ledger.addChanges(f, rows)
 	for account, list := range rows {
 		sortBalances(list)
-		messages = append(messages, private.Message{
+		messages = append(messages, stream.PrivateMessage{
 			Account: account, Channel: "balances", Seq: f.service.state.EnginePos(),
 			Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), list, appendBalance) },
 		})
@@ -212,19 +213,19 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 // Verify checks the credentials of a socket.
 func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
 	signature string,
-) (private.Key, *refuse.Refusal) {
+) (stream.SocketKey, *refuse.Refusal) {
 	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 
-// Join implements private.Feed.
+// Join implements stream.PrivateFeed.
 func (f *privateFeed) Join(account engine.AccountID) { f.service.guard.Join(account) }
 
-// Leave implements private.Feed.
+// Leave implements stream.PrivateFeed.
 func (f *privateFeed) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
 	f.service.guard.Leave(account, graceNs, withdrawn)
 }
 
-// OnKeyDeleted implements private.Feed.
+// OnKeyDeleted implements stream.PrivateFeed.
 func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
 
 // keyDeleted notifies the hub of a deleted key. The accounts state calls it under its lock.
@@ -232,4 +233,62 @@ func (f *privateFeed) keyDeleted(number uint64) {
 	if tell := f.onKeyDeleted.Load(); tell != nil {
 		(*tell)(number)
 	}
+}
+
+// privateLedger holds, for each account with subscribers, the ledger balances that the channel `balances`
+// sent last. The ledger does not report which accounts have changed. After each change of the ledger, the
+// hub therefore compares the current balances with the last ones sent. Owner: the hub's goroutine.
+type privateLedger struct {
+	seq  uint64
+	sent map[engine.AccountID][]accounts.BalanceView
+}
+
+// recordSnapshot records the balances of an account's first snapshot. It keeps existing records,
+// because the account's other subscribers must still receive the difference.
+func (p *privateLedger) recordSnapshot(f *privateFeed, account engine.AccountID) {
+	if f.service.opt.Ledger == nil || p.sent[account] != nil {
+		return
+	}
+	if p.sent == nil {
+		p.sent = map[engine.AccountID][]accounts.BalanceView{}
+	}
+	p.sent[account] = f.ledgerBalances(account)
+}
+
+// addChanges adds to rows the balances that differ from the last ones sent.
+func (p *privateLedger) addChanges(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
+	ledger := f.service.opt.Ledger
+	if ledger == nil || len(p.sent) == 0 {
+		return
+	}
+	seq := ledger.Seq() // before reading the balances: the next call sees a later change
+	if seq == p.seq {
+		return
+	}
+	p.seq = seq
+	for account, before := range p.sent {
+		if !f.Watched(account) {
+			delete(p.sent, account)
+			continue
+		}
+		now := f.ledgerBalances(account)
+		p.sent[account] = now
+		for _, row := range now {
+			if !slices.Contains(before, row) {
+				rows[account] = append(rows[account], row)
+			}
+		}
+		for _, row := range before {
+			gone := func(r accounts.BalanceView) bool { return r.CurrencyCode == row.CurrencyCode }
+			if !slices.ContainsFunc(now, gone) {
+				rows[account] = append(rows[account], accounts.BalanceView{CurrencyCode: row.CurrencyCode})
+			}
+		}
+	}
+}
+
+// ledgerBalances returns the account's ledger balances; never nil.
+func (f *privateFeed) ledgerBalances(account engine.AccountID) []accounts.BalanceView {
+	_, address := f.service.view.Level(uint32(account))
+	return append([]accounts.BalanceView{}, f.service.opt.Ledger.Balances(address)...)
 }

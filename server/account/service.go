@@ -1,10 +1,17 @@
 package account
 
 import (
+	"encoding/base64"
 	"errors"
 	"iter"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
@@ -16,6 +23,7 @@ import (
 	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
+	"tickhive/server/stream"
 )
 
 // Options configures a Service. Exchange, Core, History, Board and Clock are required.
@@ -175,4 +183,404 @@ func whereToLook(k accounts.Kind) string {
 	default:
 		return "the user"
 	}
+}
+
+// VerifyPayload checks a request that signs its parameters as one text.
+func (s *Service) VerifyPayload(p *auth.Payload) (auth.Principal, *refuse.Refusal) {
+	return s.verifier.VerifyPayload(s.opt.Clock.NowNs(), p)
+}
+
+// Balances returns the non-zero balances of an account, including those in the ledger, ordered by currency code.
+func (s *Service) Balances(account engine.AccountID) []accounts.BalanceView {
+	return s.balancesOf(uint32(account))
+}
+
+// Terms returns the fee terms of an account.
+func (s *Service) Terms(account engine.AccountID) accounts.Terms {
+	return s.view.Terms(uint32(account))
+}
+
+// Identify returns the principal of an active key that may be used from an address.
+func (s *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal) {
+	return s.verifier.Identify(s.opt.Clock.NowNs(), []byte(publicKey), remote)
+}
+
+// Settled returns the balances of an account without reservations and without the ledger.
+func (s *Service) Settled(account engine.AccountID) []accounts.BalanceView {
+	return s.view.Settled(uint32(account))
+}
+
+// Listener learns of changed balances. Its methods do not wait.
+type Listener interface {
+	// BalanceChanged is called for every change of a balance, under the lock of the accounts.
+	BalanceChanged(account engine.AccountID)
+	// Transferred is called for money from outside or to it, after BalanceChanged, under no lock.
+	Transferred(account engine.AccountID, currency string, amount fixed.I128)
+}
+
+// Listen registers l beside the private channels. Call it once, before Attach.
+func (s *Service) Listen(l Listener) { s.listener = l }
+
+func (s *Service) balanceChanged(account uint32, currency string) {
+	s.private.balanceChanged(account, currency)
+	if s.listener != nil {
+		s.listener.BalanceChanged(engine.AccountID(account))
+	}
+}
+
+// Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
+// Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
+func (s *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
+	h, sent := &c.Request.Header, &c.Credentials
+	r := auth.Request{
+		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
+		PublicKey: sent.PublicKey, Timestamp: sent.Timestamp, Nonce: sent.Nonce, Signature: sent.Signature,
+		RecvWindow: sent.RecvWindow,
+		Remote:     c.ClientAddr(), Cancel: c.Cancels(),
+		DeletesOwnKey: deletesOwnKey(c),
+	}
+	if s.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		r.FullURL = s.fullURL(h)
+	}
+	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &r)
+	if reject != nil {
+		return nil, reject
+	}
+	return &edge.Principal{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey,
+		CanTrade: who.CanTrade || r.DeletesOwnKey,
+	}, nil
+}
+
+// deletesOwnKey reports whether the request deletes the key that it names as its signer.
+func deletesOwnKey(c *edge.Ctx) bool {
+	return c.IsDelete() && c.PathParam("publicKey") == string(c.Credentials.PublicKey)
+}
+
+// fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
+func (s *Service) fullURL(h *fasthttp.RequestHeader) []byte {
+	return append([]byte(s.opt.PublicURL), h.RequestURI()...)
+}
+
+// verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
+// without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
+func (s *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
+	signature string,
+) (stream.SocketKey, *refuse.Refusal) {
+	who, reject := s.verifier.Verify(s.opt.Clock.NowNs(), &auth.Request{
+		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
+		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
+	})
+	if reject != nil {
+		return stream.SocketKey{}, reject
+	}
+	return stream.SocketKey{
+		Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs, CanTrade: who.CanTrade,
+	}, nil
+}
+
+// Routes returns every public route of accounts: keys, avatars, referral and trading.
+func (s *Service) Routes(*edge.Server) []*edge.Route {
+	var all []*edge.Route
+	for _, routes := range [][]*edge.Route{
+		s.keyRoutes(), avatars{s}.routes(), s.commissionRoutes(), referral{s}.routes(), accruals{s}.routes(),
+		s.tradingRoutes(),
+	} {
+		all = append(all, routes...)
+	}
+	for _, r := range all {
+		r.Class = edge.ClassAccount
+		if !r.Public {
+			r.Auth = edge.AuthRequired
+		}
+		r.Trade = r.Method != fasthttp.MethodGet
+		if r.Method == fasthttp.MethodPost || r.Method == fasthttp.MethodPatch {
+			r.Body = edge.BodyJSON
+		}
+	}
+	return all
+}
+
+func (s *Service) keyRoutes() []*edge.Route {
+	return []*edge.Route{
+		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: s.listKeys},
+		{
+			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: s.createOwnKey,
+			Schema: "ApiKeyPairCreationRequestViewModel", Members: ownKeyForm.Members(),
+		},
+		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: s.deleteKey},
+	}
+}
+
+// maxAddressText is the maximum length of an address, longer than any CIDR.
+const maxAddressText = 64
+
+// The bodies of the two routes that create keys (ApiKeyPairCreationRequestViewModel), which differ in their
+// defaults.
+var (
+	ownKeyForm      = keyForm(auth.KeyRequest{})
+	operatorDefault = auth.KeyRequest{CanTrade: true, CanManageKeys: true}
+	operatorKeyForm = keyForm(operatorDefault)
+)
+
+func keyForm(byDefault auth.KeyRequest) *body.Form[auth.KeyRequest] {
+	return body.Of(
+		body.Text("name", accounts.MaxKeyName, func(k *auth.KeyRequest, v string) { k.Name = v }).Need().
+			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
+		body.Flag("canTrade", func(k *auth.KeyRequest,
+			v bool,
+		) {
+			k.CanTrade = v
+		}).As(edge.Field{Default: byDefault.CanTrade}),
+		body.Flag("canWithdraw", func(k *auth.KeyRequest,
+			v bool,
+		) {
+			k.CanWithdraw = v
+		}).As(edge.Field{Default: false}),
+		body.Flag("canManageKeys", func(k *auth.KeyRequest, v bool) { k.CanManageKeys = v }).
+			As(edge.Field{Default: byDefault.CanManageKeys}),
+		body.Value("ed25519PublicKey", edge.KindText, ed25519Key, func(k *auth.KeyRequest, v []byte) { k.Ed25519 = v }).
+			As(edge.Field{Nullable: true}),
+		body.Value("ipWhitelist", edge.KindArray, addresses,
+			func(k *auth.KeyRequest, v []string) { k.IPWhitelist = v }).
+			As(edge.Field{Range: []int64{0, auth.MaxWhitelist}, Element: &edge.Field{}}),
+		body.Value("expiresAt", edge.KindText, dateTime, func(k *auth.KeyRequest, ns int64) { k.ExpiresNs = ns }).
+			As(edge.Field{Nullable: true}),
+	)
+}
+
+func dateTime(r *body.Reader) (ns int64, given bool) {
+	s := r.Text(maxAddressText)
+	if s == nil {
+		return 0, false
+	}
+	ns, ok := dateTimeNs(s)
+	if !ok || ns == 0 {
+		r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
+	}
+	return ns, true
+}
+
+func ed25519Key(r *body.Reader) (key []byte, given bool) {
+	if r.Null() {
+		return nil, false
+	}
+	// The empty text is not taken for a missing member: the client expects no private key.
+	key, ok := auth.ParseEd25519(string(r.Text(maxAddressText)))
+	if !ok {
+		r.Bad("must be the base64 of the 32 bytes of an Ed25519 public key.")
+	}
+	return key, true
+}
+
+func addresses(r *body.Reader) (list []string, given bool) {
+	if r.Null() || !r.Array() {
+		return nil, false
+	}
+	for r.Element() {
+		if len(list) == auth.MaxWhitelist {
+			r.Err = &body.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
+			return nil, false
+		}
+		list = append(list, string(r.Text(maxAddressText)))
+	}
+	return list, true
+}
+
+func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
+	keys := s.view.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
+	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
+		return append(appendKeyMembers(append(b, '{'), k), '}')
+	}))
+	return nil
+}
+
+func (s *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
+	return s.createKey(c, ownKeyForm, accounts.Command{
+		Kind: accounts.CreateKey, User: uint32(c.Principal.Account), SignedBy: c.Principal.PublicKey,
+	})
+}
+
+// createKey creates a key and sends it. No other answer shows the private key. There is none when the
+// client has the private key of an Ed25519 key.
+func (s *Service) createKey(c *edge.Ctx, form *body.Form[auth.KeyRequest], cmd accounts.Command) *refuse.Refusal {
+	if err := form.Decode(c.PostBody(), &cmd.Key); err != nil {
+		return err
+	}
+	res, err := s.do(cmd)
+	if err != nil {
+		return err
+	}
+	c.Audit("key created", "key", res.Key.PublicKey, "user", accounts.UserID(cmd.User).String(), "canTrade",
+		res.Key.CanTrade, "canWithdraw", res.Key.CanWithdraw, "canManageKeys", res.Key.CanManageKeys)
+	b := appendKeyMembers([]byte{'{'}, &res.Key)
+	if !res.Secret.Empty() {
+		b = encode.AppendString(append(b, `,"privateKey":`...), res.Secret.Reveal())
+	}
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (s *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
+	_, err := s.do(accounts.Command{
+		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey"),
+		SignedBy: c.Principal.PublicKey,
+	})
+	if err == nil {
+		c.Audit("key deleted", "key", c.PathParam("publicKey"))
+		c.Private([]byte("{}"))
+	}
+	return err
+}
+
+func appendKeyMembers(b []byte, k *accounts.APIKeyView) []byte {
+	b = encode.AppendString(append(b, `"publicKey":`...), k.PublicKey)
+	b = encode.AppendString(append(b, `,"name":`...), k.Name)
+	b = appendBool(b, `,"canTrade":`, k.CanTrade)
+	b = appendBool(b, `,"canWithdraw":`, k.CanWithdraw)
+	b = appendBool(b, `,"canManageKeys":`, k.CanManageKeys)
+	b = append(b, `,"createdBy":`...)
+	if k.CreatedBy == "" {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendString(b, k.CreatedBy)
+	}
+	b = append(b, `,"ed25519PublicKey":`...)
+	if k.Ed25519 == nil {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendString(b, base64.StdEncoding.EncodeToString(k.Ed25519))
+	}
+	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte {
+		return encode.AppendString(b, *s)
+	})
+	b = appendStamp(append(b, `,"dateCreated":`...), k.CreatedNs)
+	b = appendStampOrNull(append(b, `,"expiresAt":`...), k.ExpiresNs)
+	b = appendStampOrNull(append(b, `,"lastUsedAt":`...), k.LastUsedNs)
+	return appendBool(b, `,"isActive":`, k.IsActive)
+}
+
+const avatarPath = "/api/users/avatars"
+
+// avatars serves the routes of the catalogue of avatars.
+type avatars struct{ *Service }
+
+func (av avatars) routes() []*edge.Route {
+	return []*edge.Route{
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: av.list, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: av.myAvatar},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: av.avatar, Public: true},
+	}
+}
+
+// list sends the catalogue of avatars.
+func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
+	return c.SendBody(appendList(nil, av.view.Avatars(), appendAvatar), edge.NoSeq)
+}
+
+// avatar sends one avatar, or its picture if the path ends with .svg.
+func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
+	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
+	svg, ok := av.view.Catalogue().SVG(id)
+	if !ok {
+		return refuse.Missing("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
+	}
+	if picture {
+		sendPicture(c, svg)
+		return nil
+	}
+	for _, a := range av.view.Avatars() {
+		if a.ID == id {
+			return c.SendBody(appendAvatar(nil, &a), edge.NoSeq)
+		}
+	}
+	panic("BUG: server: an avatar without a place in the catalogue")
+}
+
+// sendPicture sends an SVG with headers that keep browsers from treating it as anything else.
+func sendPicture(c *edge.Ctx, svg []byte) {
+	tag := string(edge.AppendTag(nil, edge.TagHash(svg)))
+	c.PublicHeaders([]byte(tag), edge.NoSeq)
+	h := &c.Response.Header
+	h.SetCanonical(edge.HdrCSP, []byte("default-src 'none'; style-src 'unsafe-inline'"))
+	if c.Principal != nil {
+		h.SetCanonical(edge.HdrCacheControl, edge.ValNoStore)
+		h.Del(fasthttp.HeaderETag)
+	} else if edge.NotModified(c.RequestCtx, tag) {
+		c.NotModified()
+		return
+	}
+	h.SetContentType(accounts.AvatarMediaType)
+	c.Response.SetBodyRaw(svg)
+}
+
+func (av avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
+	a := av.view.Avatar(uint32(c.Principal.Account))
+	b := encode.AppendString([]byte(`{"avatarId":`), a.ID)
+	c.Private(append(encode.AppendString(append(b, `,"url":`...), a.URL), '}'))
+	return nil
+}
+
+func appendAvatar(b []byte, a *accounts.AvatarView) []byte {
+	b = encode.AppendString(append(b, `{"id":`...), a.ID)
+	return append(encode.AppendString(append(b, `,"url":`...), a.URL), '}')
+}
+
+// Money is an amount, balance or fee in 10^-18 (docs/contract/market-data.md#decimals).
+type Money = fixed.I128
+
+// anyMoney is the constraint of amounts and sums of amounts.
+type anyMoney interface{ Wide() fixed.I192 }
+
+// appendMoney appends money as its shortest decimal text.
+func appendMoney[M anyMoney](dst []byte, v M) []byte {
+	return fixed.AppendShortest192(dst, v.Wide(), fixed.Scale)
+}
+
+// appendJSONPtr appends a string that may be null.
+func appendJSONPtr(dst []byte, s *string) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	return encode.AppendString(dst, *s)
+}
+
+// appendSums appends sums as a JSON object from currency code to amount.
+func appendSums(dst []byte, sums []accrual.CurrencyAmount) []byte {
+	dst = append(dst, '{')
+	for i, s := range sums {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendMoney(append(encode.AppendString(dst, s.CurrencyCode), ':'), s.Amount)
+	}
+	return append(dst, '}')
+}
+
+// appendList appends a JSON array; f appends one element.
+func appendList[T any](dst []byte, list []T, f func(dst []byte, v *T) []byte) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = f(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+func appendBool(dst []byte, name string, v bool) []byte {
+	return strconv.AppendBool(append(dst, name...), v)
+}
+
+// appendBalance appends {currencyCode, free, held, total}.
+func appendBalance(dst []byte, b *accounts.BalanceView) []byte {
+	return append(appendBalanceMembers(append(dst, '{'), b), '}')
+}
+
+func appendBalanceMembers(dst []byte, b *accounts.BalanceView) []byte {
+	dst = encode.AppendString(append(dst, `"currencyCode":`...), b.CurrencyCode)
+	dst = appendMoney(append(dst, `,"free":`...), b.Free)
+	dst = appendMoney(append(dst, `,"held":`...), b.Held)
+	return appendMoney(append(dst, `,"total":`...), b.Total)
 }

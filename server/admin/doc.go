@@ -6,7 +6,7 @@
 //
 // Invariants:
 //
-//  1. A listener without a token answers no request that a web page may have sent (pages.go).
+//  1. A listener without a token answers no request that a web page may have sent (server.go).
 //     The only exceptions are the probes /internal/v1/ready, /healthz and /readyz, which answer every client.
 //  2. A token is compared in constant time and never logged.
 //  3. One change of a pair or asset runs at a time: read, change, submit.

@@ -2,16 +2,187 @@ package admin
 
 import (
 	"fmt"
+	"iter"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
+
+// marketRoutes returns the routes of books, pairs and assets.
+func marketRoutes(s *Server) []*edge.Route {
+	code := []edge.Field{edge.ParamPair("code", true)}
+	return []*edge.Route{
+		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
+			Params: []edge.Field{
+				edge.ParamPair("pair", true),
+				{Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0},
+			},
+		},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair",
+			Members: newPairForm.Members(),
+		},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code},
+		{
+			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code,
+			Schema: "PatchPair", Members: pairForm.Members(),
+		},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset},
+		{
+			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset,
+			Schema: "PatchAsset", Members: assetForm.Members(),
+		},
+	}
+}
+
+// pathPair returns the instrument of the pair that the path names.
+func (s *Server) pathPair(c *edge.Ctx, name string) (*engine.Instrument, *refuse.Refusal) {
+	code := c.PathParam(name)
+	if !engine.ValidPairCode(code) {
+		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, "+engine.CurrencyForm+" each.")
+	}
+	if ins := s.opt.Entry.Instrument([]byte(code)); ins != nil {
+		return ins, nil
+	}
+	return nil, refuse.Missing(name, "There is no pair %s.", code)
+}
+
+// fullBook holds a copy of every order in one pair's book.
+type fullBook struct {
+	ins    *engine.Instrument
+	seq    engine.Seq
+	timeNs int64
+	sides  [2][]engine.BookOrder
+	uuids  map[engine.AccountID][16]byte
+	stops  []engine.StopState
+}
+
+// chunks holds a list in pieces of queryChunk: a slice that grows would copy all of it at once.
+type chunks[T any] [][]T
+
+// queryChunk is the number of orders that a query of the book reads between two pauses, 50 to 200 us.
+const queryChunk = 1000
+
+// collect returns the values of seq. It calls pause after each chunk.
+func collect[T any](seq iter.Seq[T], pause func()) (all chunks[T]) {
+	var last []T
+	for v := range seq {
+		if len(last) == queryChunk {
+			all, last = append(all, last), make([]T, 0, queryChunk)
+			pause()
+		}
+		last = append(last, v)
+	}
+	return append(all, last)
+}
+
+// getBook serves GET /book/{pair}. depth limits the levels of each side; 0 means all levels.
+func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
+	depth, _, err := c.Int("depth", 0, 0, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	ins, err := s.pathPair(c, "pair")
+	if err != nil {
+		return err
+	}
+	book := fullBook{uuids: map[engine.AccountID][16]byte{}}
+	var sides [2]chunks[engine.BookOrder]
+	var stops chunks[engine.StopState]
+	err = s.queryParts(ins.ID, func(pause func()) {
+		core := s.opt.Core
+		book.ins, _ = core.Pair(ins.ID)
+		book.seq = core.LastSeq(ins.ID)
+		book.timeNs = s.opt.Board.Load().View(ins.ID).TimeNs
+		for side := range sides {
+			sides[side] = collect(core.Resting(ins.ID, engine.Side(side), int(depth)), pause)
+		}
+		stops = collect(core.Stops(ins.ID), pause)
+	})
+	if err != nil {
+		return err
+	}
+	book.stops = slices.Concat(stops...)
+	for side := range sides {
+		book.sides[side] = slices.Concat(sides[side]...)
+		for i := range book.sides[side] {
+			account := book.sides[side][i].Account
+			if _, ok := book.uuids[account]; !ok {
+				book.uuids[account] = accounts.UserID(uint32(account))
+			}
+		}
+	}
+	if s.opt.MakeDurable != nil {
+		if err := s.opt.MakeDurable(); err != nil {
+			return entry.NotApplied(err)
+		}
+	}
+	c.Private(book.append(nil))
+	return nil
+}
+
+func (k *fullBook) append(b []byte) []byte {
+	b = append(append(append(b, `{"currencyPairCode":"`...), k.ins.Code...), '"')
+	b = append(append(append(b, `,"state":"`...), k.ins.State.String()...), '"')
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(k.seq), 10)
+	b = strconv.AppendInt(append(b, `,"timeNs":`...), k.timeNs, 10)
+	b = k.appendSide(append(b, `,"bids":[`...), k.sides[engine.Buy])
+	b = k.appendSide(append(b, `],"asks":[`...), k.sides[engine.Sell])
+	b = append(b, `],"stops":[`...)
+	for i := range k.stops {
+		st := &k.stops[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(st.ID), 10)
+		b = append(append(append(b, `,"side":"`...), st.Side.String()...), '"')
+		b = append(fixed.AppendI64(append(b, `,"stopPrice":`...), st.Price, k.ins.DigitsPrice), '}')
+	}
+	return append(b, "]}"...)
+}
+
+// appendSide appends the levels of a side. orders must be grouped by price.
+func (k *fullBook) appendSide(b []byte, orders []engine.BookOrder) []byte {
+	for i := 0; i < len(orders); {
+		price, shown, end := orders[i].Price, int64(0), i
+		for ; end < len(orders) && orders[end].Price == price; end++ {
+			shown += orders[end].Shown
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fixed.AppendI64(append(b, `{"price":`...), price, k.ins.DigitsPrice)
+		b = fixed.AppendI64(append(b, `,"amount":`...), shown, k.ins.DigitsAmount)
+		b = append(b, `,"orders":[`...)
+		for j := i; j < end; j++ {
+			if j > i {
+				b = append(b, ',')
+			}
+			o := &orders[j]
+			b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(o.ID), 10)
+			b = encode.AppendUUID(append(b, `,"accountId":"`...), k.uuids[o.Account])
+			b = fixed.AppendI64(append(b, `","amount":`...), o.Shown, k.ins.DigitsAmount)
+			b = fixed.AppendI64(append(b, `,"hiddenAmount":`...), o.Hidden, k.ins.DigitsAmount)
+			b = append(b, '}')
+		}
+		b = append(b, "]}"...)
+		i = end
+	}
+	return b
+}
 
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
@@ -257,4 +428,143 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 // auditPair logs the fees of a pair that was added or changed, in 10^-8.
 func auditPair(c *edge.Ctx, event string, in *engine.Instrument) {
 	c.Audit(event, "pair", in.Code, "makerFee1e8", in.MakerFee, "takerFee1e8", in.TakerFee)
+}
+
+// assetKind is the value of the member type.
+type assetKind bool
+
+func (k assetKind) String() string {
+	if k {
+		return "fiat"
+	}
+	return "cryptocurrency"
+}
+
+var assetKinds = body.WordsOf[assetKind](false, true)
+
+// maxAssetName is the maximum length of a currency's display name.
+const maxAssetName = 64
+
+// assetForm is the body of PATCH /assets/{symbol}; null clears the members that may be null.
+var assetForm = body.Of(
+	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
+		As(edge.Field{Range: []int64{0, maxAssetName}}),
+	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
+	body.Read("unifiedCryptoassetId", edge.KindInt64, func(r *body.Reader, a *engine.Asset) bool {
+		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, body.MaxOrderID)
+		return a.HasUnifiedID
+	}).As(edge.Field{Nullable: true, Range: []int64{1, body.MaxOrderID}}),
+	body.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
+	body.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
+	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MinWithdraw, &a.HasMinWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.MakerFee, &a.HasMakerFee)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.TakerFee, &a.HasTakerFee)
+	}).As(edge.Field{Nullable: true}),
+)
+
+// limit reads a decimal of at least 0 into v and sets has, which is false for null.
+func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
+	text := r.Decimal()
+	if *v, *has = (fixed.I128{}), text != nil; *has {
+		if *v = fixed.MustText(text); v.Sign() < 0 {
+			r.Bad("must not be negative.")
+		}
+	}
+	return *has
+}
+
+// fee reads a rate into v and sets has, which is false for null.
+func fee(r *body.Reader, v *fixed.I128, has *bool) bool {
+	u, given := rate(r)
+	*v, *has = fixed.I128{Lo: uint64(u) * fixed.Pow10[fixed.Scale-engine.RateScale]}, given
+	return given
+}
+
+// ensureAsset adds a currency with default settings unless it is configured.
+func (s *Server) ensureAsset(symbol string) *refuse.Refusal {
+	if s.opt.Board.Load().Asset(symbol) != nil {
+		return nil
+	}
+	rate := fixed.I128{Lo: defaultRate * fixed.Pow10[fixed.Scale-engine.RateScale]}
+	_, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
+		Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true,
+		MakerFee: rate, HasMakerFee: true, TakerFee: rate, HasTakerFee: true,
+	}})
+	return err
+}
+
+// pathAsset returns a copy of the currency that the path names.
+func (s *Server) pathAsset(c *edge.Ctx) (engine.Asset, *refuse.Refusal) {
+	symbol := c.PathParam("symbol")
+	if a := s.opt.Board.Load().Asset(symbol); a != nil {
+		return *a, nil
+	}
+	return engine.Asset{}, refuse.Missing("symbol", "There is no asset %.32q.", symbol)
+}
+
+// getAsset serves GET /assets/{symbol}.
+func (s *Server) getAsset(c *edge.Ctx) *refuse.Refusal {
+	a, err := s.pathAsset(c)
+	if err != nil {
+		return err
+	}
+	c.Private(appendAsset(nil, &a))
+	return nil
+}
+
+// setAsset serves PATCH /assets/{symbol}.
+func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	a, missing := s.pathAsset(c)
+	if err := assetForm.Decode(c.PostBody(), &a); err != nil {
+		return err
+	}
+	if missing != nil {
+		return missing
+	}
+	if a.HasMinWithdraw && a.HasMaxWithdraw && a.MinWithdraw.Cmp(a.MaxWithdraw) > 0 {
+		return refuse.Param("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
+	}
+	cmd := engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}
+	if _, err := s.submitControl(&cmd); err != nil {
+		return err
+	}
+	c.Audit("asset changed", "asset", a.Symbol)
+	c.Private(appendAsset(nil, &a))
+	return nil
+}
+
+func appendAsset(b []byte, a *engine.Asset) []byte {
+	b = append(append(b, `{"symbol":"`...), a.Symbol...)
+	b = encode.AppendString(append(b, `","name":`...), a.Name)
+	b = append(append(append(b, `,"type":"`...), assetKind(a.Fiat).String()...), '"')
+	b = append(b, `,"unifiedCryptoassetId":`...)
+	if a.HasUnifiedID {
+		b = strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = strconv.AppendBool(append(b, `,"canWithdraw":`...), a.CanWithdraw)
+	b = strconv.AppendBool(append(b, `,"canDeposit":`...), a.CanDeposit)
+	b = appendOptional(append(b, `,"minWithdraw":`...), a.MinWithdraw, a.HasMinWithdraw)
+	b = appendOptional(append(b, `,"maxWithdraw":`...), a.MaxWithdraw, a.HasMaxWithdraw)
+	b = appendOptional(append(b, `,"makerFee":`...), a.MakerFee, a.HasMakerFee)
+	b = appendOptional(append(b, `,"takerFee":`...), a.TakerFee, a.HasTakerFee)
+	return append(b, '}')
+}
+
+func appendOptional(b []byte, v fixed.I128, has bool) []byte {
+	if !has {
+		return append(b, "null"...)
+	}
+	return fixed.AppendShortest(b, v, fixed.Scale)
 }

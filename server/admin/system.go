@@ -1,8 +1,13 @@
 package admin
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/http/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +21,6 @@ import (
 	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
-	"tickhive/server/health"
 )
 
 // systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
@@ -31,9 +35,9 @@ func systemRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
 			Schema: "AcceptClock", Members: acceptForm.Members(),
 		},
-		health.Ready(readyPath, s.unready),
+		edge.ReadyProbe(readyPath, s.unready),
 	}
-	routes = append(routes, health.Routes(s.unready)...)
+	routes = append(routes, edge.Probes(s.unready)...)
 	if s.opt.Incidents != nil {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/incidents", Early: true, Handle: s.incidents,
@@ -255,4 +259,182 @@ func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
 	}
 	s.opt.LogLevel.Set(level)
 	return s.getLog(c)
+}
+
+const (
+	// backupWindow is the time within which a client must read backupQuota bytes of a backup: the exchange drops no
+	// segment meanwhile.
+	backupWindow = time.Minute
+	backupQuota  = 4 << 20
+
+	binaryType = "application/octet-stream"
+)
+
+// backup serves GET /backup: a tar file of the data directory (internal/backup).
+func (s *Server) backup(c *edge.Ctx) *refuse.Refusal {
+	if c.IsHead() {
+		c.Response.Header.SetContentType("application/x-tar")
+		return nil // without a backup, so without a size
+	}
+	body, size, refused := s.opt.Backup()
+	if refused != nil {
+		return refused
+	}
+	c.Response.Header.SetContentType("application/x-tar")
+	c.Response.Header.Set("Content-Disposition", `attachment; filename="tickhive-backup.tar"`)
+	c.SendPaced(body, size, backupQuota, backupWindow)
+	return nil
+}
+
+// Snapshot is a snapshot of this node that a client reads.
+type Snapshot struct {
+	Tag  string // strong entity tag
+	Size int64
+	Body interface {
+		io.ReaderAt
+		io.Closer
+	}
+}
+
+// AnySnapshot asks Options.Snapshot for the newest kept snapshot. No entity tag is like it.
+const AnySnapshot = "*"
+
+// snapshot serves GET /snapshots/latest: the state of a node behind a message of the stream (internal/node). A request
+// for a range gets a part of a kept snapshot, so that a transfer goes on where it broke off; any other one takes a
+// snapshot.
+func (s *Server) snapshot(c *edge.Ctx) *refuse.Refusal {
+	h := &c.Response.Header
+	if c.IsHead() {
+		h.SetContentType(binaryType)
+		h.Set("Accept-Ranges", "bytes")
+		return nil // without a snapshot, so without a size
+	}
+	want, part := parseRange(string(c.Request.Header.Peek("Range")))
+	var found *Snapshot
+	var refused *refuse.Refusal
+	if part {
+		tag := string(c.Request.Header.Peek("If-Range"))
+		found, refused = s.opt.Snapshot(cmp.Or(tag, AnySnapshot))
+		part = found != nil || tag == ""
+	}
+	if found == nil && refused == nil {
+		found, refused = s.opt.Snapshot("")
+	}
+	if refused != nil {
+		return refused
+	}
+	h.SetContentType(binaryType)
+	h.Set("Accept-Ranges", "bytes")
+	h.SetCanonical(edge.HdrETag, []byte(found.Tag))
+	from, n := int64(0), found.Size
+	if part {
+		var ok bool
+		if from, n, ok = want.of(found.Size); !ok {
+			_ = found.Body.Close() // was not read
+			h.Set("Content-Range", fmt.Sprintf("bytes */%d", found.Size))
+			c.Response.SetStatusCode(fasthttp.StatusRequestedRangeNotSatisfiable)
+			return nil
+		}
+		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, found.Size))
+		c.Response.SetStatusCode(fasthttp.StatusPartialContent)
+	}
+	c.SendPaced(struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(found.Body, from, n), found.Body}, n, backupQuota, backupWindow)
+	return nil
+}
+
+// byteRange is a part of a body that a client asks for (RFC 9110, section 14.1.2).
+type byteRange struct {
+	from, to int64 // the first and the last byte
+	suffix   int64 // the last bytes; -1: from and to are given
+}
+
+// parseRange reads the header Range. ok is false for another unit, several ranges and a text that is no range: the
+// answer is the whole body then.
+func parseRange(header string) (r byteRange, ok bool) {
+	unit, spec, _ := strings.Cut(header, "=")
+	first, last, dash := strings.Cut(strings.Trim(spec, " \t"), "-")
+	if !strings.EqualFold(unit, "bytes") || !dash {
+		return r, false
+	}
+	r = byteRange{to: math.MaxInt64, suffix: -1}
+	if first == "" {
+		r.suffix, ok = position(last)
+		return r, ok
+	}
+	if r.from, ok = position(first); ok && last != "" {
+		r.to, ok = position(last)
+	}
+	return r, ok && r.from <= r.to
+}
+
+// position reads a number of digits. One beyond every body is the largest one.
+func position(digits string) (n int64, ok bool) {
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	return n, digits != ""
+}
+
+// of returns the place of the range in a body. ok is false when the body has no byte of it.
+func (r byteRange) of(size int64) (from, n int64, ok bool) {
+	if r.suffix >= 0 {
+		n = min(r.suffix, size)
+		return size - n, n, n > 0
+	}
+	return r.from, min(r.to, size-1) - r.from + 1, r.from < size
+}
+
+const profilePath = "/debug/pprof"
+
+// profileRoutes returns the routes of the Go runtime's profiles.
+func profileRoutes() []*edge.Route {
+	wrap := func(h http.HandlerFunc) edge.Handler {
+		f := fasthttpadaptor.NewFastHTTPHandler(h)
+		return func(c *edge.Ctx) *refuse.Refusal {
+			f(c.RequestCtx)
+			if status := c.Response.StatusCode(); status != fasthttp.StatusOK {
+				return profileError(c, status)
+			}
+			return nil
+		}
+	}
+	seconds := []edge.Field{{Name: "seconds", Kind: edge.KindInteger, Range: []int64{1}}}
+	return []*edge.Route{
+		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile), Params: seconds},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/symbol", Handle: wrap(pprof.Symbol)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace), Params: seconds},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index)},
+	}
+}
+
+// profileError converts the plain-text error of net/http/pprof to the error object of the API.
+func profileError(c *edge.Ctx, status int) *refuse.Refusal {
+	text := strings.TrimSpace(string(c.Response.Body()))
+	c.Response.Reset()
+	switch status {
+	case fasthttp.StatusNotFound:
+		return refuse.Missing("name", "There is no profile of this name.")
+	case fasthttp.StatusBadRequest:
+		return refuse.Param("seconds", "The profile cannot be taken: %s.", text)
+	}
+	return refuse.Later(1, "The profile cannot be taken now: %s.", text)
+}
+
+// trimProfilePath removes the trailing slash of /debug/pprof/, the only path of the contract with one.
+func trimProfilePath(ctx *fasthttp.RequestCtx) {
+	target := string(ctx.Request.Header.RequestURI())
+	if rest, ok := strings.CutPrefix(target, profilePath+"/"); ok && (rest == "" || rest[0] == '?') {
+		ctx.Request.SetRequestURI(profilePath + rest)
+	}
 }

@@ -1,16 +1,335 @@
 package binance
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/valyala/fasthttp"
+
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
+
+var reqAPIKey = []byte("X-Mbx-Apikey") // X-MBX-APIKEY as the request parser normalizes it
+
+// The default and the largest recvWindow in ms.
+const (
+	defaultWindowMs = 5_000
+	maxWindowMs     = 60_000
+)
+
+// signedText returns what a request over HTTP signs: the query and the form without the signature.
+func signedText(c *edge.Ctx) auth.Payload {
+	text := append(withoutSignature(c.URI().QueryString()), withoutSignature(form(c))...)
+	return auth.Payload{
+		Text: text, PublicKey: c.Request.Header.PeekCanonical(reqAPIKey), Remote: c.ClientAddr(),
+		Reads: c.IsGet() || c.IsHead(),
+	}
+}
+
+var badKeyFormat = fail(codeBadKeyFormat, "API-key format invalid.").with(fasthttp.StatusUnauthorized)
+
+// authenticate verifies a signature over p.Text, and sets the principal. The parameters signature, timestamp and
+// recvWindow count as read.
+//
+// A signature counts as often as it arrives within its window: on the other exchange two equal orders of one
+// millisecond are two orders, so its hash cannot serve as a nonce. A start refuses what an earlier process may have
+// accepted, by a floor 1 s later than the native API's. An unknown key has the answer of a wrong signature, so that
+// keys cannot be probed. A payload with a control character verifies nothing: a signature of one scheme is never one
+// of the other, although both use the same key.
+func (q *call) authenticate(p *auth.Payload) (err *failure) {
+	if len(p.PublicKey) == 0 {
+		return badKeyFormat
+	}
+	signature, err := q.required("signature")
+	if err != nil {
+		return err
+	}
+	p.Signature = []byte(signature)
+	if p.TimestampMs, p.WindowMs, err = q.window(); err != nil {
+		return err
+	}
+	who, refused := q.f.opt.Users.VerifyPayload(p)
+	if refused != nil {
+		return authFailure(refused)
+	}
+	q.Principal = principal(&who)
+	return nil
+}
+
+// checkCredentials checks the credentials of a call. A call on a socket that has logged on needs no signature, but a
+// timestamp.
+func (q *call) checkCredentials(need security, payload func() auth.Payload) *failure {
+	switch {
+	case need == signed && q.Principal != nil && !q.sent("signature"):
+		at, window, err := q.window()
+		if err != nil {
+			return err
+		}
+		if !auth.InWindow(q.f.opt.Clock.NowNs(), at, window) {
+			return badTime
+		}
+	case need == signed || q.sent("signature"): // libraries sign more than they need to
+		p := payload()
+		return q.authenticate(&p)
+	case need == keyed && q.Principal == nil:
+		p := payload()
+		if len(p.PublicKey) == 0 {
+			return badKeyFormat
+		}
+		who, refused := q.f.opt.Users.Identify(string(p.PublicKey), p.Remote)
+		if refused != nil {
+			return rejectedKey
+		}
+		q.Principal = principal(&who)
+	}
+	return nil
+}
+
+// window reads the parameters timestamp and recvWindow.
+func (q *call) window() (timestampMs, windowMs int64, err *failure) {
+	if _, err = q.required("timestamp"); err != nil {
+		return 0, 0, err
+	}
+	if timestampMs, err = q.number("timestamp", 0); err != nil {
+		return 0, 0, err
+	}
+	if windowMs, err = q.number("recvWindow", defaultWindowMs); err != nil {
+		return 0, 0, err
+	}
+	if windowMs > maxWindowMs {
+		err = fail(codeBadWindow, "recvWindow must be less than %d.", maxWindowMs)
+	}
+	return timestampMs, windowMs, err
+}
+
+func principal(who *auth.Principal) *edge.Principal {
+	return &edge.Principal{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	}
+}
+
+var (
+	badTime     = fail(codeBadTime, "Timestamp for this request is outside of the recvWindow.")
+	rejectedKey = fail(codeRejectedKey, "Invalid API-key, IP, or permissions for action.").
+			with(fasthttp.StatusUnauthorized)
+)
+
+// authFailure translates a refusal of the credentials.
+func authFailure(r *refuse.Refusal) *failure {
+	switch {
+	case r.Code != refuse.Unauthorized && r.Code != refuse.Forbidden:
+		return fromRefusal(r)
+	case r.Field == "timestamp":
+		return fail(codeBadTime, "%s", r.Message)
+	case r.Field == "signature":
+		return fail(codeBadSignature, "Signature for this request is not valid.")
+	}
+	return rejectedKey
+}
+
+// form returns the body of a request that may have one.
+func form(c *edge.Ctx) []byte {
+	if c.IsGet() || c.IsHead() {
+		return nil
+	}
+	return c.Request.Body()
+}
+
+// withoutSignature returns a copy of a query or form without the parameter signature: the signed text.
+func withoutSignature(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for part := range bytes.SplitSeq(text, []byte{'&'}) {
+		if bytes.HasPrefix(part, []byte("signature=")) {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, '&')
+		}
+		out = append(out, part...)
+	}
+	return out
+}
+
+// orderStatus translates the status of an order.
+func orderStatus(r *marketdata.OrderRecord) string {
+	switch r.Status {
+	case engine.Created:
+		return "NEW"
+	case engine.PartiallyCompleted:
+		return "PARTIALLY_FILLED"
+	case engine.Completed:
+		return "FILLED"
+	case engine.Rejected: // refused orders leave none behind
+		return "REJECTED"
+	case engine.Canceled, engine.PartiallyExecutedAndCanceled:
+	}
+	switch r.Cause {
+	case engine.CauseRequest, engine.CauseReplace:
+		return "CANCELED"
+	case engine.CauseSelfTrade:
+		return "EXPIRED_IN_MATCH"
+	case engine.CauseRemainder, engine.CauseUnfillable, engine.CauseLimit:
+	}
+	return "EXPIRED"
+}
+
+// typeName translates the type of an order.
+func typeName(t engine.OrderType, postOnly bool) string {
+	switch t {
+	case engine.Market:
+		return "MARKET"
+	case engine.StopLimit:
+		return "STOP_LOSS_LIMIT"
+	case engine.StopMarket:
+		return "STOP_LOSS"
+	case engine.Limit:
+	}
+	if postOnly {
+		return "LIMIT_MAKER"
+	}
+	return "LIMIT"
+}
+
+// tifName translates the time in force. Orders at the market's price show GTC, as on the other exchange.
+func tifName(r *marketdata.OrderRecord) string {
+	switch {
+	case isMarket(r.Type):
+	case r.TIF == engine.IOC:
+		return "IOC"
+	case r.TIF == engine.FOK:
+		return "FOK"
+	}
+	return "GTC"
+}
+
+func isMarket(t engine.OrderType) bool { return t == engine.Market || t == engine.StopMarket }
+
+func sideName(s engine.Side) string {
+	if s == engine.Buy {
+		return "BUY"
+	}
+	return "SELL"
+}
+
+// selfTrades lists the self-trade modes by the engine's numbers.
+var selfTrades = [...]string{
+	engine.SelfTradeNone: "NONE", engine.CancelTaker: "EXPIRE_TAKER", engine.CancelMaker: "EXPIRE_MAKER",
+	engine.CancelBoth: "EXPIRE_BOTH", engine.Decrement: "DECREMENT",
+}
+
+// quantity returns the lots that an order asked for; an order by quote amount asked for those that it got.
+func quantity(r *marketdata.OrderRecord) int64 {
+	if r.ByQuote {
+		return r.Filled
+	}
+	return r.Amount
+}
+
+// asked returns the quote amount that an order asked for. The most that another purchase may spend is no request.
+func asked(r *marketdata.OrderRecord) fixed.U128 {
+	if r.ByQuote {
+		return r.Quote
+	}
+	return fixed.U128{}
+}
+
+// works reports whether the order is or was in the book; of an old stop that is not known, so it does.
+func works(r *marketdata.OrderRecord) bool { return r.Trigger != marketdata.Waiting }
+
+// changedNs returns the time of the order's last change.
+func changedNs(r *marketdata.OrderRecord) int64 { return max(r.CreatedNs, r.ChangedNs, r.EndedNs) }
+
+// appendOrderHead appends the members that every form of an order begins with. client is the client order id to
+// show.
+func appendOrderHead(b []byte, symbol, client string, id engine.OrderID) []byte {
+	b = append(append(append(b, `"symbol":"`...), symbol...), `","orderId":`...)
+	b = append(strconv.AppendUint(b, uint64(id), 10), `,"orderListId":-1,"clientOrderId":`...)
+	return encode.AppendString(b, client)
+}
+
+// appendOrderFigures appends the members that queries and results share.
+func appendOrderFigures(b []byte, in *engine.Instrument, r *marketdata.OrderRecord) []byte {
+	b = appendQuoted(append(b, ','), "price", r.Price, in.DigitsPrice)
+	b = appendQuoted(append(b, ','), "origQty", quantity(r), in.DigitsAmount)
+	b = appendQuoted(append(b, ','), "executedQty", r.Filled, in.DigitsAmount)
+	b = appendQuoted128(append(b, ','), "origQuoteOrderQty", asked(r), in.DigitsTotal())
+	b = appendQuoted128(append(b, ','), "cummulativeQuoteQty", r.FilledQuote, in.DigitsTotal())
+	b = append(append(append(b, `,"status":"`...), orderStatus(r)...), `","timeInForce":"`...)
+	b = append(append(append(b, tifName(r)...), `","type":"`...), typeName(r.Type, r.PostOnly)...)
+	b = append(append(append(b, `","side":"`...), sideName(r.Side)...), '"')
+	if r.Stop != 0 {
+		b = appendQuoted(append(b, ','), "stopPrice", r.Stop, in.DigitsPrice)
+	}
+	if r.Display != 0 {
+		b = appendQuoted(append(b, ','), "icebergQty", r.Display, in.DigitsAmount)
+	}
+	if works(r) {
+		b = encode.AppendMs(append(b, `,"workingTime":`...), r.CreatedNs)
+	} else {
+		b = append(b, `,"workingTime":-1`...)
+	}
+	b = append(b, `,"selfTradePreventionMode":"`...)
+	return append(append(b, selfTrades[r.STP]...), '"')
+}
+
+// appendOrder appends an order as queries show it.
+func (f *Facade) appendOrder(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord) []byte {
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
+	b = appendOrderFigures(b, in, r)
+	if r.Stop == 0 { // queries have both members of every order
+		b = appendQuoted(append(b, ','), "stopPrice", 0, in.DigitsPrice)
+	}
+	if r.Display == 0 {
+		b = appendQuoted(append(b, ','), "icebergQty", 0, in.DigitsAmount)
+	}
+	b = encode.AppendMs(append(b, `,"time":`...), r.CreatedNs)
+	b = encode.AppendMs(append(b, `,"updateTime":`...), changedNs(r))
+	return append(strconv.AppendBool(append(b, `,"isWorking":`...), works(r)), '}')
+}
+
+// appendResult appends an order as the answer to its placing shows it. kind is ACK, RESULT or FULL.
+func (f *Facade) appendResult(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
+	kind string,
+) []byte {
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.orderID(r), r.ID)
+	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
+	if kind == "ACK" {
+		return append(b, '}')
+	}
+	b = appendOrderFigures(b, in, r)
+	if kind != "FULL" {
+		return append(b, '}')
+	}
+	b = append(b, `,"fills":[`...)
+	for i := range r.Fills {
+		fill := &r.Fills[i]
+		b = appendQuoted(append(b, '{'), "price", fill.Price, in.DigitsPrice)
+		b = appendQuoted(append(b, ','), "qty", fill.Amount, in.DigitsAmount)
+		b = fixed.AppendShortest(append(b, `,"commission":"`...), fill.Fee, fixed.Scale)
+		b = append(append(append(b, `","commissionAsset":"`...), in.Quote...), `","tradeId":`...)
+		b = append(strconv.AppendUint(b, uint64(fill.Trade), 10), "},"...)
+	}
+	return append(trimComma(b), "]}"...)
+}
+
+// appendCanceled appends an order as the answer to its cancel shows it. client is the id of the cancel, "" for none.
+func (f *Facade) appendCanceled(b []byte, root *marketdata.Root, in *engine.Instrument, r *marketdata.OrderRecord,
+	client string,
+) []byte {
+	b = appendOrderHead(append(b, '{'), f.symbolsOf(root).of(in), f.cancelID(r, client), r.ID)
+	b = encode.AppendString(append(b, `,"origClientOrderId":`...), f.orderID(r))
+	b = encode.AppendMs(append(b, `,"transactTime":`...), changedNs(r))
+	return append(appendOrderFigures(b, in, r), '}')
+}
 
 // balances returns a row for every currency: those of assets and pairs, zeros included, and the caller's others.
 func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceView {

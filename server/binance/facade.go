@@ -1,10 +1,17 @@
 package binance
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
@@ -15,6 +22,7 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
+	"tickhive/server/encode"
 )
 
 // Options configures a Facade. All members but Engine and Seed are required.
@@ -192,4 +200,397 @@ func (q *call) run(e *endpoint, read func() *failure, payload func() auth.Payloa
 		return nil, err
 	}
 	return body, q.unread()
+}
+
+// The error codes of the other exchange that this package uses.
+const (
+	codeUnknown        = -1000
+	codeDisconnected   = -1001
+	codeUnauthorized   = -1002
+	codeFilter         = -1013
+	codeBadTime        = -1021
+	codeBadSignature   = -1022
+	codeTooManyWeight  = -1003
+	codeTimeout        = -1007
+	codeUnsupported    = -1020
+	codeIllegalChars   = -1100
+	codeTooManyParams  = -1101
+	codeMandatory      = -1102
+	codeUnreadParams   = -1104
+	codeNotRequired    = -1106
+	codeTooPrecise     = -1111
+	codeBadTIF         = -1115
+	codeBadType        = -1116
+	codeBadSide        = -1117
+	codeBadInterval    = -1120
+	codeBadSymbol      = -1121
+	codeNoListenKey    = -1125
+	codeOptionalParams = -1128
+	codeInvalidParam   = -1130
+	codeBadWindow      = -1131
+	codeOrderRejected  = -2010
+	codeCancelRejected = -2011
+	codeNoOrder        = -2013
+	codeHMACLogon      = -4056
+	codeBadKeyFormat   = -2014
+	codeRejectedKey    = -2015
+	codePartlyReplaced = -2021
+	codeNotReplaced    = -2022
+	codeAmendRejected  = -2038
+)
+
+// failure is an error answer in the form of the other exchange.
+type failure struct {
+	status     int // 0: 400
+	code       int
+	msg        string
+	retryAfter int64  // seconds; 0: none
+	data       []byte // member data, for a change in two steps; nil: none
+}
+
+func fail(code int, format string, args ...any) *failure {
+	return &failure{code: code, msg: fmt.Sprintf(format, args...)}
+}
+
+// with sets the status and returns e.
+func (e *failure) with(status int) *failure {
+	e.status = status
+	return e
+}
+
+func missing(name string) *failure {
+	return fail(codeMandatory, "Mandatory parameter '%s' was not sent, was empty/null, or malformed.", name)
+}
+
+func invalid(name string) *failure {
+	return fail(codeInvalidParam, "Data sent for parameter '%s' is not valid.", name)
+}
+
+func twice(name string) *failure {
+	return fail(codeTooManyParams, "Duplicate values for parameter '%s' detected.", name)
+}
+
+func illegal(name, pattern string) *failure {
+	return fail(codeIllegalChars, "Illegal characters found in parameter '%s'; legal range is '%s'.", name, pattern)
+}
+
+// unsupported is the answer to a function of the other exchange that has no counterpart here.
+var unsupported = &failure{code: codeUnsupported, msg: "This operation is not supported."}
+
+// body returns the JSON of the answer.
+func (e *failure) body() []byte {
+	b := strconv.AppendInt([]byte(`{"code":`), int64(e.code), 10)
+	b = encode.AppendString(append(b, `,"msg":`...), e.msg)
+	if e.data != nil {
+		b = append(append(b, `,"data":`...), e.data...)
+	}
+	return append(b, '}')
+}
+
+// send makes the response an error answer.
+func (e *failure) send(ctx *fasthttp.RequestCtx) {
+	status := e.status
+	if status == 0 {
+		status = fasthttp.StatusBadRequest
+	}
+	ctx.Response.SetStatusCode(status)
+	h := &ctx.Response.Header
+	h.SetContentTypeBytes(edge.ValJSON)
+	h.SetCanonical(edge.HdrCacheControl, edge.ValNoStore)
+	if e.retryAfter > 0 {
+		h.Set(fasthttp.HeaderRetryAfter, strconv.FormatInt(e.retryAfter, 10))
+	}
+	ctx.Response.SetBodyRaw(e.body())
+}
+
+// sendRefusal is the form in which the listener refuses what reaches no handler.
+func sendRefusal(ctx *fasthttp.RequestCtx, r *refuse.Refusal) { fromRefusal(r).send(ctx) }
+
+// fromRefusal translates a refusal of this service. The status stays.
+func fromRefusal(r *refuse.Refusal) *failure {
+	e := &failure{status: edge.StatusOf(r), code: codeUnknown, msg: r.Message, retryAfter: r.RetryAfter}
+	switch r.Code {
+	case refuse.NotFound, refuse.MethodNotAllowed:
+		e.code, e.msg = unsupported.code, unsupported.msg
+	case refuse.RateLimit:
+		e.code = codeTooManyWeight
+	case refuse.Unavailable, refuse.Internal, refuse.RequestTimeout:
+		e.code = codeDisconnected
+	case refuse.OutcomeUnknown:
+		e.code = codeTimeout
+		e.msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown."
+	case refuse.Unauthorized, refuse.Forbidden:
+		e.code = codeUnauthorized
+	default: // Binance has no code for what is wrong with the request itself
+	}
+	return e
+}
+
+// maxParams bounds the parameters of a request.
+const maxParams = 64
+
+// param is one parameter of the query or of the form in the body.
+type param struct {
+	name, value string
+	read        bool
+}
+
+// call is one request, over HTTP or over a socket. It belongs to the request's goroutine.
+type call struct {
+	f         *Facade
+	from      peer
+	Principal *edge.Principal // nil: no credentials
+	params    []param
+	skewNs    int64 // what a fault rule adds to the time that it answers
+	quiet     bool  // the answer has no rateLimits
+	used      int64 // the weight of the address in this minute, its own included
+}
+
+// peer names the sender of a call.
+type peer struct {
+	addr      netip.Addr
+	unlimited bool // its weight has no limit
+}
+
+// readParams reads the parameters of forms: the query, then the body.
+func (q *call) readParams(texts ...[]byte) *failure {
+	for _, text := range texts {
+		for pair := range bytes.SplitSeq(text, []byte{'&'}) {
+			if len(pair) == 0 {
+				continue
+			}
+			if len(q.params) == maxParams {
+				return fail(codeTooManyParams, "Too many parameters; expected '%d' and received more.", maxParams)
+			}
+			name, value, _ := strings.Cut(string(pair), "=")
+			name, nameErr := url.QueryUnescape(name)
+			value, valueErr := url.QueryUnescape(value)
+			if nameErr != nil || valueErr != nil {
+				return fail(codeIllegalChars, "Illegal characters found in a parameter.")
+			}
+			if q.sent(name) {
+				return twice(name)
+			}
+			q.params = append(q.params, param{name: name, value: value})
+		}
+	}
+	return nil
+}
+
+// text returns the value of a parameter; given is false for a missing or empty one.
+func (q *call) text(name string) (value string, given bool) {
+	for i := range q.params {
+		if p := &q.params[i]; p.name == name {
+			p.read = true
+			return p.value, p.value != ""
+		}
+	}
+	return "", false
+}
+
+// sent reports whether a parameter was sent, and leaves it unread.
+func (q *call) sent(name string) bool {
+	for i := range q.params {
+		if q.params[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// required returns the value of a parameter, or refuses a request without it.
+func (q *call) required(name string) (string, *failure) {
+	if v, given := q.text(name); given {
+		return v, nil
+	}
+	return "", missing(name)
+}
+
+// number returns a whole number that is not negative, or def when it is missing.
+func (q *call) number(name string, def int64) (int64, *failure) {
+	text, given := q.text(name)
+	if !given {
+		return def, nil
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v < 0 || strings.Trim(text, "0123456789") != "" {
+		return 0, illegal(name, "^[0-9]{1,20}$")
+	}
+	return v, nil
+}
+
+// limit returns the parameter limit from 1 up; larger values than most count as most.
+func (q *call) limit(def, most int64) (int, *failure) {
+	v, err := q.number("limit", def)
+	if err == nil && v == 0 {
+		err = invalid("limit")
+	}
+	return int(min(v, most)), err
+}
+
+// word returns one of words, the first one when the parameter is missing.
+func (q *call) word(name string, words ...string) (string, *failure) {
+	text, given := q.text(name)
+	if !given {
+		return words[0], nil
+	}
+	for _, w := range words {
+		if text == w {
+			return w, nil
+		}
+	}
+	return "", invalid(name)
+}
+
+// unread refuses parameters that no handler has read.
+func (q *call) unread() *failure {
+	n := 0
+	for i := range q.params {
+		if q.params[i].read {
+			n++
+		}
+	}
+	if n == len(q.params) {
+		return nil
+	}
+	return fail(codeUnreadParams, "Not all sent parameters were read; read '%d' parameter(s) but was sent '%d'.",
+		n, len(q.params))
+}
+
+// maxSymbol is the length of the longest symbol, the code of a pair.
+const maxSymbol = engine.MaxPairCode
+
+// pair returns the view of the required parameter symbol.
+func (q *call) pair() (*marketdata.View, *failure) {
+	text, err := q.required("symbol")
+	if err != nil {
+		return nil, err
+	}
+	return q.f.lookup(q.f.opt.Board.Load(), text)
+}
+
+// lookup returns the view of a symbol in root.
+func (f *Facade) lookup(root *marketdata.Root, symbol string) (*marketdata.View, *failure) {
+	for i := range len(symbol) {
+		if b := symbol[i]; b-'0' > 9 && b-'A' > 25 && b != '_' || len(symbol) > maxSymbol {
+			return nil, illegal("symbol", "^[A-Z0-9-_.]{1,20}$")
+		}
+	}
+	if v := f.symbolsOf(root).view(root, symbol); v != nil {
+		return v, nil
+	}
+	return nil, fail(codeBadSymbol, "Invalid symbol.")
+}
+
+// views returns the pairs of the parameters symbol or symbols; given is false without both, and all pairs are
+// returned. maxSymbols bounds the list.
+func (q *call) views(maxSymbols int) (list []*marketdata.View, root *marketdata.Root, given bool, err *failure) {
+	root = q.f.opt.Board.Load()
+	one, hasOne := q.text("symbol")
+	text, hasMany := q.text("symbols")
+	switch {
+	case hasOne && hasMany:
+		return nil, nil, false, fail(codeOptionalParams, "Combination of optional parameters invalid.")
+	case hasOne:
+		v, err := q.f.lookup(root, one)
+		return []*marketdata.View{v}, root, true, err
+	case !hasMany:
+		for _, id := range root.Sorted() {
+			list = append(list, root.View(id))
+		}
+		return list, root, false, nil
+	}
+	var names []string
+	if json.Unmarshal([]byte(text), &names) != nil || len(names) == 0 || len(names) > maxSymbols {
+		return nil, nil, false, illegal("symbols", `^\[("[A-Z0-9-_.]{1,20}"(,"[A-Z0-9-_.]{1,20}"){0,}){0,1}\]$`)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return nil, nil, false, fail(codeTooManyParams, "Duplicate values for parameter 'symbols' detected.")
+		}
+		seen[name] = true
+		v, err := q.f.lookup(root, name)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		list = append(list, v)
+	}
+	return list, root, true, nil
+}
+
+const (
+	// WeightPerMinute is the weight that an address may use in a minute of the clock.
+	WeightPerMinute = 6000
+	// maxWeighed bounds the remembered addresses; beyond it the least recently seen one is dropped.
+	maxWeighed = 100_000
+
+	minuteNs = 60_000_000_000
+)
+
+// weights counts the weight of the requests of each address in the current minute. The count restarts with every
+// minute of the machine's clock, as on the other exchange. Any goroutine may use it.
+type weights struct {
+	mu      sync.Mutex
+	clients *simplelru.LRU[netip.Addr, *weighed]
+}
+
+type weighed struct{ minute, used int64 }
+
+func newWeights() *weights {
+	clients, err := simplelru.NewLRU[netip.Addr, *weighed](maxWeighed, nil)
+	if err != nil {
+		panic("BUG: binance: table of weights: " + err.Error())
+	}
+	return &weights{clients: clients}
+}
+
+// add counts a request and returns the weight that the address has used in this minute. A request above the limit
+// is not counted; ok is false.
+func (w *weights) add(addr netip.Addr, weight int, nowNs int64, limited bool) (used int64, ok bool) {
+	if addr.Is6() {
+		if p, err := addr.WithZone("").Prefix(64); err == nil {
+			addr = p.Addr() // one client has the whole network
+		}
+	}
+	minute := nowNs / minuteNs
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, known := w.clients.Get(addr)
+	if !known {
+		c = &weighed{}
+		w.clients.Add(addr, c)
+	}
+	if c.minute != minute {
+		c.minute, c.used = minute, 0
+	}
+	if limited && c.used+int64(weight) > WeightPerMinute {
+		return c.used, false
+	}
+	c.used += int64(weight)
+	return c.used, true
+}
+
+// pay counts the weight of the call, or refuses it.
+func (q *call) pay(weight int) *failure {
+	now, ok := clock.MachineNs(), false
+	if q.used, ok = q.f.weights.add(q.from.addr, weight, now, !q.from.unlimited); ok {
+		return nil
+	}
+	q.f.stats.overWeight.Add(1)
+	return &failure{
+		status: fasthttp.StatusTooManyRequests, code: codeTooManyWeight, retryAfter: (minuteNs-now%minuteNs)/1e9 + 1,
+		msg: fmt.Sprintf("Too much request weight used; current limit is %d request weight per 1 MINUTE. "+
+			"Please use WebSocket Streams for live updates to avoid polling the API.", WeightPerMinute),
+	}
+}
+
+// tooMany counts a message of the client and reports whether there are too many in this second.
+func (s *socket) tooMany() bool {
+	now := machineTime().Unix()
+	if now != s.second {
+		s.second, s.received = now, 0
+	}
+	s.received++
+	return s.received > maxMessagesSec
 }

@@ -1,14 +1,21 @@
 package binance
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/body"
 )
 
 // newOrder is an order as the request describes it.
@@ -250,4 +257,136 @@ func placeFailure(r *refuse.Refusal) *failure {
 		return fail(codeUnsupported, "This operation is not supported: %s", r.Message)
 	}
 	return fromRefusal(r)
+}
+
+// clientIDs makes the ids of orders and cancels that were sent without one, as the other exchange does:
+//
+//	order id u64, use u64  --AES-128-->  128 bits  --base 62-->  22 characters
+//
+// So nothing is stored: the id of an order is computed wherever the order is shown, and read back where a request names
+// it. The key depends on the seed of the directory, which a restart, a restored copy and a later writer of a cluster
+// have too. It is no secret that protects anything: who guesses the id of an order still needs the account's key.
+//
+// Owner: immutable; any goroutine may use it.
+type clientIDs struct{ cipher cipher.Block }
+
+// idUse says what an id is for.
+type idUse uint64
+
+const (
+	ofOrder  idUse = iota
+	ofCancel       // of the request that canceled the order, of which there is one at most
+)
+
+// generatedLen is the length of a generated id, and digitChunk as many digits as fit into 64 bits.
+const (
+	generatedLen = 22
+	digitChunk   = 10
+)
+
+const digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// pow62 is 62^digitChunk.
+const pow62 = 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62 * 62
+
+func newClientIDs(seed uint64) clientIDs {
+	key := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("tickhive generated client order ids"), seed))
+	block, err := aes.NewCipher(key[:16])
+	if err != nil {
+		panic("BUG: binance: " + err.Error()) // no other length
+	}
+	return clientIDs{block}
+}
+
+// generate returns the id for an order.
+func (c clientIDs) generate(id engine.OrderID, use idUse) string {
+	var b [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(id))
+	binary.BigEndian.PutUint64(b[8:], uint64(use))
+	c.cipher.Encrypt(b[:], b[:])
+	high, low := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	var text [generatedLen]byte
+	for at := generatedLen; at > 0; {
+		var chunk uint64
+		high, chunk = high/pow62, high%pow62
+		low, chunk = bits.Div64(chunk, low, pow62)
+		for range min(digitChunk, at) {
+			at--
+			text[at] = digits62[chunk%62]
+			chunk /= 62
+		}
+	}
+	return string(text[:])
+}
+
+// order returns the order for which an id was generated, false: the id is none of an order.
+func (c clientIDs) order(text string) (engine.OrderID, bool) {
+	if len(text) != generatedLen {
+		return 0, false
+	}
+	var high, low uint64
+	for i := range len(text) {
+		digit := text[i]
+		switch {
+		case digit >= 'a':
+			digit -= 'a' - 36
+		case digit >= 'A':
+			digit -= 'A' - 10
+		default:
+			digit -= '0'
+		}
+		if digit >= 62 || digits62[digit] != text[i] {
+			return 0, false
+		}
+		over, top := bits.Mul64(high, 62)
+		carry, next := bits.Mul64(low, 62)
+		var c1, c2 uint64
+		low, c1 = bits.Add64(next, uint64(digit), 0)
+		if high, c2 = bits.Add64(top, carry, c1); over|c2 != 0 {
+			return 0, false // above 2^128
+		}
+	}
+	var b [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(b[:8], high)
+	binary.BigEndian.PutUint64(b[8:], low)
+	c.cipher.Decrypt(b[:], b[:])
+	return engine.OrderID(binary.BigEndian.Uint64(b[:8])), idUse(binary.BigEndian.Uint64(b[8:])) == ofOrder
+}
+
+// orderID returns the client order id of an order: the one that was sent, or a generated one.
+func (f *Facade) orderID(r *marketdata.OrderRecord) string {
+	if r.Client != "" {
+		return r.Client
+	}
+	return f.ids.generate(r.ID, ofOrder)
+}
+
+// cancelID returns the id of the request that has canceled an order: the one that was sent, or a generated one.
+func (f *Facade) cancelID(r *marketdata.OrderRecord, sent string) string {
+	if sent != "" {
+		return sent
+	}
+	return f.ids.generate(r.ID, ofCancel)
+}
+
+const clientIDForm = `^[\.A-Z\:a-z0-9_-]{1,64}$`
+
+// clientID reads a client order id, "" for none.
+func (q *call) clientID(name string) (string, *failure) {
+	client, given := q.text(name)
+	if given && !body.IsClientOrderID(client) {
+		return "", illegal(name, clientIDForm)
+	}
+	return client, nil
+}
+
+// repeats reports whether a new order has the id that was generated for an open order of the caller: the engine knows
+// the ids alone that were sent. An order that ends right after this look could have been refused just before its end.
+func (q *call) repeats(o *newOrder) bool {
+	id, ok := q.f.ids.order(string(o.place.Client))
+	if !ok || id.Pair() != o.view.Instrument.ID {
+		return false
+	}
+	a, refused := q.f.opt.Entry.Order(q.Principal.Account, strconv.FormatUint(uint64(id), 10))
+	return refused == nil && a.Record.Client == "" && a.Record.Status.Open()
 }

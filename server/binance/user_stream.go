@@ -1,13 +1,147 @@
 package binance
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/fasthttp/websocket"
 
+	"tickhive/engine"
 	"tickhive/server/encode"
 )
+
+// Limits of listen keys.
+const (
+	listenKeyLife  = 60 * time.Minute // since the start or the last ping, on the process clock
+	listenKeySize  = 64               // characters
+	maxListenKeys  = 100_000          // of all API keys; each has one
+	listenKeyBytes = listenKeySize / 2
+)
+
+// listenKeys are the names under which older libraries open a user data stream. Any goroutine may use them.
+type listenKeys struct {
+	mu     sync.Mutex
+	byName map[string]*listenKey
+	byKey  map[string]*listenKey // by API key
+}
+
+// listenKey is a name of the user data stream of an account. It belongs to one API key.
+type listenKey struct {
+	name    string
+	account engine.AccountID
+	key     string // public key
+	number  uint64 // of the key
+	untilNs int64
+}
+
+// start returns the API key's listen key, a new one unless it has one, and lets it live on.
+func (k *listenKeys) start(of listenKey, nowNs int64) (string, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	one := k.byKey[of.key]
+	if one == nil || one.untilNs <= nowNs || one.number != of.number {
+		if one != nil {
+			k.remove(one)
+		}
+		if len(k.byName) >= maxListenKeys && !k.prune(nowNs) {
+			return "", false
+		}
+		var random [listenKeyBytes]byte
+		_, _ = rand.Read(random[:]) // never fails
+		one = &of
+		one.name = hex.EncodeToString(random[:])
+		if k.byName == nil {
+			k.byName, k.byKey = map[string]*listenKey{}, map[string]*listenKey{}
+		}
+		k.byName[one.name], k.byKey[one.key] = one, one
+	}
+	one.untilNs = nowNs + int64(listenKeyLife)
+	return one.name, true
+}
+
+// prune removes the keys whose time is over, and reports whether there were any.
+func (k *listenKeys) prune(nowNs int64) bool {
+	before := len(k.byName)
+	for _, one := range k.byName {
+		if one.untilNs <= nowNs {
+			k.remove(one)
+		}
+	}
+	return len(k.byName) < before
+}
+
+func (k *listenKeys) remove(one *listenKey) {
+	delete(k.byName, one.name)
+	delete(k.byKey, one.key)
+}
+
+// keep lets a listen key of an API key live on, or ends it. It returns false for an unknown one.
+func (k *listenKeys) keep(name, key string, nowNs int64, end bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	one := k.byName[name]
+	switch {
+	case one == nil || one.key != key || one.untilNs <= nowNs:
+		return false
+	case end:
+		k.remove(one)
+	default:
+		one.untilNs = nowNs + int64(listenKeyLife)
+	}
+	return true
+}
+
+// find returns a copy of the listen key with a name, unless its time is over.
+func (k *listenKeys) find(name string, nowNs int64) (listenKey, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if one := k.byName[name]; one != nil && one.untilNs > nowNs {
+		return *one, true
+	}
+	return listenKey{}, false
+}
+
+// startStream serves POST /api/v3/userDataStream.
+func startStream(q *call) ([]byte, *failure) {
+	who, refused := q.f.opt.Users.Identify(q.Principal.PublicKey, q.from.addr)
+	if refused != nil {
+		return nil, rejectedKey
+	}
+	if err := q.unread(); err != nil {
+		return nil, err
+	}
+	name, ok := q.f.keys.start(listenKey{
+		account: engine.AccountID(who.User), key: who.PublicKey, number: who.Key,
+	}, q.f.opt.Clock.NowNs())
+	if !ok {
+		return nil, fail(codeTooManyWeight, "Too many listen keys.")
+	}
+	return []byte(`{"listenKey":"` + name + `"}`), nil
+}
+
+// keepStream serves PUT /api/v3/userDataStream.
+func keepStream(q *call) ([]byte, *failure) { return keepOrEnd(q, false) }
+
+// endStream serves DELETE /api/v3/userDataStream.
+func endStream(q *call) ([]byte, *failure) { return keepOrEnd(q, true) }
+
+func keepOrEnd(q *call, end bool) ([]byte, *failure) {
+	name, err := q.required("listenKey")
+	if err == nil {
+		err = q.unread()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !q.f.keys.keep(name, q.Principal.PublicKey, q.f.opt.Clock.NowNs(), end) {
+		return nil, fail(codeNoListenKey, "This listenKey does not exist.")
+	}
+	return []byte("{}"), nil
+}
 
 // userStream returns the user data stream with the name of a listen key, or false when there is none.
 func (s *socket) userStream(name string) (*stream, bool) {

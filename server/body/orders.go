@@ -1,11 +1,127 @@
 package body
 
 import (
+	"bytes"
+	"fmt"
+	"strconv"
+
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/edge"
 )
+
+// DecimalSign returns the sign of a valid decimal: -1, 0 or 1.
+func DecimalSign(text []byte) int {
+	if !bytes.ContainsAny(text, "123456789") {
+		return 0
+	}
+	if text[0] == '-' {
+		return -1
+	}
+	return 1
+}
+
+func compareDecimals(a, b []byte) int { return fixed.MustText(a).Cmp(fixed.MustText(b)) }
+
+// MaxTradingBatch is the largest number of commands in one batch of a signed request
+// (docs/contract/trading.md#batches).
+const MaxTradingBatch = 100
+
+var tradingIDField = edge.Field{Name: "orderId", Kind: edge.KindOrderID, Required: true}
+
+// TradingBatchMembers describes the body of POST /api/orders/batch.
+var TradingBatchMembers = []edge.Field{{
+	Name: "commands", Kind: edge.KindArray, Required: true, Range: []int64{1, MaxTradingBatch},
+	Element: &edge.Field{Kind: edge.KindObject, Fields: []edge.Field{
+		{Name: "place", Kind: edge.KindObject, Schema: "CreateOrderRequest", Fields: TradingMembers},
+		{Name: "cancel", Kind: edge.KindObject, Fields: []edge.Field{tradingIDField}},
+		{Name: "replace", Kind: edge.KindObject, Fields: append([]edge.Field{tradingIDField}, ReplaceForm.fields...)},
+	}},
+}}
+
+// DecodeTradingOrder reads the body of POST /api/orders.
+func DecodeTradingOrder(text []byte, p *entry.Place) *refuse.Refusal {
+	return decode(text, func(r *Reader) *Error { return decodeTradingOrder(r, p) })
+}
+
+func decodeTradingOrder(r *Reader, p *entry.Place) *Error {
+	readTradingOrder(r, p)
+	return r.InOrder(TradingMembers)
+}
+
+// DecodeTradingBatch reads the body of POST /api/orders/batch into dst, whose memory it reuses.
+func DecodeTradingBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
+	return pooledBatch(text, dst, &tradingBatch)
+}
+
+// readTradingOrder reads an order object of a signed request.
+func readTradingOrder(r *Reader, p *entry.Place) {
+	*p = entry.Place{}
+	o := orderReader{Place: p}
+	wrong := len(r.Wrong)
+	market, marketGiven := false, false
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		switch string(key) {
+		case "isMarket":
+			market, marketGiven = r.Boolean()
+		case "accountId":
+			r.Unknown() // the key says whose order it is
+		default:
+			readOrderMember(r, &o, key)
+		}
+	}
+	if r.Err != nil || len(r.Wrong) != wrong {
+		return
+	}
+	byType := o.Type == engine.Market || o.Type == engine.StopMarket
+	switch {
+	case !o.typeGiven:
+		o.Type, o.typeGiven = typeOf(market, o.Stop != nil), true
+	case marketGiven && market != byType:
+		r.Rule("isMarket", "must agree with type.")
+	default:
+		market = byType
+	}
+	if market && o.Price != nil && DecimalSign(o.Price) == 0 {
+		o.Price = nil // some clients always send a price, here 0
+	}
+	r.Require("side", o.sideGiven)
+	r.Require("currencyPairCode", o.Pair != nil)
+	if len(r.Wrong) == wrong {
+		checkOrder(r, &o)
+	}
+}
+
+func typeOf(market, stop bool) engine.OrderType {
+	switch {
+	case market && stop:
+		return engine.StopMarket
+	case market:
+		return engine.Market
+	case stop:
+		return engine.StopLimit
+	}
+	return engine.Limit
+}
+
+// textOrderID reads an order id, which signed routes send as a string: digits in a string, or an integer.
+func textOrderID(r *Reader) (engine.OrderID, bool) {
+	if r.Peek() != '"' {
+		return orderID(r)
+	}
+	text := r.Text(16)
+	v, err := strconv.ParseUint(string(text), 10, 64)
+	if text != nil && (err != nil || v > MaxOrderID || text[0] == '+') {
+		r.Bad("must be an order id.")
+		return 0, false
+	}
+	return engine.OrderID(v), text != nil
+}
 
 // MaxBatch is the largest number of commands in one batch (docs/contract/internal.md#orders).
 const MaxBatch = 1000
@@ -173,3 +289,232 @@ var ReplaceForm = Of(
 	Decimal("price", func(p *entry.Replace, v []byte) { p.Price = v }),
 	Decimal("amount", func(p *entry.Replace, v []byte) { p.Amount = v }),
 )
+
+// MaxOrderID is the largest order id that a JSON number (a float64) holds exactly.
+const MaxOrderID = 1<<53 - 1
+
+var orderIDField = edge.Field{Name: "orderId", Kind: edge.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
+
+// BatchMembers describes the body of POST /orders/batch.
+var BatchMembers = []edge.Field{{
+	Name: "commands", Kind: edge.KindArray, Required: true, Range: []int64{1, MaxBatch},
+	Element: &edge.Field{Kind: edge.KindObject, Fields: []edge.Field{
+		{Name: "place", Kind: edge.KindObject, Schema: "PlaceOrder", Fields: OrderMembers},
+		{Name: "cancel", Kind: edge.KindObject, Fields: []edge.Field{orderIDField}},
+		{Name: "replace", Kind: edge.KindObject, Fields: append([]edge.Field{orderIDField}, ReplaceForm.fields...)},
+		{Name: "at", Kind: edge.KindInt64, Range: []int64{0}},
+	}},
+}}
+
+// batchForm holds the differences between the two batch routes.
+type batchForm struct {
+	most    int // commands
+	place   func(r *Reader, p *entry.Place)
+	orderID func(r *Reader) (engine.OrderID, bool)
+	at      bool // a command may have a time
+}
+
+var (
+	internalBatch = batchForm{MaxBatch, readOrder, orderID, true}
+	tradingBatch  = batchForm{MaxTradingBatch, readTradingOrder, textOrderID, false}
+)
+
+// DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
+func DecodeBatch(text []byte, dst []entry.Command) ([]entry.Command, *refuse.Refusal) {
+	return pooledBatch(text, dst, &internalBatch)
+}
+
+func pooledBatch(text []byte, dst []entry.Command, f *batchForm) ([]entry.Command, *refuse.Refusal) {
+	refusal := decode(text, func(r *Reader) (err *Error) {
+		dst, err = decodeBatch(r, dst, f)
+		return err
+	})
+	return dst, refusal
+}
+
+func decodeBatch(r *Reader, dst []entry.Command, f *batchForm) ([]entry.Command, *Error) {
+	dst = dst[:0]
+	given := false
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			if string(key) != "commands" {
+				r.Unknown()
+				continue
+			}
+			if r.Null() {
+				continue
+			}
+			given = true
+			dst = readCommands(r, dst, f)
+		}
+	}
+	r.Require("commands", given)
+	if err := r.Finish(); err != nil {
+		return dst, err
+	}
+	if len(dst) == 0 {
+		return dst, f.size()
+	}
+	return dst, nil
+}
+
+// size returns the error of a batch without commands or with too many.
+func (f *batchForm) size() *Error {
+	return &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", f.most)}
+}
+
+func readCommands(r *Reader, dst []entry.Command, f *batchForm) []entry.Command {
+	if !r.Array() {
+		return dst
+	}
+	for r.Element() {
+		if len(dst) == f.most {
+			r.Err = f.size()
+			return dst
+		}
+		if len(dst) < cap(dst) {
+			dst = dst[:len(dst)+1]
+		} else {
+			dst = append(dst, entry.Command{})
+		}
+		readCommand(r, &dst[len(dst)-1], f)
+	}
+	return dst
+}
+
+func readCommand(r *Reader, c *entry.Command, f *batchForm) {
+	*c = entry.Command{}
+	wrong := len(r.Wrong)
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		switch string(key) {
+		case "place":
+			if pick(r, c, entry.PlaceOrder) {
+				f.place(r, &c.Place)
+			}
+		case "cancel":
+			if pick(r, c, entry.CancelOrder) {
+				readCancel(r, c, f)
+			}
+		case "replace":
+			if pick(r, c, entry.ReplaceOrder) {
+				readReplace(r, c, f)
+			}
+		case "at":
+			if !f.at {
+				r.Unknown()
+				continue
+			}
+			c.AtNs, c.HasAt = r.Integer(0, 1<<63-1)
+		default:
+			r.Unknown()
+		}
+	}
+	if r.Err == nil && c.Kind == entry.None && len(r.Wrong) == wrong {
+		r.Bad("must have one of place, cancel and replace.")
+	}
+}
+
+// pick sets the kind of the command. It treats null as missing and refuses a second kind.
+func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
+	if r.Null() || r.Err != nil {
+		return false
+	}
+	if c.Kind != entry.None {
+		r.Fail("must not be given with another: a command has one of place, cancel and replace.")
+		return false
+	}
+	c.Kind = kind
+	return true
+}
+
+func readCancel(r *Reader, c *entry.Command, f *batchForm) {
+	given := false
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		if string(key) != "orderId" {
+			r.Unknown()
+			continue
+		}
+		c.Order, given = f.orderID(r)
+	}
+	r.Require("orderId", given)
+}
+
+func readReplace(r *Reader, c *entry.Command, f *batchForm) {
+	given := false
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		switch string(key) {
+		case "orderId":
+			c.Order, given = f.orderID(r)
+		case "price":
+			c.Replace.Price = r.Decimal()
+		case "amount":
+			c.Replace.Amount = r.Decimal()
+		default:
+			r.Unknown()
+		}
+	}
+	r.Require("orderId", given)
+}
+
+func orderID(r *Reader) (engine.OrderID, bool) {
+	v, given := r.Integer(0, MaxOrderID)
+	return engine.OrderID(v), given
+}
+
+// pairSeq is the last seq that the commands of a batch have in a pair.
+type pairSeq struct {
+	code string
+	seq  engine.Seq
+}
+
+// AppendSeqs appends the member seqs of a batch's answer: by pair, the seq that a later read must reflect to show what
+// the batch has done. Refused commands have none. only is this seq when the batch concerns one pair, else edge.NoSeq.
+func AppendSeqs(dst []byte, answers []entry.Answer) (out []byte, only uint64) {
+	var few [4]pairSeq
+	all, last := few[:0], -1
+	for i := range answers {
+		a := &answers[i]
+		if a.Seq == 0 || a.Instrument == nil || a.Reason != engine.NotRejected {
+			continue
+		}
+		if last < 0 || all[last].code != a.Instrument.Code {
+			last = indexOf(all, a.Instrument.Code)
+		}
+		if last < 0 {
+			last = len(all)
+			all = append(all, pairSeq{code: a.Instrument.Code})
+		}
+		all[last].seq = max(all[last].seq, a.Seq)
+	}
+	dst, only = append(dst, `,"seqs":{`...), edge.NoSeq
+	for i, p := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), p.code...), `":`...)
+		dst = strconv.AppendUint(dst, uint64(p.seq), 10)
+	}
+	if len(all) == 1 {
+		only = uint64(all[0].seq)
+	}
+	return append(dst, '}'), only
+}
+
+// indexOf returns the place of a pair, -1 for none. A batch has at most 1,000 commands.
+func indexOf(all []pairSeq, code string) int {
+	for i := range all {
+		if all[i].code == code {
+			return i
+		}
+	}
+	return -1
+}

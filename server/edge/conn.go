@@ -1,15 +1,25 @@
 package edge
 
 import (
+	"cmp"
 	"container/list"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
+	"tickhive/server/encode"
 )
 
 // Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
@@ -197,7 +207,7 @@ type CountedConn struct {
 	ip     netip.Addr
 	exempt bool
 	place  *list.Element // its element in table.unserved; guarded by table.mu
-	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn_full.go
+	use    atomic.Int64  // rank of a waiting connection, or one of the values in conn.go
 	// upgraded connections rank by SetSpare alone
 	upgraded atomic.Bool
 	served   bool // a request has been complete; owner: the connection's goroutine
@@ -244,4 +254,379 @@ func (c *CountedConn) lingerOn(conn net.Conn) {
 		_ = conn.SetReadDeadline(time.Now().Add(lingerTime))
 		c.discard(conn)
 	}
+}
+
+// Pauses after a failed accept, and the time after the last failure for which the listener still counts as
+// failing. (Ending connections let single accepts succeed meanwhile.)
+const (
+	acceptPauseMin   = 5 * time.Millisecond
+	acceptPauseMax   = time.Second
+	acceptFailingFor = 5 * time.Second
+)
+
+// shortages lists the transient errors of accept: the process or the machine lacks descriptors or memory at the
+// moment, or the client has already gone. The listener continues after them. fasthttp would end Serve, and
+// thereby the program.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
+
+func isShortage(err error) bool {
+	for _, e := range shortages {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// limitedListener refuses connections beyond the table's limits, counts the others, and
+// retries after shortages. One goroutine calls Accept; any goroutine may call Close.
+type limitedListener struct {
+	net.Listener
+	table *ConnTable
+	stats *acceptStats
+	pause time.Duration // before the next accept; 0 after a connection
+	once  sync.Once
+	ended chan struct{} // closed by Close
+}
+
+func newLimitedListener(ln net.Listener, table *ConnTable, stats *acceptStats) *limitedListener {
+	return &limitedListener{Listener: ln, table: table, stats: stats, ended: make(chan struct{})}
+}
+
+// Accept returns the next connection within the limits.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if !isShortage(err) {
+				return nil, err
+			}
+			l.stats.failed(l.Addr(), err)
+			l.wait()
+			continue
+		}
+		l.pause = 0
+		ip := addrOf(c.RemoteAddr())
+		counted, why := l.table.enter(c, ip)
+		if why == nil {
+			return counted, nil
+		}
+		if l.table.limits.TLS != nil {
+			_ = c.Close() // the client would take the text for a broken handshake
+			continue
+		}
+		// The write does not block, because the socket's send buffer is empty.
+		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
+		_, _ = c.Write(why)
+		_ = c.Close()
+	}
+}
+
+// wait waits before the next accept, twice as long as before, or until Close.
+func (l *limitedListener) wait() {
+	l.pause = min(max(2*l.pause, acceptPauseMin), acceptPauseMax)
+	timer := time.NewTimer(l.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ended:
+	}
+}
+
+// Close closes the listener and ends a wait in progress.
+func (l *limitedListener) Close() error {
+	l.once.Do(func() { close(l.ended) })
+	return l.Listener.Close()
+}
+
+// AcceptStat is the state of a listener's accepts.
+type AcceptStat struct {
+	Listener string // public, aggregator or internal
+	Failures uint64 // since the start
+	// Reason is the error with which accept currently fails; empty while it succeeds.
+	Reason  string
+	SinceNs int64 // process clock; time of the first of the current failures
+}
+
+// acceptStats counts the failed accepts of a listener. Any goroutine may use it.
+type acceptStats struct {
+	clock clock.Clock
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	failures uint64
+	reason   string
+	sinceNs  int64     // process clock, of the first failure in a row
+	last     time.Time // of the last failure; monotonic, so a clock step does not end the failure
+}
+
+// failed records a failure. It logs only the first one after acceptFailingFor without failures.
+func (a *acceptStats) failed(at net.Addr, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.failing() {
+		a.sinceNs = a.clock.NowNs()
+		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener",
+			at.String(), "error", err,
+			"remedy", "raise the limit of open files: ulimit -n, LimitNOFILE= of the unit, fs.file-max of the machine")
+	}
+	a.failures++
+	a.reason, a.last = err.Error(), time.Now()
+}
+
+// failing reports whether the listener still counts as failing. The caller holds mu.
+func (a *acceptStats) failing() bool { return a.failures > 0 && time.Since(a.last) < acceptFailingFor }
+
+// Stat returns a copy, labelled with the listener's name.
+func (a *acceptStats) Stat(name string) AcceptStat {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := AcceptStat{Listener: name, Failures: a.failures}
+	if a.failing() {
+		s.Reason, s.SinceNs = a.reason, a.sinceNs
+	}
+	return s
+}
+
+// Incident returns an entry for the status page. lasts reports that accepts still fail.
+func (s AcceptStat) Incident() (in Incident, lasts bool) {
+	at := encode.FloorDiv(s.SinceNs, 1_000_000)
+	return Incident{
+		AtMs: at, FirstMs: at, Count: 1, Kind: "listener", Detail: s.Reason,
+		Message: fmt.Sprintf("the %s listener cannot accept connections; it tries again until it can", s.Listener),
+	}, s.Reason != ""
+}
+
+// Incident is one entry of the status page: Count equal ones, the newest at AtMs. The message is for everybody, and
+// the detail, which may name files, addresses and users, for the operator.
+type Incident struct {
+	AtMs, FirstMs   int64
+	Count           int64
+	Kind            string
+	Message, Detail string
+}
+
+// Append appends the incident as JSON. withDetail is set for the operator alone.
+func (in *Incident) Append(dst []byte, withDetail bool) []byte {
+	dst = strconv.AppendInt(append(dst, `{"at":`...), in.AtMs, 10)
+	dst = encode.AppendString(append(dst, `,"kind":`...), in.Kind)
+	dst = encode.AppendString(append(dst, `,"message":`...), in.Message)
+	dst = strconv.AppendInt(append(dst, `,"count":`...), in.Count, 10)
+	dst = strconv.AppendInt(append(dst, `,"firstAt":`...), in.FirstMs, 10)
+	if withDetail {
+		dst = encode.AppendString(append(dst, `,"detail":`...), in.Detail)
+	}
+	return append(dst, '}')
+}
+
+// Values of CountedConn.use besides ranks.
+const (
+	useBusy    = 0  // a request is being answered, or the connection was upgraded and is used: never closed for others
+	useEvicted = -1 // closed for another connection
+)
+
+// useServed is the bit of a rank that says that the connection has sent a complete request.
+const useServed = 1 << 62
+
+// victimBatch is the number of victims that one look at all connections picks: each new connection
+// to a full table costs a share of the look.
+const victimBatch = 64
+
+// victimPause is the pause after a look that found none. Connections that a client upgraded may
+// fill the table, and each refused connection would cost a look.
+const victimPause = 100 * time.Millisecond
+
+// victim is a connection with its rank at the time of the look.
+type victim struct {
+	conn *CountedConn
+	rank int64
+}
+
+// rankOf returns the usefulness of a connection that waits for a request since a time: the
+// connections that never sent one are the least useful, then the ones that wait longest.
+func rankOf(served bool, since time.Time) int64 {
+	rank := since.UnixNano() >> 2
+	if served {
+		rank |= useServed
+	}
+	return rank
+}
+
+// leastUseful takes the least useful connection that waits for a request, nil without one. The
+// caller holds mu and closes the connection after it has released mu.
+func (t *ConnTable) leastUseful() *CountedConn {
+	for e := t.unserved.Front(); e != nil; e = t.unserved.Front() {
+		c := t.unserved.Remove(e).(*CountedConn)
+		if rank := c.use.Load(); 0 < rank && rank < useServed && c.use.CompareAndSwap(rank, useEvicted) {
+			return c
+		}
+	}
+	if c := t.takeVictim(); c != nil {
+		return c
+	}
+	now := time.Now()
+	if now.Before(t.nextLook) {
+		return nil
+	}
+	for c := range t.conns {
+		rank := c.use.Load()
+		if rank <= 0 || c.exempt || len(t.victims) == victimBatch && rank >= t.victims[0].rank {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(t.victims, rank, func(v victim, rank int64) int {
+			return cmp.Compare(rank, v.rank)
+		})
+		t.victims = slices.Insert(t.victims, i, victim{c, rank})
+		if len(t.victims) > victimBatch {
+			t.victims = slices.Delete(t.victims, 0, 1)
+		}
+	}
+	if len(t.victims) == 0 {
+		t.nextLook = now.Add(victimPause)
+	}
+	return t.takeVictim()
+}
+
+// takeVictim takes the last victim of the last look that still waits as it did then.
+func (t *ConnTable) takeVictim() *CountedConn {
+	for n := len(t.victims); n > 0; n = len(t.victims) {
+		v := t.victims[n-1]
+		t.victims[n-1] = victim{}
+		t.victims = t.victims[:n-1]
+		if _, open := t.conns[v.conn]; open && v.conn.use.CompareAndSwap(v.rank, useEvicted) {
+			return v.conn
+		}
+	}
+	return nil
+}
+
+// beginRequest marks the connection as busy. It returns false if the connection was closed to make
+// room for another one: its request must not run, because no answer can arrive.
+func (c *CountedConn) beginRequest() bool {
+	c.served = true
+	c.wait.mu.Lock()
+	c.wait.idleUntil = time.Time{} // answers that are still kept no longer end a wait
+	c.wait.mu.Unlock()
+	return c.use.Swap(useBusy) != useEvicted
+}
+
+// evict closes the connection at once: no lingering, and no farewell of TLS, which could wait for
+// the peer.
+func (c *CountedConn) evict() {
+	if c.closed.CompareAndSwap(false, true) {
+		c.table.untrack(c)
+		_ = c.socket.Close() // its requests fail either way
+		c.table.uncount(c.ip)
+	}
+}
+
+// Counted returns the listener's connection of an upgraded one, nil when it has none. Only the upgrade callback may
+// call it: once it has returned, the server gives conn to another client. The result stays with its client.
+func Counted(conn net.Conn) *CountedConn {
+	if upgraded, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = upgraded.UnsafeConn()
+	}
+	c, _ := conn.(*CountedConn)
+	return c
+}
+
+// SetSpare says whether an upgraded connection may be closed for another one. It then ranks as if it waited for a
+// request since the first of these calls. It returns false when the connection was closed for another. Any goroutine
+// may call it, also after the connection has ended. On nil it does nothing and returns true.
+func (c *CountedConn) SetSpare(spare bool) bool {
+	if c == nil {
+		return true
+	}
+	c.upgraded.Store(true)
+	switch rank := c.use.Load(); {
+	case spare && rank == useBusy:
+		c.use.CompareAndSwap(useBusy, rankOf(true, time.Now()))
+	case !spare && rank > useBusy:
+		c.use.CompareAndSwap(rank, useBusy) // fails when the connection was closed for another
+	}
+	return c.use.Load() != useEvicted
+}
+
+// Certificate is the certificate of the public listeners. Reload replaces it; connections that
+// are open keep theirs. Any goroutine may use it.
+type Certificate struct {
+	certFile, keyFile string
+	now               func() time.Time
+	current           atomic.Pointer[tls.Certificate]
+}
+
+// NewCertificate reads a certificate chain and its key, both PEM.
+func NewCertificate(certFile, keyFile string, now func() time.Time) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile, now: now}
+	return c, c.Reload()
+}
+
+// Reload reads the files again. On an error the old certificate stays in force.
+func (c *Certificate) Reload() error {
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return fmt.Errorf("tls.cert %s, tls.key %s: %w: name a PEM certificate chain and the PEM key of its first "+
+			"certificate, both readable by this user", c.certFile, c.keyFile, err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return fmt.Errorf("tls.cert %s: %w", c.certFile, err)
+	}
+	if now := c.now(); now.After(leaf.NotAfter) {
+		return fmt.Errorf("tls.cert %s: the certificate ended on %s: renew it", c.certFile,
+			leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+// config returns the settings of a listener. HTTP/1.1 is the only protocol that the server speaks.
+func (c *Certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+}
+
+// Encrypted reports whether the connection has TLS. A write to it that timed out cannot be repeated.
+func (c *CountedConn) Encrypted() bool { return c.Conn != c.socket }
+
+// plainAnswer is the answer to a client that speaks HTTP without TLS.
+var plainAnswer = refusal("400 Bad Request", &refuse.Refusal{
+	Code: refuse.InvalidParam, Message: "This port speaks TLS: the address must begin with https:// or wss://.",
+})
+
+// answerPlain answers a client whose first bytes are a request instead of a handshake. Without it, the client would
+// see an empty answer or a reset. The goroutine of the connection calls it with the error of the handshake.
+func (c *CountedConn) answerPlain(handshake error) {
+	var head tls.RecordHeaderError
+	if !errors.As(handshake, &head) || head.Conn == nil || !isRequest(head.RecordHeader) {
+		return
+	}
+	_ = c.socket.SetWriteDeadline(time.Now().Add(lingerTime))
+	if _, err := c.socket.Write(plainAnswer); err == nil {
+		c.lingerOn(c.socket)
+	}
+}
+
+// isRequest reports whether a connection begins with the method and the path of a request.
+func isRequest(head [5]byte) bool {
+	for _, begin := range []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"} {
+		if string(head[:]) == begin {
+			return true
+		}
+	}
+	return false
+}
+
+// encrypt puts TLS on an accepted connection. The handshake takes place at the first read, on the
+// connection's goroutine and within its read timeout.
+func encrypt(c net.Conn, config *tls.Config) net.Conn {
+	if config == nil {
+		return c
+	}
+	return tls.Server(c, config)
 }

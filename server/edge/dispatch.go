@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strconv"
+	"strings"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
@@ -340,4 +342,95 @@ func validRequestID(id []byte) bool {
 		}
 	}
 	return true
+}
+
+// mediaType checks the media type of a request body. It accepts the four types of
+// docs/contract/api.md, whatever their parameters, and treats a body without a type as JSON. It
+// refuses compressed bodies (docs/contract/market-data.md#http-behaviour).
+func (c *Ctx) mediaType() *refuse.Refusal {
+	if c.route.Body == BodyNone {
+		return nil
+	}
+	h := &c.Request.Header
+	if encoding := h.ContentEncoding(); len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
+		return unsupported("The body must not be compressed.")
+	}
+	if c.route.Body == BodyAny {
+		return nil
+	}
+	kind, _, _ := strings.Cut(string(h.ContentType()), ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	switch {
+	case kind == "", kind == "application/json", kind == "application/json-patch+json", kind == "text/json":
+		return nil
+	case strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json") &&
+		len(kind) > len("application/+json"):
+		return nil
+	}
+	return unsupported("The body must be application/json, application/json-patch+json, text/json or " +
+		"application/*+json.")
+}
+
+func unsupported(message string) *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.UnsupportedMedia, Message: message, Field: "Content-Type"}
+}
+
+// Audit writes a line of the security log at level info: what happened, by which key (or the operator, on the
+// internal listener), from where. The caller calls it after the change is durable. args holds names and values
+// without secrets.
+func (c *Ctx) Audit(event string, args ...any) {
+	by := "operator"
+	if c.Principal != nil {
+		by = c.Principal.PublicKey
+	}
+	c.edge.Log.Info("security", append([]any{
+		"event", event, "by", by, "from", c.ClientAddr().String(), "requestId", c.RequestID(),
+	}, args...)...)
+}
+
+// AuthReasons names the reasons for which credentials are refused: the header that is wrong, or permission for
+// a key that may not do this or not from this address.
+var AuthReasons = [...]string{
+	"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow", "permission",
+}
+
+// authFailures counts refused credentials by reason.
+type authFailures [len(AuthReasons)]atomic.Uint64
+
+func (f *authFailures) count(err *refuse.Refusal) {
+	if err.Code != refuse.Unauthorized && err.Code != refuse.Forbidden {
+		return
+	}
+	reason := len(AuthReasons) - 1
+	for i, name := range AuthReasons {
+		if err.Field == name {
+			reason = i
+		}
+	}
+	f[reason].Add(1)
+}
+
+// AuthFailures returns the number of refused credentials since the start, by AuthReasons.
+func (s *Server) AuthFailures() (n [len(AuthReasons)]uint64) {
+	for i := range n {
+		n[i] = s.public.authFailures[i].Load()
+		if s.aggregator != nil {
+			n[i] += s.aggregator.authFailures[i].Load()
+		}
+	}
+	return n
+}
+
+// NewConstant returns the reference server of docs/internals/performance.md#http: it has every
+// limit and timeout of a server from New, but answers each request with the same bytes.
+func NewConstant(o Options, body []byte) (*Server, error) {
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	s.public.HTTP.Handler = func(ctx *fasthttp.RequestCtx) {
+		ctx.Response.Header.SetContentTypeBytes(ValJSON)
+		ctx.Response.SetBodyRaw(body)
+	}
+	return s, nil
 }

@@ -8,7 +8,7 @@
 //
 //  1. Every answer that is not 2xx or 304 is the error object of
 //     docs/contract/errors.md#error-object, including the errors that fasthttp finds before
-//     a route is known; a browser gets a page for a path without a route. One table (errors.go)
+//     a route is known; a browser gets a page for a path without a route. One table (answer.go)
 //     maps a reason to its status.
 //  2. The checks of a request run in the order of docs/contract/errors.md#order-of-checks: size,
 //     path, method, IP limit, media type, credentials, permission, user limit, parameters, unknown

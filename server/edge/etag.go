@@ -1,12 +1,19 @@
 package edge
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"io"
 	"math/bits"
+	"net"
+	"slices"
+	"unsafe"
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/marketdata"
 	"tickhive/server/encode"
 )
 
@@ -105,3 +112,92 @@ func matchesTag(one []byte, tag string) bool {
 	}
 	return false
 }
+
+// gatherMinBytes is the size from which a text in parts is written to the kernel with one call (writev),
+// without the write buffer. For a full book of 2.5 MB this costs 750 us of CPU; through the buffer, 64 KB at a
+// time, it costs 1,360 us.
+const gatherMinBytes = 64 << 10
+
+// textStream returns the reader through which fasthttp writes a text in parts to conn.
+func textStream(conn net.Conn, t *marketdata.Text) io.Reader {
+	if t.Size >= gatherMinBytes {
+		if counted, ok := conn.(*CountedConn); ok {
+			if _, ok := counted.Conn.(*net.TCPConn); ok {
+				return &gatheredText{t, counted}
+			}
+		}
+	}
+	return t
+}
+
+// gatheredText writes a text directly to its connection, after the buffered bytes.
+type gatheredText struct {
+	*marketdata.Text
+	conn *CountedConn
+}
+
+// WriteTo implements io.WriterTo. When w is not the connection's buffer, it writes the parts to w.
+func (g *gatheredText) WriteTo(w io.Writer) (int64, error) {
+	buffer, ok := w.(*bufio.Writer)
+	if !ok {
+		return g.Text.WriteTo(w)
+	}
+	if err := buffer.Flush(); err != nil {
+		return 0, err
+	}
+	// clone the slice, because the connection changes it and the text is shared
+	n, err := g.conn.writeParts(slices.Clone(g.Parts))
+	if err != nil {
+		return n, fmt.Errorf("edge: text in parts: %w", err)
+	}
+	return n, nil
+}
+
+// AppendQuotedDecimals appends body with every decimal as a string of the same text, for
+// ?decimals=string (docs/contract/market-data.md#decimals). Decimals always have a point and
+// integers never do, so the text alone distinguishes them.
+func AppendQuotedDecimals(dst, body []byte) []byte {
+	for i := 0; i < len(body); {
+		switch c := body[i]; {
+		case c == '"':
+			end := stringEnd(body, i)
+			dst = append(dst, body[i:end]...)
+			i = end
+		case c == '-' || c-'0' <= 9:
+			end := i + 1
+			for end < len(body) && (body[end]-'0' <= 9 || body[end] == '.') {
+				end++
+			}
+			if number := body[i:end]; bytes.IndexByte(number, '.') >= 0 {
+				dst = append(append(append(dst, '"'), number...), '"')
+			} else {
+				dst = append(dst, number...)
+			}
+			i = end
+		default:
+			dst = append(dst, c)
+			i++
+		}
+	}
+	return dst
+}
+
+// stringEnd returns the position after the JSON string that starts at i.
+func stringEnd(body []byte, i int) int {
+	for i++; i < len(body); i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(body)
+}
+
+// BytesKey returns b as a string without a copy, for a map look-up that ends before b changes.
+// The alternative, a conversion that escapes into Root.Lookup, allocates on every request.
+func BytesKey(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// StringBytes returns s as bytes without a copy. The caller may write to them only while no one else has s.
+func StringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

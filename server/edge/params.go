@@ -1,11 +1,167 @@
 package edge
 
 import (
+	"bytes"
+	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
+
+// Principal is the authenticated principal of a request: the result of Options.Authenticate.
+type Principal struct {
+	Account   engine.AccountID
+	UserID    string // UUID
+	PublicKey string
+	CanTrade  bool // the key permits this request on a route with Trade
+}
+
+// Ctx is one request and its answer. The handler owns it until it returns. Slices that Ctx
+// returns alias the request buffer; copy them to retain them.
+type Ctx struct {
+	*fasthttp.RequestCtx
+	// Principal is nil for a call without credentials.
+	Principal *Principal
+	// Credentials are those that Options.Authenticate verifies.
+	Credentials Credentials
+
+	edge   *Listener
+	client netip.Addr // that a node of the cluster has named; zero: the client has sent the request itself
+	route  *Route
+	id     []byte // request id, in idBuf
+	idBuf  [maxRequestID]byte
+
+	public bool // every origin may read the answer
+	stale  bool // the pair is not at the seq that the client asks for
+
+	params       []param
+	DecimalsText bool // ?decimals=string
+
+	faultStatus int   // status of an error that a fault rule causes; 0: none
+	skewNs      int64 // the error of SkewNs
+
+	scratch []byte // the handler's buffer for rendering and header values
+	number  [24]byte
+	tag     [32]byte
+}
+
+// RequestID returns the id that is echoed in X-Request-Id and in errors.
+func (c *Ctx) RequestID() string { return string(c.id) }
+
+// MachineNs returns the time of the machine's clock in Unix ns.
+func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
+
+// SkewNs returns what a route with Time adds to the time that it answers: 0 unless a fault rule skews it.
+func (c *Ctx) SkewNs() int64 { return c.skewNs }
+
+// Viewer returns the account of the principal, nil for a request without credentials.
+func (c *Ctx) Viewer() *engine.AccountID {
+	if c.Principal == nil {
+		return nil
+	}
+	return &c.Principal.Account
+}
+
+// Cancels reports whether the route only cancels orders.
+func (c *Ctx) Cancels() bool { return c.route.Cancels }
+
+// PlainDecimals makes the answer ignore decimals=string.
+func (c *Ctx) PlainDecimals() { c.DecimalsText = false }
+
+// Unlimited reports whether the allow-list contains the client's address or verified key.
+func (c *Ctx) Unlimited() bool { return c.edge.limiter.exempts(c) }
+
+// PathParam returns a parameter of the route's path, for example {publicKey}.
+func (c *Ctx) PathParam(name string) string {
+	s, _ := c.UserValue(name).(string)
+	return s
+}
+
+func (e *Listener) acquire(ctx *fasthttp.RequestCtx) *Ctx {
+	c := e.ctxPool.Get().(*Ctx)
+	c.RequestCtx = ctx
+	return c
+}
+
+// maxPooledScratch is the largest rendering buffer that a pooled Ctx retains.
+const maxPooledScratch = 256 << 10
+
+func (e *Listener) release(c *Ctx) {
+	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
+	c.params, c.DecimalsText, c.public, c.stale = c.params[:0], false, false, false
+	c.faultStatus, c.skewNs, c.client, c.Credentials = 0, 0, netip.Addr{}, Credentials{}
+	if cap(c.scratch) > maxPooledScratch {
+		c.scratch = nil
+	}
+	e.ctxPool.Put(c)
+}
+
+// Private answers 200 with a body for this client only: no-store and no ETag. The body must not change until
+// the answer is sent.
+func (c *Ctx) Private(body []byte) {
+	c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
+	c.writeJSON(body)
+}
+
+// writeJSON sets body as the answer, with decimals as strings if the request asked for them.
+func (c *Ctx) writeJSON(body []byte) {
+	c.Response.Header.SetContentTypeBytes(ValJSON)
+	if c.DecimalsText {
+		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	}
+	c.Response.SetBodyRaw(body)
+}
+
+// param is one query parameter; both slices alias the request.
+type param struct{ key, value []byte }
+
+// maxParams is the largest number of query parameters that are read. The limit on the
+// target's length bounds them anyway.
+const maxParams = 1024
+
+// parseQuery reads the query: it scans the raw bytes, or uses fasthttp's decoder when the query
+// is encoded.
+func (c *Ctx) parseQuery() {
+	raw := c.URI().QueryString()
+	if len(raw) == 0 {
+		return
+	}
+	if bytes.IndexByte(raw, '%') >= 0 || bytes.IndexByte(raw, '+') >= 0 {
+		c.decodeQuery()
+		return
+	}
+	for len(raw) > 0 && len(c.params) < maxParams {
+		var pair []byte
+		if i := bytes.IndexByte(raw, '&'); i >= 0 {
+			pair, raw = raw[:i], raw[i+1:]
+		} else {
+			pair, raw = raw, nil
+		}
+		if len(pair) == 0 {
+			continue
+		}
+		if i := bytes.IndexByte(pair, '='); i >= 0 {
+			c.params = append(c.params, param{pair[:i], pair[i+1:]})
+		} else {
+			c.params = append(c.params, param{pair, nil})
+		}
+	}
+}
+
+func (c *Ctx) decodeQuery() {
+	var args *fasthttp.Args = c.QueryArgs()
+	for key, value := range args.All() {
+		if len(c.params) == maxParams {
+			return
+		}
+		c.params = append(c.params, param{key, value})
+	}
+}
 
 // Raw returns the value of a parameter; an empty value counts as missing. It refuses a
 // parameter that is given twice (docs/contract/errors.md#parameters).
@@ -172,4 +328,234 @@ func (c *Ctx) readDecimals() *refuse.Refusal {
 	i, err := c.Enum("decimals", "number", "string")
 	c.DecimalsText = i == 1
 	return err
+}
+
+// cursorName is the parameter that continues a list behind a row; its values are the header X-Next-Cursor.
+const cursorName = "cursor"
+
+var hdrNextCursor = []byte("X-Next-Cursor")
+
+// ParamCursor returns the parameter that Ctx.Cursor reads.
+func ParamCursor(pattern string) Field { return Field{Name: cursorName, Pattern: pattern} }
+
+// ParamRow is the parameter that Ctx.Row reads.
+var ParamRow = ParamCursor("^[1-9][0-9]{0,18}$")
+
+// Cursor returns the parameter cursor, empty when it is missing. A list that moves on by cursor neither loses nor repeats
+// a row while rows arrive, because the cursor names the last row, and the number of a page counts from the newest.
+func (c *Ctx) Cursor(pageName string) (string, *refuse.Refusal) {
+	text, err := c.Str(cursorName)
+	if err != nil || text == "" {
+		return "", err
+	}
+	number, err := c.Str(pageName)
+	if err == nil && number != "" {
+		err = refuse.Param(cursorName, "The parameters cursor and %s must not be given together.", pageName)
+	}
+	return text, err
+}
+
+// BadCursor returns the refusal of a cursor that no answer has named.
+func BadCursor() *refuse.Refusal {
+	return refuse.Param(cursorName, "The parameter cursor must be the X-Next-Cursor of the page before.")
+}
+
+// Row returns the cursor of a list whose rows have numbers: the number of the row behind which it continues; 0: none.
+func (c *Ctx) Row(pageName string) (uint64, *refuse.Refusal) {
+	text, err := c.Cursor(pageName)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	row, bad := strconv.ParseUint(text, 10, 63)
+	if bad != nil || row == 0 || text[0] == '0' {
+		return 0, BadCursor()
+	}
+	return row, nil
+}
+
+// NextCursor sets the header of a page that is not the last.
+func (c *Ctx) NextCursor(text []byte) { c.Response.Header.SetCanonical(hdrNextCursor, text) }
+
+// NextRow sets the header of a page that ends with the row of this number; 0: it is the last page.
+func (c *Ctx) NextRow(row uint64) {
+	if row != 0 {
+		c.NextCursor(strconv.AppendUint(c.number[:0], row, 10))
+	}
+}
+
+// PairName is the parameter that names a pair in the routes of {base_url}.
+const PairName = "currencyPairCode"
+
+// DealUnitNs is the precision of dealDateUtc; date parameters compare with the printed date.
+const DealUnitNs = 100
+
+// PairParam returns the text of a required pair code of the right form. The caller checks that
+// the pair exists, after every other check
+// (docs/contract/market-data.md#pair-codes-and-order-of-lists and
+// docs/contract/errors.md#order-of-checks). It aliases the request.
+func (c *Ctx) PairParam(name string) ([]byte, *refuse.Refusal) {
+	raw, err := c.Raw(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) == 0 {
+		return nil, MissingParam(name)
+	}
+	if !engine.ValidPairCode(raw) {
+		return nil, refuse.Param(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
+	}
+	return raw, nil
+}
+
+// Moment is a date of a request. It holds seconds and nanoseconds, because the years that a
+// request can carry (0 to 9999) exceed the range of int64 nanoseconds.
+type Moment struct{ Sec, Nsec int64 }
+
+// After reports whether m is later than o.
+func (m Moment) After(o Moment) bool { return m.Sec > o.Sec || m.Sec == o.Sec && m.Nsec > o.Nsec }
+
+// The range of Unix seconds that fit into int64 nanoseconds, with room for rounding up.
+const (
+	MinSec = -9_223_372_035
+	MaxSec = 9_223_372_035
+)
+
+// FloorNs returns the latest multiple of unit ns that is not after m, or the nearest second
+// that fits into int64.
+func (m Moment) FloorNs(unit int64) int64 {
+	if m.Sec < MinSec {
+		return MinSec * 1_000_000_000
+	}
+	if m.Sec > MaxSec {
+		return MaxSec * 1_000_000_000
+	}
+	return m.Sec*1_000_000_000 + m.Nsec/unit*unit
+}
+
+// CeilNs returns the earliest multiple of unit ns that is not before m.
+func (m Moment) CeilNs(unit int64) int64 {
+	ns := m.FloorNs(unit)
+	if m.Nsec%unit != 0 && m.Sec >= MinSec && m.Sec <= MaxSec {
+		ns += unit
+	}
+	return ns
+}
+
+// Date reads a date parameter of the market-data routes (docs/contract/market-data.md#deals):
+// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.
+func (c *Ctx) Date(name string) (m Moment, given bool, err *refuse.Refusal) {
+	raw, err := c.Raw(name)
+	if err != nil || len(raw) == 0 {
+		return Moment{}, false, err
+	}
+	m, ok := parseDate(raw)
+	if !ok {
+		return Moment{}, false, refuse.Param(name,
+			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 "+
+				"fractional digits and an optional Z.", name)
+	}
+	return m, true, nil
+}
+
+func parseDate(s []byte) (Moment, bool) {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return Moment{}, false
+	}
+	year, ok1 := number(s[:4])
+	month, ok2 := number(s[5:7])
+	day, ok3 := number(s[8:10])
+	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+		return Moment{}, false
+	}
+	var h, m, sec, nsec int
+	if s = s[10:]; len(s) > 0 {
+		var ok bool
+		if h, m, sec, nsec, ok = parseClock(s); !ok {
+			return Moment{}, false
+		}
+	}
+	t := time.Date(year, time.Month(month), day, h, m, sec, 0, time.UTC)
+	return Moment{t.Unix(), int64(nsec)}, true
+}
+
+// parseClock reads THH:MM:SS[.fraction][Z].
+func parseClock(s []byte) (h, m, sec, nsec int, ok bool) {
+	if len(s) < 9 || s[0] != 'T' || s[3] != ':' || s[6] != ':' {
+		return 0, 0, 0, 0, false
+	}
+	h, ok1 := number(s[1:3])
+	m, ok2 := number(s[4:6])
+	sec, ok3 := number(s[7:9])
+	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || sec > 59 {
+		return 0, 0, 0, 0, false
+	}
+	s = s[9:]
+	if len(s) > 0 && s[len(s)-1] == 'Z' {
+		s = s[:len(s)-1]
+	}
+	if len(s) == 0 {
+		return h, m, sec, 0, true
+	}
+	digits := s[1:]
+	if s[0] != '.' || len(digits) == 0 || len(digits) > 9 {
+		return 0, 0, 0, 0, false
+	}
+	nsec, ok = number(digits)
+	for range 9 - len(digits) {
+		nsec *= 10
+	}
+	return h, m, sec, nsec, ok
+}
+
+// number parses decimal digits; the caller limits their number.
+func number(s []byte) (int, bool) {
+	n := 0
+	for _, c := range s {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// DateTime reads a date-time parameter of the account routes. Unlike the market-data routes, they
+// accept any RFC 3339 offset; without one the time is UTC (docs/contract/accounts.md#accruals).
+func (c *Ctx) DateTime(name string) (m Moment, given bool, err *refuse.Refusal) {
+	raw, err := c.Raw(name)
+	if err != nil || len(raw) == 0 {
+		return Moment{}, false, err
+	}
+	m, ok := ParseDateTime(raw)
+	if !ok {
+		return Moment{}, false, refuse.Param(name,
+			"The parameter %s must be a date-time such as 2026-01-01T00:00:00Z; any offset is taken, none means UTC. "+
+				"A plus sign in a query is written %%2B.", name)
+	}
+	return m, true, nil
+}
+
+// ParseDateTime parses a date like parseDate and also accepts an offset at the end: +02:00.
+func ParseDateTime(s []byte) (Moment, bool) {
+	const offsetBytes = len("+00:00")
+	at := len(s) - offsetBytes
+	if at < len("2006-01-02T15:04:05") || s[at+3] != ':' || s[at] != '+' && s[at] != '-' && s[at] != ' ' {
+		return parseDate(s)
+	}
+	hours, ok1 := number(s[at+1 : at+3])
+	minutes, ok2 := number(s[at+4:])
+	if !ok1 || !ok2 || hours > 23 || minutes > 59 || s[at-1] == 'Z' {
+		return Moment{}, false
+	}
+	m, ok := parseDate(s[:at])
+	offset := int64(hours*3600 + minutes*60)
+	if s[at] == '-' {
+		offset = -offset
+	}
+	m.Sec -= offset // a plus sign that was not percent-encoded arrives as a space
+	return m, ok
 }

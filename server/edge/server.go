@@ -1,15 +1,171 @@
 package edge
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
+	"net/netip"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/clock"
+	"tickhive/internal/fault"
 	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/forward"
 )
+
+// Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read
+// buffer: fasthttp refuses a request head that does not fit into it.
+const (
+	MaxHeadBytes     = 16 << 10
+	MaxTargetBytes   = 8 << 10
+	MaxBodyBytes     = 64 << 10
+	MaxInternalBody  = 4 << 20
+	DefaultConnsIP   = 1000
+	DefaultConns     = 16 << 10 // a 64 KiB write buffer each: 1 GiB at most
+	DefaultPerMinute = 60
+	DefaultPerSecond = 10
+	DefaultClients   = 100_000 // remembered addresses; at most 1 KiB each
+)
+
+// Options configures a Server. Clock is required; the zero value of any other field means its
+// default.
+type Options struct {
+	Clock clock.Clock // the process clock
+	// MachineNs is the machine's clock in Unix ns, for rate limits
+	// (docs/contract/market-data.md#times). Default clock.MachineNs.
+	MachineNs func() int64
+
+	// SplitAggregator serves the aggregator namespace only on ServeAggregator's listener.
+	SplitAggregator bool
+	// AggregatorHost, when set, limits the aggregator namespace to requests with this Host.
+	AggregatorHost string
+
+	Rate RateOptions
+	// TrustedProxies are addresses and CIDRs whose X-Forwarded-For is trusted.
+	TrustedProxies []string
+
+	ConnectionsPerIP int // default 1000; -1: unlimited
+	Connections      int // default 16,384
+
+	Certificate *Certificate // nil: clients come in plain text
+
+	ReadTimeout  time.Duration // default 10 s: the whole request
+	WriteTimeout time.Duration // default 30 s: the whole answer
+	IdleTimeout  time.Duration // default 75 s between two requests
+
+	// WriteBufferSize in bytes for each connection; default 64 KiB (docs/internals/performance.md).
+	WriteBufferSize int
+
+	// Resources are the routes of the table: market data, accounts, launchpad, hive, streams, page.
+	Resources []Resource
+
+	// Facade has the routes of another exchange's interface, which ServeFacade serves; nil: none.
+	Facade *Facade
+
+	// Authenticate verifies a signed request. Nil: no credentials are valid.
+	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
+
+	Replica *forward.Replica // nil: the exchange executes what clients ask for
+	// Board has the seqs of the pairs, for requests with X-Min-Seq; nil: they are answered at any seq.
+	Board *marketdata.Board
+	// Peers is the key of the nodes that may name the client of a request; nil: none may.
+	Peers *forward.Key
+	// Settle waits until what a request has changed is safe elsewhere too. It runs behind each request of another
+	// method than GET that was not refused; nil: nothing waits.
+	Settle func() *refuse.Refusal
+
+	// Faults holds the rules of faults on demand; nil: there are none.
+	Faults *fault.Switch
+
+	Log *slog.Logger // default slog.Default()
+}
+
+// Facade is the interface of another exchange on its own listener. Its listener shares the connections, the
+// certificate and the client addresses of the public one. Limits of requests are its own.
+type Facade struct {
+	Routes []*Route
+	Refuse refuseFunc
+	Expose []string // headers that a page of another origin may read beside those of the other listeners
+}
+
+// Resource returns the routes of one resource. New calls it once.
+type Resource func(s *Server) []*Route
+
+// RateOptions are the limits of docs/contract/limits.md#rate-limits. Refused requests do not count.
+type RateOptions struct {
+	PerMinute int // in any 60 s; default 60
+	PerSecond int // in any 1 s; default 10
+	Clients   int // remembered addresses, evicted least recently used first; default 100,000
+	// Allow lists the IPs, CIDRs and API public keys without a limit.
+	Allow []string
+	// Market and Account put these classes of routes under the same limit.
+	Market, Account bool
+}
+
+// withDefaults sets the defaults of unset fields and checks the values.
+func (o Options) withDefaults() (Options, error) {
+	if o.Clock == nil {
+		return o, fmt.Errorf("edge: Options need a clock")
+	}
+	if o.MachineNs == nil {
+		o.MachineNs = clock.MachineNs
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	o.ConnectionsPerIP = cmp.Or(o.ConnectionsPerIP, DefaultConnsIP)
+	o.Connections = cmp.Or(o.Connections, DefaultConns)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 10*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 75*time.Second)
+	o.WriteBufferSize = cmp.Or(o.WriteBufferSize, 64<<10)
+	o.Rate.PerMinute = cmp.Or(o.Rate.PerMinute, DefaultPerMinute)
+	o.Rate.PerSecond = cmp.Or(o.Rate.PerSecond, DefaultPerSecond)
+	o.Rate.Clients = cmp.Or(o.Rate.Clients, DefaultClients)
+	if o.Rate.PerMinute < 1 || o.Rate.PerMinute > MaxPerMinute || o.Rate.PerSecond < 1 {
+		return o, fmt.Errorf("edge: rate.per_minute must be 1 to %d and rate.per_second at least 1", MaxPerMinute)
+	}
+	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 {
+		return o, fmt.Errorf("edge: timeouts must be positive")
+	}
+	return o, nil
+}
+
+// prefixes parses IPs and CIDRs; it returns the entries that are neither in rest.
+func prefixes(list []string) (nets []netip.Prefix, rest []string) {
+	for _, text := range list {
+		if a, err := netip.ParseAddr(text); err == nil {
+			a = a.Unmap()
+			nets = append(nets, netip.PrefixFrom(a, a.BitLen()))
+		} else if p, err := netip.ParsePrefix(text); err == nil {
+			nets = append(nets, p.Masked())
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	return nets, rest
+}
+
+func contains(nets []netip.Prefix, a netip.Addr) bool {
+	for _, p := range nets {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
 
 // networkShare is the part of all connections, one in networkShare, that one network may hold.
 const networkShare = 4
@@ -218,3 +374,199 @@ func (s *Server) Connections() int { return s.conns.Open() }
 
 // Evicted returns the number of connections that were closed to make room for others.
 func (s *Server) Evicted() uint64 { return s.conns.Evicted() }
+
+// ListenerOptions holds the settings that differ between the listeners.
+type ListenerOptions struct {
+	Name        string // in fault rules: public, aggregator
+	Table       []*Route
+	MaxBody     int
+	Read        time.Duration
+	Write       time.Duration
+	Idle        time.Duration
+	WriteBuf    int
+	Conns       *ConnTable
+	limiter     *limiter // nil: no limit on requests
+	clients     *clientIPs
+	pieces      *pieceTable
+	secure      bool // clients come by TLS
+	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
+	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
+	Ready       *atomic.Bool
+	Log         *slog.Logger
+	Clock       clock.Clock
+	MachineNs   func() int64
+	gzip        *gzipMaker                   // nil: no route sends cached documents
+	replica     *forward.Replica             // nil: not a replica
+	board       *marketdata.Board            // see Options
+	peers       *forward.Key                 // see Options
+	Settle      func() *refuse.Refusal       // see Options
+	faults      *fault.Switch                // nil: no fault rules concern this listener
+	refuse      refuseFunc                   // nil: the error object of this service
+	expose      []string                     // headers of public answers beside exposed
+	missing     func(c *Ctx) *refuse.Refusal // the page for browsers at a path without a route; nil: none
+	// host, when set, is the only Host that reaches routes of the aggregator namespace.
+	aggregatorHost string
+}
+
+// Listener serves HTTP on one listener: fasthttp, the route table and the checks that every
+// request passes. Only its counters change after NewListener.
+type Listener struct {
+	ListenerOptions
+	HTTP     *fasthttp.Server
+	router   *router.Router
+	exposed  []byte       // value of Access-Control-Expose-Headers
+	hot      []*pathEntry // checked before the router; few entries, so a scan is faster than a map
+	idPrefix [10]byte     // "xxxxxxxx-": the random prefix of the request ids that this edge generates
+	idNext   atomic.Uint64
+	ctxPool  sync.Pool
+	other    routeStats // requests that reached no route
+	panics   atomic.Uint64
+	authFailures
+	limited limitCounts
+	Accepts acceptStats
+	held    atomic.Int64  // requests that fault rules hold back
+	closing chan struct{} // closed by Shutdown
+	close   sync.Once
+}
+
+// NewListener builds the router and the HTTP server of one listener from its route table.
+func NewListener(o ListenerOptions) (*Listener, error) {
+	e := &Listener{
+		ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log},
+		closing: make(chan struct{}), exposed: []byte(strings.Join(append([]string{exposed}, o.expose...), ", ")),
+	}
+	e.ctxPool.New = func() any { return &Ctx{edge: e} }
+	var boot [4]byte
+	if _, err := rand.Read(boot[:]); err != nil {
+		return nil, fmt.Errorf("edge: random request id: %w", err)
+	}
+	hex.Encode(e.idPrefix[:8], boot[:])
+	e.idPrefix[8] = '-'
+
+	entries, err := pathEntries(o.Table)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range o.Table {
+		r.stats = &routeStats{}
+		r.maxAge = fmt.Appendf(nil, "public, max-age=%d", max(r.MaxAgeSec, 1))
+	}
+	e.router.RedirectTrailingSlash = false
+	e.router.RedirectFixedPath = false
+	e.router.HandleMethodNotAllowed = false
+	e.router.HandleOPTIONS = false
+	e.router.NotFound = func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, (*pathEntry)(nil)) }
+	for _, p := range entries {
+		e.router.ANY(p.path, func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, p) })
+		if p.hot {
+			e.hot = append(e.hot, p)
+		}
+	}
+	e.HTTP = &fasthttp.Server{
+		Handler:            e.handle,
+		ErrorHandler:       e.parseError,
+		Logger:             quietLogger{o.Log},
+		Concurrency:        1 << 20, // ConnTable limits connections, with a JSON answer
+		ReadBufferSize:     MaxHeadBytes,
+		WriteBufferSize:    o.WriteBuf,
+		ReadTimeout:        o.Read,
+		WriteTimeout:       o.Write,
+		IdleTimeout:        o.Idle,
+		MaxRequestBodySize: o.MaxBody,
+		// Bodies are JSON or refused, so fasthttp need not parse multipart forms.
+		DisablePreParseMultipartForm: true,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		// A connection that waits for a request holds no buffers and no context; see conn_wait.go.
+		ReduceMemoryUsage: true,
+	}
+	return e, nil
+}
+
+// Serve answers requests on the connections of ln until shutdown.
+func (e *Listener) Serve(ln net.Listener) error {
+	if err := e.HTTP.Serve(newLimitedListener(ln, e.Conns, &e.Accepts)); err != nil {
+		return fmt.Errorf("edge: listener %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops accepting, finishes the requests in progress and closes idle connections.
+func (e *Listener) Shutdown(ctx context.Context) error {
+	e.close.Do(func() { close(e.closing) })
+	e.Conns.setShutdownDeadlines()
+	// also ends connections that were accepted while the listener was closing
+	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines)
+	defer late.Stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go e.awaitIdle(ctx, cancel)
+	if err := e.HTTP.ShutdownWithContext(ctx); err != nil && !errors.Is(context.Cause(ctx), errIdle) {
+		return fmt.Errorf("edge: shutdown: %w", err)
+	}
+	return nil
+}
+
+// errIdle ends the wait of a shutdown: no connection is open.
+var errIdle = errors.New("edge: no connection is open")
+
+// awaitIdle ends ctx soon after the last connection has ended. fasthttp's own shutdown looks every 100 ms, which a
+// takeover would wait for. Two looks in turn see no connection, because one may be accepted while the listener closes.
+func (e *Listener) awaitIdle(ctx context.Context, end context.CancelCauseFunc) {
+	look := time.NewTicker(shutdownLook)
+	defer look.Stop()
+	for idle := 0; idle < 2; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if idle++; e.HTTP.GetOpenConnectionsCount() > 0 {
+			idle = 0
+		}
+	}
+	end(errIdle)
+}
+
+// parseError answers unreadable requests (docs/contract/errors.md#error-object).
+func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
+	lingerOnClose(ctx.Conn())
+	var small *fasthttp.ErrSmallBuffer
+	var late interface{ Timeout() bool }
+	answer := &refuse.Refusal{
+		Code:    refuse.InvalidParam,
+		Message: "The request is not well-formed HTTP/1.1.",
+	}
+	switch {
+	case errors.As(err, &small):
+		answer = &refuse.Refusal{
+			Code:    refuse.HeadersTooLarge,
+			Message: fmt.Sprintf("The request line and headers must not be larger than %d bytes.", MaxHeadBytes),
+		}
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		answer = &refuse.Refusal{
+			Code:    refuse.PayloadTooLarge,
+			Message: fmt.Sprintf("The body must not be larger than %d bytes.", e.MaxBody),
+		}
+	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &late) && late.Timeout():
+		answer = &refuse.Refusal{
+			Code:    refuse.RequestTimeout,
+			Message: fmt.Sprintf("The request was not complete within %s.", e.Read),
+		}
+	}
+	var id [maxRequestID]byte
+	ctx.Response.Reset()
+	e.protect(&ctx.Response.Header, false)
+	e.refuseWith(ctx, answer, e.appendRequestID(id[:0], ctx))
+	e.other.count(statusOf(answer.Code))
+}
+
+// quietLogger moves fasthttp's own log lines to the debug level.
+type quietLogger struct{ log *slog.Logger }
+
+// Printf logs at the debug level, because most of these lines report clients that closed their connection.
+func (l quietLogger) Printf(format string, args ...any) {
+	l.log.Debug("http", "detail", fmt.Sprintf(format, args...))
+}

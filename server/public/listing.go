@@ -1,14 +1,70 @@
 package public
 
 import (
+	"io"
+	"strconv"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
+	"tickhive/server/encode"
 )
+
+// listRoutes returns the routes that list the configuration.
+func listRoutes(m *Market) []*edge.Route {
+	m.docs.currencies.setConfig(appendCurrencies)
+	m.docs.pairs.setConfig(appendPairs)
+	m.docs.commissions.setConfig(m.appendCommissions)
+	list := func(path string, d *sharedDoc, params ...edge.Field) *edge.Route {
+		return &edge.Route{
+			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: params,
+			Handle: func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) },
+		}
+	}
+	return []*edge.Route{
+		list("/api/currencies", &m.docs.currencies),
+		list("/api/currencies/pairs", &m.docs.pairs, edge.ParamDecimals),
+		list("/api/currencies/commissions", &m.docs.commissions, edge.ParamDecimals),
+	}
+}
+
+func appendCurrencies(b []byte, r *marketdata.Root) []byte {
+	b = append(b, '[')
+	for i, a := range r.Assets() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = encode.AppendString(b, a.Symbol)
+	}
+	return append(b, ']')
+}
+
+// appendPairs appends the settings of all pairs (docs/contract/api.md), sorted by code.
+func appendPairs(b []byte, r *marketdata.Root) []byte {
+	b = append(b, '[')
+	for i, id := range r.Sorted() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		in := r.View(id).Instrument
+		b = encode.AppendString(append(b, `{"code":`...), in.Code)
+		b = strconv.AppendInt(append(b, `,"digitsPrice":`...), int64(in.DigitsPrice), 10)
+		b = strconv.AppendInt(append(b, `,"digitsAmount":`...), int64(in.DigitsAmount), 10)
+		b = append(b, `,"minQuoteAmount":`...)
+		if in.HasMinQuote {
+			b = fixed.AppendShortest(b, in.MinQuote.ToI128(), in.DigitsTotal())
+		} else {
+			b = append(b, "null"...)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
 
 // The prefixes of the listing sites' own forms (docs/contract/listing.md#strict-forms).
 const (
@@ -100,4 +156,227 @@ func (m *Market) pairTrades(c *edge.Ctx) *refuse.Refusal {
 	}
 	sel := m.selectTrades(c, v, f)
 	return m.streamPieces(c, v, sel, capTape, aggregator.NewTapeReader)
+}
+
+// aggregatorAlias is a second path prefix of the aggregator routes; both prefixes answer the same bytes.
+const aggregatorAlias = "/v1/spot/market"
+
+const tickerName = "ticker_id"
+
+// tradeTypes lists the taker's sides by which historical_trades can be filtered.
+var tradeTypes = []string{"buy", "sell"}
+
+// aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
+func aggregatorRoutes(m *Market) []*edge.Route {
+	m.docs.aggTickers.setRows(func(v *marketdata.View) *marketdata.Doc {
+		return cachedRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
+	})
+	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
+	m.docs.aggAsset.setConfig(func(dst []byte, r *marketdata.Root) []byte {
+		return aggregator.AppendAssets(dst, r, encode.AppendString)
+	})
+	ticker := edge.ParamPair(tickerName, true)
+	count := func(name string) edge.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
+		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
+	}
+	var all []*edge.Route
+	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
+		get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+			r := &edge.Route{
+				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
+				Tagged: true, Hot: prefix == edge.AggregatorPrefix,
+				Namespace: edge.NamespaceAggregator, Params: params,
+			}
+			all = append(all, r)
+			return r
+		}
+		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
+		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
+			edge.ParamDecimals).MaxAgeSec = tickersMaxAgeSec
+		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
+		get("/historical_trades", m.aggTrades, append([]edge.Field{
+			ticker, {Name: "type", Kind: edge.KindWord, Words: tradeTypes}, count("limit"),
+		}, append(edge.ParamsBetween(edge.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
+		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
+			edge.ParamDecimals)
+	}
+	return all
+}
+
+// tickersMaxAgeSec is the age up to which a listing site may reuse the tickers.
+const tickersMaxAgeSec = 5
+
+// cachedDepth is the depth whose book is cached with the view; the full book is cached too.
+const cachedDepth = 100
+
+func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	depth, err := c.Saturating("depth")
+	if err != nil {
+		return err
+	}
+	v, err := m.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	levels, kind := depth/2, marketdata.DocAggBook100
+	switch depth {
+	case 0:
+		levels, kind = -1, marketdata.DocAggBookFull
+	case cachedDepth:
+	default:
+		book := aggregator.Book(v, levels)
+		return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
+	}
+	d := v.Doc(kind)
+	if d == nil {
+		d = v.Cache(kind, aggBookDoc(v, levels, c.MachineNs()))
+	}
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
+}
+
+// aggBookDoc returns the aggregator's book as a document to cache. The first part of its text holds the pair's
+// code and the book's time.
+func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
+	text := aggregator.Book(v, levels)
+	return bookDoc(v, text, edge.TagHash(text.Parts[0]), nowNs)
+}
+
+const (
+	// cachedTrades is the limit whose page of trades is cached with the view.
+	cachedTrades = 100
+	// minStreamedTrades is the number of trades above which an answer is written in pieces, which bounds the
+	// memory of a request (docs/contract/listing.md#historical-trades).
+	minStreamedTrades = 4096
+)
+
+func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	f, plain, err := tradesFilter(c)
+	if err != nil {
+		return err
+	}
+	v, err := m.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	sel := m.selectTrades(c, v, f)
+	if plain && f.Limit == cachedTrades {
+		return m.sendCachedTrades(c, v, sel)
+	}
+	if sel.Len() > minStreamedTrades {
+		return m.streamPieces(c, v, sel, splitTrades, aggregator.NewTradesReader)
+	}
+	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+}
+
+// selectTrades returns the trades of v that pass the filter, and flags an answer that lacks trades
+// which retention has dropped.
+func (m *Market) selectTrades(c *edge.Ctx, v *marketdata.View, f aggregator.Filter) aggregator.Selection {
+	sel := aggregator.Select(&v.Trades, f)
+	startNs := int64(-1 << 63)
+	if f.StartMs > startNs/1_000_000 {
+		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
+	}
+	m.flagTruncated(c, v, sel.Oldest, startNs)
+	return sel
+}
+
+// tradesFilter reads the parameters in the order of docs/contract/api.md. plain reports that the request has at
+// most a limit, so a cached page may answer it.
+func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
+	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
+	kind, err := c.Enum("type", tradeTypes...)
+	if err != nil {
+		return f, false, err
+	}
+	f.Buy, f.Sell = kind != 1, kind != 0
+	if f.Limit, err = c.Saturating("limit"); err != nil {
+		return f, false, err
+	}
+	start, hasStart, err := c.Int("start_time", f.StartMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	end, hasEnd, err := c.Int("end_time", f.EndMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	f.StartMs, f.EndMs = start, end
+	if start > end {
+		return f, false, refuse.Param("start_time", "The parameter start_time must not be after end_time.")
+	}
+	return f, kind < 0 && !hasStart && !hasEnd, nil
+}
+
+func (m *Market) sendCachedTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+	d := v.Doc(marketdata.DocAggTrades100)
+	if d == nil {
+		d = aggTradesDoc(v, sel, c.MachineNs())
+	}
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocAggTrades100))
+}
+
+func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
+	before := v.Previous(marketdata.DocAggTrades100)
+	var body []byte
+	if before != nil && before.LowTrade >= v.Trades.First() && aggregator.Patchable(before, sel.Low, sel.High) {
+		body = aggregator.PatchTrades(v, sel, before)
+	} else {
+		body = aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+	}
+	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
+	if sel.Len() > 0 {
+		d.LowTrade, d.HighTrade = sel.Low, sel.High
+	}
+	return v.Cache(marketdata.DocAggTrades100, d)
+}
+
+// The forms of answers with trades. The form is an input of an answer's ETag.
+const (
+	splitTrades = iota + 1 // historical_trades: one list for each side of the taker
+	capTape                // CoinMarketCap's: one list
+)
+
+// streamPieces writes an answer with trades in pieces, which reader renders from the view. Its tag
+// hashes the inputs of the body (form, pair, form of decimals and trades) instead of the body.
+func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection, form uint64,
+	reader func(*marketdata.View, aggregator.Selection, aggregator.Form) *aggregator.TradesReader,
+) *refuse.Refusal {
+	var f aggregator.Form
+	hash := edge.JoinTag(edge.TagHash([]byte(v.Instrument.Code)), form)
+	if c.DecimalsText {
+		f.Quote = edge.AppendQuotedDecimals
+		hash = edge.JoinTag(hash, 1)
+	}
+	sides := uint64(0)
+	if sel.Buy {
+		sides |= 1
+	}
+	if sel.Sell {
+		sides |= 2
+	}
+	var newestNs uint64
+	if sel.Len() > 0 {
+		newestNs = uint64(v.Trades.At(sel.High).TimeNs)
+	}
+	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, newestNs} {
+		hash = edge.JoinTag(hash, part)
+	}
+	packed, ok := c.SendHead(hash, uint64(v.TradesSeq), true)
+	if !ok {
+		return nil
+	}
+	f.Gzip = packed
+	size := int64(-1)
+	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
+		size, _ = io.Copy(io.Discard, reader(v, sel, f)) // reads memory only
+	}
+	return c.SendPieces(reader(v, sel, f), int(size))
 }

@@ -1,17 +1,69 @@
 package public
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
 	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
+
+// Options configures a Market. Board and Clock are required.
+type Options struct {
+	Board *marketdata.Board
+	Clock clock.Clock // the process clock; answers carry its time
+
+	Version string // version of the program; default "1.0.0.0"
+
+	// Status returns the state of the program for /api/status. Nil: running, no incidents, started when the
+	// Market was made.
+	Status func() StatusInfo
+
+	// Commissions holds the configured deposit and withdrawal commissions
+	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
+	Commissions []AssetCommission
+}
+
+// Market serves the public routes: market data, the listing sites' documents, the datafeed of the
+// charting library, and the routes about the service itself. Any goroutine may call its methods.
+type Market struct {
+	opt     Options
+	board   *marketdata.Board
+	started int64 // process clock, Unix ns
+	docs    sharedDocs
+	// ready reports whether recovery is complete, so that the server answers every route. Routes sets it before
+	// the server accepts requests.
+	ready func() bool
+	// unready returns the reason why the server refuses reads; Routes sets it too.
+	unready func() *refuse.Refusal
+}
+
+// New returns a Market that serves the views of o.Board.
+func New(o Options) *Market {
+	o.Version = cmp.Or(o.Version, "1.0.0.0")
+	return &Market{opt: o, board: o.Board, started: o.Clock.NowNs()}
+}
+
+// Routes returns the public routes, except /udf (UDFRoutes).
+func (m *Market) Routes(s *edge.Server) []*edge.Route {
+	m.ready, m.unready = s.Ready, s.Unready
+	var all []*edge.Route
+	for _, routes := range []func(m *Market) []*edge.Route{
+		metaRoutes, marketRoutes, listRoutes, aggregatorRoutes, listingRoutes,
+	} {
+		all = append(all, routes(m)...)
+	}
+	return all
+}
 
 // summaryPath is the only path of marketRoutes that clients do not poll frequently.
 const summaryPath = "/api/summary"
@@ -110,4 +162,393 @@ func (m *Market) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 
 func (m *Market) placeOf(id engine.PairID, kind marketdata.DocKind) edge.DocPlace {
 	return edge.DocPlace{Board: m.board, Pair: id, Kind: kind}
+}
+
+const (
+	dayNs = 86_400_000_000_000
+)
+
+func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(edge.PairName)
+	if err != nil {
+		return err
+	}
+	since, hasSince, err := c.Date("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.Date("endDate")
+	if err != nil {
+		return err
+	}
+	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
+	if err != nil {
+		return err
+	}
+	after, err := c.Row("pageNumber")
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.After(end) {
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
+	}
+	v, err := m.lookup(edge.PairName, code)
+	if err != nil {
+		return err
+	}
+	if !hasSince && !hasEnd && after == 0 && page == 1 && size == edge.MaxPageSize && c.Principal == nil {
+		m.flagTruncated(c, v, uint64(v.Trades.Len()) < edge.MaxPageSize, -1<<63)
+		from, to, _ := pageRange(v.Trades.First(), v.Trades.Last(), page, size)
+		continueDeals(c, v.Trades.First(), from, to)
+		return m.firstDeals(c, v)
+	}
+	t := &v.Trades
+	low, high, startNs := t.First(), t.Last(), int64(-1<<63)
+	if hasSince {
+		startNs = since.CeilNs(edge.DealUnitNs)
+		low = max(low, t.Search(startNs))
+	}
+	if hasEnd {
+		high = t.Search(end.FloorNs(edge.DealUnitNs)+edge.DealUnitNs) - 1
+	}
+	if after != 0 {
+		high = min(high, engine.TradeID(after)-1)
+	}
+	from, to, oldest := pageRange(low, high, page, size)
+	m.flagTruncated(c, v, oldest, startNs)
+	continueDeals(c, low, from, to)
+	return c.SendBody(appendDeals(nil, v, from, to, c.Viewer()), uint64(v.TradesSeq))
+}
+
+// continueDeals sets the cursor of the page with the deals from to to while the list has older ones, down to low.
+func continueDeals(c *edge.Ctx, low, from, to engine.TradeID) {
+	if from <= to && from > low {
+		c.NextRow(uint64(from))
+	}
+}
+
+// firstDeals answers with the newest page of deals. It caches the page with the view.
+func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
+	d := v.Doc(marketdata.DocDeals)
+	if d == nil {
+		d = firstDealsDoc(v, c.MachineNs())
+	}
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocDeals))
+}
+
+func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+	low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
+	var body []byte
+	if before := v.Previous(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
+		body = patchDeals(v, low, high, before)
+	} else {
+		body = appendDeals(nil, v, low, high, nil)
+	}
+	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
+	d.LowTrade, d.HighTrade = low, high
+	return v.Cache(marketdata.DocDeals, d)
+}
+
+// patchDeals renders the deals with the ids low to high: it renders the trades newer than before and copies the
+// other rows from before.
+func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata.Doc) []byte {
+	b := make([]byte, 0, len(before.Body)+int(high-before.HighTrade)*dealSize)
+	b = append(b, '[')
+	for id := high; id > before.HighTrade; id-- {
+		t := v.Trades.At(id)
+		b = encode.AppendDeal(append(b, '{'), v.Instrument, id, &t, nil)
+		b = append(b, "},"...)
+	}
+	rows := before.Body[1 : len(before.Body)-1]
+	b = append(b, aggregator.CutRows(rows, int(low-before.LowTrade))...)
+	return closeRows(b)
+}
+
+// dealSize is the estimated size of a deal's text in bytes.
+const dealSize = 240
+
+// pageRange returns the ids of one page when the ids low to high are listed newest first. oldest reports that
+// the page reaches beyond the oldest id.
+func pageRange(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
+	if high < low || high == 0 {
+		return 1, 0, true
+	}
+	n := uint64(high-low) + 1
+	if uint64(page-1) > n/uint64(size) {
+		return 1, 0, true
+	}
+	skip := uint64(page-1) * uint64(size)
+	if skip >= n {
+		return 1, 0, true
+	}
+	take := min(uint64(size), n-skip)
+	to = high - engine.TradeID(skip)
+	return to - engine.TradeID(take) + 1, to, take < uint64(size)
+}
+
+// flagTruncated sets X-Truncated when trades that retention has dropped belong in the answer
+// (docs/contract/listing.md#historical-trades): the answer begins at the oldest retained trade, and the newest
+// dropped trade is in its time range and less than 24 h old.
+func (m *Market) flagTruncated(c *edge.Ctx, v *marketdata.View, oldest bool, startNs int64) {
+	dropped := v.Trades.DroppedNs()
+	if oldest && dropped != 0 && dropped >= startNs && dropped > m.opt.Clock.NowNs()-dayNs {
+		c.Response.Header.SetCanonical(edge.HdrTruncated, edge.ValTrue)
+	}
+}
+
+// appendDeals appends the deals with the ids from high down to low.
+func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer *engine.AccountID) []byte {
+	if high >= low && b == nil {
+		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
+	}
+	b = append(b, '[')
+	for id := high; id >= low && id > 0; id-- {
+		t := v.Trades.At(id)
+		b = encode.AppendDeal(append(b, '{'), v.Instrument, id, &t, viewer)
+		b = append(b, "},"...)
+	}
+	return closeRows(b)
+}
+
+// maxCandles is the largest number of rows in an answer of /api/ohlc
+// (docs/contract/market-data.md#candles).
+const maxCandles = 1000
+
+// fills lists the values of the parameter fill: intervals without trades are left out, or become flat candles.
+var fills = []string{"none", "previous"}
+
+func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(edge.PairName)
+	if err != nil {
+		return err
+	}
+	interval, err := interval(c, "interval")
+	if err != nil {
+		return err
+	}
+	start, err := requiredDate(c, "start")
+	if err != nil {
+		return err
+	}
+	end, err := requiredDate(c, "end")
+	if err != nil {
+		return err
+	}
+	fill, err := c.Enum("fill", fills...)
+	if err != nil {
+		return err
+	}
+	if start.After(end) {
+		return refuse.Param("start", "The parameter start must not be after end.")
+	}
+	v, err := m.lookup(edge.PairName, code)
+	if err != nil {
+		return err
+	}
+	// Candles begin on whole seconds: low is the first second at or after start, high the last one at or before
+	// end.
+	low, high := start.Sec, end.Sec
+	if start.Nsec > 0 {
+		low++
+	}
+	rows := candleRows{in: v.Instrument, candles: v.Candles(interval), interval: interval, left: maxCandles}
+	if fill == 1 {
+		rows.filled(low, min(high, interval.Floor(encode.FloorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
+	} else {
+		rows.traded(low, high)
+	}
+	if rows.next != nil {
+		c.Response.Header.SetCanonical(edge.HdrNextStart, rows.next)
+	}
+	return c.SendBody(rows.close(), uint64(v.TradesSeq))
+}
+
+func interval(c *edge.Ctx, name string) (marketdata.Interval, *refuse.Refusal) {
+	text, err := c.Required(name)
+	if err != nil {
+		return 0, err
+	}
+	if i, ok := marketdata.ParseInterval(text); ok {
+		return i, nil
+	}
+	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name,
+		strings.Join(marketdata.IntervalNames(), ", "))
+}
+
+func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {
+	m, given, err := c.Date(name)
+	if err == nil && !given {
+		err = edge.MissingParam(name)
+	}
+	return m, err
+}
+
+// candleRows collects the rows of one answer. When the answer is full, it records the date of the next row.
+type candleRows struct {
+	in       *engine.Instrument
+	candles  marketdata.Candles
+	interval marketdata.Interval
+	left     int
+	body     []byte
+	next     []byte // date of the first row that had no room
+}
+
+// add appends a row. When the answer is full, it records the row's date in next and returns false.
+func (r *candleRows) add(k *marketdata.Candle) bool {
+	if r.left == 0 {
+		r.next = encode.AppendSecond(nil, k.Start)
+		return false
+	}
+	r.left--
+	r.body = append(encode.AppendCandle(r.body, r.in, k), ',')
+	return true
+}
+
+func (r *candleRows) close() []byte {
+	if len(r.body) == 0 {
+		return []byte("[]")
+	}
+	return closeRows(r.body)
+}
+
+// traded adds the candles that begin from low to high.
+func (r *candleRows) traded(low, high int64) {
+	r.body = append(r.body, '[')
+	for i := r.candles.Search(low); i < r.candles.Len(); i++ {
+		k := r.candles.At(i)
+		if k.Start > high || !r.add(&k) {
+			return
+		}
+	}
+}
+
+// filled adds a row for every interval from the first trade on. An interval without trades gets a flat candle
+// at the previous close.
+func (r *candleRows) filled(low, high int64) {
+	r.body = append(r.body, '[')
+	if r.candles.Len() == 0 {
+		return
+	}
+	first := r.candles.At(0)
+	at := max(low, first.Start)
+	if floor := r.interval.Floor(at); floor != at {
+		at = r.interval.Next(at)
+	}
+	i := r.candles.Search(at)
+	before := first
+	if i > 0 {
+		before = r.candles.At(i - 1)
+	}
+	for ; at <= high; at = r.interval.Next(at) {
+		if i < r.candles.Len() {
+			if k := r.candles.At(i); k.Start == at {
+				if !r.add(&k) {
+					return
+				}
+				before, i = k, i+1
+				continue
+			}
+		}
+		p := before.Close
+		if !r.add(&marketdata.Candle{Start: at, Open: p, High: p, Low: p, Close: p}) {
+			return
+		}
+	}
+}
+
+// bookText renders /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the deprecated aliases.
+// It consists of the cached texts of the pages, so that one changed level makes one page render again.
+func bookText(v *marketdata.View) *marketdata.Text {
+	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
+	t.Add(openArray)
+	addBookRows(t, v, engine.Buy)
+	t.Sum *= edge.TagSeed0 // so that swapping bids and asks changes the sum
+	addBookRows(t, v, engine.Sell)
+	if len(t.Parts) > 1 {
+		t.Cut() // the comma after the last row
+	}
+	t.Add(closeArray)
+	return t
+}
+
+func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+	return bookDoc(v, bookText(v), 0, nowNs)
+}
+
+// bookDoc returns a book as a document to cache. Its ETag hashes the inputs of the text (the levels, their
+// decimals and head): hashing 11 KB of text would cost more than rendering the page that changed.
+func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
+	tag := edge.JoinTag(head, text.Sum)
+	tag = edge.JoinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
+	d := &marketdata.Doc{Text: text, ETag: string(edge.AppendTag(nil, tag)), Seq: uint64(v.BookSeq), RenderedNs: nowNs}
+	if text.Size <= joinedText {
+		d.Text, d.Body = nil, d.Bytes()
+	}
+	return d
+}
+
+// joinedText is the size in bytes up to which a document in parts is joined when it is rendered. Joining costs
+// 0.5 us per change; sending parts costs 0.3 us more per answer.
+const joinedText = 8 << 10
+
+var openArray, closeArray = []byte("["), []byte("]")
+
+// closeRows replaces the comma after the last row by a bracket.
+func closeRows(b []byte) []byte {
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
+	}
+	return append(b, ']')
+}
+
+func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
+	in, levels := v.Instrument, &v.Bids
+	if side == engine.Sell {
+		levels = &v.Asks
+	}
+	levels.AddText(t, marketdata.PageBase, bookLevels, func(dst []byte, rows []marketdata.Level) []byte {
+		return appendBookLevels(dst, in, side, rows, true)
+	})
+}
+
+// appendBookPlain appends the same book as bookText, without the deprecated aliases (?aliases=false).
+func appendBookPlain(b []byte, v *marketdata.View) []byte {
+	b = append(b, '[')
+	for side, levels := range []*marketdata.Side{&v.Bids, &v.Asks} {
+		left := bookLevels
+		for p := range levels.Pages {
+			rows := p.Levels()
+			rows = rows[:min(len(rows), left)]
+			b = appendBookLevels(b, v.Instrument, engine.Side(side), rows, false)
+			if left -= len(rows); left == 0 {
+				break
+			}
+		}
+	}
+	return closeRows(b)
+}
+
+func appendBookLevels(b []byte, in *engine.Instrument, side engine.Side, rows []marketdata.Level, aliases bool) []byte {
+	for _, l := range rows {
+		if side == engine.Buy {
+			b = append(b, `{"isBid":true,"price":`...)
+		} else {
+			b = append(b, `{"isBid":false,"price":`...)
+		}
+		b = fixed.AppendI64(b, l.Price, in.DigitsPrice)
+		b = append(b, `,"amount":`...)
+		at := len(b)
+		b = fixed.AppendI64(b, l.Amount, in.DigitsAmount)
+		amount := b[at:len(b):len(b)]
+		b = append(b, `,"quoteAmount":`...)
+		at = len(b)
+		b = fixed.AppendU128(b, fixed.Mul64(uint64(l.Price), uint64(l.Amount)), in.DigitsTotal())
+		quote := b[at:len(b):len(b)]
+		if aliases {
+			b = append(append(b, `,"currencyTo":`...), amount...)
+			b = append(append(b, `,"currencyFrom":`...), quote...)
+		}
+		b = append(b, "},"...)
+	}
+	return b
 }

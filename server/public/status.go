@@ -1,15 +1,109 @@
 package public
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
+
+	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
+
+// AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. For an asset without one,
+// Commissions returns a record with commission 0.
+type AssetCommission struct {
+	Type     int // encode.CommissionRefill or encode.CommissionWithdrawal
+	Currency string
+	Adapter  string     // lower-case blockchain or fiat adapter; empty: none
+	Percent  uint32     // 10^-8
+	Minimum  fixed.I128 // 10^-18 of the currency
+}
+
+// Commissions returns the commission records without a user's discount, sorted by hash code: deposits and
+// withdrawals of every asset, and both sides of every pair at its taker fee.
+func (m *Market) Commissions(root *marketdata.Root) []encode.Commission {
+	var all []encode.Commission
+	for _, a := range root.Assets() {
+		for kind := encode.CommissionRefill; kind <= encode.CommissionWithdrawal; kind++ {
+			all = append(all, m.assetCommissions(a, kind)...)
+		}
+	}
+	for _, id := range root.Sorted() {
+		in := root.View(id).Instrument
+		for kind := encode.CommissionBuy; kind <= encode.CommissionSell; kind++ {
+			all = append(all, encode.Commission{Type: kind, Pair: in.Code, Percent: in.TakerFee, MinimumIn: in.Quote})
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		c.HashCode = strconv.Itoa(c.Type) + "_" + c.Currency + c.Pair + "_" + c.Adapter
+	}
+	slices.SortFunc(all, func(a, b encode.Commission) int { return cmp.Compare(a.HashCode, b.HashCode) })
+	return all
+}
+
+func (m *Market) assetCommissions(a *engine.Asset, kind int) []encode.Commission {
+	var of []encode.Commission
+	for _, set := range m.opt.Commissions {
+		if set.Currency == a.Symbol && set.Type == kind {
+			of = append(of, encode.Commission{
+				Type: kind, Currency: a.Symbol, Adapter: set.Adapter,
+				Percent: set.Percent, Minimum: set.Minimum, MinimumIn: a.Symbol,
+			})
+		}
+	}
+	if of == nil {
+		of = []encode.Commission{{Type: kind, Currency: a.Symbol, MinimumIn: a.Symbol}}
+	}
+	return of
+}
+
+func (m *Market) appendCommissions(b []byte, r *marketdata.Root) []byte {
+	b = append(b, '[')
+	for i, one := range m.Commissions(r) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = encode.AppendCommission(b, &one, 0)
+	}
+	return append(b, ']')
+}
+
+// metaRoutes returns the routes about the service itself. Their answers have no ETag and are never cached.
+func metaRoutes(m *Market) []*edge.Route {
+	probes := edge.Probes(m.unready)
+	return append(probes, []*edge.Route{
+		{
+			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,
+			Class: edge.ClassExempt, Auth: edge.AuthNever, Public: true, Early: true, Namespace: edge.NamespaceBoth,
+		},
+		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Time: true},
+		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true},
+	}...)
+}
+
+// healthcheck answers a constant string with the version, which shows that the process is alive.
+func (m *Market) healthcheck(c *edge.Ctx) *refuse.Refusal {
+	c.Private(append(append([]byte(`"TickHive v`), m.opt.Version...), '"'))
+	return nil
+}
+
+// time answers the time of the process clock, which also checks the timestamps of signed requests.
+func (m *Market) time(c *edge.Ctx) *refuse.Refusal {
+	ns := m.opt.Clock.NowNs() + c.SkewNs()
+	b := strconv.AppendInt([]byte(`{"serverTime":`), encode.FloorDiv(ns, 1_000_000), 10)
+	b = append(b, `,"iso":"`...)
+	b = encode.AppendISO(b, ns, 3)
+	c.Private(append(b, `"}`...))
+	return nil
+}
 
 // StatusInfo holds the part of the status that comes from the program instead of the views
 // (docs/contract/market-data.md#time-summary-status).

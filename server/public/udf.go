@@ -1,6 +1,8 @@
 package public
 
 import (
+	"bytes"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -288,4 +290,160 @@ func appendUDFBars(b []byte, v *marketdata.View, candles udfSeries, begin, end i
 		b = append(b, ']')
 	}
 	return append(b, '}')
+}
+
+// udfMaxQuotes is the number of symbols of a request of quotes.
+const udfMaxQuotes = 100
+
+// udfQuotes answers the quotes of the watch list: one row a symbol in the order of the request. An unknown symbol is a
+// row with an error, so that the rows of the others arrive.
+func udfQuotes(m *Market, c *edge.Ctx) *refuse.Refusal {
+	text, err := c.Required("symbols")
+	if err != nil {
+		return err
+	}
+	symbols := strings.Split(text, ",")
+	if len(symbols) > udfMaxQuotes {
+		return refuse.Param("symbols", "The parameter symbols must name at most %d symbols.", udfMaxQuotes)
+	}
+	root := m.board.Load()
+	b := []byte(`{"s":"ok","d":[`)
+	for i, symbol := range symbols {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		v := root.Lookup(udfCode(symbol))
+		if v == nil {
+			b = encode.AppendString(append(b, `{"s":"error","n":`...), symbol)
+			b = append(b, `,"v":{},"errmsg":"unknown_symbol"}`...)
+			continue
+		}
+		b = encode.AppendString(append(b, `{"s":"ok","n":`...), symbol)
+		b = append(appendQuote(append(b, `,"v":{`...), v), `}}`...)
+	}
+	return c.SendBody(append(b, `]}`...), root.SeqSum)
+}
+
+// appendQuote appends the members of a quote. Figures that do not exist are left out: a pair that has never traded has
+// no price, one without a trade in 24 h no highest price, and an empty side no best price.
+func appendQuote(b []byte, v *marketdata.View) []byte {
+	t, in := &v.Ticker, v.Instrument
+	price := func(exists bool, name string, ticks int64) {
+		if exists {
+			b = append(append(append(b, `,"`...), name...), `":`...)
+			b = fixed.AppendI64(b, ticks, in.DigitsPrice)
+		}
+	}
+	b = append(append(b, `"short_name":"`...), in.Code...)
+	b = append(append(append(append(b, `","description":"`...), in.Base...), '/'), in.Quote...)
+	b = append(b, `","exchange":"TickHive"`...)
+	traded := t.LastTrade != 0
+	price(traded, "lp", t.Last)
+	price(traded, "ch", t.Last-t.Ago24h)
+	if traded {
+		b = append(b, `,"chp":`...)
+		b = fixed.AppendI128(b, fixed.PercentChangeHalfEven(t.Last, t.Ago24h), fixed.QuotientDigits)
+	}
+	price(t.Ask != 0, "ask", t.Ask)
+	price(t.Bid != 0, "bid", t.Bid)
+	price(t.Ask != 0 && t.Bid != 0, "spread", t.Ask-t.Bid)
+	price(traded, "open_price", t.Ago24h)
+	price(t.High != 0, "high_price", t.High)
+	price(t.Low != 0, "low_price", t.Low)
+	price(traded, "prev_close_price", t.Ago24h)
+	return fixed.AppendU128(append(b, `,"volume":`...), t.Volume, in.DigitsAmount)
+}
+
+// udfCode returns the pair code that a symbol of the charting library names.
+func udfCode(symbol string) string {
+	if at := strings.LastIndexByte(symbol, ':'); at >= 0 {
+		symbol = symbol[at+1:]
+	}
+	return strings.ReplaceAll(symbol, "/", "_")
+}
+
+// udfSeries is a series of candles, oldest first.
+type udfSeries interface {
+	Len() int
+	At(i int) marketdata.Candle
+	// Search returns the index of the first candle that starts at sec or later.
+	Search(sec int64) int
+}
+
+// weeks are candles of weeks, which begin on Monday in UTC.
+type weeks []marketdata.Candle
+
+const (
+	weekSec = 7 * 24 * 3600
+	// mondaySec is the start of the first week: 1970 began on a Thursday.
+	mondaySec = -3 * 24 * 3600
+)
+
+// weeksOf folds the candles of days, at most 7,301.
+func weeksOf(days *marketdata.Candles) weeks {
+	var all weeks
+	for i := range days.Len() {
+		day := days.At(i)
+		start := day.Start - (day.Start-mondaySec)%weekSec
+		if n := len(all); n > 0 && all[n-1].Start == start {
+			all[n-1].Merge(&day)
+			continue
+		}
+		day.Start = start
+		all = append(all, day)
+	}
+	return all
+}
+
+// Len implements udfSeries.
+func (w weeks) Len() int { return len(w) }
+
+// At implements udfSeries.
+func (w weeks) At(i int) marketdata.Candle { return w[i] }
+
+// Search implements udfSeries.
+func (w weeks) Search(sec int64) int {
+	return sort.Search(len(w), func(i int) bool { return w[i].Start >= sec })
+}
+
+// maxFraction is the number of fractional digits of a Unix second that are read.
+const maxFraction = 18
+
+// udfSecond returns a parameter in Unix seconds, which may have a fraction: JavaScript code divides milliseconds. Bars
+// start at whole seconds, so those from it on, and those before it, are bounded by the next whole second, above.
+func udfSecond(c *edge.Ctx, name string) (below, above int64, given bool, err *refuse.Refusal) {
+	raw, err := c.Raw(name)
+	if err != nil || len(raw) == 0 {
+		return 0, 0, false, err
+	}
+	whole, fraction, pointed := bytes.Cut(raw, []byte("."))
+	digits := bytes.TrimPrefix(whole, []byte("-"))
+	if len(digits) == 0 || !isDigits(digits) || !isDigits(fraction) || pointed != (len(fraction) > 0) ||
+		len(fraction) > maxFraction {
+		return 0, 0, false, refuse.Param(name, "The parameter %s must be Unix seconds, with a fraction or without.",
+			name)
+	}
+	sec, bad := strconv.ParseInt(string(whole), 10, 64)
+	if bad != nil || sec < -udfMaxSecond || sec > udfMaxSecond {
+		return 0, 0, false, refuse.Param(name, "The parameter %s must be from %d to %d.", name, -udfMaxSecond,
+			udfMaxSecond)
+	}
+	below, above = sec, sec
+	if len(bytes.Trim(fraction, "0")) > 0 {
+		if raw[0] == '-' {
+			below--
+		} else {
+			above++
+		}
+	}
+	return below, above, true, nil
+}
+
+func isDigits(text []byte) bool {
+	for _, b := range text {
+		if b-'0' > 9 {
+			return false
+		}
+	}
+	return true
 }

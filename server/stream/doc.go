@@ -12,5 +12,5 @@
 //  4. The backlog of a connection is bounded; a client that does not read is resynced or closed.
 //  5. A private stream ends with the key that opened it.
 //
-// It knows no account: it asks the private.Feed of its options.
+// It knows no account: it asks the PrivateFeed of its options.
 package stream

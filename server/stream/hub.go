@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/fasthttp/websocket"
+	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
@@ -13,8 +17,50 @@ import (
 	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
-	"tickhive/server/private"
 )
+
+// Routes returns the resource that serves GET /ws (docs/contract/streams.md).
+func Routes(h *Hub) edge.Resource {
+	up := websocket.FastHTTPUpgrader{
+		ReadBufferSize: 1, WriteBufferSize: 1, // unused: inbound reads and writer writes
+		// Every origin is allowed, because market data is public and private channels need a signature.
+		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
+	}
+	return func(*edge.Server) []*edge.Route {
+		return []*edge.Route{{
+			Method: fasthttp.MethodGet, Path: "/ws", Auth: edge.AuthNever,
+			Handle: func(c *edge.Ctx) *refuse.Refusal { return upgrade(c, h, &up) },
+		}}
+	}
+}
+
+func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
+	text, err := c.Str("streams")
+	if err != nil {
+		return err
+	}
+	first, err := parseStreams(text)
+	if err != nil {
+		return err
+	}
+	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
+		return refuse.Param("Upgrade", "This path serves WebSocket only: send the header Upgrade: websocket.")
+	}
+	select {
+	case <-h.stop:
+		return refuse.Later(1, "The server is shutting down; connect again in a few seconds.")
+	default:
+	}
+	remote := c.ClientAddr()
+	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
+		newConn(h, ws.NetConn(), remote).serve(h, first)
+	})
+	if failed != nil {
+		c.Response.Reset()
+		return refuse.Param("Upgrade", "The WebSocket handshake failed: %s.", failed)
+	}
+	return nil
+}
 
 // Intervals and limits of the hub.
 const (
@@ -43,7 +89,7 @@ type Options struct {
 	// Published returns a channel that is closed when the views of a replica change; nil: not a replica.
 	Published func() <-chan struct{}
 	// Private is the source of the channels that need credentials; nil disables them.
-	Private private.Feed
+	Private PrivateFeed
 	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
@@ -368,4 +414,157 @@ func (h *Hub) announceShutdown() {
 		c.backlog.push(f, kindAnswer)
 		c.backlog.closeWith(closeFrame(closeGoingAway, "shutting down"), false)
 	}
+}
+
+// Run runs the hub on the caller's goroutine and returns after Shutdown.
+func (h *Hub) Run() {
+	h.writers.start(h)
+	defer h.writers.stop()
+	timer := time.NewTimer(tickEvery)
+	defer timer.Stop()
+	timerNs := int64(0) // the time for which the timer is set
+	for p := h.Step(); !p.Stopped; p = h.Step() {
+		if p.Worked {
+			continue
+		}
+		if timerNs != p.NextNs { // usually once a tick
+			timerNs = p.NextNs
+			timer.Reset(p.Wait(h.opts.MachineNs()))
+		}
+		select {
+		case <-h.notify:
+			h.published = true
+		case h.op = <-h.ops:
+		case <-timer.C:
+			timerNs = 0
+		case <-h.stop:
+		}
+	}
+}
+
+// Step does one piece of the hub's work: the due tick, the changes of a publication, or one queued
+// operation. Then it queues the resulting messages and wakes the writers, and waits for neither.
+// Without work, NextNs is the machine time of the next tick. The first step after Shutdown was called
+// queues every client's last message and close frame; its result is Stopped.
+func (h *Hub) Step() step.Progress {
+	if h.ended {
+		return step.Progress{Stopped: true}
+	}
+	select {
+	case <-h.stop:
+		h.announceShutdown()
+		h.writers.flush()
+		h.ended = true
+		close(h.stopped)
+		return step.Progress{Stopped: true}
+	default:
+	}
+	if !h.tickDue() && !h.arrived() {
+		return step.Progress{NextNs: h.tickNs}
+	}
+	h.deliver()
+	h.writers.flush() // after all messages are queued, so that one write can join them
+	return step.Worked()
+}
+
+// tickDue runs a tick that is due and reports whether there was one. After a delay it does not make up for the
+// missed ticks.
+func (h *Hub) tickDue() bool {
+	now := h.opts.MachineNs()
+	late := now - h.tickNs
+	if late < 0 {
+		return false
+	}
+	h.tickNs = now + int64(tickEvery) - late%int64(tickEvery)
+	h.tick()
+	return true
+}
+
+// arrived sends the changes of a publication or carries out one queued operation, and reports
+// whether there was one.
+func (h *Hub) arrived() bool {
+	if !h.published && h.op == nil {
+		select {
+		case <-h.notify:
+			h.published = true
+		default: // a fixed order of checks, so that a driver can repeat a run
+			select {
+			case h.op = <-h.ops:
+			default:
+				return false
+			}
+		}
+	}
+	if h.published {
+		h.published = false
+		h.advanceUnconflated()
+		return true
+	}
+	op := h.op
+	h.op = nil
+	op()
+	return true
+}
+
+// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
+func (h *Hub) Shutdown() {
+	h.once.Do(func() { close(h.stop) })
+	step.Wait(h.opts.Driver, h.stopped)
+}
+
+// channelNames names the channels in Stats; all intervals of candles are one.
+var channelNames = [...]string{
+	chTicker: "ticker", chTrades: "trades", chBook: "book", chCandles: "candles", chStatus: "status",
+	chOrders: "orders", chFills: "fills", chBalances: "balances",
+}
+
+// hubStats counts for metrics. The hub changes it, except where a member says otherwise; any goroutine reads it.
+type hubStats struct {
+	sockets       atomic.Int64
+	subscriptions [len(channelNames)]atomic.Int64
+	resyncs       atomic.Uint64
+	slowCloses    atomic.Uint64
+	limited       atomic.Uint64 // messages and subscriptions beyond a limit; counted by readers, too
+}
+
+// Stats are the figures of a hub. The numbers of sockets and subscriptions are at most a second old.
+type Stats struct {
+	Sockets       int64
+	Subscriptions map[string]int64 // by channel
+	Messages      uint64           // taken for sockets, with answers
+	Bytes         uint64
+	Dropped       uint64 // messages that clients did not read in time
+	Resyncs       uint64 // connections whose messages were dropped and whose streams start over
+	SlowCloses    uint64 // connections that were closed because the client does not read
+	Limited       uint64 // messages and subscriptions beyond a limit
+}
+
+// StatsOf returns the figures of a hub since the start. Any goroutine.
+func StatsOf(h *Hub) Stats {
+	s := Stats{
+		Sockets: h.stats.sockets.Load(), Subscriptions: make(map[string]int64, len(channelNames)),
+		Resyncs: h.stats.resyncs.Load(), SlowCloses: h.stats.slowCloses.Load(), Limited: h.stats.limited.Load(),
+	}
+	for i, name := range channelNames {
+		s.Subscriptions[name] = h.stats.subscriptions[i].Load()
+	}
+	for _, w := range h.writers.all {
+		s.Messages += w.messages.Load()
+		s.Bytes += w.bytes.Load()
+		s.Dropped += w.dropped.Load()
+		s.SlowCloses += w.slowCloses.Load()
+	}
+	return s
+}
+
+// update counts the sockets and subscriptions. Only the hub may call it.
+func (s *hubStats) update(h *Hub) {
+	var n [len(channelNames)]int64
+	for key, one := range h.streams {
+		n[key.channel] += int64(len(one.subs))
+	}
+	for i := range n {
+		s.subscriptions[i].Store(n[i])
+	}
+	s.sockets.Store(int64(len(h.conns)))
 }

@@ -1,10 +1,15 @@
 package stream
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"tickhive/engine"
-	"tickhive/server/private"
+	"tickhive/internal/refuse"
 )
 
 // privateStreams are the streams that need credentials, and the keys that opened them. Owner: the
@@ -48,7 +53,7 @@ func (p *privateStreams) startOver(s *stream) {
 	}
 }
 
-func (p *privateStreams) send(s *stream, m private.Message) {
+func (p *privateStreams) send(s *stream, m PrivateMessage) {
 	s.seq = m.Seq
 	dst := appendHead(p.hub.buf[:0], "update", "", m.Channel, "")
 	dst = appendSeqTime(dst, m.Seq, p.hub.opts.nowMs())
@@ -79,4 +84,199 @@ func appendIDOrNull(dst []byte, id string) []byte {
 		return append(dst, "null"...)
 	}
 	return append(dst, id...)
+}
+
+// keySockets maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
+// no message needs a check of its key.
+type keySockets struct {
+	mu      sync.Mutex
+	sockets map[uint64]map[*conn]struct{} // by key; only the hub's goroutine changes it
+	deleted []uint64                      // deleted keys whose sockets the hub must end
+
+	nextExpiryNs int64 // no key expires before this time; owner: the hub's goroutine
+}
+
+// keyDeleted records a deleted key for the hub. It runs on the goroutine that deletes the key and does not
+// wait.
+func (k *keySockets) keyDeleted(number uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sockets[number] != nil {
+		k.deleted = append(k.deleted, number)
+	}
+}
+
+// bind records that a key signed for a socket.
+func (k *keySockets) bind(c *conn, key SocketKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sockets == nil {
+		k.sockets, k.nextExpiryNs = make(map[uint64]map[*conn]struct{}), math.MaxInt64
+	}
+	if k.sockets[key.Number] == nil {
+		k.sockets[key.Number] = make(map[*conn]struct{})
+	}
+	k.sockets[key.Number][c] = struct{}{}
+	if key.ExpiresNs != 0 {
+		k.nextExpiryNs = min(k.nextExpiryNs, key.ExpiresNs)
+	}
+	c.hub.key, c.hub.authed = key, true
+}
+
+// unbind removes the key of a socket.
+func (k *keySockets) unbind(c *conn) {
+	if !c.hub.authed {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	number := c.hub.key.Number
+	c.hub.key, c.hub.authed = SocketKey{}, false
+	delete(k.sockets[number], c)
+	if len(k.sockets[number]) == 0 {
+		delete(k.sockets, number)
+	}
+}
+
+// takeDeleted returns the sockets of the keys deleted since the last call.
+func (k *keySockets) takeDeleted() (ended []*conn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, number := range k.deleted {
+		for c := range k.sockets[number] {
+			ended = append(ended, c)
+		}
+	}
+	k.deleted = k.deleted[:0]
+	return ended
+}
+
+// takeExpired returns the sockets of expired keys. It scans the keys only when one has expired.
+func (k *keySockets) takeExpired(nowNs int64) (ended []*conn) {
+	if len(k.sockets) == 0 || nowNs < k.nextExpiryNs {
+		return nil
+	}
+	k.nextExpiryNs = math.MaxInt64
+	for _, sockets := range k.sockets {
+		for c := range sockets {
+			switch at := c.hub.key.ExpiresNs; {
+			case at == 0:
+			case at <= nowNs:
+				ended = append(ended, c)
+			default:
+				k.nextExpiryNs = min(k.nextExpiryNs, at)
+			}
+		}
+	}
+	return ended
+}
+
+// endKeys ends the private subscriptions of all connections whose key is no longer valid.
+func (p *privateStreams) endKeys() {
+	for _, c := range p.takeDeleted() {
+		p.endKey(c, "The API key of this socket was deleted; auth with another one.")
+	}
+	for _, c := range p.takeExpired(p.hub.opts.Clock.NowNs()) {
+		p.endKey(c, "The API key of this socket has expired; auth with another one.")
+	}
+}
+
+// endKey notifies a client which of its subscriptions have ended, or that its key has.
+func (p *privateStreams) endKey(c *conn, message string) {
+	p.unguard(c, false)
+	p.unbind(c)
+	ended := p.endPrivate(c)
+	for _, key := range ended {
+		operation{p.hub, c, request{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
+	}
+	if len(ended) == 0 {
+		operation{hub: p.hub, conn: c}.refuse("", refuse.Unauthorized, message)
+	}
+}
+
+// endPrivate removes a connection from its private streams, withdraws its queued private
+// messages and returns the keys of the streams.
+func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
+	for key, sub := range c.hub.subs {
+		if key.private() {
+			sub.stream.remove(sub, p.hub.opts.machineMs())
+			delete(c.hub.subs, key)
+			ended = append(ended, key)
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	slices.SortFunc(ended, func(a, b streamKey) int { return cmp.Compare(a.channel, b.channel) })
+	p.watch()
+	c.backlog.withdrawPrivate()
+	return ended
+}
+
+// authenticate binds a key to the connection. Private subscriptions belong to the key that
+// signed for them: a different key ends them, the same key keeps them.
+func (o operation) authenticate() {
+	if o.hub.opts.NotWriter != nil {
+		err := o.hub.opts.NotWriter()
+		o.refuse("", err.Code, err.Message)
+		return
+	}
+	if o.hub.opts.Private == nil {
+		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
+		return
+	}
+	if o.req.graceMs != nil && !o.req.cancelOnDisconnect {
+		o.refuse("", refuse.InvalidParam, "graceMs needs cancelOnDisconnect.")
+		return
+	}
+	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.publicKey, o.req.timestamp, o.req.nonce, o.req.signature)
+	if err != nil {
+		o.refuse("", err.Code, err.Message)
+		return
+	}
+	key.PublicKey = o.req.publicKey
+	if o.req.cancelOnDisconnect && !key.CanTrade {
+		o.refuse("", refuse.Forbidden, "cancelOnDisconnect needs a key with canTrade.")
+		return
+	}
+	o.guard(key)
+	if !o.conn.hub.authed || o.conn.hub.key.Number != key.Number {
+		o.hub.private.unbind(o.conn)
+		for _, ended := range o.hub.private.endPrivate(o.conn) {
+			operation{hub: o.hub, conn: o.conn}.acknowledge("unsubscribed", ended, nil)
+		}
+		o.hub.private.bind(o.conn, key)
+	}
+	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
+	if o.conn.hub.guarded {
+		dst = append(dst, `,"cancelOnDisconnect":true,"graceMs":`...)
+		dst = strconv.AppendInt(dst, o.conn.hub.graceNs/int64(time.Millisecond), 10)
+	}
+	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
+}
+
+// guard sets whether the orders of the key's account are canceled when the socket is gone. For another account
+// that it guarded before, the socket is gone now.
+func (o operation) guard(key SocketKey) {
+	c, feed := o.conn, o.hub.opts.Private
+	if o.req.cancelOnDisconnect {
+		feed.Join(key.Account) // before Leave, so that a repeat does not begin the grace
+	}
+	o.hub.private.unguard(c, c.hub.key.Account == key.Account)
+	if c.hub.guarded = o.req.cancelOnDisconnect; !c.hub.guarded {
+		return
+	}
+	c.hub.graceNs = defaultGraceMs * int64(time.Millisecond)
+	if ms := o.req.graceMs; ms != nil {
+		c.hub.graceNs = *ms * int64(time.Millisecond)
+	}
+	c.setSpare()
+}
+
+// unguard ends what guard began. withdrawn: the socket itself asked for it.
+func (p *privateStreams) unguard(c *conn, withdrawn bool) {
+	if c.hub.guarded {
+		c.hub.guarded = false
+		p.hub.opts.Private.Leave(c.hub.key.Account, c.hub.graceNs, withdrawn)
+	}
 }

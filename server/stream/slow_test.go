@@ -6,7 +6,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/marketdata"
-	"tickhive/server/private"
 )
 
 // fill fills c's queue, like a peer that does not read, so that it has no room for an update.
@@ -103,15 +102,15 @@ func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 	}
 }
 
-// watcher implements private.Feed and records the watched accounts.
+// watcher implements PrivateFeed and records the watched accounts.
 type watcher struct {
-	private.Feed
+	PrivateFeed
 	watched map[engine.AccountID]bool
 }
 
 func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
 
-func (w *watcher) Take() ([]private.Message, bool) { return nil, false }
+func (w *watcher) Take() ([]PrivateMessage, bool) { return nil, false }
 
 func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 	return append(dst, `"orders":[]`...)
@@ -124,7 +123,7 @@ func TestAnAccountIsNotWatchedOnceItsSlowClientIsClosed(t *testing.T) {
 	w := &watcher{}
 	x.opts.Private = w
 	c := x.connect()
-	x.private.bind(c, private.Key{Account: 7})
+	x.private.bind(c, SocketKey{Account: 7})
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	if !w.watched[7] {
 		t.Fatal("the account is not watched")

@@ -1,11 +1,74 @@
 package stream
 
 import (
+	"hash/crc32"
+	"math"
 	"slices"
+	"strconv"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
+	"tickhive/server/encode"
 )
+
+// messageKind selects the limit of a queued message and whether drop discards it.
+type messageKind uint8
+
+const (
+	// kindUpdate is a message of a stream. Only updates count against the queue of
+	// docs/contract/limits.md#streams. When it is full, all are dropped and each stream
+	// starts over with a snapshot.
+	kindUpdate messageKind = iota
+	// kindSnapshot is the first message of a subscription: a snapshot, or the update or trades
+	// of a resume. It is queued when there is room (lowMarkBytes) and dropped with the backlog,
+	// because the stream then starts over.
+	kindSnapshot
+	// kindAnswer is an answer to a client's operation (or the server's ping). It is never
+	// dropped, because nothing would repeat it.
+	kindAnswer
+	messageKinds
+)
+
+// Limits of one connection's outbound side (docs/contract/limits.md#streams).
+const (
+	// maxUpdateBytes is the limit of queued updates (docs/contract/limits.md#streams). A full
+	// queue leads to one snapshot per stream.
+	maxUpdateBytes = 1 << 20
+	// maxAnswerBytes limits the queued answers. The inbound limit of 20 messages a second does
+	// not: one message of 8,192 wrong pair codes causes 1.2 MB of errors, so a client that
+	// never reads could cause 24 MB a second. Well-behaved clients stay far below the limit:
+	// the acknowledgements of 1,000 subscriptions take 0.13 MB and their list 0.1 MB. Beyond
+	// the limit the server closes the connection; dropping only the answer would leave the
+	// client waiting for it.
+	maxAnswerBytes = 4 << 20
+	// lowMarkBytes is the backlog below which the hub queues the next waiting snapshot, so at most one snapshot
+	// ends above the mark. A hard limit would refuse a book of 60,000 levels (1.2 MB) for ever. If snapshots
+	// counted against maxUpdateBytes, that book would leave no room for the following update, which would make
+	// the client resync again.
+	lowMarkBytes = 256 << 10
+)
+
+// maxQueuedBytes limits the queued bytes of each kind. A single message is always accepted.
+var maxQueuedBytes = [messageKinds]int{
+	kindUpdate: maxUpdateBytes, kindSnapshot: math.MaxInt,
+	kindAnswer: maxAnswerBytes,
+}
+
+// queuedBytes counts the queued bytes of each kind.
+type queuedBytes [messageKinds]int
+
+func (w *queuedBytes) total() int { return w[kindUpdate] + w[kindSnapshot] + w[kindAnswer] }
+
+// message is a queued message, shared by all connections that receive it. A queue is a list
+// of pointers, because the hub writes it on one core and a writer reads it on another.
+type message struct {
+	frame   frame // one frame, or those of several updates one after the other
+	more    int   // number of updates beyond the first one
+	kind    messageKind
+	private bool // of a private channel; withdrawn when the key ends
+}
 
 // channel is one channel of docs/contract/streams.md.
 type channel uint8
@@ -82,16 +145,17 @@ type stream struct {
 	resumes  map[uint64]frame // book: cached answers to resumes, by the seq from which they start
 }
 
-// subscription holds the state of one subscription of one connection;
-// Owner: the hub.
+// subscription holds the state of one subscription of one connection. Owner: the hub.
+//
+// It goes between two states:
 //
 //	subscribe --> pending --startPending: room in the backlog--> live
 //	                 ^                                             |
 //	                 +---- resync; slow client; new options -------+
 //
-//	pending  it is in conn.hub.pending and receives no message. startLive queues its first message: a snapshot, an
-//	         update (hasFromSeq) or trades (nextTrade). tradesStarted is set from the first part of a resume of trades
-//	         to the last one.
+//	pending  it is in conn.hub.pending and receives no message. startLive queues its first
+//	         message: a snapshot, an update (hasFromSeq) or trades (nextTrade). tradesStarted is set
+//	         from the first part of a resume of trades to the last one.
 //	live     deliver queues every message of its stream.
 type subscription struct {
 	backlog *backlog // the same as conn.backlog; saves a cache miss for each message (bench streams)
@@ -152,4 +216,472 @@ func (t *streamTable) remove(gone func(s *stream) bool) {
 		delete(t.streams, s.key)
 		return true
 	})
+}
+
+// maxTradesPerMessage is the maximum number of trades in one message. A resuming subscriber
+// that needs more receives several messages.
+const maxTradesPerMessage = 1000
+
+// snapshotTrades is the number of trades in a snapshot (docs/contract/streams.md#channels).
+const snapshotTrades = 100
+
+// advanceBook sends the difference between the stream's last view and v. It sends nothing
+// when only levels outside the stream's depth changed.
+func (h *Hub) advanceBook(s *stream, v *marketdata.View) {
+	if v.BookSeq == s.view.BookSeq {
+		return
+	}
+	bids := h.diff[0].run(&s.view.Bids, &v.Bids, s.key.depth, true)
+	asks := h.diff[1].run(&s.view.Asks, &v.Asks, s.key.depth, false)
+	if len(bids)+len(asks) == 0 && s.key.depth != 0 {
+		// The next difference starts at the newer view. s.seq, to which the next update refers, does not change.
+		s.view, s.snapshot, s.resumes = v, nil, nil
+		return
+	}
+	prev := s.seq
+	h.setView(s, v, uint64(v.BookSeq))
+	h.send(s, appendBookUpdate(h.buf[:0], v, prev, s.seq, bids, asks, h.opts.nowMs()))
+}
+
+// advanceTrades sends the trades since the last message.
+func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
+	if v.Trades.Last() == s.trade {
+		return
+	}
+	for s.trade < v.Trades.Last() {
+		from := max(s.trade+1, v.Trades.First())
+		to := min(v.Trades.Last(), from+maxTradesPerMessage-1)
+		s.trade = to
+		h.setView(s, v, uint64(v.TradesSeq))
+		h.send(s, appendTrades(h.buf[:0], "update", v, from, to, h.opts.nowMs()))
+	}
+}
+
+// advanceCandles sends every candle that ended since the last message as closed, and the
+// open candle when it changed. A candle also ends when no trade occurs.
+func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
+	series := v.Candles(s.key.interval)
+	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
+		c := series.At(i)
+		closed := i < series.Len()-1 || h.board.closed(s.key.interval, &c)
+		if c == s.candle && closed == s.closed {
+			continue
+		}
+		s.candle, s.closed = c, closed
+		h.setView(s, v, uint64(v.TradesSeq))
+		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.opts.nowMs()))
+	}
+}
+
+// advanceStatus sends the rows that changed.
+func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
+	if root.SeqSum == s.seq || h.opts.StatusRow == nil {
+		return
+	}
+	dst := appendHead(h.buf[:0], "update", "", "status", "")
+	dst = appendSeqTime(dst, root.SeqSum, h.opts.nowMs())
+	dst = append(dst, `,"pairs":[`...)
+	n := 0
+	for _, id := range root.Sorted() {
+		v := root.View(id)
+		if s.rows[id] == v.Seq {
+			continue
+		}
+		s.rows[id] = v.Seq
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = h.opts.StatusRow(dst, v, 0)
+	}
+	s.seq = root.SeqSum
+	h.send(s, append(dst, `]}`...))
+}
+
+// startLive queues the first message of a pending subscription and makes the subscription live. It returns
+// false when further messages must come first. Only snapshots of views are cached for the next subscriber. A
+// status snapshot is not, because it has the time and the incidents, which change without a publication.
+func (h *Hub) startLive(sub *subscription) bool {
+	s := sub.stream
+	if s.key.channel == chTrades && sub.nextTrade != 0 {
+		return h.resumeTrades(sub)
+	}
+	if sub.hasFromSeq {
+		if h.resumeBook(sub) {
+			sub.live = true
+			return true
+		}
+		sub.reason = "gap"
+	}
+	f := s.snapshot
+	if f == nil || s.reason != sub.reason {
+		f = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason))
+		if s.key.paired() {
+			s.snapshot, s.reason = f, sub.reason
+		}
+	}
+	sub.conn.backlog.pushShared(&message{frame: f, kind: kindSnapshot, private: s.key.private()})
+	sub.live = true
+	return true
+}
+
+// resumeTrades queues the trades that a resuming subscriber has missed, one chunk per call, until the
+// subscriber has all trades of the stream. Between two calls the stream advances and old trades are evicted. If
+// the next trade has been evicted, the subscriber gets a snapshot instead.
+func (h *Hub) resumeTrades(sub *subscription) bool {
+	s := sub.stream
+	kind := "update"
+	if first := s.view.Trades.First(); !sub.tradesStarted || sub.nextTrade < first {
+		kind, sub.tradesStarted = "snapshot", true
+		sub.nextTrade = max(sub.nextTrade, first)
+	}
+	to := min(s.trade, sub.nextTrade+maxTradesPerMessage-1)
+	f := h.frame(s, appendTrades(h.buf[:0], kind, s.view, sub.nextTrade, to, h.opts.nowMs()))
+	sub.conn.backlog.push(f, kindSnapshot)
+	sub.nextTrade = max(sub.nextTrade, to+1)
+	if sub.nextTrade > s.trade {
+		sub.nextTrade, sub.live = 0, true
+		return true
+	}
+	return false
+}
+
+// appendSnapshot appends the snapshot message of the stream's state.
+func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
+	now := h.opts.nowMs()
+	switch s.key.channel {
+	case chBook:
+		return appendBookSnapshot(dst, s, h.opts.Epoch, reason, now)
+	case chTrades:
+		from := max(s.view.Trades.First(), 1)
+		if s.trade >= snapshotTrades {
+			from = max(from, s.trade-snapshotTrades+1)
+		}
+		return appendTrades(dst, "snapshot", s.view, from, s.trade, now)
+	case chTicker:
+		return appendTicker(dst, "snapshot", s.view, now)
+	case chCandles:
+		return appendCandle(dst, "snapshot", s, s.view, s.candle, s.closed, now)
+	case chStatus:
+		dst = appendHead(dst, "snapshot", "", "status", "")
+		dst = appendSeqTime(dst, s.seq, now)
+		dst = h.opts.Status(append(dst, `,"status":`...))
+		return append(dst, '}')
+	default:
+		return h.private.appendSnapshot(dst, s, now)
+	}
+}
+
+// openStream creates a stream that starts at the currently published view.
+func (h *Hub) openStream(key streamKey) *stream {
+	root, now := h.board.load(), h.opts.machineMs()
+	var v *marketdata.View
+	if key.paired() {
+		v = root.View(key.pair)
+	}
+	s := &stream{key: key, view: v, lastMs: now, idleMs: now}
+	switch key.channel {
+	case chBook:
+		s.seq = uint64(v.BookSeq)
+	case chTrades:
+		s.seq, s.trade = uint64(v.TradesSeq), v.Trades.Last()
+	case chTicker:
+		s.seq = uint64(v.TickerSeq)
+	case chCandles:
+		s.seq = uint64(v.TradesSeq)
+		series := v.Candles(key.interval)
+		if n := series.Len(); n > 0 {
+			s.candle = series.At(n - 1)
+			s.closed = h.board.closed(key.interval, &s.candle)
+		}
+	case chStatus:
+		s.seq = root.SeqSum
+		s.rows = make(map[engine.PairID]engine.Seq)
+		for _, id := range root.Sorted() {
+			s.rows[id] = root.View(id).Seq
+		}
+	default: // a private stream begins with its first message
+	}
+	h.add(s)
+	return s
+}
+
+// bookWalk iterates over the first depth levels of one side of a frozen book.
+type bookWalk struct {
+	pages []*marketdata.Page
+	page  int
+	level int
+	left  int
+}
+
+// start positions the walk at the best level; depth 0 means the whole side. It reuses pages.
+func (w *bookWalk) start(s *marketdata.Side, depth int) {
+	w.pages, w.page, w.level = w.pages[:0], 0, 0
+	w.left = s.Len()
+	if depth > 0 {
+		w.left = min(w.left, depth)
+	}
+	need := w.left
+	s.Pages(func(p *marketdata.Page) bool {
+		w.pages = append(w.pages, p)
+		need -= len(p.Levels())
+		return need > 0
+	})
+}
+
+func (w *bookWalk) peek() (marketdata.Level, bool) {
+	if w.left == 0 {
+		return marketdata.Level{}, false
+	}
+	return w.pages[w.page].Levels()[w.level], true
+}
+
+func (w *bookWalk) step() {
+	w.left--
+	w.level++
+	if w.level == len(w.pages[w.page].Levels()) {
+		w.page, w.level = w.page+1, 0
+	}
+}
+
+// samePage skips a page that both sides share and that is wholly within the depth of both. Pages are frozen, so
+// equal pointers mean equal content.
+func samePage(a, b *bookWalk) bool {
+	if a.level != 0 || b.level != 0 || a.left == 0 || b.left == 0 || a.pages[a.page] != b.pages[b.page] {
+		return false
+	}
+	n := len(a.pages[a.page].Levels())
+	if n > a.left || n > b.left {
+		return false
+	}
+	a.left, b.left = a.left-n, b.left-n
+	a.page, b.page = a.page+1, b.page+1
+	return true
+}
+
+// sideDiff lists the changes from the old side to the new one: changed levels with their new
+// amount, 0 for levels that are gone or outside the depth.
+type sideDiff struct {
+	from, to bookWalk
+	out      []marketdata.Level
+}
+
+func (d *sideDiff) run(from, to *marketdata.Side, depth int, bids bool) []marketdata.Level {
+	d.from.start(from, depth)
+	d.to.start(to, depth)
+	d.out = d.out[:0]
+	for {
+		if samePage(&d.from, &d.to) {
+			continue
+		}
+		a, okA := d.from.peek()
+		b, okB := d.to.peek()
+		switch {
+		case !okA && !okB:
+			return d.out
+		case okA && okB && a.Price == b.Price:
+			if a.Amount != b.Amount {
+				d.out = append(d.out, b)
+			}
+			d.from.step()
+			d.to.step()
+		case !okB || (okA && (a.Price > b.Price) == bids):
+			d.out = append(d.out, marketdata.Level{Price: a.Price})
+			d.from.step()
+		default:
+			d.out = append(d.out, b)
+			d.to.step()
+		}
+	}
+}
+
+// checksumLevels is the number of levels of each side in the checksum
+// (docs/contract/streams.md#checksum).
+const checksumLevels = 10
+
+// appendHead appends the start of a message: type, id (if any), channel, pair.
+func appendHead(dst []byte, kind, id, channel, pair string) []byte {
+	dst = append(append(append(dst, `{"type":"`...), kind...), '"')
+	if id != "" {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	if channel != "" {
+		dst = append(append(append(dst, `,"channel":"`...), channel...), '"')
+	}
+	if pair != "" {
+		dst = append(append(append(dst, `,"currencyPairCode":"`...), pair...), '"')
+	}
+	return dst
+}
+
+// errorFrame returns an error message; the socket stays open.
+func errorFrame(req request, pair string, code refuse.Code, message string) frame {
+	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
+	dst = encode.AppendNullable(append(dst, `,"channel":`...), req.channel)
+	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
+	dst = encode.AppendString(append(dst, `,"code":`...), string(code))
+	dst = encode.AppendString(append(dst, `,"message":`...), message)
+	return newFrame(opText, append(dst, '}'))
+}
+
+func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
+	dst = strconv.AppendUint(append(dst, `,"seq":`...), seq, 10)
+	return strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
+}
+
+// appendBookSnapshot appends the snapshot message of a book stream. Its seq is the stream's
+// seq, because that is the prevSeq of the next update. The stream's seq stays behind the
+// view's seq while only levels outside the depth change.
+func appendBookSnapshot(dst []byte, s *stream, epoch, reason string, timeMs int64) []byte {
+	v, depth := s.view, s.key.depth
+	dst = appendHead(dst, "snapshot", "", "book", v.Instrument.Code)
+	dst = append(append(append(dst, `,"epoch":"`...), epoch...), '"')
+	dst = appendSeqTime(dst, s.seq, timeMs)
+	dst = append(append(append(dst, `,"reason":"`...), reason...), '"')
+	dst = append(dst, `,"bids":[`...)
+	dst = appendTopLevels(dst, &v.Bids, v.Instrument, depth)
+	dst = append(dst, `],"asks":[`...)
+	dst = appendTopLevels(dst, &v.Asks, v.Instrument, depth)
+	dst = append(dst, ']')
+	return appendChecksum(dst, v)
+}
+
+func appendTopLevels(dst []byte, s *marketdata.Side, in *engine.Instrument, depth int) []byte {
+	n := 0
+	s.All(func(l marketdata.Level) bool {
+		if depth > 0 && n == depth {
+			return false
+		}
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendLevel(dst, l, in)
+		n++
+		return true
+	})
+	return dst
+}
+
+func appendLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
+	dst = fixed.AppendI64(append(dst, '['), l.Price, in.DigitsPrice)
+	dst = fixed.AppendI64(append(dst, ','), l.Amount, in.DigitsAmount)
+	return append(dst, ']')
+}
+
+// appendBookUpdate appends the update message of a book stream from prevSeq to seq.
+func appendBookUpdate(
+	dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64,
+) []byte {
+	dst = appendHead(dst, "update", "", "book", v.Instrument.Code)
+	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
+	dst = appendSeqTime(dst, seq, timeMs)
+	dst = append(dst, `,"bids":[`...)
+	dst = appendChanged(dst, bids, v.Instrument)
+	dst = append(dst, `],"asks":[`...)
+	dst = appendChanged(dst, asks, v.Instrument)
+	dst = append(dst, ']')
+	return appendChecksum(dst, v)
+}
+
+func appendChanged(dst []byte, levels []marketdata.Level, in *engine.Instrument) []byte {
+	for i, l := range levels {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendLevel(dst, l, in)
+	}
+	return dst
+}
+
+// appendChecksum appends the checksum, the last member of a book message.
+func appendChecksum(dst []byte, v *marketdata.View) []byte {
+	dst = strconv.AppendUint(append(dst, `,"checksum":`...), uint64(bookChecksum(v)), 10)
+	return append(dst, '}')
+}
+
+// bookChecksum returns the CRC-32 (IEEE) of the top 10 bids, `|` and the top 10 asks. Each level
+// is price:amount as printed, joined by commas (docs/contract/streams.md#checksum).
+func bookChecksum(v *marketdata.View) uint32 {
+	var buf [1024]byte
+	text := appendChecksumSide(buf[:0], &v.Bids, v.Instrument)
+	text = append(text, '|')
+	text = appendChecksumSide(text, &v.Asks, v.Instrument)
+	return crc32.ChecksumIEEE(text)
+}
+
+func appendChecksumSide(dst []byte, s *marketdata.Side, in *engine.Instrument) []byte {
+	n := 0
+	s.All(func(l marketdata.Level) bool {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = fixed.AppendI64(dst, l.Price, in.DigitsPrice)
+		dst = fixed.AppendI64(append(dst, ':'), l.Amount, in.DigitsAmount)
+		n++
+		return n < checksumLevels
+	})
+	return dst
+}
+
+// appendHeartbeat appends a heartbeat with the seq of a silent stream.
+func appendHeartbeat(dst []byte, s *stream, pair string, timeMs int64) []byte {
+	dst = append(append(append(dst, `{"type":"heartbeat","channel":"`...), s.key.name()...), '"')
+	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
+	dst = strconv.AppendUint(append(dst, `,"seq":`...), s.seq, 10)
+	dst = append(dst, `,"tradeId":`...)
+	if s.key.channel == chTrades {
+		dst = strconv.AppendUint(dst, uint64(s.trade), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
+	return append(dst, '}')
+}
+
+// appendTrades appends a trades snapshot or update: from..to, oldest first, without a gap.
+func appendTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
+	dst = appendHead(dst, kind, "", "trades", v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
+	dst = append(dst, `,"trades":[`...)
+	for id := from; id <= to && id != 0; id++ {
+		if id > from {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(append(dst, `{"tradeId":`...), uint64(id), 10)
+		dst = append(appendStreamDeal(append(dst, ','), v, id), '}')
+	}
+	return append(dst, `]}`...)
+}
+
+// appendTicker appends a snapshot or update of the ticker channel: the document of /api/tickers, and beside it those
+// figures of the same 24 h that the document lacks.
+func appendTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
+	dst = appendHead(dst, kind, "", "ticker", v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
+	dst = encode.AppendTicker(append(dst, `,"ticker":`...), v)
+	t, in := &v.Ticker, v.Instrument
+	dst = fixed.AppendI64(append(dst, `,"high24h":`...), t.High, in.DigitsPrice)
+	dst = fixed.AppendI64(append(dst, `,"low24h":`...), t.Low, in.DigitsPrice)
+	dst = fixed.AppendU128(append(dst, `,"quoteVolume24h":`...), t.QuoteVolume, in.DigitsTotal())
+	return append(dst, '}')
+}
+
+// appendCandle appends a snapshot or update of a candles channel; no candle is null.
+func appendCandle(
+	dst []byte, kind string, s *stream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64,
+) []byte {
+	dst = appendHead(dst, kind, "", s.key.name(), v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
+	dst = append(dst, `,"candle":`...)
+	if c.Trades == 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = encode.AppendCandle(dst, v.Instrument, &c)
+	}
+	dst = strconv.AppendBool(append(dst, `,"closed":`...), closed)
+	return append(dst, '}')
+}
+
+func appendStreamDeal(dst []byte, v *marketdata.View, id engine.TradeID) []byte {
+	t := v.Trades.At(id)
+	return encode.AppendDeal(dst, v.Instrument, id, &t, nil)
 }

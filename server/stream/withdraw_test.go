@@ -12,17 +12,16 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/server/private"
 )
 
-// keyed implements private.Feed for one account; the test controls its messages and keys.
+// keyed implements PrivateFeed for one account; the test controls its messages and keys.
 type keyed struct {
 	watcher
-	waiting []private.Message
+	waiting []PrivateMessage
 	deleted func(number uint64)
 }
 
-func (f *keyed) Take() ([]private.Message, bool) {
+func (f *keyed) Take() ([]PrivateMessage, bool) {
 	out := f.waiting
 	f.waiting = nil
 	return out, false
@@ -32,7 +31,7 @@ func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
 
 func (f *keyed) put(n int) {
 	for i := range n {
-		f.waiting = append(f.waiting, private.Message{
+		f.waiting = append(f.waiting, PrivateMessage{
 			Account: 7, Channel: "orders", Seq: uint64(i),
 			Append: func(dst []byte) []byte { return fmt.Appendf(dst, `"order":{"id":"%d"}`, i) },
 		})
@@ -51,8 +50,8 @@ func newKeyed(t *testing.T) (*manualHub, *keyed) {
 func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c, other := x.connect(), x.connect()
-	x.private.bind(c, private.Key{Account: 7, Number: 1})
-	x.private.bind(other, private.Key{Account: 7, Number: 2})
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
+	x.private.bind(other, SocketKey{Account: 7, Number: 2})
 	for _, each := range []*conn{c, other} {
 		x.ask(each, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
 		x.ask(each, `{"op":"subscribe","channel":"orders"}`)
@@ -110,7 +109,7 @@ func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 	} {
 		x, f := newKeyed(t)
 		c := x.connect()
-		x.private.bind(c, private.Key{Account: 7, Number: 1, ExpiresNs: x.market.Clock.NowNs() + 5})
+		x.private.bind(c, SocketKey{Account: 7, Number: 1, ExpiresNs: x.market.Clock.NowNs() + 5})
 		x.ask(c, `{"op":"subscribe","channel":"fills"}`)
 		x.read(c)
 		end(x, f)
@@ -130,7 +129,7 @@ func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c := x.connect()
-	x.private.bind(c, private.Key{Account: 7, Number: 1})
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
 	c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
@@ -157,7 +156,7 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	for i := range int64(5) {
 		c := x.connect()
 		// the first never
-		x.private.bind(c, private.Key{
+		x.private.bind(c, SocketKey{
 			Account: engine.AccountID(i), Number: uint64(i),
 			ExpiresNs: (now + 10 - i) * min(i, 1),
 		})

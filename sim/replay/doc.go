@@ -49,9 +49,5 @@
 // A new format touches one reader in package format, a line of its table, the docs and a golden
 // recording here; this package changes only for a new shape.
 //
-// Reading order: options, replay, prints, order_entry, feeder, feed_messages, apart, feed_log, log_start, log_ids,
-// feed_levels, feed_orders, checker, check_books, check_trades, check_touch, check_candles, misses,
-// public_http.
-//
 // It does not wire a server, own a clock or know the API's handlers.
 package replay

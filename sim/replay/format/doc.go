@@ -51,10 +51,5 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: package input; record, formats, problems, digits, stream, json, then one format after the other:
-// lobster, bitstamp, held, binance, binance_first, binance_klines, tardis, tardis_rows, databento,
-// databento_head, kraken, kraken_rows, trades, trades_rows, trades_values,
-// trades_columns, trades_dumps, trades_json; then detect, which uses all of them.
-//
 // It does not know commands, orders, published market data or the clock of a market.
 package format

@@ -15,7 +15,5 @@
 //  2. A record has exactly the length of its type, and the type of the schema.
 //  3. Errors name the record and its offset in the file. No bytes cause a panic.
 //
-// Reading order: metadata, records, text.
-//
 // It does not unpack, and knows nothing of books, trades or pairs.
 package dbn

@@ -15,7 +15,5 @@
 //     in its text alone; Lines.Refuse turns it into a LineError.
 //  3. Numbers are exact decimals (package decimal).
 //
-// Reading order: errors, lines, array, backward, cells, values, times.
-//
 // It knows no format and no records.
 package input

@@ -13,7 +13,5 @@
 //  2. What a decoder holds is bounded, and so is a text by the size of its file: a short file must not make a replay
 //     read without end.
 //
-// Reading order: packed, backward, array.
-//
 // It does not know columns or formats.
 package packed

@@ -4,7 +4,7 @@
 //	pairs.Kraken("XXBTZUSD") // XBT_USD
 //	pairs.InName("btcusd_20161007.csv") // BTC_USD
 //
-// Each function returns "" when it finds none. Owner: none. Retains: nothing. Reading order: pairs.
+// Each function returns "" when it finds none. Owner: none. Retains: nothing.
 //
 // It does not know which pairs an exchange trades.
 package pairs

@@ -19,7 +19,5 @@
 //  2. A row has a value or a null of every column. Every column of a row group has as many as the group has rows.
 //  3. Errors name row group, column and offset. No bytes cause a panic.
 //
-// Reading order: thrift, file, column, page, values, cells, text.
-//
 // It does not know what a column means.
 package parquet

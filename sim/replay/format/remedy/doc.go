@@ -3,7 +3,7 @@
 //	err := remedy.Errorf("unpack the file", "the first bytes are those of %s", name)
 //	remedy.Of(fmt.Errorf("a.csv: %w", err), "fetch the file again") // "unpack the file"
 //
-// Owner: an error is a value. Retains: nothing. Reading order: remedy.
+// Owner: an error is a value. Retains: nothing.
 //
 // It does not know where in a text an error is: package input adds the place, and the remedies of lines.
 package remedy

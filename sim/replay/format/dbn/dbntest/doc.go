@@ -2,5 +2,5 @@
 //
 //	file := dbntest.File(3, dbntest.MBO, map[uint32]string{7: "AAPL"}, dbntest.Order{...}.Bytes(), ...)
 //
-// Owner: the caller. Retains: nothing. Reading order: dbntest. It does not read, and is for tests alone.
+// Owner: the caller. Retains: nothing. It does not read, and is for tests alone.
 package dbntest

@@ -1,0 +1,657 @@
+package account
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+func (s *Service) tradingRoutes() []*edge.Route {
+	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
+	const orders = "/api/orders"
+	pair := edge.ParamPair(edge.PairName, false)
+	order := edge.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
+	client := orders + "/by-client-id/{" + edge.PairName + "}/{clientOrderId}"
+	decimals := edge.ParamDecimals
+	byClient := []edge.Field{
+		edge.ParamPair(edge.PairName, true), {Name: "clientOrderId", Pattern: body.ClientOrderPattern}, decimals,
+	}
+	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
+		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
+		[]edge.Field{edge.ParamCursor(cursorPattern), decimals})
+	l := lists{s}
+	return []*edge.Route{
+		{
+			Method: fasthttp.MethodPost, Path: orders, Hot: true, Handle: s.placeOrder, Schema: "CreateOrderRequest",
+			Members: body.TradingMembers,
+		},
+		{
+			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "OrderBatchRequest",
+			Members: body.TradingBatchMembers,
+		},
+		{
+			Method: fasthttp.MethodPost, Path: orders + "/cancel-all-after", Cancels: true, Handle: s.setSwitch,
+			Schema: "CancelAllAfterRequest", Members: switchForm.Members(),
+		},
+		{
+			Method: del, Path: orders, Cancels: true, Handle: s.cancelOwn,
+			Params: []edge.Field{pair, {Name: "all", Kind: edge.KindBoolean, Default: false}},
+		},
+		{
+			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: s.cancelOrder,
+			Params: []edge.Field{order, decimals},
+		},
+		{
+			Method: fasthttp.MethodPatch, Path: orders + "/{orderId}", Handle: s.replaceOrder,
+			Params: []edge.Field{order, decimals}, Schema: "ReplaceOrderRequest", Members: body.ReplaceForm.Members(),
+		},
+		{Method: del, Path: client, Cancels: true, Handle: s.cancelByClientID, Params: byClient},
+		{Method: get, Path: orders + "/{orderId}", Handle: l.order, Params: []edge.Field{order, decimals}},
+		{Method: get, Path: client, Handle: l.clientOrder, Params: byClient},
+		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
+		{
+			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
+			Params: append([]edge.Field{pair, {
+				Name: "status", Kind: edge.KindWord, Words: orderStatuses,
+				Default: orderStatuses[0],
+			}}, page...),
+		},
+		{
+			Method: get, Path: "/api/user/deals", Handle: l.userDeals,
+			Params: append([]edge.Field{pair, order}, page...),
+		},
+		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []edge.Field{decimals}},
+	}
+}
+
+// placeOrder serves POST /api/orders and sends the order's id.
+func (s *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
+	cmd := req.One()
+	cmd.Kind = entry.PlaceOrder
+	if err := body.DecodeTradingOrder(c.PostBody(), &cmd.Place); err != nil {
+		return err
+	}
+	if err := req.SubmitOne(); err != nil {
+		return err
+	}
+	c.SetSeq(uint64(req.Answers[0].Seq))
+	c.Private(append(strconv.AppendUint([]byte{'"'}, uint64(req.Answers[0].Order), 10), '"'))
+	return nil
+}
+
+// placeBatch serves POST /api/orders/batch. It checks the shape of every command before the engine applies the
+// first one.
+func (s *Service) placeBatch(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
+	req.Records = true
+	var err *refuse.Refusal
+	if req.Commands, err = body.DecodeTradingBatch(c.PostBody(), req.Commands); err != nil {
+		return err
+	}
+	if err := req.Submit(); err != nil {
+		return err
+	}
+	b := appendList([]byte(`{"results":`), req.Answers, func(b []byte, a *entry.Answer) []byte {
+		return appendResult(b, a, c.Principal.UserID)
+	})
+	b, seq := body.AppendSeqs(b, req.Answers)
+	c.SetSeq(seq)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// replaceOrder serves PATCH /api/orders/{orderId} and sends the view of the order.
+func (s *Service) replaceOrder(c *edge.Ctx) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
+	cmd := req.One()
+	cmd.Kind = entry.ReplaceOrder
+	if err := body.ReplaceForm.Decode(c.PostBody(), &cmd.Replace); err != nil {
+		return err
+	}
+	if cmd.Replace.Price == nil && cmd.Replace.Amount == nil {
+		return refuse.Param("price", "One of the members price and amount is required.")
+	}
+	var err *refuse.Refusal
+	if cmd.Order, _, err = s.entry.ParseOrder(accountOf(c), c.PathParam("orderId")); err != nil {
+		return err
+	}
+	return s.submit(c, req)
+}
+
+// cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
+func (s *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
+	id, _, err := s.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
+	if err != nil {
+		return err
+	}
+	return s.cancel(c, id)
+}
+
+// cancelByClientID serves DELETE /api/orders/by-client-id/{currencyPairCode}/{clientOrderId} and sends the view of
+// the order.
+func (s *Service) cancelByClientID(c *edge.Ctx) *refuse.Refusal {
+	a, err := s.byClientID(c)
+	if err != nil {
+		return err
+	}
+	return s.cancel(c, a.Order)
+}
+
+func (s *Service) cancel(c *edge.Ctx, id engine.OrderID) *refuse.Refusal {
+	req := s.entry.Acquire(accountOf(c))
+	defer s.entry.Release(req)
+	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
+	return s.submit(c, req)
+}
+
+// submit submits a cancel or replace and sends the view of its order.
+func (s *Service) submit(c *edge.Ctx, req *entry.Request) *refuse.Refusal {
+	if err := req.SubmitOne(); err != nil {
+		return err
+	}
+	c.SetSeq(uint64(req.Answers[0].Seq))
+	return sendOrder(c, &req.Answers[0])
+}
+
+// cancelOwn serves DELETE /api/orders?currencyPairCode= and ?all=true. It cancels the caller's orders that were open
+// when it was sequenced.
+func (s *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
+	all, err := c.Bool("all", false)
+	if err != nil {
+		return err
+	}
+	m := entry.MassCancel{Caller: accountOf(c), Pair: engine.ControlPair}
+	if all {
+		if code, err := c.Raw(edge.PairName); err != nil {
+			return err
+		} else if len(code) > 0 {
+			return refuse.Param("all", "The parameters all and %s must not be given together.", edge.PairName)
+		}
+	} else {
+		code, err := c.PairParam(edge.PairName)
+		if err != nil {
+			return err
+		}
+		v := s.opt.Board.Load().Lookup(string(code))
+		if v == nil {
+			return refuse.Missing(edge.PairName, "There is no pair %s.", code)
+		}
+		m.Pair = v.Instrument.ID
+	}
+	canceled, err := s.entry.CancelAll(m)
+	if err != nil {
+		return err
+	}
+	c.Private(encode.AppendCanceled(canceled))
+	return nil
+}
+
+// lists serves the lists of the caller's orders, deals and balances.
+type lists struct{ *Service }
+
+// orderStatuses lists the values of the parameter status, in the order of marketdata.StatusFilter.
+var orderStatuses = []string{"all", "active", "canceled"}
+
+// listQuery reads the parameters that the lists of orders and deals share.
+func (l lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
+	code, err := c.Raw(edge.PairName)
+	if err != nil {
+		return q, err
+	}
+	if len(code) > 0 && !engine.ValidPairCode(code) {
+		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
+	}
+	q = marketdata.Query{
+		Account: accountOf(c), Pair: engine.ControlPair,
+		SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
+	}
+	if statuses {
+		i, err := c.Enum("status", orderStatuses...)
+		if err != nil {
+			return q, err
+		}
+		q.Status = marketdata.StatusFilter(max(i, 0))
+	}
+	if err := paging(c, &q); err != nil {
+		return q, err
+	}
+	if err := between(c, &q); err != nil {
+		return q, err
+	}
+	if len(code) > 0 {
+		v := l.opt.Board.Load().Lookup(string(code))
+		if v == nil {
+			return q, refuse.Missing(edge.PairName, "There is no pair %s.", code)
+		}
+		q.Pair = v.Instrument.ID
+	}
+	return q, nil
+}
+
+// paging reads pageNumber or cursor, and pageSize.
+func paging(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
+	page, size, err := c.Page("pageNumber", edge.MaxPageSize)
+	if err != nil {
+		return err
+	}
+	text, err := c.Cursor("pageNumber")
+	switch {
+	case err != nil:
+		return err
+	case text != "":
+		var ok bool
+		if q.After, ok = parseCursor(text); !ok {
+			return edge.BadCursor()
+		}
+	case page-1 > maxListOffset/size: // the page is beyond all retained records
+		return nil
+	}
+	q.Offset, q.Limit = int((page-1)*size), int(size)
+	return nil
+}
+
+// A cursor is written as its time, order and trade with dots in between, an order's without the trade.
+const cursorPattern = `^-?[0-9]{1,19}\.[0-9]{1,16}(\.[0-9]{1,19})?$`
+
+func appendCursor(b []byte, at marketdata.Cursor) []byte {
+	b = appendID(append(strconv.AppendInt(b, at.TimeNs, 10), '.'), uint64(at.Order))
+	if at.Trade != 0 {
+		b = appendID(append(b, '.'), uint64(at.Trade))
+	}
+	return b
+}
+
+// parseCursor reads what appendCursor writes, and nothing else.
+func parseCursor(text string) (at marketdata.Cursor, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return at, false
+	}
+	at.TimeNs, _ = strconv.ParseInt(parts[0], 10, 64)
+	order, _ := strconv.ParseUint(parts[1], 10, 64)
+	at.Order = engine.OrderID(order)
+	if len(parts) == 3 {
+		trade, _ := strconv.ParseUint(parts[2], 10, 64)
+		at.Trade = engine.TradeID(trade)
+	}
+	return at, at.Order != 0 && string(appendCursor(nil, at)) == text
+}
+
+// setNextCursor sets the header of a page that is not the last.
+func setNextCursor(c *edge.Ctx, next marketdata.Cursor) {
+	if next != (marketdata.Cursor{}) {
+		c.NextCursor(appendCursor(nil, next))
+	}
+}
+
+// maxListOffset is greater than the number of orders and fills that can be retained.
+const maxListOffset = 1 << 31
+
+// between reads sinceDate and endDate, which are compared with the printed dates.
+func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
+	since, hasSince, err := c.Date("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.Date("endDate")
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.After(end) {
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
+	}
+	if hasSince {
+		q.SinceNs = since.CeilNs(edge.DealUnitNs)
+	}
+	if hasEnd {
+		q.UntilNs = end.FloorNs(edge.DealUnitNs) + edge.DealUnitNs - 1
+	}
+	return nil
+}
+
+// userOrders serves GET /api/user/orders.
+func (l lists) userOrders(c *edge.Ctx) *refuse.Refusal {
+	q, err := l.listQuery(c, true)
+	if err != nil {
+		return err
+	}
+	if q.After.Trade != 0 {
+		return refuse.Param("cursor", "The parameter cursor is of a list of deals.")
+	}
+	found, next, err := l.entry.Orders(q)
+	if err != nil {
+		return err
+	}
+	root := l.opt.Board.Load()
+	setNextCursor(c, next)
+	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
+		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Principal.UserID), '}')
+	}))
+	return nil
+}
+
+// userDeals serves GET /api/user/deals.
+func (l lists) userDeals(c *edge.Ctx) *refuse.Refusal {
+	q, err := l.listQuery(c, false)
+	if err != nil {
+		return err
+	}
+	if q.After.Order != 0 && q.After.Trade == 0 {
+		return refuse.Param("cursor", "The parameter cursor is of a list of orders.")
+	}
+	if text, err := c.Str("orderId"); err != nil {
+		return err
+	} else if text != "" {
+		a, err := l.entry.Order(q.Account, text)
+		if err != nil {
+			return err
+		}
+		q.Order = a.Record.ID
+		if q.After.Order != 0 && q.After.Order != q.Order {
+			return refuse.Param("cursor", "The parameter cursor is of a list of other deals.")
+		}
+	}
+	found, next, err := l.entry.Fills(q)
+	if err != nil {
+		return err
+	}
+	root := l.opt.Board.Load()
+	setNextCursor(c, next)
+	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
+		return append(appendFill(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
+	}))
+	return nil
+}
+
+// sendOrder sends the view of an order.
+func sendOrder(c *edge.Ctx, a *entry.Answer) *refuse.Refusal {
+	c.Private(append(appendUserOrder([]byte{'{'}, &a.Record, a.Instrument, c.Principal.UserID), '}'))
+	return nil
+}
+
+// order serves GET /api/orders/{orderId}.
+func (l lists) order(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
+	if err != nil {
+		return err
+	}
+	return sendOrder(c, &a)
+}
+
+// clientOrder serves GET /api/orders/by-client-id/{currencyPairCode}/{clientOrderId}.
+func (l lists) clientOrder(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.byClientID(c)
+	if err != nil {
+		return err
+	}
+	return sendOrder(c, &a)
+}
+
+// byClientID returns the caller's order that the path names by its client order id.
+func (s *Service) byClientID(c *edge.Ctx) (entry.Answer, *refuse.Refusal) {
+	pair, client := c.PathParam(edge.PairName), c.PathParam("clientOrderId")
+	if !engine.ValidPairCode(pair) {
+		return entry.Answer{}, refuse.Param(edge.PairName,
+			"The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
+	}
+	if !body.IsClientOrderID(client) {
+		return entry.Answer{}, refuse.Param("clientOrderId",
+			"The parameter clientOrderId must have 1 to 64 characters of A-Z, a-z, 0-9, _, ., : and -.")
+	}
+	return s.entry.ClientOrder(accountOf(c), pair, client)
+}
+
+// orderDeals serves GET /api/orders/{orderId}/deals: the order and its newest deals, newest first. X-Truncated says
+// that there are older ones, which GET /api/user/deals lists.
+func (l lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
+	a, err := l.entry.Order(accountOf(c), c.PathParam("orderId"))
+	if err != nil {
+		return err
+	}
+	rec, ins := &a.Record, a.Instrument
+	slices.Reverse(rec.Fills)
+	missing := rec.Filled
+	for i := range rec.Fills {
+		missing -= rec.Fills[i].Amount
+	}
+	if missing != 0 {
+		c.Response.Header.SetCanonical(edge.HdrTruncated, edge.ValTrue)
+	}
+	b := appendUserOrder([]byte{'{'}, rec, ins, c.Principal.UserID)
+	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
+		return append(appendFill(append(b, '{'), f, ins), '}')
+	})
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// balances serves GET /api/wallets/balances.
+func (l lists) balances(c *edge.Ctx) *refuse.Refusal {
+	b := appendList([]byte(`{"balances":`), l.balancesOf(uint32(accountOf(c))), appendBalance)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// balancesOf returns the non-zero balances of an account, including those in the ledger,
+// ordered by currency code.
+func (s *Service) balancesOf(n uint32) []accounts.BalanceView {
+	all := s.view.Balances(n)
+	if s.opt.Ledger == nil {
+		return all
+	}
+	_, address := s.view.Level(n)
+	all = append(all, s.opt.Ledger.Balances(address)...)
+	sortBalances(all)
+	return all
+}
+
+func sortBalances(rows []accounts.BalanceView) {
+	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
+		return strings.Compare(a.CurrencyCode,
+			b.CurrencyCode)
+	})
+}
+
+// appendUserOrder appends the members of the order view of docs/contract/trading.md#order-view.
+func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument, userID string) []byte {
+	market := r.Type == engine.Market || r.Type == engine.StopMarket
+	b = strconv.AppendUint(append(b, `"id":"`...), uint64(r.ID), 10)
+	b = encode.AppendNullable(append(b, `","clientOrderId":`...), r.Client)
+	b = appendBool(b, `,"isMarket":`, market)
+	b = append(append(append(b, `,"currencyPairCode":"`...), ins.Code...), '"')
+	b = appendBool(b, `,"isBid":`, r.Side == engine.Buy)
+	b = encode.AppendUnits(append(b, `,"price":`...), r.Price, ins.DigitsPrice, !market)
+	b = encode.AppendUnits(append(b, `,"initialAmount":`...), r.Amount, ins.DigitsAmount, !r.ByQuote)
+	b = encode.AppendUnits(append(b, `,"amount":`...), r.Open, ins.DigitsAmount, !r.ByQuote)
+	b = encode.AppendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
+	b = append(b, `,"quoteAmount":`...)
+	if market {
+		b = append(b, "null"...)
+	} else {
+		b = fixed.AppendU128(b, fixed.Mul64(uint64(r.Price), uint64(r.Open)), ins.DigitsTotal())
+	}
+	b = encode.AppendISO(append(b, `,"date":"`...), r.CreatedNs, 7)
+	b = append(append(b, `","userId":"`...), userID...)
+	canceled := r.Status == engine.Canceled || r.Status == engine.PartiallyExecutedAndCanceled
+	b = strconv.AppendBool(append(b, `","isCanceled":`...), canceled)
+	b = append(append(b, `,"status":"`...), r.Status.String()...)
+	return appendOrderTerms(append(b, '"'), r, ins)
+}
+
+// appendOrderTerms appends the members of the order view that say what the order asked for and what became of it.
+func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
+	b = append(append(b, `,"type":"`...), r.Type.String()...)
+	b = append(append(b, `","timeInForce":"`...), r.TIF.String()...)
+	b = appendBool(b, `","postOnly":`, r.PostOnly)
+	b = append(append(b, `,"selfTradePrevention":"`...), r.STP.String()...)
+	b = encode.AppendUnits(append(b, `","stopPrice":`...), r.Stop, ins.DigitsPrice, r.Stop != 0)
+	b = append(b, `,"isTriggered":`...)
+	switch r.Trigger {
+	case marketdata.Waiting, marketdata.Triggered:
+		b = strconv.AppendBool(b, r.Trigger == marketdata.Triggered)
+	case marketdata.NoStop, marketdata.TriggerUnknown:
+		b = append(b, "null"...)
+	}
+	b = encode.AppendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
+	b = append(b, `,"initialQuoteAmount":`...)
+	if r.ByQuote {
+		b = fixed.AppendU128(b, r.Quote, ins.DigitsTotal())
+	} else {
+		b = append(b, "null"...)
+	}
+	b = fixed.AppendI64(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount)
+	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
+	b = encode.AppendAveragePrice(append(b, `,"averagePrice":`...), r.FilledQuote, r.Filled, ins.DigitsPrice)
+	b = append(b, `,"fee":`...)
+	if r.FeeKnown {
+		b = appendMoney(b, r.Fee)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), `","dateChanged":`...)
+	if r.ChangedNs == 0 {
+		return append(b, "null"...)
+	}
+	return append(encode.AppendISO(append(b, '"'), r.ChangedNs, 7), '"')
+}
+
+// appendResult appends the result of one command of a batch: the view of its order, or why it was refused.
+func appendResult(b []byte, a *entry.Answer, userID string) []byte {
+	if a.Reason == engine.NotRejected && a.Found {
+		return append(appendUserOrder(append(b, '{'), &a.Record, a.Instrument, userID), `,"rejectReason":null}`...)
+	}
+	var client string
+	b = append(b, `{"id":`...)
+	if a.Place != nil {
+		client = string(a.Place.Client)
+		b = append(b, "null"...)
+	} else {
+		b = append(appendID(append(b, '"'), uint64(a.Order)), '"')
+	}
+	b = encode.AppendNullable(append(b, `,"clientOrderId":`...), client)
+	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.Reason.String()...)
+	return append(b, `"}`...)
+}
+
+// appendFillDeal appends the members of a fill's public deal, as the fill's owner sees it.
+func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+	t := marketdata.Trade{TimeNs: f.TimeNs, Price: f.Price, Amount: f.Amount, TakerSide: f.TakerSide}
+	const other = ^engine.AccountID(0)
+	if t.Buyer, t.Seller = f.Account, other; f.Side == engine.Sell {
+		t.Buyer, t.Seller = other, f.Account
+	}
+	return encode.AppendDeal(b, ins, f.Trade, &t, &f.Account)
+}
+
+// appendFill appends the members of a fill: the public deal and the members for its owner.
+func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+	b = appendFillDeal(b, f, ins)
+	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
+	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
+	b = appendMoney(append(b, `,"fee":`...), f.Fee)
+	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), '"')
+	return appendBool(b, `,"isMaker":`, f.IsMaker)
+}
+
+func appendID(b []byte, id uint64) []byte { return strconv.AppendUint(b, id, 10) }
+
+// Guard returns what cancels the orders of a user without a request of theirs.
+func (s *Service) Guard() *entry.Guard { return s.guard }
+
+// switchForm is the body of POST /api/orders/cancel-all-after.
+var switchForm = body.Of(
+	body.Integer("timeoutMs", 0, accounts.MaxSwitch.Milliseconds(), func(t *time.Duration, v int64) {
+		*t = time.Duration(v) * time.Millisecond
+	}).Need(),
+)
+
+// setSwitch serves POST /api/orders/cancel-all-after. It sets the caller's dead man's switch and sends when it
+// fires.
+func (s *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
+	var timeout time.Duration
+	if err := switchForm.Decode(c.PostBody(), &timeout); err != nil {
+		return err
+	}
+	user := uint32(accountOf(c))
+	var firesNs int64
+	if timeout != 0 || s.view.SwitchOf(user) != 0 { // one that is off need not be turned off
+		res, err := s.do(accounts.Command{Kind: accounts.SetSwitch, User: user, Timeout: timeout})
+		if err != nil {
+			return err
+		}
+		firesNs = res.DeadlineNs
+	}
+	b := strconv.AppendInt([]byte(`{"timeoutMs":`), timeout.Milliseconds(), 10)
+	c.Private(append(appendStampOrNull(append(b, `,"firesAt":`...), firesNs), '}'))
+	return nil
+}
+
+// haltForm is the body of POST /users/{id}/halt: none, or an object without members.
+var haltForm = body.Of[struct{}]()
+
+// halt serves POST /users/{id}/halt: the account places nothing any more, and its open orders are canceled.
+func (us users) halt(c *edge.Ctx) *refuse.Refusal {
+	if text := c.PostBody(); body.Sent(text) {
+		if err := haltForm.Decode(text, &struct{}{}); err != nil {
+			return err
+		}
+	}
+	user, err := us.setHalted(c, true)
+	if err != nil {
+		return err
+	}
+	canceled := us.guard.Halt(user)
+	open, coming, _ := us.view.HaltedOrders(uint32(user))
+	sendHalt(c, true, canceled, open+coming)
+	return nil
+}
+
+// resume serves DELETE /users/{id}/halt.
+func (us users) resume(c *edge.Ctx) *refuse.Refusal {
+	_, err := us.setHalted(c, false)
+	if err == nil {
+		sendHalt(c, false, 0, 0)
+	}
+	return err
+}
+
+// setHalted sets or lifts the halt of the user that the path names. A repeat changes nothing.
+func (us users) setHalted(c *edge.Ctx, halted bool) (engine.AccountID, *refuse.Refusal) {
+	user, err := us.userOf(c)
+	if err != nil || user.Halted == halted {
+		return engine.AccountID(user.Number), err
+	}
+	if _, err := us.do(accounts.Command{Kind: accounts.SetHalt, User: user.Number, Halted: halted}); err != nil {
+		return 0, err
+	}
+	event := "account resumed"
+	if halted {
+		event = "account halted"
+	}
+	c.Audit(event, "user", user.ID)
+	return engine.AccountID(user.Number), nil
+}
+
+func sendHalt(c *edge.Ctx, halted bool, canceled, open int) {
+	b := strconv.AppendBool([]byte(`{"halted":`), halted)
+	b = strconv.AppendInt(append(b, `,"canceled":`...), int64(canceled), 10)
+	c.Private(append(strconv.AppendInt(append(b, `,"open":`...), int64(open), 10), '}'))
+}

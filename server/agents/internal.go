@@ -1,0 +1,235 @@
+package agents
+
+import (
+	"encoding/json"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/hive"
+	"tickhive/internal/refuse"
+	"tickhive/launchpad"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is an
+// admin.Resource.
+func (s *Service) InternalRoutes() []*edge.Route {
+	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
+		return &edge.Route{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
+			Schema: schema, Members: members,
+		}
+	}
+	return []*edge.Route{
+		post("/launchpad/tokens", s.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
+		post("/launchpad/tokens/{id}/liquidity", s.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
+		post("/launchpad/tokens/{id}/swaps", s.internalSwap, "Swap", swapForm.Members()),
+		post("/launchpad/tokens/{id}/transfers", s.internalTransfer, "Transfer", transferForm.Members()),
+		post("/launchpad/tokens/{id}/boosts", s.internalBoost, "BuyBoost", boostForm.Members()),
+		post("/launchpad/faults", s.internalFault, "Fault", faultForm.Members()),
+		post("/hive/proposals", s.internalPropose, "Propose", proposalForm.Members()),
+		post("/hive/actions", s.internalAct, "Act", actionForm.Members()),
+	}
+}
+
+// address returns the ledger address of the user that a body names.
+func (s *Service) address(id [16]byte, field string) (launchpad.Address, *refuse.Refusal) {
+	account, ok := s.opt.Find(id)
+	if ok && account != 0 {
+		if u, err := s.user(account); err == nil {
+			return u.address, nil
+		}
+	}
+	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", encode.AppendUUID(nil, id))
+}
+
+// workerID returns the workerId of the token that the path names.
+func (s *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
+	v := s.views()
+	t, ok := v.ledger.Find(c.PathParam("id"))
+	if !ok {
+		return 0, noToken()
+	}
+	return t.No, nil
+}
+
+// internalSpawn serves POST /launchpad/tokens.
+func (s *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
+	var q spawnRequest
+	if err := spawnForForm.Decode(c.PostBody(), &q); err != nil {
+		return err
+	}
+	cmd, rej := q.Parse()
+	if rej != nil {
+		return rej
+	}
+	owner, err := s.address(q.user, "userId")
+	if err != nil {
+		return err
+	}
+	return s.sendSpawn(c, cmd, owner)
+}
+
+// internalLiquidity serves POST /launchpad/tokens/{id}/liquidity.
+func (s *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
+	var q liquidityRequest
+	err := liquidityForm.Decode(c.PostBody(), &q)
+	if err != nil {
+		return err
+	}
+	if q.Token, err = s.workerID(c); err != nil {
+		return err
+	}
+	if q.From, err = s.address(q.user, "userId"); err != nil {
+		return err
+	}
+	res, cerr := s.DoLaunchpad(q.AddLiquidity)
+	if cerr != nil {
+		return refusalOf(cerr, "the token's pool")
+	}
+	return sendDecimals(c, newPoolAnswer(res.Token))
+}
+
+// internalSwap serves POST /launchpad/tokens/{id}/swaps.
+func (s *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
+	var q swapRequest
+	err := swapForm.Decode(c.PostBody(), &q)
+	if err != nil {
+		return err
+	}
+	if q.Token, err = s.workerID(c); err != nil {
+		return err
+	}
+	if q.From, err = s.address(q.user, "userId"); err != nil {
+		return err
+	}
+	res, cerr := s.DoLaunchpad(q.Swap)
+	if cerr != nil {
+		return refusalOf(cerr, "the token's pool and the balances")
+	}
+	return sendDecimals(c, newSwapAnswer(&res))
+}
+
+// internalTransfer serves POST /launchpad/tokens/{id}/transfers.
+func (s *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
+	var q transferRequest
+	err := transferForm.Decode(c.PostBody(), &q)
+	if err != nil {
+		return err
+	}
+	if q.Token, err = s.workerID(c); err != nil {
+		return err
+	}
+	if q.From, err = s.address(q.from, "fromUserId"); err != nil {
+		return err
+	}
+	if q.To, err = s.address(q.to, "toUserId"); err != nil {
+		return err
+	}
+	res, cerr := s.DoLaunchpad(q.Transfer)
+	if cerr != nil {
+		return refusalOf(cerr, "the token's holders")
+	}
+	c.Private(append(encode.AppendString([]byte(`{"txHash":`), res.TxHash.String()), '}'))
+	return nil
+}
+
+// internalBoost serves POST /launchpad/tokens/{id}/boosts.
+func (s *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
+	var cmd launchpad.BuyBoost
+	err := boostForm.Decode(c.PostBody(), &cmd)
+	if err != nil {
+		return err
+	}
+	if cmd.Token, err = s.workerID(c); err != nil {
+		return err
+	}
+	res, cerr := s.DoLaunchpad(cmd)
+	if cerr != nil {
+		return refusalOf(cerr, "the token's boosts")
+	}
+	boost := newBoostAnswer(res.Token)
+	return sendFree(c, &boost)
+}
+
+// internalFault serves POST /launchpad/faults.
+func (s *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
+	var cmd launchpad.InjectFault
+	if err := faultForm.Decode(c.PostBody(), &cmd); err != nil {
+		return err
+	}
+	if _, err := s.DoLaunchpad(cmd); err != nil {
+		return refusalOf(err, "what the next spawn answers")
+	}
+	c.Private(emptyObject)
+	return nil
+}
+
+var (
+	proposalForm = body.Of(
+		raw("tokenId", edge.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }).
+			As(edge.Field{Required: true, Range: []int64{0}}),
+		raw("topic", edge.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(edge.Field{Required: true}),
+		raw("payload", edge.KindObject,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(edge.Field{Required: true}),
+		raw("proposer", edge.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(edge.Field{Required: true}),
+		raw("urgent", edge.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }).
+			As(edge.Field{Default: false}),
+	)
+	actionForm = body.Of(
+		raw("sourceAgentId", edge.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(edge.Field{Required: true}),
+		raw("targetTokenId", edge.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }).
+			As(edge.Field{Required: true, Range: []int64{0}}),
+		raw("actionType", edge.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }).
+			As(edge.Field{Required: true, Words: actionTypeNames}),
+		raw("actionPayload", edge.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
+		raw("reasonCode", edge.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(edge.Field{Required: true}),
+	)
+)
+
+// internalPropose serves POST /hive/proposals.
+func (s *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
+	var form hive.ProposalForm
+	if err := proposalForm.Decode(c.PostBody(), &form); err != nil {
+		return err
+	}
+	cmd, rej := form.Parse()
+	if rej != nil {
+		return rej
+	}
+	ledger := s.views().ledger
+	if t, known := ledger.ByNFT(cmd.TokenID); known {
+		for account, amount := range ledger.Holders(t, launchpad.One) {
+			cmd.Holders = append(cmd.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
+		}
+	}
+	res, cerr := s.DoHive(cmd)
+	if cerr != nil {
+		return refusalOf(cerr, "the proposals of the worker")
+	}
+	row := newProposalRow(&res.Proposal)
+	return sendDecimals(c, &row)
+}
+
+// internalAct serves POST /hive/actions.
+func (s *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
+	var form hive.ActionForm
+	if err := actionForm.Decode(c.PostBody(), &form); err != nil {
+		return err
+	}
+	cmd, rej := form.Parse()
+	if rej != nil {
+		return rej
+	}
+	res, cerr := s.DoHive(cmd)
+	if cerr != nil {
+		return refusalOf(cerr, "the action log")
+	}
+	return sendFree(c, &logEntry{newLogRow(&res.Entry), res.Entry.Prev.String()})
+}

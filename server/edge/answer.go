@@ -1,0 +1,402 @@
+package edge
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/encode"
+)
+
+// NoSeq marks documents without X-Seq.
+const NoSeq = 1<<64 - 1
+
+// NewDoc returns a document to cache; its tag is the hash of the body.
+func NewDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
+	return &marketdata.Doc{Body: body, ETag: string(AppendTag(nil, TagHash(body))), Seq: seq, RenderedNs: nowNs}
+}
+
+// SendDoc answers with a cached document: 304 when the client already has it, gzip when the client accepts it
+// and it is ready.
+func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
+	if c.Principal != nil || c.DecimalsText {
+		return c.SendBody(d.Bytes(), d.Seq)
+	}
+	h := &c.Response.Header
+	var body, tag []byte
+	if d.Size() >= gzipMinBytes && accepts(c.RequestCtx, valGzip) {
+		if z := c.edge.gzip.get(d, at); z != nil {
+			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
+			h.SetContentEncodingBytes(valGzip)
+		}
+	}
+	if tag == nil {
+		tag = append(c.tag[:0], d.ETag...)
+	}
+	c.PublicHeaders(tag, d.Seq)
+	if NotModified(c.RequestCtx, d.ETag) {
+		c.NotModified()
+		return nil
+	}
+	h.SetContentTypeBytes(ValJSON)
+	if body == nil {
+		body = d.CachedBytes()
+	}
+	if body == nil {
+		c.Response.SetBodyStream(textStream(c.Conn(), d.Text), d.Text.Size)
+	} else {
+		c.Response.SetBodyRaw(body)
+	}
+	return nil
+}
+
+// SendBody answers with a body that was rendered for this request only. It retains body.
+func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
+	if c.DecimalsText {
+		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	}
+	hash := uint64(0)
+	if c.Principal == nil {
+		hash = TagHash(body)
+	}
+	if packed, ok := c.SendHead(hash, seq, len(body) >= gzipMinBytes); ok {
+		if packed {
+			body = c.edge.gzip.pack(body)
+		}
+		c.Response.SetBodyRaw(body)
+	}
+	return nil
+}
+
+// SendHead sets the headers of an answer that was rendered for this request only. hash is the hash of the body
+// without compression. ok is false when it has answered 304 because the client already has the body. packed reports
+// that the caller must send the body in gzip: it may, the answer is public, and the client accepts it.
+func (c *Ctx) SendHead(hash, seq uint64, mayPack bool) (packed, ok bool) {
+	h := &c.Response.Header
+	if c.Principal != nil {
+		c.SetSeq(seq)
+		h.SetCanonical(HdrCacheControl, ValNoStore)
+		h.SetContentTypeBytes(ValJSON)
+		return false, true
+	}
+	packed = mayPack && accepts(c.RequestCtx, valGzip)
+	tag := string(AppendTag(c.tag[:0], hash))
+	sent := append(c.tag[:0], tag...)
+	if packed {
+		sent = appendGzipTag(c.tag[:0], tag)
+		h.SetContentEncodingBytes(valGzip)
+	}
+	c.PublicHeaders(sent, seq)
+	if NotModified(c.RequestCtx, tag) {
+		c.NotModified()
+		return false, false
+	}
+	h.SetContentTypeBytes(ValJSON)
+	return packed, true
+}
+
+// PublicHeaders sets the headers of every public market-data answer, including 304.
+func (c *Ctx) PublicHeaders(tag []byte, seq uint64) {
+	h := &c.Response.Header
+	h.SetCanonical(HdrETag, tag)
+	h.SetCanonical(HdrCacheControl, c.route.maxAge)
+	h.SetCanonical(hdrVary, valVary)
+	c.SetSeq(seq)
+}
+
+// SetSeq sets X-Seq.
+func (c *Ctx) SetSeq(seq uint64) {
+	if seq != NoSeq {
+		c.Response.Header.SetCanonical(hdrSeq, strconv.AppendUint(c.number[:0], seq, 10))
+	}
+}
+
+// NotModified makes the answer a 304 without a body.
+func (c *Ctx) NotModified() {
+	c.Response.Header.SetContentEncodingBytes(nil)
+	c.Response.SetStatusCode(fasthttp.StatusNotModified)
+	c.Response.ResetBody()
+	c.Response.SkipBody = true
+}
+
+// Names of answer headers as sent, of request headers as fasthttp normalizes them, and constant
+// header values. They are bytes, so that an answer converts nothing.
+var (
+	hdrAllow         = []byte("Allow")
+	HdrCacheControl  = []byte("Cache-Control")
+	HdrETag          = []byte("ETag")
+	hdrEncoding      = []byte("Content-Encoding")
+	HdrNextStart     = []byte("X-Next-Start")
+	hdrFault         = []byte("X-Fault")
+	hdrLagMs         = []byte("X-Lag-Ms")
+	hdrRequestID     = []byte("X-Request-Id")
+	hdrRetryAfter    = []byte("Retry-After")
+	hdrSeq           = []byte("X-Seq")
+	HdrTruncated     = []byte("X-Truncated")
+	hdrVary          = []byte("Vary")
+	hdrRateLimit     = []byte("X-RateLimit-Limit")
+	hdrRateRemaining = []byte("X-RateLimit-Remaining")
+	hdrRateReset     = []byte("X-RateLimit-Reset")
+	hdrCORSOrigin    = []byte("Access-Control-Allow-Origin")
+	hdrCORSExpose    = []byte("Access-Control-Expose-Headers")
+	hdrCORSMethods   = []byte("Access-Control-Allow-Methods")
+	hdrCORSHeaders   = []byte("Access-Control-Allow-Headers")
+	hdrCORSMaxAge    = []byte("Access-Control-Max-Age")
+	HdrCSP           = []byte("Content-Security-Policy")
+	hdrNoSniff       = []byte("X-Content-Type-Options")
+	hdrCOOP          = []byte("Cross-Origin-Opener-Policy")
+	hdrCORP          = []byte("Cross-Origin-Resource-Policy")
+	hdrHSTS          = []byte("Strict-Transport-Security")
+
+	reqAccept         = []byte("Accept")
+	ReqAcceptEncoding = []byte("Accept-Encoding")
+	reqIfNoneMatch    = []byte("If-None-Match")
+	reqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
+
+	reqBinanceKey = []byte("X-Mbx-Apikey")
+
+	ValJSON      = []byte("application/json; charset=utf-8")
+	ValNoStore   = []byte("no-store")
+	valVary      = []byte("Accept-Encoding")
+	valGzip      = []byte("gzip")
+	valXGzip     = []byte("x-gzip")
+	valStar      = []byte("*")
+	valNoSniff   = []byte("nosniff")
+	valSameSite  = []byte("same-origin")
+	valCrossSite = []byte("cross-origin")
+	valHSTS      = []byte("max-age=31536000") // a year
+	ValTrue      = []byte("true")
+	valDay       = []byte("86400")
+	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, X-Min-Seq, API-PublicKey, API-Timestamp, " +
+		"API-Nonce, API-Signature, API-RecvWindow")
+)
+
+// exposed are the headers of answers that a page of another origin may read: those of a public answer that the contract
+// gives a meaning. Without the list, a browser hides all but a few general ones from the page's script.
+const exposed = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Cursor, X-Next-Start, X-RateLimit-Limit, " +
+	"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
+
+// credentialHeaders are the headers of a signed request, and credentialKeys the same as the request parser normalizes
+// them.
+var (
+	credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
+	credentialKeys    = [...]string{"Api-Publickey", "Api-Timestamp", "Api-Nonce", "Api-Signature", "Api-Recvwindow"}
+)
+
+// Credentials holds the credential headers of a request as the client sent them, nil for those it did not send. They
+// are valid as long as the request.
+type Credentials struct{ PublicKey, Timestamp, Nonce, Signature, RecvWindow []byte }
+
+// readCredentials reads all credential headers in one pass over the headers. None may occur twice: a proxy may have
+// checked one copy, and the server would read the other. It returns the name of the first one that does, else "".
+func readCredentials(h *fasthttp.RequestHeader) (c Credentials, repeated string) {
+	fields := [...]*[]byte{&c.PublicKey, &c.Timestamp, &c.Nonce, &c.Signature, &c.RecvWindow}
+	var seen [len(credentialKeys)]int
+	for key, value := range h.All() {
+		if len(key) < len("Api-Nonce") || key[0] != 'A' || key[3] != '-' {
+			continue
+		}
+		for i, name := range credentialKeys {
+			if string(key) == name {
+				*fields[i] = value
+				seen[i]++
+			}
+		}
+	}
+	for i, n := range seen {
+		if n > 1 {
+			return c, credentialHeaders[i]
+		}
+	}
+	return c, ""
+}
+
+// protect sets the headers that keep a browser from misusing an answer. Only what every origin may
+// read (public) may be embedded by every origin. It is called for every answer, so no error of a public path is without
+// the headers by which a page of another origin can read it.
+func (e *Listener) protect(h *fasthttp.ResponseHeader, public bool) {
+	h.SetCanonical(hdrNoSniff, valNoSniff)
+	h.SetCanonical(hdrCOOP, valSameSite)
+	if public {
+		h.SetCanonical(hdrCORSOrigin, valStar)
+		h.SetCanonical(hdrCORSExpose, e.exposed)
+		h.SetCanonical(hdrCORP, valCrossSite)
+	} else {
+		h.SetCanonical(hdrCORP, valSameSite)
+	}
+	if e.secure {
+		h.SetCanonical(hdrHSTS, valHSTS)
+	}
+}
+
+// framing refuses a request whose end another program may see elsewhere (RFC 9112 sections 5 and 6.3): a proxy in
+// front that believes Content-Length would pass on the rest of a chunked body as the next client's request. fasthttp
+// refuses every transfer coding but chunked and identity, which RFC 9112 does not have: a request with it has no end.
+// The connection ends with the answer.
+func framing(ctx *fasthttp.RequestCtx) *refuse.Refusal {
+	length, encoding, chunked := false, false, true
+	for raw := ctx.Request.Header.RawHeaders(); len(raw) > 0; {
+		var line []byte
+		line, raw, _ = bytes.Cut(raw, []byte{'\n'})
+		if len(line) == 0 {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			return refuse.New(refuse.InvalidParam, "", "A header must not go on in a second line.")
+		}
+		name, value, _ := bytes.Cut(line, []byte{':'})
+		if bytes.IndexByte(name, ' ') >= 0 {
+			return refuse.New(refuse.InvalidParam, "", "The name of a header must not have a space.")
+		}
+		switch {
+		case strings.EqualFold(BytesKey(name), "content-length"):
+			length = true
+		case strings.EqualFold(BytesKey(name), "transfer-encoding"):
+			encoding = true
+			chunked = chunked && bytes.EqualFold(bytes.TrimSpace(value), []byte("chunked"))
+		}
+	}
+	if !chunked {
+		return refuse.New(refuse.InvalidParam, "Transfer-Encoding", "The only transfer coding is chunked.")
+	}
+	if length && encoding {
+		return refuse.New(refuse.InvalidParam, "Transfer-Encoding",
+			"A request must not have both Content-Length and Transfer-Encoding.")
+	}
+	return nil
+}
+
+// statuses maps the code of every refusal to its HTTP status. It is the only table that does.
+var statuses = map[refuse.Code]int{
+	refuse.InvalidParam:      fasthttp.StatusBadRequest,
+	refuse.InsufficientFunds: fasthttp.StatusBadRequest,
+	refuse.TotalOutOfRange:   fasthttp.StatusBadRequest,
+	refuse.InvalidSymbol:     fasthttp.StatusBadRequest,
+	refuse.SymbolTaken:       fasthttp.StatusBadRequest,
+	refuse.CooldownActive:    fasthttp.StatusBadRequest,
+	refuse.Unauthorized:      fasthttp.StatusUnauthorized,
+	refuse.InsufficientFee:   fasthttp.StatusPaymentRequired,
+	refuse.Forbidden:         fasthttp.StatusForbidden,
+	refuse.LevelTooLow:       fasthttp.StatusForbidden,
+	refuse.NoHoldings:        fasthttp.StatusForbidden,
+	refuse.NotFound:          fasthttp.StatusNotFound,
+	refuse.ProposalNotFound:  fasthttp.StatusNotFound,
+	refuse.MethodNotAllowed:  fasthttp.StatusMethodNotAllowed,
+	refuse.RequestTimeout:    fasthttp.StatusRequestTimeout,
+	refuse.Conflict:          fasthttp.StatusConflict,
+	refuse.TooManyOrders:     fasthttp.StatusConflict,
+	refuse.ProposalClosed:    fasthttp.StatusConflict,
+	refuse.AlreadyVoted:      fasthttp.StatusConflict,
+	refuse.PayloadTooLarge:   fasthttp.StatusRequestEntityTooLarge,
+	refuse.URITooLong:        fasthttp.StatusRequestURITooLong,
+	refuse.UnsupportedMedia:  fasthttp.StatusUnsupportedMediaType,
+	refuse.RateLimit:         fasthttp.StatusTooManyRequests,
+	refuse.HeadersTooLarge:   fasthttp.StatusRequestHeaderFieldsTooLarge,
+	refuse.Internal:          fasthttp.StatusInternalServerError,
+	refuse.SpawnerFailed:     fasthttp.StatusInternalServerError,
+	refuse.Unavailable:       fasthttp.StatusServiceUnavailable,
+	refuse.OutcomeUnknown:    fasthttp.StatusGatewayTimeout,
+	refuse.NotWriter:         fasthttp.StatusMisdirectedRequest,
+	refuse.Stale:             fasthttp.StatusServiceUnavailable,
+}
+
+// init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks
+// the pair's rules, 403 when the account is halted, and 409 when only the current state of the market forbids
+// the order.
+func init() {
+	for r := engine.PriceNotPositive; r <= engine.AccountHalted; r++ {
+		var status int
+		switch r {
+		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
+			engine.AmountNotPositive, engine.AmountOffLot, engine.AmountOutOfRange,
+			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.AboveMaxQuoteAmount,
+			engine.PriceOutOfBand, engine.InsufficientFunds:
+			status = fasthttp.StatusBadRequest
+		case engine.AccountHalted:
+			status = fasthttp.StatusForbidden
+		default:
+			status = fasthttp.StatusConflict
+		}
+		statuses[entry.Code(r)] = status
+	}
+}
+
+// statusOf returns the HTTP status of a code. A code without a row is a bug of the program:
+// 500.
+func statusOf(code refuse.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
+	}
+	return fasthttp.StatusInternalServerError
+}
+
+var errInternal = &refuse.Refusal{
+	Code:    refuse.Internal,
+	Message: "The server failed on this request; the request id finds it in the log.",
+}
+
+// appendError appends the error object.
+func appendError(dst []byte, e *refuse.Refusal, requestID []byte) []byte {
+	dst = encode.AppendString(append(dst, `{"code":`...), string(e.Code))
+	dst = encode.AppendString(append(dst, `,"message":`...), e.Message)
+	dst = append(dst, `,"field":`...)
+	if e.Field == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = encode.AppendString(dst, e.Field)
+	}
+	dst = append(append(append(dst, `,"requestId":"`...), requestID...), `"}`...)
+	return dst
+}
+
+// refuseFunc writes the body and the status of an error answer in the form of another service.
+type refuseFunc func(ctx *fasthttp.RequestCtx, e *refuse.Refusal)
+
+// StatusOf returns the HTTP status of a refusal.
+func StatusOf(e *refuse.Refusal) int { return statusOf(e.Code) }
+
+// refuseWith makes the response an error answer in the form of the listener. It keeps the headers that are
+// already set (CORS, rate limit, Allow).
+func (e *Listener) refuseWith(ctx *fasthttp.RequestCtx, r *refuse.Refusal, requestID []byte) {
+	writeError(ctx, r, requestID)
+	if e.refuse != nil {
+		e.refuse(ctx, r)
+	}
+}
+
+// writeError makes the response an error answer of this service.
+func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
+	h := &ctx.Response.Header
+	ctx.Response.SetStatusCode(statusOf(e.Code))
+	h.SetContentTypeBytes(ValJSON)
+	h.SetCanonical(HdrCacheControl, ValNoStore)
+	h.SetCanonical(hdrRequestID, requestID)
+	if e.RetryAfter > 0 {
+		h.SetCanonical(hdrRetryAfter, strconv.AppendInt(nil, e.RetryAfter, 10))
+	}
+	body := appendError(nil, e, requestID)
+	if bytes.HasPrefix(ctx.Request.Header.RequestURI(), udfPrefix) {
+		body = appendUDFError(body, e)
+	}
+	ctx.Response.SetBodyRaw(body)
+}
+
+// udfPrefix is the prefix of the target of every request of the datafeed protocol.
+var udfPrefix = []byte("/udf/")
+
+// appendUDFError adds to body, an error object, the members by which the charting library
+// recognizes an error. The library ignores the status and takes a body without s for a symbol.
+func appendUDFError(body []byte, e *refuse.Refusal) []byte {
+	text := e.Message
+	if e.Field == "symbol" {
+		text = "unknown_symbol" // the library's own word
+	}
+	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
+	return append(encode.AppendString(body, text), '}')
+}
