@@ -90,8 +90,8 @@ func TestStaleAnswersAreFound(t *testing.T) {
 	}
 }
 
-// The writer answers its lines and changes the market at the requested rate.
-func TestWriterAnswersLines(t *testing.T) {
+// A market answers its lines and changes at the requested rate.
+func TestAMarketAnswersLines(t *testing.T) {
 	w := newMarket(1, 5)
 	in, lines := io.Pipe()
 	out := &answers{c: make(chan string, 10)}

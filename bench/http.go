@@ -107,8 +107,8 @@ func changedDocuments() []changedDocument {
 	}
 }
 
-// changes is the number of changes of a round of H4, each followed by a request.
-const changes = 2000
+// documentChanges is the number of changes of a round of H4, each followed by a request.
+const documentChanges = 2000
 
 // measure calls the real server in memory, without sockets, over a market that this goroutine changes.
 func (d changedDocument) measure(r *Run) error {
@@ -127,13 +127,13 @@ func (d changedDocument) measure(r *Run) error {
 	defer func() { _ = ln.Close() }()
 	request := []byte("GET " + d.request + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	return r.rounds(d.name, r.Rounds, func(f figures) error {
-		still := ln.ask(request, changes, nil)
-		both := ln.ask(request, changes, func(i int) { w.touch(int64(i)) })
+		still := ln.ask(request, documentChanges, nil)
+		both := ln.ask(request, documentChanges, func(i int) { w.touch(int64(i)) })
 		alone := proc.CPUNs(func() {
-			for i := range int64(changes) {
+			for i := range int64(documentChanges) {
 				w.touch(i)
 			}
-		}) / changes
+		}) / documentChanges
 		f["document after one change, "+d.name] = max(both-still-alone, 1) / 1e3
 		return nil
 	})

@@ -47,63 +47,63 @@ const shownKept = 4 << 20
 
 // newMarket returns a market with so many pairs, each with trades and so many levels on both sides.
 func newMarket(pairs, levels int) *market {
-	w := &market{feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
+	m := &market{feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
 	for i := range pairs {
 		in := &engine.Instrument{Base: fmt.Sprintf("P%04d", i), Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}
 		in.Code = in.Base + "_" + in.Quote
-		w.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: in})
+		m.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: in})
 		for k := range int64(levels) {
-			w.limit(engine.PairID(i), engine.Buy, 6_500_000-k, (k+1)*12_345_678)
-			w.limit(engine.PairID(i), engine.Sell, 6_500_001+k, (k+1)*54_321_012)
+			m.limit(engine.PairID(i), engine.Buy, 6_500_000-k, (k+1)*12_345_678)
+			m.limit(engine.PairID(i), engine.Sell, 6_500_001+k, (k+1)*54_321_012)
 		}
-		w.limit(engine.PairID(i), engine.Buy, 6_500_001, 1)
+		m.limit(engine.PairID(i), engine.Buy, 6_500_001, 1)
 	}
-	w.feed.Publish(w.now)
-	return w
+	m.feed.Publish(m.now)
+	return m
 }
 
-func (w *market) limit(p engine.PairID, side engine.Side, price, amount int64) {
-	w.do(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: amount})
+func (m *market) limit(p engine.PairID, side engine.Side, price, amount int64) {
+	m.do(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: amount})
 }
 
-func (w *market) do(cmd engine.Command) {
-	w.now = max(w.now+1, time.Now().UnixNano())
-	cmd.TimeNs = w.now
-	w.events = w.core.Apply(&cmd, w.events[:0])
-	w.feed.Fold(w.events)
+func (m *market) do(cmd engine.Command) {
+	m.now = max(m.now+1, time.Now().UnixNano())
+	cmd.TimeNs = m.now
+	m.events = m.core.Apply(&cmd, m.events[:0])
+	m.feed.Fold(m.events)
 }
 
 // change changes a level near the touch of the first pair: it places an order, and in the next call cancels it.
-func (w *market) change(i int64) {
+func (m *market) change(i int64) {
 	if i%2 == 0 {
-		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
+		m.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
 	} else {
-		w.do(engine.Command{Kind: engine.Cancel, Order: w.core.LastOrderID(0)})
+		m.do(engine.Command{Kind: engine.Cancel, Order: m.core.LastOrderID(0)})
 	}
-	w.feed.Publish(w.now)
+	m.feed.Publish(m.now)
 	at := time.Now().UnixNano()
-	seq := w.feed.Board().Load().View(0).BookSeq
-	w.mu.Lock()
-	if len(w.shown) == shownKept {
-		w.shown = w.shown[:copy(w.shown, w.shown[shownKept/2:])]
+	seq := m.feed.Board().Load().View(0).BookSeq
+	m.mu.Lock()
+	if len(m.shown) == shownKept {
+		m.shown = m.shown[:copy(m.shown, m.shown[shownKept/2:])]
 	}
-	w.shown = append(w.shown, shownSeq{seq, at})
-	w.mu.Unlock()
+	m.shown = append(m.shown, shownSeq{seq, at})
+	m.mu.Unlock()
 }
 
 // run is the function of the thread. Until the next change it sleeps as long as sleeping is precise enough, then it
 // spins. A market that changes nothing does the same, so that the load of the machine is equal with and without
 // changes.
-func (w *market) run() {
+func (m *market) run() {
 	runtime.LockOSThread()
 	const spin = 200 * time.Microsecond
 	due := time.Now()
 	for i := int64(0); ; {
-		every := time.Duration(w.every.Load())
+		every := time.Duration(m.every.Load())
 		if every == 0 {
 			time.Sleep(spin)
 			due = time.Now()
-			w.cpu.Store(int64(proc.ThreadCPU()))
+			m.cpu.Store(int64(proc.ThreadCPU()))
 			continue
 		}
 		if wait := time.Until(due); wait > spin {
@@ -113,12 +113,12 @@ func (w *market) run() {
 		}
 		for time.Now().Before(due) {
 		}
-		if w.apply.Load() {
-			w.change(i)
-			w.changes.Add(1)
+		if m.apply.Load() {
+			m.change(i)
+			m.changes.Add(1)
 		}
 		if i++; i%64 == 0 || every > time.Millisecond {
-			w.cpu.Store(int64(proc.ThreadCPU()))
+			m.cpu.Store(int64(proc.ThreadCPU()))
 		}
 		due = due.Add(every)
 	}
@@ -137,8 +137,8 @@ func marketChild(args []string, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Sscan(strings.Join(args, " "), &pairs, &levels); err != nil {
 		return fmt.Errorf("bench: market %v: %w", args, err)
 	}
-	w := newMarket(pairs, levels)
-	s, err := edge.New(serverOptions(w.feed))
+	m := newMarket(pairs, levels)
+	s, err := edge.New(serverOptions(m.feed))
 	if err != nil {
 		return err
 	}
@@ -149,11 +149,11 @@ func marketChild(args []string, in io.Reader, out io.Writer) error {
 	}
 	go func() { _ = s.Serve(ln) }()
 	fmt.Fprintf(out, "ready public=%s\n", ln.Addr())
-	return w.serveLines(in, out)
+	return m.serveLines(in, out)
 }
 
-func (w *market) serveLines(in io.Reader, out io.Writer) error {
-	go w.run()
+func (m *market) serveLines(in io.Reader, out io.Writer) error {
+	go m.run()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), 64<<20)
 	for lines.Scan() {
@@ -165,17 +165,17 @@ func (w *market) serveLines(in io.Reader, out io.Writer) error {
 			if _, err := fmt.Sscan(rest, &rate, &on); err != nil {
 				return fmt.Errorf("bench: line %q: %w", lines.Text(), err)
 			}
-			w.apply.Store(on == "on")
+			m.apply.Store(on == "on")
 			every := int64(0)
 			if rate > 0 {
 				every = int64(float64(time.Second) / rate)
 			}
-			w.every.Store(every)
+			m.every.Store(every)
 			fmt.Fprintln(out, "ok")
 		case "figures":
-			fmt.Fprintln(out, w.changes.Load(), w.cpu.Load())
+			fmt.Fprintln(out, m.changes.Load(), m.cpu.Load())
 		case "stale":
-			stale, worst := w.stale(strings.Fields(rest))
+			stale, worst := m.stale(strings.Fields(rest))
 			fmt.Fprintln(out, stale, worst.Microseconds())
 		default:
 			return fmt.Errorf("bench: unknown line %q", lines.Text())
@@ -186,21 +186,21 @@ func (w *market) serveLines(in io.Reader, out io.Writer) error {
 
 // stale returns the number of answers that lacked a change published before their request was sent, and the
 // longest time between that publication and the request.
-func (w *market) stale(fields []string) (count int, worst time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (m *market) stale(fields []string) (count int, worst time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for i := 0; i+1 < len(fields); i += 2 {
 		var sent int64
 		var seq engine.Seq
 		_, _ = fmt.Sscan(fields[i], &sent)
 		_, _ = fmt.Sscan(fields[i+1], &seq)
-		k, _ := slices.BinarySearchFunc(w.shown, seq+1, func(s shownSeq, want engine.Seq) int {
+		k, _ := slices.BinarySearchFunc(m.shown, seq+1, func(s shownSeq, want engine.Seq) int {
 			return int(int64(s.seq) - int64(want))
 		})
-		if k == 0 || k == len(w.shown) { // older than the stored publications, or nothing newer was published
+		if k == 0 || k == len(m.shown) { // older than the stored publications, or nothing newer was published
 			continue
 		}
-		if d := time.Duration(sent - w.shown[k].at); d > 0 {
+		if d := time.Duration(sent - m.shown[k].at); d > 0 {
 			count++
 			worst = max(worst, d)
 		}
@@ -209,11 +209,11 @@ func (w *market) stale(fields []string) (count int, worst time.Duration) {
 }
 
 // touch changes the best price of the first pair, and thereby its book and its ticker.
-func (w *market) touch(i int64) {
+func (m *market) touch(i int64) {
 	if i%2 == 0 {
-		w.limit(0, 0, 6_500_000, 1000+i%1000)
+		m.limit(0, 0, 6_500_000, 1000+i%1000)
 	} else {
-		w.limit(0, 1, 6_500_000, 1000+(i-1)%1000)
+		m.limit(0, 1, 6_500_000, 1000+(i-1)%1000)
 	}
-	w.feed.Publish(w.now)
+	m.feed.Publish(m.now)
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -25,7 +24,7 @@ func runOrders(r *Run) error {
 		return err
 	}
 	defer p.end()
-	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0)))
+	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0, pairName(0))))
 	if err != nil || a.Status != 200 {
 		return fmt.Errorf("orders: %d %.200s: %w", a.Status, a.Body, err)
 	}
@@ -35,7 +34,7 @@ func runOrders(r *Run) error {
 	}
 	defer stop()
 	product := side{"product", p.internal, p.CPU}
-	single, batches := singleOrders(), batchRequests(batchSize)
+	single, thousands := singleOrders(pairName(0)), batchRequests(batchSize)
 	one := func(s side, rate, perCPU string) turn {
 		return func(f figures) error {
 			res, err := s.measure(r, "POST /orders", ordersConns, single...)
@@ -49,7 +48,7 @@ func runOrders(r *Run) error {
 		one(product, "single order, sync=interval", "single order, orders for a second of server CPU, sync=interval"),
 		one(constant, "constant", "constant, CPU"),
 		func(f figures) error {
-			res, err := product.measure(r, "POST /orders/batch", batchConns, batches...)
+			res, err := product.measure(r, "POST /orders/batch", batchConns, thousands...)
 			if err == nil {
 				f["batches of 1,000, sync=interval"] = batchSize * res.Rate()
 				f["batches of 1,000, CPU, sync=interval"] = res.ServerUs() / batchSize
@@ -58,45 +57,39 @@ func runOrders(r *Run) error {
 		})
 }
 
-// orderBody returns the i-th order for the route of single orders. The sides alternate at one price, so every
-// second order trades and the book stays small.
-func orderBody(i int) []byte {
-	side := "buy"
-	if i%2 == 1 {
-		side = "sell"
-	}
+// orderBody returns the i-th order for the route of single orders. The sides alternate at one price, so every second
+// order trades and the books stay small.
+func orderBody(i int, pairs ...string) []byte {
 	return fmt.Appendf(nil, `{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`,
-		pairName(0), side, 10_000+i/2)
+		pairs[i/2%len(pairs)], [...]string{"buy", "sell"}[i%2], 10_000+i/2)
 }
 
-// singleOrders returns requests of one order each; every second order trades.
-func singleOrders() (out []*load.Request) {
+// singleOrders returns requests of one order each.
+func singleOrders(pairs ...string) (out []*load.Request) {
 	for i := range 200 {
-		out = append(out, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
+		out = append(out, load.Post("POST /orders", internalV1+"/orders", orderBody(i, pairs...)))
 	}
 	return out
 }
 
-// batchRequests returns requests of so many orders each; every second order trades.
-func batchRequests(size int) (out []*load.Request) {
-	for b := range 4 {
-		var body bytes.Buffer
-		body.WriteString(`{"commands":[`)
-		for i := range size {
-			if i > 0 {
-				body.WriteByte(',')
+// batches returns n requests of so many orders each, which alternate as in orderBody.
+func batches(n, size int, pairs ...string) (out []*load.Request) {
+	for b := range n {
+		body := []byte(`{"commands":[`)
+		for k := range size {
+			if k > 0 {
+				body = append(body, ',')
 			}
-			side := "buy"
-			if i%2 == 1 {
-				side = "sell"
-			}
-			body.Write(placeJSON(nil, pairName(0), side, mid, int64(10_000+b*size+i/2)))
+			i := b*size + k
+			body = placeJSON(body, pairs[(i/2*7)%len(pairs)], [...]string{"buy", "sell"}[i%2], mid, 10_000+int64(i/2))
 		}
-		body.WriteString("]}")
-		out = append(out, load.Post("", internalV1+"/orders/batch", body.Bytes()))
+		out = append(out, load.Post("", internalV1+"/orders/batch", append(body, "]}"...)))
 	}
 	return out
 }
+
+// batchRequests returns requests of so many orders of the first pair each.
+func batchRequests(size int) []*load.Request { return batches(4, size, pairName(0)) }
 
 // runSigned measures O1: the CPU of a signed order, which rests or trades, against the GET of a ticker.
 func runSigned(r *Run) error {

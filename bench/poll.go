@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"tickhive/bench/load"
@@ -111,20 +112,20 @@ func runMixed(r *Run) error {
 	}
 	defer idle.Stop()
 	flows := []*orderFlow{
-		{name: "order batches of 250", size: mixedBatch, rate: mixedOrders / mixedBatch, requests: mixedBatches(codes)},
-		{name: "single orders", size: 1, rate: probeRate, requests: probeOrders(codes)},
+		{
+			name: "order batches of 250", size: mixedBatch, rate: mixedOrders / mixedBatch,
+			requests: batches(40, mixedBatch, codes...),
+		},
+		{name: "single orders", size: 1, rate: probeRate, requests: singleOrders(codes...)},
 	}
+	var wg sync.WaitGroup
 	for _, f := range flows {
-		f.done = make(chan struct{})
-		go func() {
-			defer close(f.done)
-			f.run(p, pollMinutes*r.length(pollShort), r.length(pollShort))
-		}()
+		wg.Go(func() { f.run(p, pollMinutes*r.length(pollShort), r.length(pollShort)) })
 	}
 	res, l, err := r.poll("poll with 50,000 orders/s", p.public, "", codes, p.CPU)
+	wg.Wait()
 	taken := 0.
 	for _, f := range flows {
-		<-f.done
 		if f.err != nil && err == nil {
 			err = fmt.Errorf("%s beside the poll: %w", f.name, f.err)
 		}
@@ -159,7 +160,6 @@ type orderFlow struct {
 	size     int // orders in a request
 	rate     float64
 	requests []*load.Request
-	done     chan struct{}
 	res      *load.Result
 	err      error
 }
@@ -172,35 +172,6 @@ func (f *orderFlow) run(p *product, length, skip time.Duration) {
 	if f.err == nil && f.res.Errors > 0 {
 		f.err = fmt.Errorf("%s: %w", f.res.Statuses(), f.res.Err)
 	}
-}
-
-// mixedBatches returns limit orders at the best price of every pair. Every second one trades, so the size of
-// the books is constant.
-func mixedBatches(codes []string) (requests []*load.Request) {
-	for b := range 40 {
-		body := []byte(`{"commands":[`)
-		for k := range mixedBatch {
-			if k > 0 {
-				body = append(body, ',')
-			}
-			i := b*mixedBatch + k
-			side := [...]string{"buy", "sell"}[i%2]
-			body = placeJSON(body, codes[(i/2*7)%len(codes)], side, mid, 10_000+int64(i/2))
-		}
-		requests = append(requests, load.Post("", internalV1+"/orders/batch", append(body, "]}"...)))
-	}
-	return requests
-}
-
-// probeOrders returns single orders that alternately rest and trade.
-func probeOrders(codes []string) (requests []*load.Request) {
-	for i := range 200 {
-		side := [...]string{"buy", "sell"}[i%2]
-		requests = append(requests, load.Post("", internalV1+"/orders", fmt.Appendf(nil,
-			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`,
-			codes[i/2%len(codes)], side, 10_000+i/2)))
-	}
-	return requests
 }
 
 // pollTargets runs the profile against each running server of Options.Targets, with the pairs that the first

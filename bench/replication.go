@@ -55,7 +55,7 @@ func replicationJournal(r *Run, copies int) error {
 	if err != nil {
 		return err
 	}
-	name, groups, single := fmt.Sprintf("R%d", copies), batchRequests(journalGroup), singleOrders()
+	name, groups, single := fmt.Sprintf("R%d", copies), batchRequests(journalGroup), singleOrders(pairName(0))
 	var size, order int // bytes in the stream of a command of a group, of a message of one order
 	var l *natsLog      // of the round
 	i := 0
@@ -475,7 +475,7 @@ func replicationLocal(r *Run) error {
 		return err
 	}
 	defer without.end()
-	single, batches := singleOrders(), batchRequests(journalGroup)
+	single, batches := singleOrders(pairName(0)), batchRequests(journalGroup)
 	one := func(p *product, order, cpu string) turn {
 		return func(f figures) error {
 			res, err := p.oneByOne(single, r.length(localRound))
@@ -547,7 +547,7 @@ func replicationTakeover(r *Run) error {
 
 // takenOver kills the writer and returns the time until the standby has answered an order.
 func (r *Run) takenOver(p, next *product) (time.Duration, error) {
-	req := load.Post("", internalV1+"/orders", orderBody(0))
+	req := load.Post("", internalV1+"/orders", orderBody(0, pairName(0)))
 	p.Kill()
 	start := time.Now()
 	for time.Since(start) < faultWithin {
@@ -602,7 +602,7 @@ func (r *Run) leaderKilled(c *cluster, l *natsLog, f figures) error {
 	time.Sleep(100 * time.Millisecond) // both loops run
 	c.all[leader].Kill()
 	killed := time.Now()
-	req := load.Post("", internalV1+"/orders", orderBody(0))
+	req := load.Post("", internalV1+"/orders", orderBody(0, pairName(0)))
 	for time.Since(killed) < faultWithin { // until both go on
 		if a, err := load.Once(c.product.internal, req); err == nil && a.Status == 200 {
 			break
@@ -628,7 +628,7 @@ func (p *product) outage(stop <-chan struct{}) (longest time.Duration) {
 			return max(longest, time.Since(acked))
 		default:
 		}
-		a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(i)))
+		a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(i, pairName(0))))
 		if err != nil || a.Status != 200 {
 			time.Sleep(retryEvery)
 			continue
