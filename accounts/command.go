@@ -161,7 +161,7 @@ type Record struct {
 	Profit     accrual.Type   // AddProfit
 	Inviter    uint32         // SetInviter
 	HasRate    bool           // SetInviter: true for the code of a link, whose Rate becomes both discounts
-	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
+	Rate       uint32         // CreateLink, SetInviter by a link: the discount that the link gives, 10^-8
 	LinkNumber uint64         // CreateLink: number of the link, from 1 without gaps
 	Config     Config         // Configure
 	Halted     bool           // SetHalt

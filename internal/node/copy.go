@@ -68,7 +68,7 @@ func (c *Copy) Take(m *stream.Message) error {
 	return c.keeper.failed()
 }
 
-// begin makes the logs. The stream has every record from the first one on.
+// begin makes the logs of a copy whose stream has every record from the first one on.
 func (c *Copy) begin(m *stream.Message) error {
 	if m.Start != (stream.Positions{}) {
 		return errors.New("the stream does not begin with the first records")

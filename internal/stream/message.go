@@ -44,7 +44,7 @@ const (
 	MaxMessage = 512 << 10 // bytes; the default limit of a NATS server is 1 MiB
 	MaxRecord  = MaxMessage - headBytes - partBytes - maxLength
 	MaxInfo    = 64 << 10 // bytes that a term or base message carries for its readers
-	// MaxPosition bounds what a message may name, so that no sum overflows. No log gets there.
+	// MaxPosition is the largest position that a message may name, so that no sum overflows. No log grows that long.
 	MaxPosition = 1<<62 - 1
 )
 

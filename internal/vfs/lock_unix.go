@@ -14,8 +14,8 @@ import (
 // osLock holds the locks of a lock file and of its directory.
 type osLock struct{ file, dir *os.File }
 
-// Close releases both locks. Closing the files alone would not, while a process that this one has just forked has them
-// until it runs its own program.
+// Close releases both locks. A process that this one has just forked has the files open until it runs its own
+// program, so closing them here would not release the locks.
 func (l osLock) Close() error {
 	_ = flock(l.file, syscall.LOCK_UN) // the directory may have no lock, and the end of the files is enough otherwise
 	_ = flock(l.dir, syscall.LOCK_UN)

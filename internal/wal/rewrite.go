@@ -16,11 +16,10 @@ const rewriteBytes = 1 << 20
 // endlessSegment is a segment size that Rewrite never reaches: it begins segments where the old log did.
 const endlessSegment = 1 << 50
 
-// Rewrite writes the closed log of dir once more, with other contents: record and snapshot return new ones,
-// in bytes of their own. Sequences, segments and the names of the files stay; the checksum chain becomes another
-// one from the oldest record on. fsys has the log, and to the new one, under the same path: it must
-// keep their files apart. Rewrite returns the end of the new log, which is durable then and closed. After an error
-// to has a part of it.
+// Rewrite reads the closed log of dir in fsys and writes it to dir in to, with other contents: record and snapshot
+// return the new bytes of a record and of a snapshot. Both file systems may be one if to gives other names to the
+// files. Sequences, segments and the names of the files stay; the checksum chain is another one from the oldest record
+// on. Rewrite returns the end of the new log, which is then durable and closed. After an error a part of it is in to.
 func Rewrite(
 	fsys, to vfs.FS, dir string, opts Options, record, snapshot func([]byte) ([]byte, error),
 ) (at Position, err error) {
