@@ -21,35 +21,38 @@ import (
 
 // engineLoop measures E6 (docs/internals/performance.md#e6).
 func engineLoop(r *Run) error {
-	const pairs = 4
 	return r.rounds("loop", r.Rounds, func(f figures) error {
-		s, _, err := loopRound(r, sequencer.SyncInterval, 4, 64, pairs)
+		s, _, err := loopRound(r, sequencer.SyncInterval, 4, 64)
 		f["loop, 4 x 64 outstanding, interval"], f["loop, 4 x 64 outstanding, CPU"] = s.rate, s.cpu
 		return err
 	}, func(f figures) error {
-		s, _, err := loopRound(r, sequencer.SyncInterval, 256, 1, pairs)
+		s, _, err := loopRound(r, sequencer.SyncInterval, 256, 1)
 		f["loop, 256 waiting, interval"], f["loop, 256 waiting, CPU"] = s.rate, s.cpu
 		return err
 	}, func(f figures) error {
-		s, bare, err := loopRound(r, sequencer.SyncAlways, 256, 1, pairs)
+		s, bare, err := loopRound(r, sequencer.SyncAlways, 256, 1)
 		f["loop, 256 waiting, always"], f["256 x S of bare fdatasync"] = s.rate, 256*bare
 		return err
 	})
 }
 
-func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s loopResult, bare float64, err error) {
+// loopPairs is the number of pairs of E6.
+const loopPairs = 4
+
+// loopRound measures a new market once, and under `always` the syncs a second of a bare loop that writes as many bytes.
+func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size int) (s loopResult, bare float64, err error) {
 	dir, err := r.temp("loop")
 	if err != nil {
 		return s, 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	g, err := newRig(filepath.Join(dir, "log"), policy, pairs)
+	g, err := newRig(filepath.Join(dir, "log"), policy, loopPairs)
 	if err != nil {
 		return s, 0, err
 	}
-	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // a warm-up, not counted
+	_, err = g.submit(waiting, size, loopPairs, 50*time.Millisecond) // a warm-up, not counted
 	if err == nil {
-		s, err = g.submit(waiting, size, pairs, r.length(600*time.Millisecond))
+		s, err = g.submit(waiting, size, loopPairs, r.length(600*time.Millisecond))
 	}
 	if cerr := g.close(); err == nil {
 		err = cerr
