@@ -2,6 +2,7 @@ package auth
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -43,7 +44,8 @@ type Options struct {
 	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
 	MaxNonces int
 	// Keep stores a nonce before its request is admitted, so that a later process can refuse it. A
-	// write whose nonce cannot be stored is refused with 503. Nil: nonces end with the process.
+	// write whose nonce cannot be stored is refused with 503, or with the error if it is a refusal. Nil: nonces end with
+	// the process.
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
@@ -141,7 +143,11 @@ func (v *Verifier) storeNonce(nowMs int64, key *Key, r *Request) *refuse.Refusal
 	if err == nil || r.Method == "GET" || r.Method == "HEAD" {
 		return nil
 	}
-	return refuse.New(refuse.Unavailable, "", "The nonce cannot be kept at the moment; nothing was changed.")
+	var why *refuse.Refusal
+	if errors.As(err, &why) {
+		return why
+	}
+	return refuse.Unwritten("The file of used nonces", false)
 }
 
 func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {

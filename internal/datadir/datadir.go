@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tickhive/engine"
@@ -71,6 +72,8 @@ type Dir struct {
 
 	mu   sync.Mutex // guards meta
 	meta Meta
+	// unsaved is why meta.json lacks what the start has noted (atStart); nil: it lacks nothing.
+	unsaved atomic.Pointer[error]
 
 	fresh    bool // created by this process
 	empty    bool // the directory holds no market: it is new, was never used, or was begun again
@@ -102,10 +105,10 @@ func Open(o Options) (*Dir, error) {
 		return d, err
 	}
 	if err := d.fsys.MkdirAll(d.path); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory: %w", remedied(err))
 	}
 	if err := d.takeLock(); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory: %w", remedied(err))
 	}
 	err := d.load()
 	if err == nil {
@@ -184,7 +187,8 @@ func (d *Dir) begin(o Options) error {
 	return err
 }
 
-// mark marks the directory as in use by this process.
+// mark marks the directory as in use by this process. The logs take no record before the mark is stored (Settle): until
+// then a start after this one sees the directory as the process before has left it, and that is how it is.
 func (d *Dir) mark(o Options) (err error) {
 	boot := cmp.Or(o.Boot, bootID())
 	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot {
@@ -199,8 +203,7 @@ func (d *Dir) mark(o Options) (err error) {
 		d.logBoot += "#" + strconv.Itoa(d.meta.LostSyncs)
 	}
 	d.clean = d.fresh || d.meta.Clean
-	d.meta.Clean, d.meta.Boot = false, boot
-	return d.save()
+	return d.atStart(func(m *Meta) { m.Clean, m.Boot = false, boot })
 }
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
@@ -291,7 +294,7 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	}
 	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs, d.meta.Sealed)
 	if err == nil && !d.meta.Sealed {
-		err = d.change(func(m *Meta) { m.Sealed = true })
+		err = d.atStart(func(m *Meta) { m.Sealed = true })
 	}
 	if err == nil {
 		d.nonces.startSync(d.synced, d.syncEvery, d.driver, d.process)
@@ -310,7 +313,7 @@ func (d *Dir) SetLimits(now engine.Options, market marketdata.Options) error {
 			"set those, or begin another --data-dir", d.path, was.OpenOrders, was.AccountOrders, was.AccountStops,
 			now.OpenOrders, now.AccountOrders, now.AccountStops)
 	}
-	return d.change(func(m *Meta) { m.Engine, m.Market = now, market })
+	return d.atStart(func(m *Meta) { m.Engine, m.Market = now, market })
 }
 
 // Filling reports whether the initial data are incomplete.

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"syscall"
 
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
@@ -28,6 +29,43 @@ func (e *DamagedError) Error() string {
 // ExitCode returns the code with which the program ends.
 func (*DamagedError) ExitCode() int { return cmdline.ExitDamaged }
 
+// remediedError is the error with which a start ends, with what an operator can do.
+type remediedError struct {
+	error
+	remedy string
+}
+
+// Error returns the error and the remedy.
+func (e *remediedError) Error() string { return e.error.Error() + ": " + e.remedy }
+
+// Unwrap returns the error without the remedy.
+func (e *remediedError) Unwrap() error { return e.error }
+
+// remedied adds the remedy to the error of a file that a start cannot do without.
+func remedied(err error) error {
+	remedy := "restore the directory from a copy, or start with another --data-dir"
+	switch {
+	case errors.As(err, new(*vfs.LockedError)):
+		remedy = "stop that process, or start with another --data-dir"
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return Room(err)
+	case errors.Is(err, syscall.EROFS):
+		remedy = "make the file system writable, or start with another --data-dir"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "let the program's user read and write there, or start with another --data-dir"
+	}
+	return &remediedError{err, remedy}
+}
+
+// Room adds the remedy to the error of a start for which the disk has no room. Other errors, nil, and an error that has
+// its remedy stay as they are.
+func Room(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || errors.As(err, new(*remediedError)) {
+		return err
+	}
+	return &remediedError{err, "free some space and start again"}
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checksum returns the CRC-32C of b in 8 hexadecimal digits. The result is an array, so that it needs no
@@ -44,7 +82,7 @@ func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) 
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("data directory: %w", err)
+		return nil, false, fmt.Errorf("data directory: %w", remedied(err))
 	}
 	size, err := f.Size()
 	if err == nil {
@@ -54,7 +92,7 @@ func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) 
 		}
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, false, fmt.Errorf("data directory: %w", err)
+		return nil, false, fmt.Errorf("data directory: %w", remedied(err))
 	}
 	return content, true, nil
 }

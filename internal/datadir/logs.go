@@ -35,7 +35,7 @@ func (d *Dir) LogOptions(name string, o wal.Options) (wal.Options, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	o.Boot = bootOf(d.logBoot)
-	o.Ended = func(at wal.Position) { d.noteEnd(name, at) }
+	o.Ended, o.BeforeWrite = func(at wal.Position) { d.noteEnd(name, at) }, d.Settle
 	o, err := d.meta.LogOptions(name, o)
 	if o.Known != nil {
 		o.Known.Last = d.clean // meta.Clean is the current process's
@@ -86,7 +86,7 @@ func (m *Meta) note(name string, at wal.Position) {
 }
 
 // KeepEnds stores the places that the logs have reached.
-func (d *Dir) KeepEnds() error { return d.change(func(*Meta) {}) }
+func (d *Dir) KeepEnds() error { return d.atStart(func(*Meta) {}) }
 
 // AcceptLoss stores the position at which a log ends that was longer once, and the incident. It begins a
 // new epoch, because seqs and ids are given out again.
@@ -95,7 +95,7 @@ func (d *Dir) AcceptLoss(name string, at wal.Position, in Incident) error {
 	if err != nil {
 		return err
 	}
-	return d.change(func(m *Meta) {
+	return d.atStart(func(m *Meta) {
 		m.Epoch = epoch
 		m.note(name, at)
 		m.add(in)

@@ -183,10 +183,13 @@ func (d *Dir) save() error {
 		return nil
 	}
 	raw, err := d.meta.text()
-	if err != nil {
-		return err
+	if err == nil {
+		err = replaceFile(d.fsys, d.path, d.Sub("meta.json"), raw)
 	}
-	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), raw)
+	if err == nil {
+		d.unsaved.Store(nil)
+	}
+	return err
 }
 
 // text returns the content of meta.json.
@@ -204,6 +207,38 @@ func (d *Dir) change(f func(m *Meta)) error {
 	defer d.mu.Unlock()
 	f(&d.meta)
 	return d.save()
+}
+
+// atStart changes the Meta for a start, as change does. Where the directory cannot be written, a start goes on, so that a
+// full disk does not end the reads: the change stays in memory, and the logs take no record until Settle has stored it.
+// An empty directory has nothing to read, so there the error ends the start.
+func (d *Dir) atStart(f func(m *Meta)) error {
+	err := d.change(f)
+	if err == nil {
+		return nil
+	}
+	if d.empty {
+		return remedied(err)
+	}
+	d.unsaved.Store(&err)
+	return nil
+}
+
+// Unsaved returns why the directory does not have what the start has noted, so that the logs take no records; nil: it
+// has all. Any goroutine may call it.
+func (d *Dir) Unsaved() error {
+	if err := d.unsaved.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Settle stores what the start could not store. Any goroutine may call it.
+func (d *Dir) Settle() error {
+	if d.unsaved.Load() == nil {
+		return nil
+	}
+	return d.change(func(*Meta) {})
 }
 
 // bootID returns the machine's boot ID, or "" if the system provides none.

@@ -15,6 +15,7 @@ import (
 
 	"tickhive/accounts/auth"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // Nonces holds the nonces that a later process must still refuse. A line is `~crc32c timestamp
@@ -40,7 +41,7 @@ type Nonces struct {
 	path string
 
 	mu    sync.Mutex
-	f     vfs.File
+	f     vfs.File   // nil: it is damaged and could not be made again
 	old   []vfs.File // files that f has replaced; a sync may still use them, and the next sync closes them
 	size  int64
 	limit int64 // size of the file at which a pass drops obsolete lines
@@ -54,7 +55,7 @@ type Nonces struct {
 	failed error                        // error of reading the file at the start
 	bad    string                       // what the start has found damaged; empty: nothing
 	count  uint64                       // number of lines written
-	broken error                        // error of a failed sync, after which no nonce is accepted
+	broken error                        // of a failed sync, or of shut: after which no nonce is accepted
 
 	sync nonceSync
 }
@@ -77,7 +78,7 @@ const (
 func openNonces(fsys vfs.FS, path string, knownMs int64, ended bool) (n *Nonces, notBeforeMs int64, err error) {
 	n = &Nonces{fsys: fsys, path: path, least: nonceFileLimit, floor: func([]byte) int64 { return 0 }}
 	if err := n.open(knownMs, ended); err != nil {
-		return nil, 0, nonceError(err)
+		return nil, 0, nonceError(remedied(err))
 	}
 	n.limit = max(n.least, n.size)
 	return n, max(knownMs, n.notBefore()), nil
@@ -88,7 +89,8 @@ func (n *Nonces) open(knownMs int64, ended bool) (err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && ended:
 		n.bad = "it is missing"
-		return n.shut(knownMs)
+		n.shut(knownMs)
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return n.replace(nil)
 	case err == nil:
@@ -131,12 +133,16 @@ func (n *Nonces) read(knownMs int64, ended bool) error {
 			continue
 		}
 		n.bad = fmt.Sprintf("the line at offset %d is not valid", n.size)
-		return errors.Join(n.f.Close(), n.shut(knownMs))
+		err = n.f.Close()
+		n.shut(knownMs)
+		return err
 	}
 	switch {
 	case !old:
 		n.bad = fmt.Sprintf("it ends at offset %d without its last line", n.size)
-		return errors.Join(n.f.Close(), n.shut(knownMs))
+		err := n.f.Close()
+		n.shut(knownMs)
+		return err
 	case n.size > 0:
 		_, err := n.f.WriteAt(appendNonceEnd(nil, n.size), n.size)
 		return errors.Join(err, n.f.Sync())
@@ -146,10 +152,14 @@ func (n *Nonces) read(knownMs int64, ended bool) error {
 }
 
 // shut replaces a damaged file by one that refuses every timestamp that may have been accepted: those up to
-// the window ahead of the latest known time.
-func (n *Nonces) shut(knownMs int64) error {
+// the window ahead of the latest known time. Where a full disk prevents that, no nonce is accepted until a restart,
+// which finds the damaged file again.
+func (n *Nonces) shut(knownMs int64) {
 	n.newest = max(knownMs, n.notBefore()) + 2*auth.MaxWindowMs + 1
-	return n.replace(appendNonceLine(nil, n.newest, floorMark, []byte(floorMark)))
+	n.f = nil
+	if err := n.replace(appendNonceLine(nil, n.newest, floorMark, []byte(floorMark))); err != nil {
+		n.broken = fmt.Errorf("%w: %w", wal.ErrStopped, err)
+	}
 }
 
 // replace durably makes the file one with these lines, and opens it.
@@ -171,7 +181,7 @@ func (n *Nonces) Damaged() string {
 	return n.bad
 }
 
-// Failed returns the error of a failed sync, after which no nonce is kept until a restart; nil: none failed.
+// Failed returns the error after which no nonce is kept until a restart; nil: there was none.
 func (n *Nonces) Failed() error {
 	if n == nil {
 		return nil
@@ -274,6 +284,9 @@ func appendNonceEnd(dst []byte, at int64) []byte {
 
 // lines yields the valid lines of the file. It stops at an error and stores it in failed.
 func (n *Nonces) lines(yield func(nonceLine) bool) {
+	if n.f == nil {
+		return
+	}
 	at := int64(0)
 	for text, err := range rawLines(n.f) {
 		if err != nil {

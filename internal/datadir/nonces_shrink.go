@@ -3,11 +3,13 @@ package datadir
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // nonceShrink is one pass over a Nonces. It copies the required lines to a temporary file, a few at
@@ -150,6 +152,8 @@ func (n *Nonces) shrunk() error {
 	}
 	n.f = p.f
 	n.size, n.limit, n.pass = p.written, max(n.least, p.written*3/2), nil
-	n.broken = n.fsys.SyncDir(filepath.Dir(n.path))
+	if err := n.fsys.SyncDir(filepath.Dir(n.path)); err != nil {
+		n.broken = fmt.Errorf("%w: %w", wal.ErrStopped, err)
+	}
 	return n.broken
 }

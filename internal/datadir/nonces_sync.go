@@ -2,11 +2,13 @@ package datadir
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
+	"tickhive/internal/wal"
 )
 
 // nonceSync makes the lines of Nonces durable with the policy of the journal: before Keep returns
@@ -127,7 +129,7 @@ func (n *Nonces) syncTo(upTo uint64) error {
 	}
 	if err := f.Sync(); err != nil {
 		n.mu.Lock()
-		n.broken = err
+		n.broken = fmt.Errorf("%w: %w", wal.ErrStopped, err)
 		n.mu.Unlock()
 		return err
 	}
@@ -150,5 +152,8 @@ func (n *Nonces) close() error {
 	for _, f := range n.old {
 		err = errors.Join(err, f.Close())
 	}
-	return errors.Join(err, n.f.Close())
+	if n.f != nil {
+		err = errors.Join(err, n.f.Close())
+	}
+	return err
 }

@@ -26,7 +26,7 @@ func NotApplied(err error) *refuse.Refusal {
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
 	}
-	return refuse.Later(5, "The journal takes no changes; nothing was applied.")
+	return refuse.Unwritten("The journal", errors.Is(err, wal.ErrStopped))
 }
 
 // Unconfirmed returns the refusal for a change that the engine did not confirm; for what and

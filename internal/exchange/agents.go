@@ -163,6 +163,11 @@ func (a *agentSide) simulateHistory(ctx context.Context, endNs int64) error {
 
 // begin starts the simulated residents on the process clock.
 func (a *agentSide) begin() error {
+	a.stepping.Lock()
+	defer a.stepping.Unlock()
+	if a.ending != nil {
+		return nil // the start goes on where it had no room
+	}
 	a.clock.spanNs.Store(0)
 	if err := a.front.agents.Tick(); err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/node"
+	"tickhive/internal/refuse"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
@@ -57,8 +59,9 @@ type front struct {
 
 	scrubs   scrubStats
 	backups  backups
-	shelf    node.Shelf     // of snapshots of this node
-	gate     sequencer.Gate // reference to the loop of Running
+	shelf    node.Shelf            // of snapshots of this node
+	owes     atomic.Pointer[error] // why a step of the start waits for room; nil: none does
+	gate     sequencer.Gate        // reference to the loop of Running
 	stage    atomic.Pointer[stage]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
 	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
@@ -359,7 +362,14 @@ func (g clockGate) AdvanceTo(ns int64) error {
 func (f *front) attach(h *Hooks, a *accountSide, nonces *datadir.Nonces) error {
 	s := account.Store{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
 	if nonces != nil {
-		s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
+		s.Used = nonces.Used(a.notBeforeMs)
+		s.KeepNonce = func(nowMs, timestampMs int64, publicKey string, nonce []byte) error {
+			err := nonces.Keep(nowMs, timestampMs, publicKey, nonce)
+			if errors.Is(err, wal.ErrStopped) {
+				return refuse.Unwritten("The file of used nonces", true)
+			}
+			return err
+		}
 	}
 	f.account.Attach(hook(h.Store, s))
 	if nonces == nil {

@@ -150,7 +150,8 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 }
 
 // finish carries out what is left of the commands that the journal ends in the middle of, before
-// anything sees the market.
+// anything sees the market. Where the disk has no room for the records, the loop does so once there is room: until then
+// the pair shows the parts that the journal has, and takes no changes.
 func (r *replay) finish() error {
 	pairs := r.market.Core.AppendUnfinished(nil)
 	if len(pairs) == 0 {
@@ -160,12 +161,14 @@ func (r *replay) finish() error {
 		_, err := r.writer.Append([]*engine.Command{cmd})
 		return err
 	})
+	if errors.Is(err, wal.ErrUnavailable) {
+		return nil
+	}
 	if err == nil {
 		err = r.writer.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("the journal ends in the middle of a command, and the rest cannot be written: "+
-			"free some space and start again: %w", err)
+		return fmt.Errorf("the journal ends in the middle of a command, and the rest cannot be written: %w", err)
 	}
 	return nil
 }

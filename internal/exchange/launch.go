@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+
+	"tickhive/internal/datadir"
 )
 
 // Launch takes an Opened exchange to Running on a separate goroutine. The goroutine owns everything that it
@@ -29,7 +31,7 @@ func (o *Opened) Launch() *Launch {
 				l.reached = nil
 			}
 		}()
-		l.err = l.run(o)
+		l.err = datadir.Room(l.run(o))
 	}()
 	return l
 }

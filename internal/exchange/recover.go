@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tickhive/accounts"
@@ -28,6 +30,63 @@ type restored struct {
 
 	pos    uint64 // journal position at which the next loop begins
 	lastNs int64  // time of the command at pos
+
+	owed  []func() error // steps of the start that write records and have had no room yet (whenRoom); guarded by owing
+	owing sync.Mutex
+	// ahead reports that Recheckpoint has still to run, before which the journal takes no record.
+	ahead atomic.Bool
+}
+
+// whenRoom runs a step of the start that may write records. Where the disk has no room for them, the step and those after
+// it wait, and the watch tries them again: a full disk keeps nobody from reading. A step that is tried again must go on
+// where it stopped. In an empty directory there is nothing to read: there the error ends the start.
+func (r *restored) whenRoom(step func() error) error {
+	r.owing.Lock()
+	defer r.owing.Unlock()
+	if len(r.owed) == 0 {
+		err := step()
+		if !noRoom(err) || r.data.Empty() {
+			return err
+		}
+		r.log.Error("a step of the start waits until the disk has room", "error", err)
+		r.front.owes.Store(&err)
+	}
+	r.owed = append(r.owed, step)
+	return nil
+}
+
+// settle does what the start has left for want of room. The watch calls it, also while a driver steps it within a step.
+func (r *restored) settle() {
+	if r.data.Settle() != nil || !r.owing.TryLock() {
+		return
+	}
+	defer r.owing.Unlock()
+	for len(r.owed) > 0 {
+		if err := r.owed[0](); err != nil {
+			r.front.owes.Store(&err)
+			return
+		}
+		r.owed = r.owed[1:]
+	}
+	r.front.owes.Store(nil)
+}
+
+// recheckpoint places the records of the accounts that are ahead of the journal (accounts.Recheckpoint).
+func (r *restored) recheckpoint() error {
+	err := accounts.Recheckpoint(r.accounts.store, r.accounts.state)
+	r.ahead.Store(err != nil)
+	if err != nil && !errors.Is(err, wal.ErrStopped) {
+		err = wal.Unavailable("accounts: a snapshot after the recovery", err)
+	}
+	return err
+}
+
+// errAhead refuses the records of the journal before Recheckpoint.
+var errAhead = errors.New("records of the accounts are ahead of the journal, and no snapshot has them yet")
+
+// noRoom reports whether a change was refused because it could not be written.
+func noRoom(err error) bool {
+	return errors.Is(err, wal.ErrUnavailable) || errors.Is(err, sequencer.ErrUnavailable)
 }
 
 // Recovered is an exchange whose stores and market have the state that the last process left. No loop runs.
@@ -85,6 +144,13 @@ func (r *restored) openJournal() (err error) {
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
 	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
 		return err
+	}
+	before := dir.Options.BeforeWrite
+	dir.Options.BeforeWrite = func() error {
+		if r.ahead.Load() {
+			return errAhead
+		}
+		return before()
 	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
@@ -268,14 +334,11 @@ func (r *restored) attachAccounts() error {
 	if r.o.Follow != nil {
 		return nil // the rates are in the writer's records
 	}
-	if err := a.setRates(r.o.Referral); err != nil {
-		return err
-	}
-	if err := accounts.Recheckpoint(a.store, a.state); err != nil {
-		return fmt.Errorf("accounts: a snapshot after the recovery: %w", err)
-	}
 	if r.journal != nil {
 		r.journal.log.Retain(a.store.RetainFrom)
 	}
-	return nil
+	if err := r.whenRoom(func() error { return a.setRates(r.o.Referral) }); err != nil {
+		return err
+	}
+	return r.whenRoom(r.recheckpoint)
 }

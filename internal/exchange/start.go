@@ -48,7 +48,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		go x.front.hub.Run()
 	}
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
-	if err := x.populate(); err != nil {
+	if err := x.whenRoom(x.populate); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
 		x.front.enter(stage{journal: x.journal, accounts: x.accounts})

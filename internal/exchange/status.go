@@ -60,10 +60,14 @@ func (f *front) tooEarly() bool {
 	return a != nil && f.now()/int64(time.Millisecond) < a.notBeforeMs
 }
 
-// storesFailed returns the reason why a store accepts no changes at present, nil while all do.
+// storesFailed returns the reason why a store accepts no changes at present, or why a step of the start waits; nil while
+// neither is so.
 func (f *front) storesFailed() error {
-	s := f.stage.Load()
-	return errors.Join(s.journal.failed(), s.accounts.failed(), f.agents.Health())
+	s, waits := f.stage.Load(), error(nil)
+	if owes := f.owes.Load(); owes != nil {
+		waits = *owes
+	}
+	return errors.Join(f.data.Unsaved(), waits, s.journal.failed(), s.accounts.failed(), f.agents.Health())
 }
 
 // commissions returns the commissions of payments for the public list.

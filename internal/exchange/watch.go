@@ -48,6 +48,7 @@ func (w *watch) Step() step.Progress {
 // accept them again.
 func (w *watch) checkStores() {
 	x := w.x
+	x.settle()
 	err := x.front.storesFailed()
 	switch {
 	case err != nil && !w.failing:
@@ -60,7 +61,8 @@ func (w *watch) checkStores() {
 	if err := x.front.noncesFailed(); err != nil && !w.unsafe {
 		w.unsafe = true
 		x.log.Error("the nonces cannot be kept", "error", err)
-		x.incident("store", "a sync of the nonces failed: signed requests are refused until a restart", err.Error())
+		x.incident("store", "the nonces cannot be kept: signed requests are refused until a restart: look at the disk, "+
+			"then restart the program", err.Error())
 	}
 }
 

@@ -133,6 +133,9 @@ func (l *Log) Write() (last uint64, err error) {
 	if l.count == 0 {
 		return l.lastSeq, nil
 	}
+	if err := l.opts.BeforeWrite(); err != nil {
+		return l.lastSeq, Unavailable("what comes before a record of "+l.opts.Name, err)
+	}
 	off, n := l.off.Load(), int64(len(l.buf))
 	l.makeRoom(off, n)
 	k, err := l.active.file.WriteAt(l.buf, off)

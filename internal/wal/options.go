@@ -55,6 +55,9 @@ type Options struct {
 	// MissingSnapshot receives the record of the newest snapshot that was written, if its file is gone. The
 	// log may still reach back far enough. nil: no receiver.
 	MissingSnapshot func(seq uint64)
+	// BeforeWrite is called before each batch is written. Its error refuses the batch like a full disk (ErrUnavailable).
+	// nil: nothing comes first.
+	BeforeWrite func() error
 	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
 	// without an error. nil: no receiver.
 	Ended func(Position)
@@ -88,6 +91,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Ended == nil {
 		o.Ended = func(Position) {}
+	}
+	if o.BeforeWrite == nil {
+		o.BeforeWrite = func() error { return nil }
 	}
 	switch {
 	case o.SegmentBytes < minSegmentBytes:

@@ -168,7 +168,7 @@ func (s *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
 		return res, refuse.Unknown("The change", "look at "+whereToLook(cmd.Kind)+" before you repeat the request.")
 	}
-	return res, refuse.Later(5, "The accounts accept no changes at the moment; nothing was changed.")
+	return res, refuse.Unwritten("The store of the accounts", errors.Is(err, wal.ErrStopped))
 }
 
 // whereToLook returns the route on which a user can check whether a command was carried out.

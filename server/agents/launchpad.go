@@ -210,7 +210,7 @@ func refusalOf(err error, look string) *refuse.Refusal {
 	case errors.Is(err, wal.ErrClosed):
 		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
-	return refuse.Later(5, "The launchpad accepts no changes at the moment; nothing was changed.")
+	return refuse.Unwritten("The launchpad", errors.Is(err, wal.ErrStopped))
 }
 
 // sendDecimals sends v as JSON. The parameter decimals determines whether its decimals are numbers or strings.

@@ -12,6 +12,7 @@ import (
 type Answer struct {
 	Status int
 	Body   string
+	Header http.Header
 }
 
 // Do sends a request.
@@ -30,7 +31,7 @@ func (r *Rig) Do(method, url, body string) Answer {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return Answer{resp.StatusCode, string(text)}
+	return Answer{resp.StatusCode, string(text), resp.Header}
 }
 
 // Call sends a request to the internal API and returns its JSON object. path follows

@@ -1,0 +1,267 @@
+package exchange_test
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/vfs"
+	"tickhive/internal/vfs/vfstest"
+)
+
+// usedDisk returns a disk with an exchange that was killed or stopped, and the bodies of the reads that it gave last.
+func usedDisk(t *testing.T, o exchange.Options, kill bool) (disk *vfstest.Mem, reads []string) {
+	t.Helper()
+	disk = vfstest.NewMem()
+	o.Machine.FS = disk
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	id, _ := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
+	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
+	x.Limit("BTC_USDT", "sell", "5", "3")
+	x.Limit("BTC_USDT", "sell", "4", "1")
+	x.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":4,"amount":1,`+
+		`"accountId":"`+id+`"}`)
+	reads = readsOf(x, id)
+	if !kill {
+		x.Stop()
+	}
+	return disk.Kill(), append(reads, id)
+}
+
+// readsOf reads the book, the trades, the user and the balances.
+func readsOf(x *exchangetest.Rig, user string) (bodies []string) {
+	for _, path := range []string{
+		x.Public + "/api/orderbook?currencyPairCode=BTC_USDT", x.Public + "/api/deals?currencyPairCode=BTC_USDT",
+		x.Internal + "/users/" + user, x.Internal + "/totals",
+	} {
+		a := x.Do("GET", path, "")
+		bodies = append(bodies, fmt.Sprint(a.Status, " ", a.Body))
+	}
+	return bodies
+}
+
+// A full disk keeps nobody from reading: the exchange starts on it, after a kill and after a stop, however much of what a
+// start writes still finds room. It says that it is degraded, refuses changes with nothing applied, and takes them by
+// itself once there is room. Nothing that was acknowledged is lost, and nothing that was refused comes back.
+func TestAStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	degraded := 0
+	for _, kill := range []bool{true, false} {
+		for room := int64(0); room < 4000; room += 500 {
+			name := fmt.Sprintf("killed %v, room for %d bytes", kill, room)
+			o := exchangetest.Options("d")
+			o.Journal.SnapshotBytes = 2000
+			disk, want := usedDisk(t, o, kill)
+			want, user := want[:len(want)-1], want[len(want)-1]
+			disk.SetCapacity(disk.Used() + room)
+			o.Machine.FS = disk
+			x := exchangetest.Start(t, o)
+			if got := readsOf(x, user); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("%s: reads\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			refused := x.Do("POST", x.Internal+"/users", `{"nickname":"refused"}`)
+			if refused.Status == 503 {
+				degraded++
+				if status := x.Do("GET", x.Public+"/api/status", "").Body; !strings.Contains(status, `"degraded"`) {
+					t.Errorf("%s: the status is not degraded: %s", name, status)
+				}
+			}
+			// The same disk after a kill without room, with room again.
+			again := disk.Kill()
+			again.SetCapacity(0)
+			disk.SetCapacity(0)
+			waitFor(t, name+": the status is ok", func() bool {
+				return strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, `"status":"ok"`)
+			})
+			if a := x.Do("POST", x.Internal+"/users", `{"nickname":"bob"}`); a.Status != 200 {
+				t.Fatalf("%s: a change after there is room: %d %s", name, a.Status, a.Body)
+			}
+			x.Limit("BTC_USDT", "sell", "6", "1")
+			hash := x.Call("GET", "/state-hash", "")["hash"]
+			o.Machine.FS = disk.Kill()
+			y := exchangetest.Start(t, o)
+			if got := y.Call("GET", "/state-hash", "")["hash"]; got != hash {
+				t.Errorf("%s: the state after a restart is another one", name)
+			}
+			users := 2 // ada and bob
+			if refused.Status != 503 {
+				users++
+			}
+			if got := y.Accounts().View().Users(); got != users {
+				t.Errorf("%s: %d users after a restart, want %d", name, got, users)
+			}
+			o.Machine.FS = again
+			z := exchangetest.Start(t, o)
+			if got := readsOf(z, user); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: reads after a kill on the full disk\n%s", name, strings.Join(got, "\n"))
+			}
+			for _, r := range []*exchangetest.Rig{x, y, z} {
+				r.Stop()
+			}
+		}
+	}
+	if degraded == 0 {
+		t.Error("no start found the disk full")
+	}
+}
+
+// A start finds a mass cancel that a full disk has cut short. It starts, shows what the journal has of the command, and
+// carries out the rest once there is room.
+func TestAStartOnAFullDiskWithAnUnfinishedCommand(t *testing.T) {
+	t.Parallel()
+	const orders = 2000
+	o := exchangetest.Options("d")
+	disk := vfstest.NewMem()
+	o.Machine.FS = disk
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	for i := range orders {
+		x.Limit("BTC_USDT", "sell", fmt.Sprint(5+i%50), "1")
+	}
+	whole := x.Do("GET", x.Public+"/api/orderbook?currencyPairCode=BTC_USDT", "").Body
+	disk.Inject(vfstest.Injection{Class: vfstest.FullDisk, Path: "d/engine/*.wal", After: 5, Count: -1})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		x.Do("DELETE", x.Internal+"/orders?currencyPairCode=BTC_USDT", "")
+	}()
+	waitFor(t, "the journal is full", func() bool {
+		return strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, `"degraded"`)
+	})
+	left := disk.Kill()
+	disk.Disarm()
+	<-done
+	x.Stop()
+	left.Disarm()
+	left.SetCapacity(1)
+	o.Machine.FS = left
+	y := exchangetest.Start(t, o)
+	book := func() string { return y.Do("GET", y.Public+"/api/orderbook?currencyPairCode=BTC_USDT", "").Body }
+	if b := book(); b == whole || !strings.Contains(b, `"price"`) {
+		t.Fatalf("no command is unfinished on the full disk: %s", b)
+	}
+	if status := y.Do("GET", y.Public+"/api/status", "").Body; !strings.Contains(status, `"degraded"`) {
+		t.Fatalf("the status is not degraded: %s", status)
+	}
+	left.SetCapacity(0)
+	waitFor(t, "the rest of the orders is canceled", func() bool { return !strings.Contains(book(), `"price"`) })
+	y.Limit("BTC_USDT", "sell", "5", "1")
+}
+
+// waitFor polls until done; the wait ends a hanging test only.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Minute); !done(); {
+		if time.Now().After(end) {
+			t.Fatal("waited for: " + what)
+		}
+	}
+}
+
+// A refused change says what ends the refusal: room, after which the same request works, or a restart after a failed sync,
+// for which no client waits (no Retry-After). The status says the same to the operator.
+func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ store, path, body string }{
+		{"engine", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":5,"amount":1}`},
+		{"accounts", "/users", `{"nickname":"bob"}`},
+		{"launchpad", "/users/USER/deposits", `{"currencyCode":"NATIVE","amount":1}`},
+	} {
+		for _, f := range []struct {
+			class                   vfstest.Class
+			says, incident, retries string
+		}{
+			{vfstest.SyncError, "until the operator restarts", "a sync failed, so a store accepts no changes until a restart", ""},
+			{vfstest.FullDisk, "at the moment", "Changes are accepted again as soon as the disk has room", "5"},
+		} {
+			disk := vfstest.NewMem()
+			o := exchangetest.Options("d")
+			o.Machine.FS, o.Journal.Sync = disk, sequencer.SyncAlways
+			x := exchangetest.Start(t, o)
+			x.Pair("BTC_USDT")
+			id, _ := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
+			path := strings.Replace(c.path, "USER", id, 1)
+			disk.Inject(vfstest.Injection{Class: f.class, Path: "d/" + c.store + "/*.wal", Count: -1})
+			x.Do("POST", x.Internal+path, c.body) // its outcome may be unknown
+			a := x.Do("POST", x.Internal+path, c.body)
+			if a.Status != 503 || !strings.Contains(a.Body, f.says) || a.Header.Get("Retry-After") != f.retries {
+				t.Errorf("%s, %v: %d, Retry-After %q, %s", c.store, f.class, a.Status, a.Header.Get("Retry-After"), a.Body)
+			}
+			waitFor(t, c.store+": an incident with: "+f.incident, func() bool {
+				return strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, f.incident)
+			})
+			disk.Disarm()
+			x.Stop()
+		}
+	}
+}
+
+// What keeps a start from its directory is named with what to do.
+func TestAStartThatCannotUseItsDirectorySaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		fail func(t *testing.T, dir string) vfs.FS
+		want []string
+	}{
+		{"NONCES is a directory", func(t *testing.T, dir string) vfs.FS {
+			if err := os.Remove(filepath.Join(dir, "NONCES")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, "NONCES"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return vfs.OS{}
+		}, []string{"NONCES", "restore the directory from a copy"}},
+		{"meta.json is a directory", func(t *testing.T, dir string) vfs.FS {
+			if err := os.Remove(filepath.Join(dir, "meta.json")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, "meta.json"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return vfs.OS{}
+		}, []string{"meta.json", "restore the directory from a copy"}},
+		{"the lock on a full disk", noLock(syscall.ENOSPC), []string{"LOCK", "free some space and start again"}},
+		{"the lock on a read-only disk", noLock(syscall.EROFS), []string{"LOCK", "make the file system writable"}},
+		{"the lock of another user", noLock(syscall.EACCES), []string{"LOCK", "let the program's user read and write there"}},
+	} {
+		o := exchangetest.Options(t.TempDir())
+		exchangetest.Start(t, o).Stop()
+		o.Machine.FS = c.fail(t, o.Dir)
+		err := refused(t, o)
+		if err == nil {
+			t.Errorf("%s: it started", c.name)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q", c.name, err, want)
+			}
+		}
+	}
+}
+
+// lockless is a file system that refuses locks.
+type lockless struct {
+	vfs.OS
+	err error
+}
+
+func (l lockless) Lock(name string, _ vfs.Owner) (io.Closer, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: l.err}
+}
+
+func noLock(err error) func(*testing.T, string) vfs.FS {
+	return func(*testing.T, string) vfs.FS { return lockless{err: err} }
+}
