@@ -28,7 +28,7 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 	}
 }
 
-// The record sizes equal the sizes in the package comment and in history.go.
+// The record sizes equal the sizes in the comments of Feed and History.
 func TestRecordsAreAsSmallAsStated(t *testing.T) {
 	for name, c := range map[string]struct{ got, want uintptr }{
 		"trade":  {unsafe.Sizeof(Trade{}), 40},

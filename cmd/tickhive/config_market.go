@@ -12,41 +12,37 @@ import (
 // AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing
 // amount means "not configured" and is null in the API.
 type AssetConfig struct {
-	Symbol       string  `toml:"symbol"`
-	Name         string  `toml:"name"`
-	Fiat         bool    `toml:"fiat"`
-	UnifiedID    int64   `toml:"unified_cryptoasset_id"`
-	WithdrawOff  bool    `toml:"withdraw_off"`
-	DepositOff   bool    `toml:"deposit_off"`
-	MinWithdraw  Decimal `toml:"min_withdraw"`
-	MaxWithdraw  Decimal `toml:"max_withdraw"`
-	MakerFee     Decimal `toml:"maker_fee" unit:"rate"`
-	TakerFee     Decimal `toml:"taker_fee" unit:"rate"`
-	Adapter      string  `toml:"adapter"`                   // code of the blockchain or fiat adapter, lower case
-	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission rate of deposits
-	RefillMin    Decimal `toml:"refill_min"`                // smallest commission of a deposit
-	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission rate of withdrawals
-	WithdrawMin  Decimal `toml:"withdraw_min"`              // smallest commission of a withdrawal
+	Symbol       string  `toml:"symbol" help:"code of the currency"`
+	Name         string  `toml:"name" help:"at most 64 characters"`
+	Fiat         bool    `toml:"fiat" help:"a currency of a state"`
+	UnifiedID    int64   `toml:"unified_cryptoasset_id" help:"unified id that aggregators use; empty: null"`
+	WithdrawOff  bool    `toml:"withdraw_off" help:"no withdrawals"`
+	DepositOff   bool    `toml:"deposit_off" help:"no deposits"`
+	MinWithdraw  Decimal `toml:"min_withdraw" help:"smallest withdrawal"`
+	MaxWithdraw  Decimal `toml:"max_withdraw" help:"largest withdrawal"`
+	MakerFee     Decimal `toml:"maker_fee" unit:"rate" help:"rate that the lists show for makers"`
+	TakerFee     Decimal `toml:"taker_fee" unit:"rate" help:"rate that the lists show for takers"`
+	Adapter      string  `toml:"adapter" help:"code of the blockchain or fiat adapter, lower case"`
+	RefillRate   Decimal `toml:"refill_rate" unit:"rate" help:"commission rate of deposits"`
+	RefillMin    Decimal `toml:"refill_min" help:"smallest commission of a deposit"`
+	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate" help:"commission rate of withdrawals"`
+	WithdrawMin  Decimal `toml:"withdraw_min" help:"smallest commission of a withdrawal"`
 }
 
-// PairConfig is one configured pair.
+// PairConfig is one configured pair. Reference and Weight apply to the simulated market only.
 type PairConfig struct {
-	Code         string  `toml:"code"`
-	DigitsPrice  int     `toml:"digits_price"`
-	DigitsAmount int     `toml:"digits_amount"`
-	MinQuote     Decimal `toml:"min_quote"` // empty: no minimum
-	MaxQuote     Decimal `toml:"max_quote"` // empty: no maximum
-	// BandUp and BandDown are the factors of the last trade between which an order's price lies;
-	// empty: no limit.
-	BandUp   Decimal `toml:"price_band_up"`
-	BandDown Decimal `toml:"price_band_down"`
-	State    string  `toml:"state"`     // empty: online
-	MakerFee Decimal `toml:"maker_fee"` // empty: 0.001
-	TakerFee Decimal `toml:"taker_fee"` // empty: 0.001
-	// Reference and Weight apply to the simulated market only: its starting price, and how
-	// busy the pair is relative to the others.
-	Reference Decimal `toml:"reference"`
-	Weight    int     `toml:"weight"`
+	Code         string  `toml:"code" help:"BASE_QUOTE"`
+	DigitsPrice  int     `toml:"digits_price" help:"fractional digits of prices"`
+	DigitsAmount int     `toml:"digits_amount" help:"fractional digits of amounts"`
+	MinQuote     Decimal `toml:"min_quote" help:"smallest price x amount of an order; empty: no minimum"`
+	MaxQuote     Decimal `toml:"max_quote" help:"largest price x amount of an order; empty: no maximum"`
+	BandUp       Decimal `toml:"price_band_up" help:"an order's price is at most this many times the last trade's; empty: no limit"`
+	BandDown     Decimal `toml:"price_band_down" help:"an order's price is at least this many times the last trade's; empty: no limit"`
+	State        string  `toml:"state" help:"online, post_only, cancel_only or halted; empty: online"`
+	MakerFee     Decimal `toml:"maker_fee" help:"fee rate of makers; empty: 0.001"`
+	TakerFee     Decimal `toml:"taker_fee" help:"fee rate of takers; empty: 0.001"`
+	Reference    Decimal `toml:"reference" help:"simulated market: price at the start"`
+	Weight       int     `toml:"weight" help:"simulated market: how busy the pair is, 1 to 1000; from 40 on it quotes one tick and about 1,150 levels a side"`
 }
 
 const defaultFee Decimal = "0.001"

@@ -172,7 +172,7 @@ func flagUsage(f *kong.Flag) string {
 func writeKeys(t *testing.T, w *bytes.Buffer) {
 	t.Helper()
 	w.WriteString("\n## Keys\n\nA key of a file is also `--set KEY=VALUE` and an environment variable.\n" +
-		"`[[assets]]` and `[[pairs]]` are in [configuration.md](configuration.md#assets-and-pairs).\n")
+		"Assets and pairs are tables of a file alone.\n")
 	section, noted := "", 0
 	for _, k := range defaultConfig().keys() {
 		if s, _, _ := strings.Cut(k.name, "."); s != section {
@@ -201,8 +201,19 @@ func writeKeys(t *testing.T, w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", name, cell(builtin), cell(values), cell(meaning))
 	}
+	writeTable(w, "assets", members("", reflect.ValueOf(AssetConfig{})))
+	writeTable(w, "pairs", members("", reflect.ValueOf(PairConfig{})))
 	if noted != len(keyNotes) {
 		t.Errorf("keyNotes names %d keys that do not exist", len(keyNotes)-noted)
+	}
+}
+
+// writeTable writes the members of a table that a file may repeat.
+func writeTable(w *bytes.Buffer, name string, keys []key) {
+	fmt.Fprintf(w, "\n### %s\n\nRules: [configuration.md](configuration.md#assets-and-pairs).\n\n"+
+		"| Member of `[[%s]]` | Meaning |\n|---|---|\n", name, name)
+	for _, k := range keys {
+		fmt.Fprintf(w, "| `%s` | %s |\n", k.name, cell(k.tag.Get("help")))
 	}
 }
 
