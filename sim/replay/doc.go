@@ -40,7 +40,7 @@
 // A trade without a side gets it by the tick rule. A bar is made of the fewest trades, a
 // millisecond apart from its start, that have its open, high, low, close and volume.
 //
-// A hidden execution of LOBSTER is a trade apart from the book (apart.go). Crosses and halts are not fed: they do not
+// A hidden execution of LOBSTER is a trade apart from the book (feed_messages.go). Crosses and halts are not fed: they do not
 // change the displayed book, and the file does not name their participants. A Bitstamp log may report an order again
 // after its deletion, or for the first time: the replay remembers the newest 262,144 deleted
 // ids, and neither report changes the book (an id beyond them is treated as an order that

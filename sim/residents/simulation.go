@@ -1,11 +1,105 @@
 package residents
 
 import (
+	"encoding/binary"
+	"errors"
 	"time"
 
 	"tickhive/hive"
 	"tickhive/launchpad"
 )
+
+// Resident is a simulated person who owns tokens, trades and votes.
+type Resident struct {
+	User    [16]byte // the id under which the resident votes
+	Address launchpad.Address
+	Level   int64 // the account level; voting requires at least 20
+}
+
+// Options configures a Simulation.
+type Options struct {
+	Seed uint64
+	// BusyNs and FullNs, Unix ns, are the times from which more of the steps have actions. A history that begins
+	// days before then stays short, and the part that people see is lively. BusyNs must not be after FullNs.
+	BusyNs, FullNs int64
+	// Residents holds the residents of the simulation; Builtin returns the default ones.
+	Residents []Resident
+}
+
+// Limits of the members of Options.
+const (
+	minResidents = 2
+	maxResidents = 10_000
+)
+
+// Validate reports the first invalid member.
+func (o *Options) Validate() error {
+	if len(o.Residents) < minResidents || len(o.Residents) > maxResidents {
+		return errors.New("residents: at least 2 and at most 10,000 are needed")
+	}
+	return nil
+}
+
+// residentsBuiltIn is the number of built-in residents: enough voters for a quorum of 100.
+const residentsBuiltIn = 40
+
+// Builtin returns the built-in residents of a seed. Every seventh of them may not vote.
+func Builtin(seed uint64) []Resident {
+	all := make([]Resident, residentsBuiltIn)
+	for i := range all {
+		r := newRNG(seed, uint64(i)|1<<63)
+		for j := 0; j < 24; j += 8 {
+			var word [8]byte
+			binary.BigEndian.PutUint64(word[:], r.next())
+			copy(all[i].Address[min(j, 12):], word[:])
+		}
+		binary.BigEndian.PutUint64(all[i].User[:], r.next())
+		binary.BigEndian.PutUint64(all[i].User[8:], r.next())
+		if all[i].Level = 20 + r.below(11); i%7 == 6 {
+			all[i].Level = r.below(20)
+		}
+	}
+	return all
+}
+
+// rng is the SplitMix64 generator, which gives the same numbers on every machine. Each step has its own.
+type rng uint64
+
+func newRNG(seed, step uint64) rng {
+	r := rng(seed*0x9E3779B97F4A7C15 ^ (step+1)*0xD1B54A32D192ED03)
+	r.next()
+	return r
+}
+
+func (r *rng) next() uint64 {
+	*r += 0x9E3779B97F4A7C15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// below returns a number from 0 to n-1; n must be above 0.
+func (r *rng) below(n int64) int64 { return int64(r.next() % uint64(n)) }
+
+// between returns a number from low to high, both included.
+func (r *rng) between(low, high int64) int64 { return low + r.below(high-low+1) }
+
+// oneIn returns true with a probability of 1 in n.
+func (r *rng) oneIn(n int64) bool { return r.below(n) == 0 }
+
+// heavy returns a number of at least mean/4 with a heavy tail: it doubles with a probability of one in four,
+// repeatedly, up to 64 times.
+func (r *rng) heavy(mean int64) int64 {
+	v := mean/4 + r.below(mean/2+1)
+	for k := 0; k < 6 && r.oneIn(4); k++ {
+		v *= 2
+	}
+	return v
+}
+
+// pick returns a random element of words.
+func pick[T any](r *rng, words []T) T { return words[r.below(int64(len(words)))] }
 
 // Steps are stepNs apart, and each is delayed by up to jitterNs. After Options.FullNs every step has actions;
 // before it, only some have.
