@@ -8,7 +8,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/input"
 )
 
 // Check holds the result of one kind of comparison with the recording.
@@ -63,11 +62,11 @@ type checker struct {
 	bids, asks []marketdata.Level
 
 	books1s  lateBooks
-	tally    map[format.Level]int              // for each price and amount: recorded trades minus public trades
-	logged   map[format.Level][]input.Position // places of the recorded trades of tally, oldest first
+	tally    map[format.Level]int               // for each price and amount: recorded trades minus public trades
+	logged   map[format.Level][]format.Position // places of the recorded trades of tally, oldest first
 	misses   []Miss
-	at       input.Position     // place of the record being fed
-	places   []input.Position   // places of expected
+	at       format.Position    // place of the record being fed
+	places   []format.Position  // places of expected
 	expected []marketdata.Trade // fed trades that were not found in the public trades yet
 
 	touches, ourTouches recent
@@ -78,7 +77,7 @@ type checker struct {
 func newChecker(s *format.Survey, pub Public, from int64) *checker {
 	c := &checker{
 		s: s, pub: pub, whole: from <= s.FirstNs, tally: map[format.Level]int{},
-		logged: map[format.Level][]input.Position{},
+		logged: map[format.Level][]format.Position{},
 		books:  Check{Kind: "book rows"}, trades: Check{Kind: "trades"}, executions: Check{Kind: "executions"},
 		named: Check{Kind: "named orders"}, given: Check{Kind: "sides given by the file", Given: true},
 		touch: Check{Kind: "best bid and ask"}, values: Check{Kind: "ticker values"},
@@ -280,7 +279,7 @@ func (c *checker) endLog() {
 	c.missBooks(c.books1s.waiting)
 	type trade struct {
 		level format.Level
-		at    input.Position
+		at    format.Position
 	}
 	var missed []trade
 	for level, places := range c.logged {
@@ -323,7 +322,7 @@ type bookState struct {
 type recordedBook struct {
 	bookState
 	touch touch
-	at    input.Position
+	at    format.Position
 }
 
 // lateBooks compares each recorded book with the published books up to logLate before and after it.
@@ -454,7 +453,7 @@ type touch [2]format.Level
 // seen is a touch with the place of the recorded one, which ours has not.
 type seen struct {
 	touch
-	at input.Position
+	at format.Position
 }
 
 // recent holds the newest touches by update id.
@@ -561,7 +560,7 @@ type candleCheck struct {
 type candle struct {
 	startSec int64
 	format.Prices
-	at input.Position
+	at format.Position
 }
 
 // openCandles prepares the comparison of each set of recorded candles. In a recording with answers, candles of
@@ -662,7 +661,7 @@ func (c *checker) compareCandles(set *candleCheck) error {
 				ours += " after a close of " + c.price(set.last)
 			}
 			theirs := c.barText(want.Open, want.High, want.Low, want.Close, fixed.FromU64(uint64(want.Volume)))
-			c.miss(count.Kind, want.at, ours, theirs+" at "+input.NsText(want.startSec*secondNs))
+			c.miss(count.Kind, want.at, ours, theirs+" at "+format.NsText(want.startSec*secondNs))
 		}
 	}
 	if len(got) > 0 {

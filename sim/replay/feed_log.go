@@ -10,7 +10,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/input"
 )
 
 // logLate limits the delay between an event and its line in the log. Recorded books are compared with our
@@ -315,7 +314,7 @@ func readStart(r format.Reader, s *format.Survey, fromNs int64, most int) (logSt
 		l.take(&rec)
 	}
 	if l.first == 0 {
-		return logStart{}, fmt.Errorf("replay: no book at or after %s; start earlier", input.NsText(fromNs))
+		return logStart{}, fmt.Errorf("replay: no book at or after %s; start earlier", format.NsText(fromNs))
 	}
 	for id, o := range l.later {
 		if id < l.firstID && !l.created[id] {

@@ -13,7 +13,7 @@ import (
 // messageFeed feeds order messages; the file has the best levels of the book after each. It enters an execution
 // as an immediate-or-cancel order on the other side, so that the engine decides which order is filled; or, when it is
 // passive, it fills the order that the file names. A trade with an order that was not displayed is made apart from the
-// book (feed_messages.go).
+// book (method apart).
 type messageFeed struct {
 	*feeder
 	passive  bool

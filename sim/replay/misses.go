@@ -9,8 +9,6 @@ import (
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 )
 
 // maxMisses bounds the comparisons of one kind whose difference is reported.
@@ -26,7 +24,7 @@ type Miss struct {
 }
 
 // miss keeps one of the first comparisons of its kind that do not agree.
-func (c *checker) miss(kind string, at input.Position, ours, theirs string) {
+func (c *checker) miss(kind string, at format.Position, ours, theirs string) {
 	n := 0
 	for i := range c.misses {
 		if c.misses[i].Kind == kind {
@@ -49,7 +47,7 @@ func ParsePercent(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := decimal.Parse([]byte(text))
+	d, err := format.ParseDecimal([]byte(text))
 	v := int64(0)
 	if err == nil {
 		v, err = d.Units(3)
@@ -81,7 +79,7 @@ func (r *Report) Agrees(percent int64) bool {
 }
 
 func (c *checker) tradeText(t *marketdata.Trade) string {
-	return fmt.Sprintf("%s %s of %s at %s", input.NsText(t.TimeNs), t.TakerSide, c.amount(t.Amount), c.price(t.Price))
+	return fmt.Sprintf("%s %s of %s at %s", format.NsText(t.TimeNs), t.TakerSide, c.amount(t.Amount), c.price(t.Price))
 }
 
 func (c *checker) barText(open, high, low, last int64, volume fixed.U128) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format/input"
+	"tickhive/sim/replay/format"
 )
 
 // file writes a file of the test's own.
@@ -112,7 +112,7 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 			files = append(files, file(t, "second", c.second))
 		}
 		_, err := New(Options{Format: c.format, Files: files})
-		var bad *input.LineError
+		var bad *format.LineError
 		switch {
 		case !errors.As(err, &bad):
 			t.Errorf("%s %q: %v, want a LineError", c.format, c.text, err)

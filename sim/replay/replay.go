@@ -15,8 +15,6 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
 	"tickhive/sim/replay/format"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 )
 
 // Progress holds the progress of a running replay. Options.Progress receives it.
@@ -33,7 +31,7 @@ type Options struct {
 	Digits string   // "P,A": numbers of digits of price and amount; "": derived from the files
 	// factor relative to the recorded speed, with at most three decimals; "max" or "": as fast as possible
 	Speed string
-	From  string // time at which to start (input.ParseFrom); "": at the first record
+	From  string // time at which to start (format.ParseFrom); "": at the first record
 	Loop  bool   // start again at the end, with times shifted, until the context ends
 	// ExchangeTime takes the exchange's times, not the times of receipt (binance, tardis).
 	ExchangeTime bool
@@ -92,7 +90,7 @@ func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
 	}
-	n, err := decimal.Parse([]byte(o.Speed))
+	n, err := format.ParseDecimal([]byte(o.Speed))
 	v := int64(0)
 	if err == nil {
 		v, err = n.Units(3)
@@ -205,7 +203,7 @@ func (r *Report) Notes() []string {
 }
 
 // New reads the files once. The error for data that cannot be replayed, or that would be misread, is a
-// *input.LineError with file, line, column, finding and remedy; an *OptionError means that the options do not fit each
+// *format.LineError with file, line, column, finding and remedy; an *OptionError means that the options do not fit each
 // other or the format of the files. New starts nothing and writes nothing.
 func New(o Options) (*Replay, error) {
 	r := &Replay{opts: o, goneIDs: maxGone, batch: printBatch}
@@ -232,12 +230,12 @@ func New(o Options) (*Replay, error) {
 		return nil, fmt.Errorf("replay: %s: no records", o.Files[0])
 	}
 	if o.From != "" {
-		if r.fromNs, err = input.ParseFrom(o.From, r.survey.FirstNs); err != nil {
+		if r.fromNs, err = format.ParseFrom(o.From, r.survey.FirstNs); err != nil {
 			return nil, &OptionError{err}
 		}
 		if r.fromNs > r.survey.StartNs {
 			return nil, &OptionError{fmt.Errorf("replay: from %s is after the last record that a replay can start "+
-				"from, %s", input.NsText(r.fromNs), input.NsText(r.survey.StartNs))}
+				"from, %s", format.NsText(r.fromNs), format.NsText(r.survey.StartNs))}
 		}
 	}
 	return r, r.describe(price, amount)
@@ -247,7 +245,7 @@ func New(o Options) (*Replay, error) {
 func (r *Replay) describe(price, amount int) error {
 	price, amount, err := r.survey.Choose(price, amount, r.opts.Digits != "")
 	switch {
-	case errors.As(err, new(*input.LineError)):
+	case errors.As(err, new(*format.LineError)):
 		return err
 	case err != nil:
 		return &OptionError{err}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/sim/replay/format/input"
+	"tickhive/sim/replay/format"
 )
 
 // mark precedes the byte in a fixture that the refusal must name.
@@ -42,7 +42,7 @@ func mustRefuse(t *testing.T, cases []refusal) {
 		t.Run(c.name, func(t *testing.T) {
 			paths, place := marked(t, c.files)
 			_, err := New(Options{Format: c.format, Files: paths})
-			var bad *input.LineError
+			var bad *format.LineError
 			if !errors.As(err, &bad) {
 				t.Fatalf("got %v, want a LineError at %s", err, place)
 			}
@@ -76,7 +76,7 @@ func mustAccept(t *testing.T, cases []acceptance) {
 			var got []string
 			for i := range trades {
 				x := &trades[i]
-				got = append(got, fmt.Sprintf("%s %s %s %s", input.NsText(x.TimeNs),
+				got = append(got, fmt.Sprintf("%s %s %s %s", format.NsText(x.TimeNs),
 					amountText(x.Price, v.Instrument.DigitsPrice),
 					amountText(x.Amount, v.Instrument.DigitsAmount), x.TakerSide))
 			}

@@ -9,7 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/marketdata"
-	"tickhive/sim/replay/format/input"
+	"tickhive/sim/replay/format"
 )
 
 // transcript is order entry that writes down every command and what became of it, for a
@@ -63,7 +63,7 @@ func (t *transcript) command(c *engine.Command, events []engine.Event) {
 	default:
 		what = fmt.Sprintf("command %d", c.Kind)
 	}
-	fmt.Fprintf(&t.text, "%s %s", input.NsText(c.TimeNs)[11:23], what)
+	fmt.Fprintf(&t.text, "%s %s", format.NsText(c.TimeNs)[11:23], what)
 	for k := range events {
 		switch e := &events[k]; e.Kind {
 		case engine.EventAccepted:
@@ -101,7 +101,7 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 		orders: map[engine.OrderID]int{}, seen: map[*sequencer.Batch]bool{},
 	}
 	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount,
-		input.NsText(r.StartNs()))
+		format.NsText(r.StartNs()))
 	report, err := r.Run(context.Background(), s, m.pair, &m.board)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tickhive/internal/fixed"
-	"tickhive/sim/replay/format/decimal"
 )
 
 func TestThePathOfABar(t *testing.T) {
@@ -36,9 +35,9 @@ func TestTheSurveyCountsThePath(t *testing.T) {
 		b := Prices{Low: price("low", 1, 50)}
 		b.High = price("high", b.Low, 60)
 		b.Open, b.Close = price("open", b.Low, b.High), price("close", b.Low, b.High)
-		number := func(v int64) decimal.Decimal { return decimal.Decimal{V: fixed.FromI64(v)} }
+		number := func(v int64) Decimal { return Decimal{V: fixed.FromI64(v)} }
 		path := b.Path(nil)
-		got := tradesOf(&[4]decimal.Decimal{number(b.Open), number(b.High), number(b.Low), number(b.Close)})
+		got := tradesOf(&[4]Decimal{number(b.Open), number(b.High), number(b.Low), number(b.Close)})
 		if got != int64(len(path)) {
 			t.Fatalf("%+v: %d trades, but its path is %v", b, got, path)
 		}

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 // binanceMessage is the kind of message in a line of the stream.
@@ -125,7 +123,7 @@ func (b *binance) oneSymbol(data []byte, symbol string) error {
 	case b.symbol == "":
 		b.symbol = symbol
 	default:
-		return input.FlawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol,
+		return flawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol,
 			b.symbol)
 	}
 	return nil
@@ -136,7 +134,7 @@ func (b *binance) ended() error {
 	if b.s.Records == 0 {
 		return b.in.Fail(remedyRows, "no records")
 	}
-	b.s.Pair = pairs.Split(b.symbol)
+	b.s.Pair = splitPair(b.symbol)
 	return b.first.check(b.symbol)
 }
 
@@ -181,16 +179,16 @@ func (b *binance) parse(line []byte, r *Record) (err error) {
 	}
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
-		return input.FlawAt(0, remedyBinance, "a line without a blank")
+		return flawAt(0, remedyBinance, "a line without a blank")
 	}
-	local, err := input.ReadUnix(ns, input.TimeNs)
+	local, err := readUnix(ns, timeNs)
 	if err != nil {
 		return err
 	}
 	if r.NS = local; b.exchange {
 		r.NS = 0
 	}
-	return input.Locate(len(line)-len(doc), b.parseDocument(doc, r, local))
+	return locate(len(line)-len(doc), b.parseDocument(doc, r, local))
 }
 
 func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
@@ -206,18 +204,18 @@ func (b *binance) parseDocument(doc []byte, r *Record, local int64) error {
 	if m.LastUpdate != nil {
 		r.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
 		if len(m.Bids)+len(m.Asks) == 0 {
-			return input.FlawAt(0, "take the snapshot again", "a depth snapshot without levels")
+			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
 		}
 		return b.s.book(r, m.Bids, m.Asks)
 	}
 	if m.Data == nil && m.Event == "" && m.Symbol == "" {
-		return input.FlawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
+		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
 	}
 	if m.Data == nil {
 		return b.parseData(binanceEvent(m.Event), doc, r)
 	}
 	if err := b.parseData(binanceStream(m.Stream), m.Data, r); err != nil {
-		return input.Locate(max(bytes.Index(doc, m.Data), 0), err)
+		return locate(max(bytes.Index(doc, m.Data), 0), err)
 	}
 	return nil
 }
@@ -242,16 +240,16 @@ func (b *binance) exchangeTime(m *binanceLine, r *Record, local int64) error {
 	}
 	if text == "" {
 		if r.NS = cmp.Or(b.order.last, local); r.NS == 0 {
-			return input.FlawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
+			return flawAt(0, remedyBinance, "the first line has no time: neither a local one nor E")
 		}
 		return nil
 	}
-	at, err := decimal.Parse([]byte(text))
+	at, err := ParseDecimal([]byte(text))
 	if err == nil {
-		r.NS, _, err = input.UnixNs(at)
+		r.NS, _, err = unixNs(at)
 	}
 	if err != nil {
-		return input.FlawAt(0, remedyBinance, "the time %s: %v", name, err)
+		return flawAt(0, remedyBinance, "the time %s: %v", name, err)
 	}
 	return nil
 }
@@ -283,11 +281,11 @@ func (b *binance) parseData(kind binanceMessage, data []byte, r *Record) error {
 
 func (b *binance) readTrade(m *binanceData, r *Record) error {
 	r.Kind, r.Sided = Trade, true
-	price, err := input.Positive("price", m.Price)
+	price, err := positive("price", m.Price)
 	if err != nil {
 		return err
 	}
-	amount, err := input.Positive("quantity", m.Qty)
+	amount, err := positive("quantity", m.Qty)
 	if err != nil {
 		return err
 	}
@@ -339,14 +337,163 @@ func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	}
 	var l level
 	var err error
-	if l.price, err = input.NotNegative(what, p); err != nil {
+	if l.price, err = notNegative(what, p); err != nil {
 		return nil, err
 	}
-	if l.amount, err = input.NotNegative(what+" quantity", qty); err != nil {
+	if l.amount, err = notNegative(what+" quantity", qty); err != nil {
 		return nil, err
 	}
 	if l.price.V.Sign() == 0 {
 		return nil, nil
 	}
 	return []level{l}, nil
+}
+
+// maxEarly bounds the level updates that are stored until the first book: 1 3/4 hours at one update every 100
+// ms.
+const maxEarly = 65_536
+
+// binanceFirst holds, for each kind of message, the place of the first one and the number of them.
+type binanceFirst struct {
+	at    [binanceMessages]Position
+	n     [binanceMessages]int
+	start Position
+	early int // depth updates before the first snapshot
+}
+
+func (f *binanceFirst) take(m binanceMessage, at Position) error {
+	if f.start.Line == 0 {
+		f.start = at
+	}
+	if f.n[m]++; f.n[m] == 1 {
+		f.at[m] = at
+	}
+	if m != binanceDepth || f.n[binanceSnapshot] > 0 {
+		return nil
+	}
+	if f.early++; f.early > maxEarly {
+		return at.Refuse("take the depth snapshot when the recording begins, or cut what is before it",
+			"more than %d depth updates before the depth snapshot", maxEarly)
+	}
+	return nil
+}
+
+// check returns an error when the stream lacks the messages that make its book or its trades.
+func (f *binanceFirst) check(symbol string) error {
+	if symbol == "" {
+		symbol = "SYMBOL"
+	}
+	stream := strings.ToLower(symbol)
+	switch {
+	case f.n[binanceDepth] > 0 && f.n[binanceSnapshot] == 0:
+		return f.at[binanceDepth].Refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
+			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
+			"depth updates and no depth snapshot in the file: the book would stay empty")
+	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
+		return f.at[binancePartial].Refuse("record "+stream+"@depth@100ms and a depth snapshot",
+			"a stream of the best levels alone: the book would stay empty")
+	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
+		return f.at[binanceAggregate].Refuse("record "+stream+"@trade",
+			"a stream of aggregate trades alone: there would be no trade")
+	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
+		return f.start.Refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
+			"neither trades nor a depth snapshot: nothing to replay")
+	}
+	return nil
+}
+
+// maxKlines bounds the candles of a recording: two years of minutes.
+const maxKlines = 1 << 20
+
+// binanceKlines holds the closed candles of a recording, which are compared at its end.
+type binanceKlines struct {
+	all  []binanceKline
+	next int // index of the candle that record returns next
+}
+
+// binanceKline is a closed candle.
+type binanceKline struct {
+	startNs, lengthNs int64
+	prices            [4]Decimal // open, high, low, close
+	volume            Decimal
+	at                Position
+}
+
+// klineSeconds maps the names of intervals to their lengths. Candles of other intervals are left out.
+var klineSeconds = map[string]int64{
+	"1m": 60, "3m": 180, "5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "4h": 14_400, "1d": 86_400,
+}
+
+// take adds the candle of a message when it is closed.
+func (k *binanceKlines) take(data []byte, at Position) error {
+	var m struct {
+		Candle struct {
+			Start    text   `json:"t"`
+			End      text   `json:"T"` // without it, T would be decoded into Start
+			Interval string `json:"i"`
+			Open     text   `json:"o"`
+			High     text   `json:"h"`
+			Low      text   `json:"l"`
+			LastID   text   `json:"L"`
+			Close    text   `json:"c"`
+			Volume   text   `json:"v"`
+			BuyBase  text   `json:"V"`
+			Closed   bool   `json:"x"`
+		} `json:"k"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return locateJSON(err, remedyBinance)
+	}
+	c, out := &m.Candle, binanceKline{at: at}
+	if out.lengthNs = klineSeconds[c.Interval] * secondNs; out.lengthNs == 0 || !c.Closed {
+		return nil
+	}
+	if len(k.all) == maxKlines {
+		return flawAt(0, "cut the recording", "more than %d candles", maxKlines)
+	}
+	start, err := ParseDecimal(c.Start)
+	if err == nil {
+		out.startNs, _, err = unixNs(start)
+	}
+	if err != nil {
+		return locateMember(data, "t", err)
+	}
+	for i, price := range [4]text{c.Open, c.High, c.Low, c.Close} {
+		if out.prices[i], err = positive("price", price); err != nil {
+			return locateMember(data, "k", err)
+		}
+	}
+	if out.volume, err = notNegative("volume", c.Volume); err != nil {
+		return locateMember(data, "v", err)
+	}
+	k.all = append(k.all, out)
+	return nil
+}
+
+// sets describes the candles in the survey, and puts them in order of interval and time.
+func (k *binanceKlines) sets(s *Survey) {
+	slices.SortStableFunc(k.all, func(a, b binanceKline) int {
+		if a.lengthNs != b.lengthNs {
+			return int((a.lengthNs - b.lengthNs) / secondNs)
+		}
+		return int((a.startNs - b.startNs) / secondNs)
+	})
+	for i := range k.all {
+		if n := len(s.Sets); n == 0 || s.Sets[n-1].LengthNs != k.all[i].lengthNs {
+			s.Sets = append(s.Sets, Set{k.all[i].lengthNs})
+		}
+	}
+}
+
+// record fills r with the next candle. It returns io.EOF after the last one.
+func (k *binanceKlines) record(s *Survey, r *Record) error {
+	r.reset()
+	if k.next == len(k.all) {
+		return io.EOF
+	}
+	c := &k.all[k.next]
+	k.next++
+	r.Kind, r.At, r.NS, r.Bar.Trades = Candle, c.at, c.startNs, -1
+	r.Bar.Set = slices.IndexFunc(s.Sets, func(set Set) bool { return set.LengthNs == c.lengthNs })
+	return s.prices(r, c.prices, c.volume, c.at)
 }

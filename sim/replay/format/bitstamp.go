@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 // bitstampKinds maps the second word of a line to the kind of record.
@@ -31,7 +29,7 @@ func newBitstamp(files []string) (Reader, error) {
 func (b *bitstamp) Open(s *Survey) error {
 	if s.learning() {
 		s.Shape = Log
-		s.Pair = cmp.Or(pairs.InName(filepath.Base(b.paths[0])), "BTC_USD")
+		s.Pair = cmp.Or(pairInName(filepath.Base(b.paths[0])), "BTC_USD")
 	}
 	return b.open(s)
 }
@@ -61,20 +59,20 @@ func (b *bitstamp) parse(line []byte, r *Record) (err error) {
 	ms, rest, ok := bytes.Cut(line, []byte{' '})
 	word, doc, ok2 := bytes.Cut(rest, []byte{' '})
 	if !ok || !ok2 {
-		return input.FlawAt(0, remedyBitstamp, "a line without time, kind and JSON")
+		return flawAt(0, remedyBitstamp, "a line without time, kind and JSON")
 	}
-	if r.NS, err = input.ReadUnix(ms, input.TimeMs); err != nil {
+	if r.NS, err = readUnix(ms, timeMs); err != nil {
 		return err
 	}
 	if r.Kind, ok = bitstampKinds[string(word)]; !ok {
-		return input.FlawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", input.Clip(word))
+		return flawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", clip(word))
 	}
 	if r.Kind == Book {
 		err = b.parseBook(doc, r)
 	} else {
 		err = b.parseOrder(doc, r)
 	}
-	return input.Locate(len(line)-len(doc), err)
+	return locate(len(line)-len(doc), err)
 }
 
 func (b *bitstamp) parseBook(doc []byte, r *Record) error {
@@ -106,11 +104,11 @@ func (b *bitstamp) parseOrder(doc []byte, r *Record) error {
 		return errors.New("id is missing")
 	}
 	r.ID = *o.ID
-	price, err := input.Positive("price", o.Price)
+	price, err := positive("price", o.Price)
 	if err != nil {
 		return locateMember(doc, "price", err)
 	}
-	amount, err := input.NotNegative("amount", o.Amount)
+	amount, err := notNegative("amount", o.Amount)
 	if err != nil {
 		return locateMember(doc, "amount", err)
 	}

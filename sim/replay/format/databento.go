@@ -11,9 +11,6 @@ import (
 	"strings"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 // Bits of the column flags.
@@ -32,7 +29,7 @@ type databento struct {
 	stream
 	pair           string // pair whose rows are taken; "": the files have one symbol
 	all            bool   // the pair is the name of the only symbol
-	cells          [maxDatabentoColumns]input.Cell
+	cells          [maxDatabentoColumns]cell
 	heads          []databentoHead // of the files
 	*databentoHead                 // of the file being read
 
@@ -79,13 +76,13 @@ func (d *databento) Open(s *Survey) error {
 func (d *databento) header() error {
 	header, err := d.in.Next()
 	if errors.Is(err, io.EOF) {
-		return input.Top(d.in.File).Refuse(remedyDatabento, "the file is empty")
+		return topOf(d.in.File).Refuse(remedyDatabento, "the file is empty")
 	} else if err != nil {
 		return err
 	}
-	d.width = input.Columns(header, ',', d.cells[:])
+	d.width = splitRow(header, ',', d.cells[:])
 	if !d.find(d.cells[:min(d.width, maxDatabentoColumns)]) || d.width > maxDatabentoColumns {
-		return d.in.Fail(remedyDatabento, "the header is %q", input.Clip(header))
+		return d.in.Fail(remedyDatabento, "the header is %q", clip(header))
 	}
 	return nil
 }
@@ -138,9 +135,9 @@ func databentoPair(symbol string) string {
 		return ""
 	}
 	if strings.ContainsAny(symbol, "-/_") {
-		return pairs.Split(symbol)
+		return splitPair(symbol)
 	}
-	return pairs.Of(strings.ReplaceAll(symbol, ".", ""), "USD")
+	return pairOf(strings.ReplaceAll(symbol, ".", ""), "USD")
 }
 
 // Notes implements Reader.Notes.
@@ -150,18 +147,18 @@ func (d *databento) Notes() []string {
 }
 
 // at returns the cell of a column, empty without it.
-func (d *databento) at(column int) input.Cell {
+func (d *databento) at(column int) cell {
 	if i := d.where[column]; i >= 0 {
 		return d.cells[i]
 	}
-	return input.Cell{}
+	return cell{}
 }
 
 // parse reads a row.
 func (d *databento) parse(line []byte, r *Record) error {
 	d.databentoHead = &d.heads[d.index]
-	if n := input.Columns(line, ',', d.cells[:]); n != d.width {
-		return input.FlawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
+	if n := splitRow(line, ',', d.cells[:]); n != d.width {
+		return flawAt(0, remedyRow, "%d columns, the header has %d", n, d.width)
 	}
 	if d.isOther() {
 		if r.left = true; d.time(r, false) != nil {
@@ -175,7 +172,7 @@ func (d *databento) parse(line []byte, r *Record) error {
 	f := d.at(dbFlags)
 	flags, err := strconv.ParseUint(string(f.Text), 10, 8)
 	if err != nil {
-		return input.FlawAt(f.At, input.RemedyValue, "flags %q are not 0 to 255", input.Clip(f.Text))
+		return flawAt(f.At, remedyValue, "flags %q are not 0 to 255", clip(f.Text))
 	}
 	if flags&dbMaybeBad != 0 {
 		d.doubtful++
@@ -197,8 +194,8 @@ func (d *databento) time(r *Record, snapshot bool) (err error) {
 	if received := d.at(dbReceived); len(received.Text) > 0 && (snapshot || len(at.Text) == 0) {
 		at = received
 	}
-	r.NS, _, err = input.ReadTime(at.Text, 0, false)
-	return input.Locate(at.At, err)
+	r.NS, _, err = readTime(at.Text, 0, false)
+	return locate(at.At, err)
 }
 
 // isOther counts a row of another symbol than the pair.
@@ -228,11 +225,11 @@ func (d *databento) oneBook() error {
 		d.symbol, d.publisher = string(c.Text), string(p.Text)
 		return nil
 	case string(c.Text) != d.symbol:
-		return input.FlawAt(c.At, "give one of them as --pair", "symbol %q, the rows before are of %q",
-			input.Clip(c.Text), d.symbol)
+		return flawAt(c.At, "give one of them as --pair", "symbol %q, the rows before are of %q",
+			clip(c.Text), d.symbol)
 	default:
-		return input.FlawAt(p.At, "fetch the data of one venue",
-			"publisher %q, the rows before are of %q: each has its own book", input.Clip(p.Text), d.publisher)
+		return flawAt(p.At, "fetch the data of one venue",
+			"publisher %q, the rows before are of %q: each has its own book", clip(p.Text), d.publisher)
 	}
 }
 
@@ -247,7 +244,7 @@ func (d *databento) side() (side engine.Side, ok bool, err error) {
 	case "N":
 		return 0, false, nil
 	}
-	return 0, false, input.FlawAt(c.At, input.RemedyValue, "side %q is neither A, B nor N", input.Clip(c.Text))
+	return 0, false, flawAt(c.At, remedyValue, "side %q is neither A, B nor N", clip(c.Text))
 }
 
 // order3 reads a row of mbo.
@@ -274,15 +271,15 @@ func (d *databento) order3(r *Record) (err error) {
 	case "N":
 		return nil
 	default:
-		return input.FlawAt(action.At, input.RemedyValue, "action %q is not A, C, M, R, T, F or N",
-			input.Clip(action.Text))
+		return flawAt(action.At, remedyValue, "action %q is not A, C, M, R, T, F or N",
+			clip(action.Text))
 	}
 	if !r.Sided {
-		return input.FlawAt(d.at(dbSide).At, input.RemedyValue, "action %s needs a side, A or B", action.Text)
+		return flawAt(d.at(dbSide).At, remedyValue, "action %s needs a side, A or B", action.Text)
 	}
 	id := d.at(dbOrder)
 	if r.ID, err = strconv.ParseUint(string(id.Text), 10, 64); err != nil {
-		return input.FlawAt(id.At, input.RemedyValue, "order id %q is not a number", input.Clip(id.Text))
+		return flawAt(id.At, remedyValue, "order id %q is not a number", clip(id.Text))
 	}
 	return d.sized(r)
 }
@@ -294,9 +291,9 @@ func (d *databento) sized(r *Record) error {
 	if err != nil {
 		return err
 	}
-	amount, err := input.Positive("size", a.Text)
+	amount, err := positive("size", a.Text)
 	if err != nil {
-		return input.Locate(a.At, err)
+		return locate(a.At, err)
 	}
 	return d.s.trade(r, price, amount)
 }
@@ -323,8 +320,8 @@ func (d *databento) best(r *Record) (err error) {
 			if l.price, err = aboveZero(price); err != nil {
 				return err
 			}
-			if l.amount, err = input.NotNegative("size", amount.Text); err != nil {
-				return input.Locate(amount.At, err)
+			if l.amount, err = notNegative("size", amount.Text); err != nil {
+				return locate(amount.At, err)
 			}
 			if l.amount.V.Sign() > 0 {
 				sides[side] = append(sides[side], l)
@@ -336,13 +333,13 @@ func (d *databento) best(r *Record) (err error) {
 
 // aboveZero reads a price. Spreads have prices at and below zero, which no market of this exchange has. Without them
 // the book would be another, so they are refused and not passed over.
-func aboveZero(c input.Cell) (decimal.Decimal, error) {
-	d, err := decimal.Parse(pointed(c.Text))
+func aboveZero(c cell) (Decimal, error) {
+	d, err := ParseDecimal(pointed(c.Text))
 	switch {
 	case err != nil:
-		return d, input.Locate(c.At, fmt.Errorf("price %q: %w", input.Clip(c.Text), err))
+		return d, locate(c.At, fmt.Errorf("price %q: %w", clip(c.Text), err))
 	case d.V.Sign() <= 0:
-		return d, input.FlawAt(c.At, remedyPrice, "price %q is not above zero", input.Clip(c.Text))
+		return d, flawAt(c.At, remedyPrice, "price %q is not above zero", clip(c.Text))
 	}
 	return d, nil
 }
@@ -356,4 +353,72 @@ func pointed(s []byte) []byte {
 	padded := append(bytes.Repeat([]byte{'0'}, max(0, decimals+1-len(s))), s...)
 	whole := len(padded) - decimals
 	return slices.Concat(padded[:whole], []byte{'.'}, padded[whole:])
+}
+
+// databentoColumns lists the columns of Databento's CSV that are read, by the names of its headers.
+var databentoColumns = [...]string{
+	"ts_event", "publisher_id", "instrument_id", "action", "side", "price", "size", "flags", // always there
+	"ts_recv", "symbol", "order_id",
+}
+
+// databentoLevel lists the columns of a level, without its number.
+var databentoLevel = [...]string{"bid_px_%02d", "ask_px_%02d", "bid_sz_%02d", "ask_sz_%02d"}
+
+// maxDatabentoLevels is the number of levels a side of mbp-10.
+const maxDatabentoLevels = 10
+
+// maxDatabentoColumns bounds the columns of a row: mbp-10 has 74.
+const maxDatabentoColumns = 96
+
+// Indexes in databentoColumns.
+const (
+	dbEvent = iota
+	dbPublisher
+	dbInstrument
+	dbAction
+	dbSide
+	dbPrice
+	dbSize
+	dbFlags
+	dbReceived
+	dbSymbol
+	dbOrder
+	dbColumns
+)
+
+// remedyDatabento is the remedy for a file with another layout.
+const remedyDatabento = "fetch the schema mbo, mbp-1, mbp-10 or tbbo; trades and ohlcv are files of --format trades"
+
+// databentoHead holds the columns of a file.
+type databentoHead struct {
+	where  [dbColumns]int                               // index of each column, -1 without it
+	levels [maxDatabentoLevels][len(databentoLevel)]int // indexes of the columns of each level
+	depth  int                                          // number of levels a side
+	width  int                                          // number of columns
+}
+
+// find finds the columns of a header. It returns false for one of another layout.
+func (h *databentoHead) find(cells []cell) bool {
+	index := func(name string) int {
+		return slices.IndexFunc(cells, func(c cell) bool { return string(c.Text) == name })
+	}
+	for i, name := range databentoColumns {
+		h.where[i] = index(name)
+	}
+	for h.depth = 0; h.depth < maxDatabentoLevels; h.depth++ {
+		for i, name := range databentoLevel {
+			h.levels[h.depth][i] = index(fmt.Sprintf(name, h.depth))
+		}
+		if slices.Contains(h.levels[h.depth][:], -1) {
+			break
+		}
+	}
+	return !slices.Contains(h.where[:dbReceived], -1) && (h.where[dbOrder] >= 0 || h.depth > 0)
+}
+
+// isDatabento reports whether a line is the header of a file that this reader takes, or refuses by its schema.
+func isDatabento(line []byte) bool {
+	var cells [maxDatabentoColumns]cell
+	n := splitRow(line, ',', cells[:])
+	return n <= maxDatabentoColumns && new(databentoHead).find(cells[:n])
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"tickhive/sim/replay/format/input"
 )
 
 const mboHead = "ts_event,publisher_id,instrument_id,action,side,price,size,order_id,flags,symbol\n"
@@ -54,7 +52,7 @@ func TestDatabentoRefusesWhatItWouldMisread(t *testing.T) {
 		"time goes back":  {row("", "") + strings.TrimPrefix(row("9400", "9390"), mboHead), "f:3:1: time goes back"},
 	} {
 		_, _, err := learnText(t, "databento", "", c.text)
-		var bad *input.LineError
+		var bad *LineError
 		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -11,10 +11,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 const (
@@ -44,7 +40,7 @@ func (d *Detection) add(name, format string, args ...any) {
 // "" takes the only one.
 func Detect(path, pair string) *Detection {
 	d := &Detection{File: path}
-	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*input.LineError)) {
+	if d.Problem = d.look(path, pair); d.Problem != nil && !errors.As(d.Problem, new(*LineError)) {
 		d.Format = "" // nothing could be read
 	}
 	return d
@@ -63,7 +59,7 @@ func Together(files []*Detection) bool {
 
 // look finds the format by the first lines and reads rows in it.
 func (d *Detection) look(path, pair string) error {
-	in, err := input.Open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return err
 	}
@@ -73,7 +69,7 @@ func (d *Detection) look(path, pair string) error {
 	head, _ := in.R.Peek(64) // a shorter file has less
 	head = bytes.Clone(head)
 	var first [][]byte
-	head, _ = input.Trim(head)
+	head, _ = trim(head)
 	if whole := bytes.HasPrefix(head, []byte{'['}) || isKraken(head); !whole {
 		for len(first) < detectShown {
 			line, err := in.Next()
@@ -92,7 +88,7 @@ func (d *Detection) look(path, pair string) error {
 	d.Format, why = formatOf(head)
 	if d.Format == "" {
 		d.add("looked at", "%q", clipTo(head, detectWide))
-		return input.Position{File: in.File, Line: max(in.N-len(first)+1, 1), Column: 1}.Refuse(remedyLayout, "%s", why)
+		return Position{File: in.File, Line: max(in.N-len(first)+1, 1), Column: 1}.Refuse(remedyLayout, "%s", why)
 	}
 	d.add("format", "%s: %s", d.Format, why)
 	if tardisKindOf(head) == tardisTrades {
@@ -122,7 +118,7 @@ func formatOf(line []byte) (name, why string) {
 	}
 	number, rest, _ := bytes.Cut(line, []byte{' '})
 	word, _, _ := bytes.Cut(rest, []byte{' '})
-	_, numberErr := decimal.Parse(number)
+	_, numberErr := ParseDecimal(number)
 	_, known := bitstampKinds[string(word)]
 	switch {
 	case numberErr == nil && known:
@@ -149,7 +145,7 @@ func formatOf(line []byte) (name, why string) {
 	if parseLobsterMessage(line, &Record{}) == nil {
 		return "lobster", "a message file: six columns, type 1 to 7 in the second and 1 or -1 in the last"
 	}
-	if _, _, err := input.ReadTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
+	if _, _, err := readTime(firstCell(line), 0, false); err != nil && parseLobsterRow(line, &Record{}) == nil {
 		return "lobster", "an orderbook file: four whole numbers for each level"
 	}
 	return "trades", "rows of columns"
@@ -157,14 +153,14 @@ func formatOf(line []byte) (name, why string) {
 
 // firstCell returns the first cell of a row.
 func firstCell(line []byte) []byte {
-	var cells [1]input.Cell
-	input.Columns(line, input.SeparatorOf(line), cells[:])
+	var cells [1]cell
+	splitRow(line, separatorOf(line), cells[:])
 	return unquote(cells[0].Text)
 }
 
 // tradeRows reads rows of trades or bars and says what their columns are.
 func (d *Detection) tradeRows(path, pair string) error {
-	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: input.DayNs}}}
+	t := &trades{pair: pair, files: []tradeFile{{path: path, divisor: dayNs}}}
 	defer t.Close()
 	file := &t.files[0]
 	var rec Record
@@ -195,7 +191,7 @@ func (d *Detection) tradeRows(path, pair string) error {
 		if file.bars {
 			what = "bars"
 		}
-		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, input.NsText(file.first), input.NsText(file.last))
+		d.add("rows", "%d %s sampled, %s to %s", file.rows, what, NsText(file.first), NsText(file.last))
 	}
 	return notEOF(err)
 }
@@ -230,18 +226,18 @@ func (d *Detection) layout(r *tradeRows) {
 			"their values", r.separator, r.width)
 	}
 	d.add("columns", "%s", strings.Join(parts, ", "))
-	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != input.TimeNone {
+	if v := &r.fields.first[colTime]; v.set && r.units[v.rank] != timeNone {
 		d.add("time", "%s: %q", r.units[v.rank], clipTo(v.text, detectWide))
 	}
 }
 
 // pair says which pair the rows have.
 func (d *Detection) pair(name string, r *tradeRows) {
-	switch code := pairs.InName(name); {
+	switch code := pairInName(name); {
 	case code != "":
 		d.add("pair", "%s: the file's name", code)
-	case pairs.Split(r.symbol) != "":
-		d.add("pair", "%s: the symbol %q", pairs.Split(r.symbol), r.symbol)
+	case splitPair(r.symbol) != "":
+		d.add("pair", "%s: the symbol %q", splitPair(r.symbol), r.symbol)
 	default:
 		d.add("pair", "unknown: neither the file's name nor a symbol column tells it; give --pair")
 	}
@@ -253,7 +249,7 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 	if parseLobsterMessage(head, &Record{}) == nil {
 		parse = parseLobsterMessage
 	}
-	in, err := input.Open(path)
+	in, err := openLines(path)
 	if err != nil {
 		return err
 	}
@@ -269,10 +265,10 @@ func (d *Detection) lobsterRows(path string, head []byte) error {
 			break
 		}
 	}
-	day, _ := input.DayOf(in.File)
-	d.add("time", "seconds after midnight UTC of %s", input.NsText(day)[:len("2006-01-02")])
+	day, _ := dayOf(in.File)
+	d.add("time", "seconds after midnight UTC of %s", NsText(day)[:len("2006-01-02")])
 	if m := tickerInName.FindStringSubmatch(in.File); m != nil {
-		d.add("pair", "%s: the file's name", pairs.Of(m[1], "USD"))
+		d.add("pair", "%s: the file's name", pairOf(m[1], "USD"))
 	}
 	d.add("rows", "%d sampled", n)
 	return notEOF(err)
@@ -290,7 +286,7 @@ func isKraken(head []byte) bool {
 
 // krakenAnswers reads the whole document, which has no rows to sample, and says what it answers.
 func (d *Detection) krakenAnswers(path string) error {
-	name, doc, err := input.ReadDocument(path)
+	name, doc, err := readDocument(path)
 	if err != nil {
 		return err
 	}
@@ -313,7 +309,7 @@ func (d *Detection) krakenAnswers(path string) error {
 		}
 	}
 	if len(files) == 1 {
-		d.add("pair", "%s: the member %q of the result", pairs.Kraken(files[0].symbol), files[0].symbol)
+		d.add("pair", "%s: the member %q of the result", pairOfKraken(files[0].symbol), files[0].symbol)
 	}
 	d.add("rows", "the whole document: %d trades, %d candles, %d tickers, %d pairs' rules, %d books or empty answers",
 		trades, candles, tickers, rules, books)
@@ -337,7 +333,7 @@ func (d *Detection) streamRows(path, pair string) error {
 	}
 	switch t := r.(type) {
 	case *binance:
-		d.add("pair", "%s: the symbol %q", pairs.Split(t.symbol), t.symbol)
+		d.add("pair", "%s: the symbol %q", splitPair(t.symbol), t.symbol)
 	case *databento:
 		d.add("pair", "%s: the symbol %q", databentoPair(t.symbol), t.symbol)
 	default:

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"tickhive/sim/replay/format/input"
 )
 
 // The readers must take or refuse any bytes: no panic, no endless loop, and every refusal
@@ -76,7 +74,7 @@ func FuzzKraken(f *testing.F) {
 	f.Add([]byte(`{"error":[],"result":{"X":{"pair_decimals":1,"lot_decimals":8}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if _, err := parseKraken("f", doc, &problems{}); err != nil {
-			var bad *input.LineError
+			var bad *LineError
 			if !errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "" {
 				t.Fatalf("%q: %v", doc, err)
 			}
@@ -90,7 +88,7 @@ func FuzzTrades(f *testing.F) {
 	f.Add([]byte("4000,611.78,611.87,611.78,611.87,0.60046\n"))
 	f.Add([]byte(`{"timestamp":1700000000000,"p":"1","q":"2","m":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in, err := input.New("f", bytes.NewReader(text))
+		in, err := newLineReader("f", bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -101,7 +99,7 @@ func FuzzTrades(f *testing.F) {
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			var bad *input.LineError
+			var bad *LineError
 			if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -126,7 +124,7 @@ func FuzzTardis(f *testing.F) {
 		f.Add([]byte(tardisHead + rows))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in, err := input.New("f", bytes.NewReader(text))
+		in, err := newLineReader("f", bytes.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -143,7 +141,7 @@ func FuzzTardis(f *testing.F) {
 			}
 			last = row.NS
 		}
-		var bad *input.LineError
+		var bad *LineError
 		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -172,7 +170,7 @@ func FuzzDatabento(f *testing.F) {
 			}
 			last = row.NS
 		}
-		var bad *input.LineError
+		var bad *LineError
 		if !errors.Is(err, io.EOF) && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 			t.Fatalf("%q: %v", text, err)
 		}

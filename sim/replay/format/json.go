@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 )
 
 // text holds the text of a JSON string or number; exchanges send prices as either.
@@ -16,14 +13,14 @@ type text []byte
 // UnmarshalJSON stores the value without quotes. It returns an error for anything but a string or a number.
 func (t *text) UnmarshalJSON(b []byte) error {
 	if len(b) == 0 || b[0] != '"' && b[0] != '-' && (b[0] < '0' || b[0] > '9') {
-		return fmt.Errorf("%q is neither a string nor a number", input.Clip(b))
+		return fmt.Errorf("%q is neither a string nor a number", clip(b))
 	}
 	*t = append((*t)[:0], bytes.Trim(b, `"`)...)
 	return nil
 }
 
 // level is one [price, amount] of a recorded book.
-type level struct{ price, amount decimal.Decimal }
+type level struct{ price, amount Decimal }
 
 // UnmarshalJSON reads an array of price and amount and ignores further elements.
 func (l *level) UnmarshalJSON(b []byte) error {
@@ -35,18 +32,18 @@ func (l *level) UnmarshalJSON(b []byte) error {
 		return errors.New("level: want [price, amount]")
 	}
 	var err error
-	if l.price, err = input.NotNegative("price", parts[0]); err != nil {
+	if l.price, err = notNegative("price", parts[0]); err != nil {
 		return err
 	}
 	if l.price.V.Sign() == 0 {
 		return errors.New("price must be above zero")
 	}
-	l.amount, err = input.NotNegative("amount", parts[1])
+	l.amount, err = notNegative("amount", parts[1])
 	return err
 }
 
 // levels appends recorded levels, converted to ticks and lots.
-func (s *Survey) levels(dst []Level, recorded []level, at input.Position) ([]Level, error) {
+func (s *Survey) levels(dst []Level, recorded []level, at Position) ([]Level, error) {
 	for i := range recorded {
 		price, err := s.Price.units(recorded[i].price, at)
 		if err != nil {
@@ -71,7 +68,7 @@ func (s *Survey) book(r *Record, bids, asks []level) (err error) {
 }
 
 // trade sets price and amount of a record.
-func (s *Survey) trade(r *Record, price, amount decimal.Decimal) (err error) {
+func (s *Survey) trade(r *Record, price, amount Decimal) (err error) {
 	if r.Price, err = s.Price.units(price, r.At); err != nil {
 		return err
 	}
@@ -80,7 +77,7 @@ func (s *Survey) trade(r *Record, price, amount decimal.Decimal) (err error) {
 }
 
 // prices sets the prices and the volume of a bar or a candle.
-func (s *Survey) prices(r *Record, p [4]decimal.Decimal, volume decimal.Decimal, volumeAt input.Position) (err error) {
+func (s *Survey) prices(r *Record, p [4]Decimal, volume Decimal, volumeAt Position) (err error) {
 	for i, into := range []*int64{&r.Bar.Open, &r.Bar.High, &r.Bar.Low, &r.Bar.Close} {
 		if *into, err = s.Price.units(p[i], r.At); err != nil {
 			return err
@@ -99,7 +96,7 @@ func memberAt(doc []byte, name string) int {
 
 // locateMember adds to err the offset of a member in a JSON object.
 func locateMember(doc []byte, name string, err error) error {
-	return input.Locate(memberAt(doc, name), err)
+	return locate(memberAt(doc, name), err)
 }
 
 // locateJSON returns err with its offset in the document.
@@ -113,7 +110,7 @@ func locateJSON(err error, remedy string) error {
 	case errors.As(err, &kind):
 		at = kind.Offset
 	default: // the syntax is valid, a value in the document is wrong
-		remedy = input.RemedyValue
+		remedy = remedyValue
 	}
-	return input.FlawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)
+	return flawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)
 }

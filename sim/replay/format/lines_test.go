@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 // Every file of a replay names its first problem, not only the first file.
@@ -48,18 +45,18 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 		"1000SATSUSDT": "1000SATS_USDT", "ABCDEFGHIJKLMNOPQRSTUSDT": "ABCDEFGHIJKLMNOPQRST_USDT",
 		"ABCDEFGHIJKLMNOPQRSTUUSDT": "",
 	} {
-		if got := pairs.Split(symbol); got != want {
+		if got := splitPair(symbol); got != want {
 			t.Errorf("%s is %q, want %q", symbol, got, want)
 		}
 	}
 	for symbol, want := range map[string]string{
 		"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR",
 	} {
-		if got := pairs.Kraken(symbol); got != want {
+		if got := pairOfKraken(symbol); got != want {
 			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
 		}
 	}
-	if got := pairs.Of("f", "usd"); got != "F_USD" {
+	if got := pairOf("f", "usd"); got != "F_USD" {
 		t.Errorf("ticker F is %q", got)
 	}
 	for name, want := range map[string]string{
@@ -68,7 +65,7 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 		"1MBABYDOGEUSDT-trades.csv": "1MBABYDOGE_USDT", "ANIMECOINLONGUSDT-trades.csv": "ANIMECOINLONG_USDT",
 		"trades.csv": "", "usdt.csv": "", "2024-08-08.csv": "", "20240808_btc.csv": "", "20240808btcusd.csv": "",
 	} {
-		if got := pairs.InName(name); got != want {
+		if got := pairInName(name); got != want {
 			t.Errorf("the name %s tells %q, want %q", name, got, want)
 		}
 	}
@@ -77,7 +74,7 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 // A reader is fed millions of rows: the record, the line and its cells are used again.
 func TestARowOfTradesDoesNotAllocate(t *testing.T) {
 	text := "time,price,amount,side\n" + strings.Repeat("1700000000123,61837.63,0.00125,buy\n", 2000)
-	in, err := input.New("a.csv", strings.NewReader(text))
+	in, err := newLineReader("a.csv", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

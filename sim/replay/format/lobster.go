@@ -10,9 +10,6 @@ import (
 	"strconv"
 
 	"tickhive/engine"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
-	"tickhive/sim/replay/format/pairs"
 )
 
 // lobster reads the two files of a NASDAQ day. Row k of the orderbook file is the state after row k of the
@@ -22,7 +19,7 @@ type lobster struct {
 	day             int64
 
 	s         *Survey
-	msg, book *input.Lines
+	msg, book *lineReader
 	last      int64            // time of the message before, ns
 	open      map[uint64]int64 // open shares by order id, during a survey
 }
@@ -32,7 +29,7 @@ func newLobster(files []string) (Reader, error) {
 		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; "+
 			"%d files given", len(files))
 	}
-	day, _ := input.DayOf(filepath.Base(files[0]))
+	day, _ := dayOf(filepath.Base(files[0]))
 	return &lobster{messages: files[0], books: files[1], day: day}, nil
 }
 
@@ -45,13 +42,13 @@ func (l *lobster) Open(s *Survey) (err error) {
 		s.Shape, s.Price.most, s.FixedDigits, l.open = Messages, 4, true, map[uint64]int64{}
 		s.Ignored = "%d crosses and halts: not fed"
 		if m := tickerInName.FindStringSubmatch(filepath.Base(l.messages)); m != nil {
-			s.Pair = pairs.Of(m[1], "USD")
+			s.Pair = pairOf(m[1], "USD")
 		}
 	}
-	if l.msg, err = input.Open(l.messages); err != nil {
+	if l.msg, err = openLines(l.messages); err != nil {
 		return err
 	}
-	l.book, err = input.Open(l.books)
+	l.book, err = openLines(l.books)
 	return err
 }
 
@@ -142,33 +139,33 @@ const lobsterDummy = 9_999_999_999
 
 // parseLobsterMessage reads a message. Its time is the time since midnight.
 func parseLobsterMessage(line []byte, m *Record) (err error) {
-	var col [6]input.Cell
-	if n := input.Columns(line, ',', col[:]); n != len(col) {
-		return input.FlawAt(0, "give the message file first, then the orderbook file",
+	var col [6]cell
+	if n := splitRow(line, ',', col[:]); n != len(col) {
+		return flawAt(0, "give the message file first, then the orderbook file",
 			"%d columns, a message has 6: time, type, order id, size, price, direction", n)
 	}
-	if m.NS, err = input.ReadSeconds(col[0].Text); err != nil {
-		return input.Locate(col[0].At, err)
+	if m.NS, err = readSeconds(col[0].Text); err != nil {
+		return locate(col[0].At, err)
 	}
-	if m.NS >= 2*input.DayNs {
-		return input.FlawAt(col[0].At, input.RemedyUnit+"seconds after midnight", "time %s is beyond the day",
+	if m.NS >= 2*dayNs {
+		return flawAt(col[0].At, remedyUnit+"seconds after midnight", "time %s is beyond the day",
 			col[0].Text)
 	}
 	kind, err := strconv.Atoi(string(col[1].Text))
 	if err != nil || kind < 1 || kind > lobsterTypes {
-		return input.FlawAt(col[1].At, input.RemedyValue, "type %q is not 1 to 7", input.Clip(col[1].Text))
+		return flawAt(col[1].At, remedyValue, "type %q is not 1 to 7", clip(col[1].Text))
 	}
 	if m.Kind = lobsterKinds[kind]; m.Kind == Other {
 		return nil // the other columns are not used, and in a halt have other meanings
 	}
 	if m.ID, err = strconv.ParseUint(string(col[2].Text), 10, 64); err != nil {
-		return input.FlawAt(col[2].At, input.RemedyValue, "order id %q is not a number", input.Clip(col[2].Text))
+		return flawAt(col[2].At, remedyValue, "order id %q is not a number", clip(col[2].Text))
 	}
 	if m.Amount, err = positiveUnits("size", col[3].Text, 0); err != nil {
-		return input.Locate(col[3].At, err)
+		return locate(col[3].At, err)
 	}
 	if m.Price, err = positiveUnits("price", col[4].Text, 0); err != nil {
-		return input.Locate(col[4].At, err)
+		return locate(col[4].At, err)
 	}
 	switch string(col[5].Text) {
 	case "1":
@@ -176,7 +173,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 	case "-1":
 		m.Side = engine.Sell
 	default:
-		return input.FlawAt(col[5].At, input.RemedyValue, "direction %q is not 1 or -1", input.Clip(col[5].Text))
+		return flawAt(col[5].At, remedyValue, "direction %q is not 1 or -1", clip(col[5].Text))
 	}
 	if kind == lobsterHidden { // a trade has the taker's side, a message the resting order's
 		m.Side, m.Sided, m.Hidden = m.Side.Opposite(), true, true
@@ -186,7 +183,7 @@ func parseLobsterMessage(line []byte, m *Record) (err error) {
 
 // positiveUnits reads a number above 0 in units of 10^-digits.
 func positiveUnits(what string, s []byte, digits int) (int64, error) {
-	d, err := decimal.Parse(s)
+	d, err := ParseDecimal(s)
 	v := int64(0)
 	if err == nil {
 		v, err = d.Units(digits)
@@ -194,7 +191,7 @@ func positiveUnits(what string, s []byte, digits int) (int64, error) {
 	if err == nil && v <= 0 {
 		err = errors.New("must be above zero")
 	}
-	return v, input.Quoted(what, s, err)
+	return v, quoted(what, s, err)
 }
 
 // parseLobsterRow reads the used levels of an orderbook row, best first.
@@ -203,18 +200,18 @@ func parseLobsterRow(line []byte, r *Record) error {
 	rest, at := line, 0
 	for more := true; more; r.Depth++ {
 		if r.Depth == maxLobsterLevels {
-			return input.FlawAt(len(line)-len(rest), input.RemedyValue, "more than %d levels", maxLobsterLevels)
+			return flawAt(len(line)-len(rest), remedyValue, "more than %d levels", maxLobsterLevels)
 		}
 		for _, side := range [2]engine.Side{engine.Sell, engine.Buy} {
 			at = len(line) - len(rest)
 			if !more {
-				return input.FlawAt(len(line)-1, input.RemedyValue,
+				return flawAt(len(line)-1, remedyValue,
 					"%d levels and a half: want ask price, ask size, bid price, bid size for each", r.Depth)
 			}
 			var price, size []byte
 			price, rest, more = bytes.Cut(rest, []byte{','})
 			if !more {
-				return input.FlawAt(at, input.RemedyValue, "level %d: a price without a size", r.Depth+1)
+				return flawAt(at, remedyValue, "level %d: a price without a size", r.Depth+1)
 			}
 			size, rest, more = bytes.Cut(rest, []byte{','})
 			l, err := parseLobsterLevel(price, size)
@@ -222,7 +219,7 @@ func parseLobsterRow(line []byte, r *Record) error {
 				err = addLobsterLevel(r, side, l, open[side])
 			}
 			if err != nil {
-				return input.Locate(at, fmt.Errorf("level %d: %w", r.Depth+1, err))
+				return locate(at, fmt.Errorf("level %d: %w", r.Depth+1, err))
 			}
 			open[side] = open[side] && l.Amount != 0
 		}
@@ -245,10 +242,10 @@ func addLobsterLevel(r *Record, side engine.Side, l Level, open bool) error {
 
 func parseLobsterLevel(price, size []byte) (l Level, err error) {
 	if l.Price, err = strconv.ParseInt(string(bytes.TrimSpace(price)), 10, 64); err != nil {
-		return l, fmt.Errorf("price %q is not a whole number", input.Clip(price))
+		return l, fmt.Errorf("price %q is not a whole number", clip(price))
 	}
 	if l.Amount, err = strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64); err != nil || l.Amount < 0 {
-		return l, fmt.Errorf("size %q is not a whole number", input.Clip(size))
+		return l, fmt.Errorf("size %q is not a whole number", clip(size))
 	}
 	if l.Price >= lobsterDummy || l.Price <= -lobsterDummy {
 		l.Amount = 0

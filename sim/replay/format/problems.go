@@ -6,9 +6,83 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"tickhive/sim/replay/format/input"
 )
+
+// LineError reports a place in a recorded file that cannot be replayed: where it is, what was found and what to
+// do.
+type LineError struct {
+	File   string
+	Line   int // from 1; 0: the error concerns no line
+	Column int // byte in the line, from 1
+	Reason string
+	Remedy string
+}
+
+// Error returns "FILE:LINE:COLUMN: REASON; REMEDY".
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s; %s", e.File, e.Line, e.Column, e.Reason, e.Remedy)
+}
+
+// remedyValue is the remedy for a value that is invalid on its own.
+const remedyValue = "correct the line or remove it"
+
+// Position is a place in a file. A record stores it for errors that are found after its line was read.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// topOf returns the first place of a file, for problems of the file as a whole.
+func topOf(file string) Position { return Position{file, 1, 1} }
+
+// Refuse returns a LineError at this position.
+func (p Position) Refuse(remedy, format string, args ...any) error {
+	return &LineError{p.File, p.Line, p.Column, fmt.Sprintf(format, args...), remedy}
+}
+
+// flaw is an error that a parser found in a text.
+type flaw struct {
+	at     int // offset in the text, from 0
+	reason string
+	remedy string
+}
+
+func (f *flaw) Error() string { return f.reason }
+
+// Remedy returns what to do about the flaw.
+func (f *flaw) Remedy() string { return f.remedy }
+
+// remedyOf returns the remedy of err, and the given one for an error without a remedy. The errors of the readers of
+// binary files have one too.
+func remedyOf(err error, otherwise string) string {
+	var f interface{ Remedy() string }
+	if errors.As(err, &f) {
+		return f.Remedy()
+	}
+	return otherwise
+}
+
+// flawAt returns a flaw with a remedy.
+func flawAt(at int, remedy, format string, args ...any) error {
+	return &flaw{at, fmt.Sprintf(format, args...), remedy}
+}
+
+// locate adds to err its place in a longer text: at, plus the offset that err itself has. It returns a
+// LineError unchanged.
+func locate(at int, err error) error {
+	if err == nil {
+		return nil
+	}
+	var placed *LineError
+	var f *flaw
+	switch {
+	case errors.As(err, &placed):
+		return err
+	case !errors.As(err, &f):
+		return &flaw{at, err.Error(), remedyValue}
+	}
+	return &flaw{at + f.at, err.Error(), f.remedy}
+}
 
 // Remedies that several readers give.
 const (
@@ -22,7 +96,7 @@ const (
 
 // ownLine lists the remedies of problems that concern their line alone: a survey goes on behind it.
 var ownLine = []string{
-	input.RemedyValue, remedyRow, remedyShort, remedyLong, remedySide, remedyMaker, input.RemedyTime, remedyJSON,
+	remedyValue, remedyRow, remedyShort, remedyLong, remedySide, remedyMaker, remedyTime, remedyJSON,
 	remedyBinance, remedyBitstamp, remedyPrice,
 }
 
@@ -37,19 +111,19 @@ const (
 type problems struct {
 	list []error
 	n    int
-	last input.Position
+	last Position
 }
 
 // take takes an error. It returns false when the survey must end.
 func (p *problems) take(err error) (more bool) {
-	var e *input.LineError
+	var e *LineError
 	if !errors.As(err, &e) || p.n > 0 && e.Remedy == remedyRows {
 		if e == nil {
 			p.list, p.n = []error{err}, 0 // the file could not be read
 		}
 		return false
 	}
-	at := input.Position{File: e.File, Line: e.Line, Column: e.Column}
+	at := Position{File: e.File, Line: e.Line, Column: e.Column}
 	if at == p.last { // the reader stays there
 		return false
 	}
@@ -57,7 +131,7 @@ func (p *problems) take(err error) (more bool) {
 	if p.n <= maxProblems {
 		p.list = append(p.list, err)
 	}
-	return slices.Contains(ownLine, e.Remedy) || strings.HasPrefix(e.Remedy, input.RemedyUnit)
+	return slices.Contains(ownLine, e.Remedy) || strings.HasPrefix(e.Remedy, remedyUnit)
 }
 
 // err returns the problems, with their number when there are several; nil when there are none.
@@ -90,7 +164,7 @@ func (s *several) Error() string {
 // that is another format or none that is known, and then with fewer of the problems. It returns err unchanged when
 // Detect knows no format and finds the same problem: err says already what the file is.
 func foreignFile(name string, files []string, pair string, err error) error {
-	if !errors.As(err, new(*input.LineError)) {
+	if !errors.As(err, new(*LineError)) {
 		return err // no line was read
 	}
 	for _, file := range files {

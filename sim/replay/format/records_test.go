@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"tickhive/sim/replay/format/input"
 )
 
 // writeFiles writes the files of a text in which "-- NAME --" begins each, and returns their
@@ -38,7 +36,7 @@ var kindNames = [...]string{
 
 // describe returns a record as one line: times of day, prices in ticks, amounts in lots.
 func describe(r *Record) string {
-	s := fmt.Sprintf("%s:%d %s %s", r.At.File, r.At.Line, input.NsText(r.NS)[11:23], kindNames[r.Kind])
+	s := fmt.Sprintf("%s:%d %s %s", r.At.File, r.At.Line, NsText(r.NS)[11:23], kindNames[r.Kind])
 	switch r.Kind {
 	case Place, Change, Reduce, Cancel, Execute:
 		s += fmt.Sprintf(" #%d %s %d @ %d", r.ID, r.Side, r.Amount, r.Price)

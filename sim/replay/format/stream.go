@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"tickhive/sim/replay/format/input"
 )
 
 // maxBack limits how far the time of a line may be before the time of the previous line. Several receivers
@@ -21,9 +19,9 @@ type stream struct {
 	paths   []string
 	s       *Survey
 	sources []*source
-	in      *input.Lines // of the source that was read last
-	index   int          // of that source
-	order   *lineOrder   // of that source
+	in      *lineReader // of the source that was read last
+	index   int         // of that source
+	order   *lineOrder  // of that source
 
 	sorted bool    // lines whose time goes back by up to maxBack come at their time, and not at the time before
 	serial bool    // the files are read one after the other, in order of their first times, and not merged
@@ -32,7 +30,7 @@ type stream struct {
 
 // source is one file of a stream and its next record.
 type source struct {
-	in    *input.Lines
+	in    *lineReader
 	order lineOrder
 	next  Record
 	read  bool  // next, or err, is the file's next line
@@ -56,7 +54,7 @@ func (t *stream) open(s *Survey) error {
 	t.Close()
 	t.s = s
 	for _, path := range t.paths {
-		in, err := input.Open(path)
+		in, err := openLines(path)
 		if err != nil {
 			return err
 		}
@@ -179,9 +177,66 @@ func (o *lineOrder) take(ns int64) (int64, error) {
 		return ns, nil
 	}
 	if o.last-ns > maxBack {
-		return 0, input.FlawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be",
+		return 0, flawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be",
 			(o.last-ns)/1e6, maxBack/1e6)
 	}
 	o.back++
 	return o.last, nil
+}
+
+// maxHeld bounds the records of a sorted file that wait for earlier ones: a second of a busy market has some thousands.
+const maxHeld = 65_536
+
+// held holds records of a file in order of time, until no earlier one can come.
+type held struct {
+	records []Record
+	free    []Record
+	last    int64 // time of the record that was taken last
+	ended   bool  // the file has no more records
+}
+
+// sort reads lines of a file until the earliest record that waits is the next one: when a line is more than maxBack
+// later, or when the file ends. Of records of one time, the one whose line comes first is first.
+func (t *stream) sort(f *source, parse func(line []byte, r *Record) error) {
+	h := &f.held
+	for !h.ended && len(h.records) < maxHeld && (len(h.records) == 0 || f.order.last-h.records[0].NS <= maxBack) {
+		t.advance(f, parse)
+		switch {
+		case errors.Is(f.err, io.EOF):
+			h.ended = true
+		case f.err != nil:
+			return
+		default:
+			h.add(&f.next)
+		}
+	}
+	f.read, f.err = true, nil
+	if len(h.records) == 0 {
+		f.err = io.EOF
+		return
+	}
+	h.take(&f.next)
+}
+
+// add moves r to its place among the records.
+func (h *held) add(r *Record) {
+	r.NS = max(r.NS, h.last) // only when maxHeld records of a second did not suffice
+	i := len(h.records)
+	h.records = append(h.records, Record{})
+	for ; i > 0 && h.records[i-1].NS > r.NS; i-- {
+		h.records[i] = h.records[i-1]
+	}
+	h.records[i] = *r
+	*r = Record{}
+	if n := len(h.free); n > 0 {
+		*r, h.free = h.free[n-1], h.free[:n-1]
+	}
+}
+
+// take moves the earliest record to r.
+func (h *held) take(r *Record) {
+	h.free = append(h.free, *r)
+	*r = h.records[0]
+	h.records = h.records[:copy(h.records, h.records[1:])]
+	h.last = r.NS
 }

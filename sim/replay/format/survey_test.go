@@ -9,8 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tickhive/internal/fixed"
-	"tickhive/sim/replay/format/decimal"
-	"tickhive/sim/replay/format/input"
 )
 
 // What the survey says of the extremes must be what every value says for itself.
@@ -23,17 +21,17 @@ func TestTheSurveyAgreesWithEveryValue(t *testing.T) {
 		d := Digits{what: "price", use: learn}
 		bad := map[int]bool{}
 		for i, text := range texts {
-			n, err := decimal.Parse([]byte(text))
+			n, err := ParseDecimal([]byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := n.Units(digits); err != nil {
 				bad[i+1] = true
 			}
-			d.take(n, input.Position{File: "f", Line: i + 1, Column: 1})
+			d.take(n, Position{File: "f", Line: i + 1, Column: 1})
 		}
 		err := d.fits(digits)
-		var found *input.LineError
+		var found *LineError
 		switch {
 		case len(bad) == 0 && err != nil:
 			t.Fatalf("%v in %d digits: %v", texts, digits, err)
@@ -66,11 +64,11 @@ func TestVolumesNeedALotForEachTrade(t *testing.T) {
 	} {
 		d := Digits{what: "amount", use: learn}
 		for i, v := range c.volumes {
-			n, err := decimal.Parse([]byte(v))
+			n, err := ParseDecimal([]byte(v))
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.takeShared(n, c.trades, input.Position{File: "f", Line: i + 1, Column: 1})
+			d.takeShared(n, c.trades, Position{File: "f", Line: i + 1, Column: 1})
 		}
 		if d.fits(c.need) != nil || c.need > 0 && d.fits(c.need-1) == nil {
 			t.Errorf("%v shared by %d trades: %v with %d digits, %v with one less", c.volumes, c.trades, d.fits(c.need),
@@ -87,12 +85,12 @@ func TestTimesOfALogMayCrossByASecond(t *testing.T) {
 		back     int
 		err      bool
 	}{
-		{10 * input.SecondNs, 10 * input.SecondNs, 0, false},
-		{10*input.SecondNs - 1, 10 * input.SecondNs, 1, false},
-		{9 * input.SecondNs, 10 * input.SecondNs, 2, false},
-		{9*input.SecondNs - 1, 0, 2, true},
-		{11 * input.SecondNs, 11 * input.SecondNs, 2, false},
-		{11 * input.SecondNs, 11 * input.SecondNs, 2, false},
+		{10 * secondNs, 10 * secondNs, 0, false},
+		{10*secondNs - 1, 10 * secondNs, 1, false},
+		{9 * secondNs, 10 * secondNs, 2, false},
+		{9*secondNs - 1, 0, 2, true},
+		{11 * secondNs, 11 * secondNs, 2, false},
+		{11 * secondNs, 11 * secondNs, 2, false},
 	} {
 		got, err := o.take(c.ns)
 		if got != c.want || (err != nil) != c.err || o.back != c.back {
@@ -111,7 +109,7 @@ func TestPlacesOfADocument(t *testing.T) {
 		line, column int
 	}{{0, 1, 1}, {1, 1, 2}, {3, 2, 1}, {8, 4, 2}, {4, 2, 2}, {2, 1, 3}, {99, 4, 3}, {-5, 1, 1}} {
 		p.at = c.at
-		if got := p.here(); got != (input.Position{File: "f", Line: c.line, Column: c.column}) {
+		if got := p.here(); got != (Position{File: "f", Line: c.line, Column: c.column}) {
 			t.Errorf("byte %d is %+v, want %d:%d", c.at, got, c.line, c.column)
 		}
 	}
@@ -119,27 +117,27 @@ func TestPlacesOfADocument(t *testing.T) {
 
 func TestAFlawKeepsItsPlaceAndRemedy(t *testing.T) {
 	t.Parallel()
-	inner := input.FlawAt(3, "do this", "wrong")
-	in := &input.Lines{File: "f", N: 7, Skipped: 2}
+	inner := flawAt(3, "do this", "wrong")
+	in := &lineReader{File: "f", N: 7, Skipped: 2}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
 		{inner, "f:7:6: wrong; do this"},
-		{input.Locate(10, inner), "f:7:16: wrong; do this"},
-		{input.Locate(10, fmt.Errorf("outer: %w", inner)), "f:7:16: outer: wrong; do this"},
-		{input.Locate(4, decimal.ErrNumber), "f:7:7: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue},
+		{locate(10, inner), "f:7:16: wrong; do this"},
+		{locate(10, fmt.Errorf("outer: %w", inner)), "f:7:16: outer: wrong; do this"},
+		{locate(4, errNumber), "f:7:7: " + errNumber.Error() + "; " + remedyValue},
 		{
-			locateMember([]byte(`{"a":1,"b":2}`), "b", decimal.ErrNumber),
-			"f:7:10: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue,
+			locateMember([]byte(`{"a":1,"b":2}`), "b", errNumber),
+			"f:7:10: " + errNumber.Error() + "; " + remedyValue,
 		},
-		{decimal.ErrNumber, "f:7:3: " + decimal.ErrNumber.Error() + "; " + input.RemedyValue},
+		{errNumber, "f:7:3: " + errNumber.Error() + "; " + remedyValue},
 	} {
 		if got := in.Refuse(c.err).Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if in.Refuse(nil) != nil || input.Locate(1, nil) != nil || locateMember(nil, "x", nil) != nil {
+	if in.Refuse(nil) != nil || locate(1, nil) != nil || locateMember(nil, "x", nil) != nil {
 		t.Error("no error became one")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"tickhive/sim/replay/format/input"
+	"tickhive/engine"
 )
 
 const (
@@ -82,9 +82,9 @@ type tardis struct {
 type tardisFile struct {
 	path  string
 	kind  tardisKind
-	in    *input.Lines
+	in    *lineReader
 	order lineOrder
-	cells []input.Cell
+	cells []cell
 	width int // columns of the header
 	time  int // the column of the times
 
@@ -139,7 +139,7 @@ func (t *tardis) Open(s *Survey) error {
 // open opens the file behind its header.
 func (f *tardisFile) open(time int) (err error) {
 	*f = tardisFile{path: f.path, time: time, next: Record{Levels: f.next.Levels}}
-	if f.in, err = input.Open(f.path); err != nil {
+	if f.in, err = openLines(f.path); err != nil {
 		return err
 	}
 	return f.begin()
@@ -147,17 +147,17 @@ func (f *tardisFile) open(time int) (err error) {
 
 // begin reads the header.
 func (f *tardisFile) begin() error {
-	f.cells = make([]input.Cell, maxTardisCells)
+	f.cells = make([]cell, maxTardisCells)
 	header, err := f.in.Next()
 	if errors.Is(err, io.EOF) {
-		return input.Top(f.in.File).Refuse(remedyTardis, "the file is empty")
+		return topOf(f.in.File).Refuse(remedyTardis, "the file is empty")
 	} else if err != nil {
 		return err
 	}
 	if f.kind = tardisKindOf(header); f.kind == tardisNone {
-		return f.in.Fail(remedyTardis, "the header is %q", input.Clip(header))
+		return f.in.Fail(remedyTardis, "the header is %q", clip(header))
 	}
-	if f.width = input.Columns(header, ',', f.cells); f.width > maxTardisCells {
+	if f.width = splitRow(header, ',', f.cells); f.width > maxTardisCells {
 		return f.in.Fail(remedyTardis, "%d columns, at most %d", f.width, maxTardisCells)
 	}
 	f.behind = true
@@ -270,15 +270,176 @@ func (f *tardisFile) read() error {
 	} else if err != nil {
 		return err
 	}
-	if n := input.Columns(line, ',', f.cells); n != f.width {
+	if n := splitRow(line, ',', f.cells); n != f.width {
 		return f.in.Fail(remedyRow, "%d columns, the header has %d", n, f.width)
 	}
 	f.line = line
 	at := f.cells[f.time]
-	ns, err := input.ReadUnix(at.Text, input.TimeUs)
+	ns, err := readUnix(at.Text, timeUs)
 	if err == nil {
 		f.ns, err = f.order.take(ns)
 	}
 	f.behind = err != nil
-	return f.in.Refuse(input.Locate(at.At, err))
+	return f.in.Refuse(locate(at.At, err))
+}
+
+// oneSymbol refuses a row of another symbol than the first row.
+func (t *tardis) oneSymbol(f *tardisFile) error {
+	c := f.cells[tardisSymbol]
+	switch {
+	case string(c.Text) == t.symbol:
+		return nil
+	case t.symbol != "":
+		return f.in.Refuse(flawAt(c.At, remedySymbols, "symbol %q, the rows before are of %q",
+			clip(c.Text), t.symbol))
+	}
+	t.symbol = string(c.Text)
+	if t.s.learning() {
+		t.s.Pair = splitPair(t.symbol)
+	}
+	return nil
+}
+
+// trade reads a row of trades.
+func (t *tardis) trade(f *tardisFile) error {
+	c := f.cells[tardisData:]
+	f.next.Kind = Trade
+	switch side := c[1]; string(side.Text) {
+	case "buy":
+		f.next.Side, f.next.Sided = engine.Buy, true
+	case "sell":
+		f.next.Side, f.next.Sided = engine.Sell, true
+	case "unknown":
+	default:
+		return flawAt(side.At, remedyValue, "side %q is neither buy, sell nor unknown",
+			clip(side.Text))
+	}
+	price, err := positive("price", c[2].Text)
+	if err != nil {
+		return locate(c[2].At, err)
+	}
+	amount, err := positive("amount", c[3].Text)
+	if err != nil {
+		return locate(c[3].At, err)
+	}
+	return t.s.trade(&f.next, price, amount)
+}
+
+// levelAt reads a level from two cells. An empty price is no level.
+func levelAt(price, amount cell) (l level, ok bool, err error) {
+	if len(price.Text) == 0 {
+		return l, false, nil
+	}
+	if l.price, err = positive("price", price.Text); err != nil {
+		return l, false, locate(price.At, err)
+	}
+	l.amount, err = notNegative("amount", amount.Text)
+	return l, err == nil, locate(amount.At, err)
+}
+
+// group reads the rows of one message: those of one time, or all of a complete book.
+func (t *tardis) group(f *tardisFile) error {
+	whole, ns, rows := f.isSnapshot(), f.ns, 0
+	if !whole && !f.begun {
+		return f.in.Fail("give the file of the whole day, which begins with the complete book",
+			"the first row is not one of a complete book (is_snapshot true)")
+	}
+	f.begun = true
+	f.next.Kind, f.next.Replaces = Update, whole
+	if whole {
+		f.next.Kind = Book
+	}
+	sides := &f.update
+	sides[0], sides[1] = sides[0][:0], sides[1][:0]
+	for ; f.line != nil && f.isSnapshot() == whole && (whole || f.ns == ns); rows++ {
+		if rows == maxTardisGroup {
+			return f.in.Fail("cut the file", "more than %d rows of one time", maxTardisGroup)
+		}
+		if err := t.change(f, sides); err != nil {
+			return f.in.Refuse(err)
+		}
+		if err := f.read(); err != nil {
+			return err
+		}
+	}
+	return t.s.book(&f.next, sides[0], sides[1])
+}
+
+func (f *tardisFile) isSnapshot() bool { return string(f.cells[tardisData].Text) == "true" }
+
+// change reads a row of incremental_book_L2.
+func (t *tardis) change(f *tardisFile, sides *[2][]level) error {
+	if err := t.oneSymbol(f); err != nil {
+		return err
+	}
+	c := f.cells[tardisData:]
+	if s := string(c[0].Text); s != "true" && s != "false" {
+		return flawAt(c[0].At, remedyValue, "is_snapshot %q is neither true nor false",
+			clip(c[0].Text))
+	}
+	side := engine.Buy
+	switch string(c[1].Text) {
+	case "bid":
+	case "ask":
+		side = engine.Sell
+	default:
+		return flawAt(c[1].At, remedyValue, "side %q is neither bid nor ask", clip(c[1].Text))
+	}
+	l, ok, err := levelAt(c[2], c[3])
+	if err == nil && !ok {
+		err = flawAt(c[2].At, remedyValue, "no price")
+	}
+	sides[side] = append(sides[side], l)
+	return err
+}
+
+// snapshot reads a row of book_snapshot: ask and bid by turns, best first.
+func (t *tardis) snapshot(f *tardisFile) error {
+	c := f.cells[tardisData:f.width]
+	if len(c)%4 != 0 {
+		return flawAt(0, remedyTardis, "%d columns of levels, want price and amount of as many asks as bids",
+			len(c))
+	}
+	sides := &f.update
+	sides[0], sides[1] = sides[0][:0], sides[1][:0]
+	for i := 0; i < len(c); i += 4 {
+		for k, side := range [2]engine.Side{engine.Sell, engine.Buy} {
+			l, ok, err := levelAt(c[i+2*k], c[i+2*k+1])
+			if err != nil {
+				return err
+			}
+			if ok && l.amount.V.Sign() > 0 {
+				sides[side] = append(sides[side], l)
+			}
+		}
+	}
+	return t.wholeBook(f)
+}
+
+// quote reads a row of quotes.
+func (t *tardis) quote(f *tardisFile) error {
+	c := f.cells[tardisData:]
+	sides := &f.update
+	sides[0], sides[1] = sides[0][:0], sides[1][:0]
+	for side, at := range [2][2]cell{{c[2], c[3]}, {c[1], c[0]}} {
+		l, ok, err := levelAt(at[0], at[1])
+		if err != nil {
+			return err
+		}
+		if ok && l.amount.V.Sign() > 0 {
+			sides[side] = append(sides[side], l)
+		}
+	}
+	return t.wholeBook(f)
+}
+
+// wholeBook makes the levels of a row the book, or the best of them a comparison.
+func (t *tardis) wholeBook(f *tardisFile) error {
+	f.next.Kind, f.next.Replaces = Book, true
+	bids, asks := f.update[0], f.update[1]
+	if t.levels {
+		f.next.Kind, f.next.Replaces = Touch, false
+		bids, asks = bids[:min(1, len(bids))], asks[:min(1, len(asks))]
+	}
+	return t.s.book(&f.next, bids, asks)
 }

@@ -2,10 +2,12 @@ package format
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
-
-	"tickhive/sim/replay/format/input"
 )
 
 // column is the meaning of a column of a trades file or of a member of NDJSON.
@@ -98,7 +100,7 @@ type fields struct {
 func (f *fields) add(c column, v field) error {
 	bit := uint(1) << v.rank
 	if f.ranks[c]&bit != 0 {
-		return input.FlawAt(v.nameAt, "keep one of the two", "a second member %q", v.name)
+		return flawAt(v.nameAt, "keep one of the two", "a second member %q", v.name)
 	}
 	f.ranks[c] |= bit
 	v.set = true
@@ -133,52 +135,52 @@ func (f *fields) bars() bool {
 // check returns an error for names that would be misread.
 func (f *fields) check() error {
 	if book := &f.first[colBook]; book.set {
-		return input.FlawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
+		return flawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
 	}
 	if a, b := f.first[colAmount], f.second[colAmount]; b.set {
 		if b.nameAt < a.nameAt {
 			a, b = b, a
 		}
-		return input.FlawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
+		return flawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
 			"%q and %q: cannot decide which column is the base amount", a.name, b.name)
 	}
 	price := &f.first[colPrice]
 	switch {
 	case price.set && f.bars():
-		return input.FlawAt(price.nameAt, "keep either the price of trades or bars",
+		return flawAt(price.nameAt, "keep either the price of trades or bars",
 			"%q beside open, high, low and close", price.name)
 	case f.bars() && !f.first[colAmount].set:
-		return input.FlawAt(0, remedyVolume, "bars without a volume")
+		return flawAt(0, remedyVolume, "bars without a volume")
 	case !price.set && !f.bars():
-		return input.FlawAt(0, remedyLayout,
+		return flawAt(0, remedyLayout,
 			"no price, and not all of open, high, low and close: neither a row nor a header")
 	case !f.first[colAmount].set:
-		return input.FlawAt(0, remedyLayout, "no amount: neither a row nor a header")
+		return flawAt(0, remedyLayout, "no amount: neither a row nor a header")
 	case !f.first[colTime].set:
-		return input.FlawAt(0, remedyLayout, "no time: neither a row nor a header")
+		return flawAt(0, remedyLayout, "no time: neither a row nor a header")
 	}
 	return nil
 }
 
 // splitTime returns the time that two columns form, a date and a time of day; 0 when one column has the time. It is an
 // error when they cannot be joined. kind is the kind of the first value, timeNone when it could not be read.
-func (f *fields) splitTime(kind input.TimeKind) (ns int64, err error) {
+func (f *fields) splitTime(kind timeKind) (ns int64, err error) {
 	first, other := &f.first[colTime], &f.second[colTime]
 	if !other.set {
 		other = &f.clock
 	}
-	whole := kind != input.TimeNone && kind != input.TimeDayMs && kind != input.TimeWrittenDay
+	whole := kind != timeNone && kind != timeDayMs && kind != timeWrittenDay
 	if whole || !other.set || bytes.Equal(first.text, other.text) {
 		return 0, nil
 	}
 	day, clock := other, first
-	if kind == input.TimeWrittenDay {
+	if kind == timeWrittenDay {
 		day, clock = first, other
 	}
-	if ns, ok := input.JoinTime(day.text, clock.text); ok && day.name != "" && clock.name != "" {
+	if ns, ok := joinTime(day.text, clock.text); ok && day.name != "" && clock.name != "" {
 		return ns, nil // without a name the column may be another one
 	}
-	return 0, input.FlawAt(clock.at,
+	return 0, flawAt(clock.at,
 		"join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
 		"the time is split over the columns %s and %s", day.label(), clock.label())
 }
@@ -188,4 +190,123 @@ func (v *field) label() string {
 		return `"` + v.name + `"`
 	}
 	return strconv.Itoa(v.index + 1)
+}
+
+// dumps lists the layouts of files without a header that exchanges offer for download. flags are the columns of true or
+// false by which a layout is known; the other columns of its order are numbers.
+var dumps = []struct {
+	width int
+	flags []int
+	order []column
+}{
+	// Binance, https://github.com/binance/binance-public-data: trades of spot, of futures; aggregated ones of spot, of
+	// futures; klines.
+	{7, []int{5, 6}, []column{noColumn, colPrice, colAmount, noColumn, colTime, colMaker}},
+	{6, []int{5}, []column{noColumn, colPrice, colAmount, noColumn, colTime, colMaker}},
+	{8, []int{6, 7}, []column{noColumn, colPrice, colAmount, noColumn, noColumn, colTime, colMaker}},
+	{7, []int{6}, []column{noColumn, colPrice, colAmount, noColumn, noColumn, colTime, colMaker}},
+	{12, nil, []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}},
+	// Kraken's history of OHLCVT: the last column counts the trades.
+	{7, nil, []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}},
+}
+
+// dump returns the columns of the layout that the first row has, nil when it has none.
+func (r *tradeRows) dump() []column {
+	for _, d := range dumps {
+		if d.width != r.width {
+			continue
+		}
+		fits := true
+		for i := range r.cells[:r.width] {
+			text := r.cells[i].Text
+			_, err := ParseDecimal(text)
+			flag := bytes.EqualFold(text, []byte("true")) || bytes.EqualFold(text, []byte("false"))
+			fits = fits && (slices.Contains(d.flags, i) && flag || !slices.Contains(d.flags, i) && err == nil)
+		}
+		if fits {
+			return d.order
+		}
+	}
+	return nil
+}
+
+// remedyJSON is the remedy for a line that is no JSON object.
+const remedyJSON = "write one whole JSON object a line"
+
+// members reads the members of an NDJSON row. Null counts as missing.
+func (r *tradeRows) members(line []byte) error {
+	r.fields, r.event, r.maker = fields{}, false, false
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if _, err := dec.Token(); err != nil { // skips the opening brace
+		return flawJSON(dec, err)
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return flawJSON(dec, err)
+		}
+		name := token.(string) // the decoder guarantees a string before a colon
+		nameAt := bytes.LastIndexByte(line[:dec.InputOffset()-1], '"')
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return flawJSON(dec, err)
+		}
+		v := field{name: name, nameAt: nameAt, text: unquote(value), at: int(dec.InputOffset()) - len(value)}
+		if err := r.member(v, value[0]); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return flawJSON(dec, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return flawAt(int(dec.InputOffset())-1, remedyJSON, "JSON: something follows the object")
+	}
+	if r.event {
+		r.events++
+		return nil
+	}
+	return r.fields.check()
+}
+
+// coinbaseEvents lists the types of the full channel's messages (Coinbase Exchange) that are no trades.
+var coinbaseEvents = []string{
+	"received", "open", "done", "change", "activate", "heartbeat", "subscriptions",
+}
+
+// member adds one member. start is the first byte of its value.
+func (r *tradeRows) member(v field, start byte) error {
+	c, rank := columnNamed(v.name)
+	v.rank = rank
+	switch {
+	case v.name == "maker_order_id": // a match of Coinbase: its side is the side of the maker's order
+		r.maker = true
+	case v.name == "type" && slices.Contains(coinbaseEvents, string(v.text)):
+		r.event = true
+	case v.name == "type" && (string(v.text) == "match" || string(v.text) == "last_match"):
+		return nil
+	case v.name == "s": // S is the name of a side, s the name of a symbol
+		c = colSymbol
+	case c == colBook:
+	case start == '{' || start == '[' || string(v.text) == "null":
+		return nil
+	}
+	switch {
+	case c != noColumn:
+		return r.fields.add(c, v)
+	case isTimeOfDay(v.text):
+		v.set = true
+		r.fields.clock = v
+	}
+	return nil
+}
+
+// flawJSON returns err with the offset at which the decoder stopped.
+func flawJSON(dec *json.Decoder, err error) error {
+	at := int(dec.InputOffset())
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at = max(int(syntax.Offset)-1, 0)
+	}
+	return flawAt(at, remedyJSON, "JSON: %v", err)
 }

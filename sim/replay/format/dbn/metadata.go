@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"tickhive/sim/replay/format/remedy"
 )
 
 const (
@@ -53,6 +51,15 @@ type metadata struct {
 	names  map[uint32][]span
 }
 
+// problem is an error that says what to do about it.
+type problem struct {
+	error
+	remedy string
+}
+
+// Remedy returns what to do.
+func (p *problem) Remedy() string { return p.remedy }
+
 // readMetadata reads the part of a file before the records. n is its number of bytes.
 func readMetadata(in io.Reader) (m metadata, n int64, err error) {
 	var head [8]byte
@@ -61,9 +68,10 @@ func readMetadata(in io.Reader) (m metadata, n int64, err error) {
 	}
 	m.Version = int(head[3])
 	if string(head[:3]) != "DBN" || m.Version < 1 || m.Version > newest {
-		return m, 0, remedy.Errorf(
+		return m, 0, &problem{
+			fmt.Errorf("DBN: version %d, want 1 to %d", m.Version, newest),
 			"convert the file to one of these, with Databento's tool dbn, or fetch the data as CSV",
-			"DBN: version %d, want 1 to %d", m.Version, newest)
+		}
 	}
 	length := binary.LittleEndian.Uint32(head[4:])
 	if length < fixedBytes || length > maxMetadata {
@@ -82,8 +90,10 @@ func readMetadata(in io.Reader) (m metadata, n int64, err error) {
 		return m, 0, fmt.Errorf("DBN: the metadata at byte %d: %w", len(head)+len(text)-len(c.rest), c.err)
 	}
 	if m.schema == nil {
-		return m, 0, remedy.Errorf("fetch the data in one of these",
-			"DBN: the schema is %s, want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv", m.Schema)
+		return m, 0, &problem{
+			fmt.Errorf("DBN: the schema is %s, want mbo, mbp-1, mbp-10, tbbo, trades or ohlcv", m.Schema),
+			"fetch the data in one of these",
+		}
 	}
 	return m, int64(len(head)) + int64(length), nil
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
-
-	"tickhive/sim/replay/format/remedy"
 )
 
 // maxValues bounds the values of a page.
@@ -27,6 +25,15 @@ const plainDictionary format.Encoding = 2
 
 // rewrite writes a file again with SNAPPY, pages of 1 MiB and the encodings PLAIN and RLE_DICTIONARY.
 const rewrite = "pandas.read_parquet(a).to_parquet(b)"
+
+// problem is an error that says what to do about it.
+type problem struct {
+	error
+	remedy string
+}
+
+// Remedy returns what to do.
+func (p *problem) Remedy() string { return p.remedy }
 
 var errPage = errors.New("the page is cut off")
 
@@ -57,8 +64,10 @@ func (k *chunk) open() error {
 	case packed < 0 || packed > k.end-k.at-int64(n):
 		return fmt.Errorf("a page of %d bytes, %d are left", packed, k.end-k.at-int64(n))
 	case size < 0 || size > maxPage || packed > maxPage:
-		return remedy.Errorf("write the file again with smaller pages: "+rewrite,
-			"a page of %d bytes, packed %d, at most %d", size, packed, maxPage)
+		return &problem{
+			fmt.Errorf("a page of %d bytes, packed %d, at most %d", size, packed, maxPage),
+			"write the file again with smaller pages: " + rewrite,
+		}
 	}
 	body := k.at + int64(n)
 	k.at = body + packed
@@ -116,8 +125,10 @@ func checkCodec(codec format.CompressionCodec) error {
 	case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
 		return nil
 	}
-	return remedy.Errorf("write the file again with one of these: "+rewrite,
-		"the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec)
+	return &problem{
+		fmt.Errorf("the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec),
+		"write the file again with one of these: " + rewrite,
+	}
 }
 
 // unpack unpacks a page to exactly size bytes.
@@ -266,9 +277,11 @@ func (k *chunk) begin(n int64, encoding format.Encoding, text []byte) error {
 		k.values = t
 		return err
 	default:
-		return remedy.Errorf("write the file again with one of these: "+rewrite,
-			"the encoding is %s, want PLAIN, RLE_DICTIONARY, RLE, DELTA_BINARY_PACKED or DELTA_LENGTH_BYTE_ARRAY",
-			encoding)
+		return &problem{
+			fmt.Errorf("the encoding is %s, want PLAIN, RLE_DICTIONARY, RLE, DELTA_BINARY_PACKED or "+
+				"DELTA_LENGTH_BYTE_ARRAY", encoding),
+			"write the file again with one of these: " + rewrite,
+		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package packed
+package format
 
 import (
 	"archive/zip"
@@ -18,7 +18,6 @@ import (
 
 	"tickhive/sim/replay/format/dbn"
 	"tickhive/sim/replay/format/parquet"
-	"tickhive/sim/replay/format/remedy"
 )
 
 // The first bytes of packed files and of texts that are not plain UTF-8.
@@ -29,7 +28,7 @@ var (
 
 	magicParquet = []byte("PAR1")
 
-	marks = [][]byte{{0xef, 0xbb, 0xbf}, {0xff, 0xfe}, {0xfe, 0xff}} // byte order marks
+	byteOrderMarks = [][]byte{{0xef, 0xbb, 0xbf}, {0xff, 0xfe}, {0xfe, 0xff}} // byte order byteOrderMarks
 )
 
 // maxWindow bounds the memory that unpacking a zstd file takes, in bytes.
@@ -42,8 +41,8 @@ const (
 	maxRatio = 200
 )
 
-// foreign lists the first bytes of binary formats that are not read.
-var foreign = []struct{ magic, name, remedy string }{
+// foreignMagics lists the first bytes of binary formats that are not read.
+var foreignMagics = []struct{ magic, name, remedy string }{
 	{"ARROW1", "Arrow (feather)", remedyFeather},
 	{"FEA1", "feather", remedyFeather},
 	{"BZh", "bzip2", remedyUnpack},
@@ -59,16 +58,16 @@ const (
 
 // refuseForeign returns an error for a text that begins as one of the foreign formats.
 func refuseForeign(head []byte) error {
-	for _, f := range foreign {
+	for _, f := range foreignMagics {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
-			return remedy.Errorf(f.remedy, "the first bytes are those of %s", f.name)
+			return flawAt(0, f.remedy, "the first bytes are those of %s", f.name)
 		}
 	}
 	return nil
 }
 
-// Text is the text of a file, as UTF-8. Its owner closes it before the file.
-type Text struct {
+// plainText is the text of a file, as UTF-8. Its owner closes it before the file.
+type plainText struct {
 	Reader   *bufio.Reader
 	Packing  string // gzip, zstd, zip or none, and by what it is known; of a binary format what its header says
 	Encoding string
@@ -77,15 +76,15 @@ type Text struct {
 }
 
 // Close ends the decoder of a packed text. It does not close the file.
-func (t *Text) Close() {
+func (t *plainText) Close() {
 	if t.closer != nil {
 		_ = t.closer.Close() // it decodes: no data can be lost
 	}
 }
 
-// Known reports whether a text with these first bytes is not plain UTF-8.
-func Known(head []byte) bool {
-	for _, magic := range append([][]byte{magicGzip, magicZstd, magicZip}, marks...) {
+// isPacked reports whether a text with these first bytes is not plain UTF-8.
+func isPacked(head []byte) bool {
+	for _, magic := range append([][]byte{magicGzip, magicZstd, magicZip}, byteOrderMarks...) {
 		if bytes.HasPrefix(head, magic) {
 			return true
 		}
@@ -94,17 +93,17 @@ func Known(head []byte) bool {
 }
 
 // openParquet returns the rows of a Parquet file, whose end is read first.
-func openParquet(in io.Reader, inside bool) (Text, error) {
+func openParquet(in io.Reader, inside bool) (plainText, error) {
 	r, ok := in.(io.ReaderAt)
 	if !ok || inside {
-		return Text{}, remedy.Errorf(remedyUnpack, "parquet in a packed file: its end must be read first")
+		return plainText{}, flawAt(0, remedyUnpack, "parquet in a packed file: its end must be read first")
 	}
 	p, err := parquet.NewReader(r, sizeOf(in))
 	if err != nil {
-		return Text{}, err //nolint:wrapcheck // it names its format
+		return plainText{}, err //nolint:wrapcheck // it names its format
 	}
 	text := &bounded{p, max(maxText, maxRatio*sizeOf(in))}
-	return Text{
+	return plainText{
 		Reader: bufio.NewReaderSize(text, 64<<10), Packing: p.String(), Encoding: "UTF-8: the texts of the columns",
 	}, nil
 }
@@ -112,15 +111,15 @@ func openParquet(in io.Reader, inside bool) (Text, error) {
 // isDBN reports whether a file begins as one of DBN: its version follows the name, a byte that no text has.
 func isDBN(head []byte) bool { return len(head) > 3 && string(head[:3]) == "DBN" && head[3] < '\t' }
 
-// Open returns the text of a plain, gzip, zstd or zip file, or the rows of a DBN or Parquet file as CSV. The first
+// openText returns the text of a plain, gzip, zstd or zip file, or the rows of a DBN or Parquet file as CSV. The first
 // bytes, not the name, decide. A zip must hold one file.
-func Open(in io.Reader) (t Text, err error) {
+func openText(in io.Reader) (t plainText, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	head, _ := r.Peek(6) // a shorter file has less
 	t.Packing = "none: the first bytes are those of no packed file"
 	inner, what, err := t.unpack(in, r, head)
 	if err != nil {
-		return Text{}, err
+		return plainText{}, err
 	}
 	if inner != nil {
 		t.Packing = fmt.Sprintf("%s: the first bytes are % x", what, head[:min(4, len(head))])
@@ -129,7 +128,7 @@ func Open(in io.Reader) (t Text, err error) {
 	}
 	if err := refuseForeign(head); err != nil {
 		t.Close()
-		return Text{}, err
+		return plainText{}, err
 	}
 	if bytes.HasPrefix(head, magicParquet) {
 		return openParquet(in, inner != nil)
@@ -138,7 +137,7 @@ func Open(in io.Reader) (t Text, err error) {
 		d, err := dbn.NewReader(r)
 		if err != nil {
 			t.Close()
-			return Text{}, err //nolint:wrapcheck // it names its format
+			return plainText{}, err //nolint:wrapcheck // it names its format
 		}
 		if inner == nil {
 			t.Packing = ""
@@ -149,7 +148,7 @@ func Open(in io.Reader) (t Text, err error) {
 		r = bufio.NewReaderSize(d, 64<<10)
 	}
 	t.Reader, t.Encoding = r, "UTF-8: no byte order mark"
-	for i, mark := range marks {
+	for i, mark := range byteOrderMarks {
 		if bytes.HasPrefix(head, mark) {
 			t.Encoding = fmt.Sprintf("%s: the byte order mark % x", [...]string{"UTF-8", "UTF-16", "UTF-16"}[i], mark)
 			utf8 := transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder()))
@@ -161,7 +160,7 @@ func Open(in io.Reader) (t Text, err error) {
 }
 
 // unpack returns the text of a compressed file and the name of the compression, nil for another file.
-func (t *Text) unpack(in io.Reader, r *bufio.Reader, head []byte) (inner io.Reader, what string, err error) {
+func (t *plainText) unpack(in io.Reader, r *bufio.Reader, head []byte) (inner io.Reader, what string, err error) {
 	switch {
 	case bytes.HasPrefix(head, magicGzip):
 		z, err := gzip.NewReader(r)
@@ -232,7 +231,7 @@ func unzip(in io.Reader) (io.Reader, error) {
 		}
 	}
 	if len(files) != 1 {
-		return nil, remedy.Errorf("unpack it and give one of its files", "zip: it holds %d files, not one", len(files))
+		return nil, flawAt(0, "unpack it and give one of its files", "zip: it holds %d files, not one", len(files))
 	}
 	r, err := files[0].Open()
 	if err != nil {

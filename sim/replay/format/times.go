@@ -1,4 +1,4 @@
-package input
+package format
 
 import (
 	"fmt"
@@ -6,14 +6,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"tickhive/sim/replay/format/decimal"
 )
 
 // Lengths of time in ns.
 const (
-	SecondNs = int64(time.Second)
-	DayNs    = 24 * int64(time.Hour)
+	secondNs = int64(time.Second)
+	dayNs    = 24 * int64(time.Hour)
 )
 
 // NsText returns a Unix time as text for messages.
@@ -24,8 +22,8 @@ var defaultDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var dayInName = regexp.MustCompile(`(?:^|[^0-9])((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?:[^0-9]|$)`)
 
-// DayOf returns midnight UTC of the date in a file name (2012-06-21 or 20120621), in Unix ns.
-func DayOf(name string) (int64, bool) {
+// dayOf returns midnight UTC of the date in a file name (2012-06-21 or 20120621), in Unix ns.
+func dayOf(name string) (int64, bool) {
 	m := dayInName.FindStringSubmatch(name)
 	if m == nil {
 		return defaultDay.UnixNano(), false
@@ -44,11 +42,11 @@ var dateLayouts = []string{
 	"20060102 15:04:05.999999999", "20060102 15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
 }
 
-// RemedyUnit begins the remedies for times in another unit than the format has.
-const RemedyUnit = "times of this format are "
+// remedyUnit begins the remedies for times in another unit than the format has.
+const remedyUnit = "times of this format are "
 
-// RemedyTime is the remedy for a time that cannot be read.
-const RemedyTime = "write a Unix time in s, ms, us or ns, or a date such as 2026-01-01T10:30:00Z"
+// remedyTime is the remedy for a time that cannot be read.
+const remedyTime = "write a Unix time in s, ms, us or ns, or a date such as 2026-01-01T10:30:00Z"
 
 // maxTimeNs bounds recorded times. It leaves room in an int64 for the windows of a day.
 const maxTimeNs = math.MaxInt64 / 2
@@ -56,24 +54,24 @@ const maxTimeNs = math.MaxInt64 / 2
 // minTimeNs is the earliest Unix time that a file may give as a number, 1980-01-01. A smaller number is
 // something else: a date without dashes, the number of a row, a spreadsheet's day, seconds of the day, or a
 // time in another unit.
-const minTimeNs = 315_532_800 * SecondNs
+const minTimeNs = 315_532_800 * secondNs
 
-// TimeKind is the notation of a time.
-type TimeKind uint8
+// timeKind is the notation of a time.
+type timeKind uint8
 
-// The notations. TimeMs, TimeUs and TimeNs are Unix times in other units.
+// The notations. timeMs, timeUs and timeNs are Unix times in other units.
 const (
-	TimeNone TimeKind = iota
-	TimeUnix          // Unix seconds
-	TimeMs
-	TimeUs
-	TimeNs
-	TimeDayMs // ms since midnight of the date in the file's name
-	TimeWritten
-	TimeWrittenDay // a date without a time of day
+	timeNone timeKind = iota
+	timeUnix          // Unix seconds
+	timeMs
+	timeUs
+	timeNs
+	timeDayMs // ms since midnight of the date in the file's name
+	timeWritten
+	timeWrittenDay // a date without a time of day
 )
 
-func (k TimeKind) String() string {
+func (k timeKind) String() string {
 	return [...]string{
 		"nothing", "Unix s", "Unix ms", "Unix us", "Unix ns", "ms of the file's day", "a written date",
 		"a written date",
@@ -82,40 +80,40 @@ func (k TimeKind) String() string {
 
 // OneUnit returns the kind without differences that one file may have: a date without a time of day counts as a
 // date with one.
-func (k TimeKind) OneUnit() TimeKind { return min(k, TimeWritten) }
+func (k timeKind) OneUnit() timeKind { return min(k, timeWritten) }
 
-// ReadTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then
+// readTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then
 // ms, us, ns. With hasDay, whole numbers below the ms of a day count from midnight of the file's day.
-func ReadTime(s []byte, day int64, hasDay bool) (int64, TimeKind, error) {
-	n, err := decimal.Parse(s)
+func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
+	n, err := ParseDecimal(s)
 	if err != nil {
-		return ReadDate(s)
+		return readDate(s)
 	}
 	if hasDay {
-		if ms, err := n.Units(0); err == nil && ms >= 0 && ms < DayNs/1e6 {
-			return day + ms*1e6, TimeDayMs, nil
+		if ms, err := n.Units(0); err == nil && ms >= 0 && ms < dayNs/1e6 {
+			return day + ms*1e6, timeDayMs, nil
 		}
 	}
-	if date := Undashed(s); date != "" {
-		return 0, TimeNone, FlawAt(0, "write "+date+", or a Unix time",
-			"time %q: a date without dashes reads as a number", Clip(s))
+	if date := undashed(s); date != "" {
+		return 0, timeNone, flawAt(0, "write "+date+", or a Unix time",
+			"time %q: a date without dashes reads as a number", clip(s))
 	}
-	ns, kind, err := UnixNs(n)
+	ns, kind, err := unixNs(n)
 	if err != nil {
-		return 0, TimeNone, FlawAt(0, RemedyTime, "time %q is out of range", Clip(s))
+		return 0, timeNone, flawAt(0, remedyTime, "time %q is out of range", clip(s))
 	}
 	if hasDay && ns < minTimeNs {
-		return 0, TimeNone, FlawAt(0, "write whole milliseconds of the file's day, or a Unix time",
-			"time %q is %s as a Unix time", Clip(s), NsText(ns))
+		return 0, timeNone, flawAt(0, "write whole milliseconds of the file's day, or a Unix time",
+			"time %q is %s as a Unix time", clip(s), NsText(ns))
 	}
 	if ns < minTimeNs {
-		return 0, TimeNone, FlawAt(0, RemedyTime, "time %q is %s as a Unix time, before 1980", Clip(s), NsText(ns))
+		return 0, timeNone, flawAt(0, remedyTime, "time %q is %s as a Unix time, before 1980", clip(s), NsText(ns))
 	}
 	return ns, kind, nil
 }
 
-// ReadDate reads a written date.
-func ReadDate(s []byte) (int64, TimeKind, error) {
+// readDate reads a written date.
+func readDate(s []byte) (int64, timeKind, error) {
 	text := strings.TrimSpace(string(s))
 	for _, layout := range dateLayouts {
 		t, err := time.Parse(layout, text)
@@ -123,14 +121,14 @@ func ReadDate(s []byte) (int64, TimeKind, error) {
 			continue
 		}
 		if y := t.Year(); y < 1970 || y > 2100 {
-			return 0, TimeNone, FlawAt(0, RemedyTime, "time %q: year %d is outside 1970 to 2100", Clip(s), y)
+			return 0, timeNone, flawAt(0, remedyTime, "time %q: year %d is outside 1970 to 2100", clip(s), y)
 		}
 		if len(layout) == len("2006-01-02") {
-			return t.UnixNano(), TimeWrittenDay, nil
+			return t.UnixNano(), timeWrittenDay, nil
 		}
-		return t.UnixNano(), TimeWritten, nil
+		return t.UnixNano(), timeWritten, nil
 	}
-	return 0, TimeNone, FlawAt(0, RemedyTime, "%q is not a time", Clip(s))
+	return 0, timeNone, flawAt(0, remedyTime, "%q is not a time", clip(s))
 }
 
 // undashedLayouts maps a number of digits to the layout of a date of that many digits and to the layout in
@@ -142,8 +140,8 @@ var undashedLayouts = map[int][2]string{
 	len("20060102150405000"): {"20060102150405.000", "2006-01-02T15:04:05.000"},
 }
 
-// Undashed returns the date from 1900 to 2100 that the digits of s form, with dashes; "" when they form none.
-func Undashed(s []byte) string {
+// undashed returns the date from 1900 to 2100 that the digits of s form, with dashes; "" when they form none.
+func undashed(s []byte) string {
 	layouts, ok := undashedLayouts[len(s)]
 	if !ok || s[0] != '1' && s[0] != '2' {
 		return ""
@@ -159,35 +157,35 @@ func Undashed(s []byte) string {
 	return t.Format(layouts[1])
 }
 
-// UnixNs reads a Unix time, whose size determines its unit.
-func UnixNs(n decimal.Decimal) (int64, TimeKind, error) {
+// unixNs reads a Unix time, whose size determines its unit.
+func unixNs(n Decimal) (int64, timeKind, error) {
 	whole, err := n.Floor(0)
 	if err != nil || whole < 0 {
-		return 0, TimeNone, decimal.ErrNumber
+		return 0, timeNone, errNumber
 	}
-	digits, kind := 9, TimeUnix // number of digits from the time's unit to ns
+	digits, kind := 9, timeUnix // number of digits from the time's unit to ns
 	for limit := int64(100_000_000_000); whole >= limit && digits > 0; limit *= 1000 {
 		digits -= 3
 		kind++
 	}
 	ns, err := n.Floor(digits)
 	if err != nil || ns < 0 || ns > maxTimeNs {
-		return 0, TimeNone, decimal.ErrNumber
+		return 0, timeNone, errNumber
 	}
 	return ns, kind, nil
 }
 
 var timeOfDay = regexp.MustCompile(`^[0-2]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?$`)
 
-// IsTimeOfDay reports whether a text is a time of day: 10:30, 10:30:00 or 10:30:00.5.
-func IsTimeOfDay(s []byte) bool {
+// isTimeOfDay reports whether a text is a time of day: 10:30, 10:30:00 or 10:30:00.5.
+func isTimeOfDay(s []byte) bool {
 	return len(s) > 3 && len(s) < 20 && (s[1] == ':' || s[2] == ':') && timeOfDay.Match(s)
 }
 
-// JoinTime returns the time of a written date and a time of day, UTC.
-func JoinTime(day, clock []byte) (ns int64, ok bool) {
-	midnight, _, err := ReadDate(day)
-	if err != nil || len(day) != len("2006-01-02") && len(day) != len("20060102") || !IsTimeOfDay(clock) {
+// joinTime returns the time of a written date and a time of day, UTC.
+func joinTime(day, clock []byte) (ns int64, ok bool) {
+	midnight, _, err := readDate(day)
+	if err != nil || len(day) != len("2006-01-02") && len(day) != len("20060102") || !isTimeOfDay(clock) {
 		return 0, false
 	}
 	for _, layout := range []string{"15:04:05.999999999", "15:04"} {
@@ -198,35 +196,35 @@ func JoinTime(day, clock []byte) (ns int64, ok bool) {
 	return 0, false
 }
 
-// ReadUnix reads a Unix time in a known unit. It cuts off parts finer than ns.
-func ReadUnix(s []byte, unit TimeKind) (int64, error) {
-	ns, fits, err := readScaled(s, 9-3*int(unit-TimeUnix))
+// readUnix reads a Unix time in a known unit. It cuts off parts finer than ns.
+func readUnix(s []byte, unit timeKind) (int64, error) {
+	ns, fits, err := readScaled(s, 9-3*int(unit-timeUnix))
 	switch {
 	case err != nil:
 		return 0, err
 	case !fits:
-		return 0, FlawAt(0, RemedyUnit+unit.String(), "time %q is out of range", Clip(s))
+		return 0, flawAt(0, remedyUnit+unit.String(), "time %q is out of range", clip(s))
 	case ns < minTimeNs:
-		return 0, FlawAt(0, RemedyUnit+unit.String(), "time %q is %s, before 1980", Clip(s),
+		return 0, flawAt(0, remedyUnit+unit.String(), "time %q is %s, before 1980", clip(s),
 			NsText(ns))
 	}
 	return ns, nil
 }
 
-// ReadSeconds reads seconds with decimals. It cuts off parts finer than ns.
-func ReadSeconds(s []byte) (int64, error) {
+// readSeconds reads seconds with decimals. It cuts off parts finer than ns.
+func readSeconds(s []byte) (int64, error) {
 	ns, fits, err := readScaled(s, 9)
 	if err == nil && !fits {
-		err = fmt.Errorf("time %q: out of range", Clip(s))
+		err = fmt.Errorf("time %q: out of range", clip(s))
 	}
 	return ns, err
 }
 
 // readScaled reads a number with the unit 10^digits ns. fits reports that the result is in range.
 func readScaled(s []byte, digits int) (ns int64, fits bool, err error) {
-	n, err := decimal.Parse(s)
+	n, err := ParseDecimal(s)
 	if err != nil {
-		return 0, false, Quoted("time", s, err)
+		return 0, false, quoted("time", s, err)
 	}
 	ns, err = n.Floor(digits)
 	return ns, err == nil && ns >= 0 && ns <= maxTimeNs, nil
@@ -238,15 +236,15 @@ func ParseFrom(s string, firstNs int64) (int64, error) {
 	for _, layout := range []string{"15:04", "15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			since := t.Sub(t.Truncate(24 * time.Hour))
-			return firstNs - firstNs%DayNs + int64(since), nil
+			return firstNs - firstNs%dayNs + int64(since), nil
 		}
 	}
-	ns, _, err := ReadDate([]byte(s))
-	if n, bad := decimal.Parse([]byte(s)); bad == nil && Undashed([]byte(s)) == "" {
-		ns, _, err = UnixNs(n)
+	ns, _, err := readDate([]byte(s))
+	if n, bad := ParseDecimal([]byte(s)); bad == nil && undashed([]byte(s)) == "" {
+		ns, _, err = unixNs(n)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("replay: from %q: %w; %s, or a time of day such as 10:30", s, err, RemedyTime)
+		return 0, fmt.Errorf("replay: from %q: %w; %s, or a time of day such as 10:30", s, err, remedyTime)
 	}
 	return ns, nil
 }

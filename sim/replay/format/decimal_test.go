@@ -1,4 +1,4 @@
-package decimal
+package format
 
 import (
 	"math/big"
@@ -28,7 +28,7 @@ func TestNumbersAreReadExactly(t *testing.T) {
 		{"0", 18, 0, false},
 		{"1e40", 0, 0, true},
 	} {
-		n, err := Parse([]byte(c.text))
+		n, err := ParseDecimal([]byte(c.text))
 		if err == nil {
 			var got int64
 			if got, err = n.Units(c.digits); err == nil && got != c.want {
@@ -43,7 +43,7 @@ func TestNumbersAreReadExactly(t *testing.T) {
 		"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1",
 		strings.Repeat("1", 65),
 	} {
-		if _, err := Parse([]byte(bad)); err == nil {
+		if _, err := ParseDecimal([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for a number", bad)
 		}
 	}
@@ -53,7 +53,7 @@ func TestFloatsOfRecordedTradesRoundToTheirDecimals(t *testing.T) {
 	for text, want := range map[string]int64{
 		"235.02000000000001": 23502, "236.46999999999997": 23647, "1.005": 101, "0.0049": 0, "1e-3": 0, "5e-3": 1,
 	} {
-		n, err := Parse([]byte(text))
+		n, err := ParseDecimal([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestUnitsAgreeWithBigRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`-?[0-9]{1,22}(\.[0-9]{1,22})?(e-?[0-9]{1,2})?`).Draw(t, "text")
 		digits := rapid.IntRange(0, 18).Draw(t, "digits")
-		n, err := Parse([]byte(text))
+		n, err := ParseDecimal([]byte(text))
 		if err != nil {
 			return // an exponent beyond the bound
 		}

@@ -1,4 +1,4 @@
-package pairs
+package format
 
 import (
 	"regexp"
@@ -7,31 +7,31 @@ import (
 	"tickhive/engine"
 )
 
-// quotes lists the quote currencies at the end of symbols without a separator. Longer ones come first, so that
+// quoteCurrencies lists the quote currencies at the end of symbols without a separator. Longer ones come first, so that
 // BTCUSDT is not split into BTC, USD and a T.
-var quotes = []string{
+var quoteCurrencies = []string{
 	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF",
 	"BTC", "ETH", "BNB",
 }
 
-// Split returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
+// splitPair returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
 // it cannot split the symbol.
-func Split(symbol string) string {
+func splitPair(symbol string) string {
 	s := strings.ToUpper(symbol)
 	if base, quote, ok := strings.Cut(strings.NewReplacer("/", "_", "-", "_").Replace(s), "_"); ok {
-		return Of(base, quote)
+		return pairOf(base, quote)
 	}
-	for _, q := range quotes {
+	for _, q := range quoteCurrencies {
 		base, ok := strings.CutSuffix(s, q)
 		if ok && base != "" && (len(base) > 2 || q != "TUSD" && q != "BUSD") { // XBTUSD and BNBUSD are in dollars
-			return Of(base, q)
+			return pairOf(base, q)
 		}
 	}
 	return ""
 }
 
-// Of returns the code BASE_QUOTE, or "" when it is not valid.
-func Of(base, quote string) string {
+// pairOf returns the code BASE_QUOTE, or "" when it is not valid.
+func pairOf(base, quote string) string {
 	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
 	code := base + "_" + quote
 	if base == quote || !engine.ValidPairCode(code) {
@@ -45,17 +45,17 @@ func Of(base, quote string) string {
 var symbolInName = regexp.MustCompile(`^(?:10*|[0-9])?[A-Za-z][A-Za-z0-9]{0,19}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
 	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
-// InName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
-func InName(name string) string {
+// pairInName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
+func pairInName(name string) string {
 	m := symbolInName.FindString(name)
-	return Split(strings.TrimRight(m, "_-. 0123456789"))
+	return splitPair(strings.TrimRight(m, "_-. 0123456789"))
 }
 
-// Kraken returns the pair code for Kraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
+// pairOfKraken returns the pair code for pairOfKraken's name of a pair: XBTUSDT, XBT/USDT, or XXBTZUSD with the old
 // prefixes X (currency) and Z (fiat).
-func Kraken(symbol string) string {
+func pairOfKraken(symbol string) string {
 	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
-		return Of(symbol[1:4], symbol[5:])
+		return pairOf(symbol[1:4], symbol[5:])
 	}
-	return Split(strings.TrimSpace(symbol))
+	return splitPair(strings.TrimSpace(symbol))
 }
