@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/backup"
 	"tickhive/internal/datadir"
 	"tickhive/internal/vfs"
@@ -96,7 +95,7 @@ func (r *progressReader) Read(p []byte) (int, error) {
 // logEnds returns the last record of each log of a backup.
 func logEnds(m *datadir.Meta) string {
 	var out []string
-	for _, log := range journalcmd.Logs {
+	for _, log := range dataLogs {
 		out = append(out, fmt.Sprintf("%s record %d", log.Name, m.Logs[log.Name].Seq))
 	}
 	return strings.Join(out, ", ")
@@ -124,8 +123,8 @@ func verifyArchive(a *backup.Archive) (meta datadir.Meta, err error) {
 	if meta, err = datadir.CheckBackup(raw, clock); err != nil {
 		return meta, err
 	}
-	for i := range journalcmd.Logs {
-		log := &journalcmd.Logs[i]
+	for i := range dataLogs {
+		log := &dataLogs[i]
 		files, err := log.Check(a, log.Name, &meta)
 		if err != nil {
 			return meta, err

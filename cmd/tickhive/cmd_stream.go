@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/clusterdemo"
 	"tickhive/internal/exchange"
 	"tickhive/internal/node"
@@ -184,7 +183,7 @@ func (c *streamVerifyCmd) Run(p *program) error {
 
 // copyLayout returns the logs of a directory that is written from a stream.
 func copyLayout() (l [stream.Logs]node.CopyLog) {
-	for i, log := range journalcmd.Logs {
+	for i, log := range dataLogs {
 		l[i] = node.CopyLog{Name: log.Name, Options: log.Options}
 	}
 	return l

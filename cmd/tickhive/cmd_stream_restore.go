@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/backup"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
@@ -88,7 +87,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
 			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
 		}
-		for _, log := range journalcmd.Logs {
+		for _, log := range dataLogs {
 			copied = append(copied, fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq))
 		}
 		return meta.WriteMeta(c.Dir, time.Now(), "restored from the stream of the epoch "+s.Epoch+": "+
@@ -137,7 +136,7 @@ func (c *streamRestoreCmd) fromWriter(_ *program, unlock *func() error) (text st
 			"begin another directory", c.FromDir)
 	}
 	ends, text, err := c.copyLogs(func(i int) (wal.Options, error) {
-		return meta.LogOptions(journalcmd.Logs[i].Name, journalcmd.Logs[i].Options)
+		return meta.LogOptions(dataLogs[i].Name, dataLogs[i].Options)
 	})
 	if err != nil {
 		return "", err
@@ -192,8 +191,8 @@ func (c *streamRestoreCmd) copyLogs(options func(i int) (wal.Options, error)) (e
 ) {
 	ends = map[string]wal.Position{}
 	var copied []string
-	for i := range journalcmd.Logs {
-		log := &journalcmd.Logs[i]
+	for i := range dataLogs {
+		log := &dataLogs[i]
 		o, err := options(i)
 		if err != nil {
 			return nil, "", err

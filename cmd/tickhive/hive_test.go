@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"tickhive/accounts"
-	"tickhive/cmd/tickhive/journalcmd"
 )
 
 // voter is a user with a key that may trade.
@@ -159,7 +158,7 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	var proof strings.Builder
-	if err := (&journalcmd.Verify{Dir: filepath.Join(dir, "hive")}).Run(&journalcmd.Env{Out: &proof}); err != nil ||
+	if err := (&journalVerifyCmd{Dir: filepath.Join(dir, "hive")}).Run(&program{out: &proof}); err != nil ||
 		!strings.HasPrefix(proof.String(), "hive entries 1 to 3 head 0x") {
 		t.Errorf("the chain, offline: %q %v", proof.String(), err)
 	}

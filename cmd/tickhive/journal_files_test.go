@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
@@ -31,7 +30,7 @@ func TestVerifyReadsEveryFileOfEveryLog(t *testing.T) {
 		t.Fatalf("%d %s", code, said)
 	}
 	files := 0
-	for _, log := range journalcmd.Logs {
+	for _, log := range dataLogs {
 		names, err := filepath.Glob(filepath.Join(dir, log.Name, "*"))
 		if err != nil {
 			t.Fatal(err)

@@ -8,9 +8,7 @@ import (
 
 	kongcompletion "github.com/jotaen/kong-completion"
 
-	"tickhive/cmd/tickhive/journalcmd"
 	"tickhive/internal/cmdline"
-	"tickhive/internal/exchange"
 )
 
 // cli is the command line: one member per subcommand, each in its own file.
@@ -21,7 +19,7 @@ type cli struct {
 	Cluster clusterCmd `cmd:"" help:"Show a cluster of a writer, a standby and replicas on this machine."`
 	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
 
-	Journal journalcmd.Command `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
+	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
 
 	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
 	Faults  faultsCmd  `cmd:"" help:"Make a running exchange misbehave on purpose, or stop it."`
@@ -49,13 +47,6 @@ type program struct {
 	environ  []string
 	floor    []byte // cmdline.HeapFloor bytes that delay the first garbage collection; nil when a test calls run
 	profile  *cmdline.Profile
-}
-
-// journal returns what the subcommands of a journal use.
-func (p *program) journal() *journalcmd.Env {
-	return &journalcmd.Env{Out: p.out, Progress: func(name string, quiet bool) exchange.Progress {
-		return newProgress(p.err, name, "bytes", quiet)
-	}}
 }
 
 // exitError ends the program with an exit code. The reason has been printed already.
@@ -87,6 +78,6 @@ func process() int {
 func run(args []string, p *program) int {
 	return cmdline.Run(cmdline.Line{
 		Name: "tickhive", About: "A simulated spot exchange in one program.",
-		Commands: &cli{}, Bound: []any{p, p.journal()}, Out: p.out, Err: p.err,
+		Commands: &cli{}, Bound: []any{p}, Out: p.out, Err: p.err,
 	}, args)
 }

@@ -1,4 +1,4 @@
-package journalcmd
+package main
 
 import (
 	"encoding/json"
@@ -13,15 +13,15 @@ import (
 	"tickhive/internal/wal"
 )
 
-// Dump prints the records of a journal.
-type Dump struct {
+// journalDumpCmd prints the records of a journal.
+type journalDumpCmd struct {
 	Dir  string `arg:"" help:"Data directory, or its engine directory."`
 	From uint64 `help:"First record." default:"0"`
 	To   uint64 `help:"Last record; 0 means the end." default:"0"`
 }
 
 // Run prints one JSON object per record. At a damaged record it prints file, offset and reason, and ends.
-func (c *Dump) Run(e *Env) error {
+func (c *journalDumpCmd) Run(p *program) error {
 	if c.To != 0 && c.To < c.From {
 		return cmdline.UsageError{Err: fmt.Errorf("--to %d is before --from %d", c.To, c.From)}
 	}
@@ -35,7 +35,7 @@ func (c *Dump) Run(e *Env) error {
 		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
-	enc := json.NewEncoder(e.Out)
+	enc := json.NewEncoder(p.out)
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) || err == nil && c.To != 0 && rec.Seq > c.To {

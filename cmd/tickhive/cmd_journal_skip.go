@@ -1,4 +1,4 @@
-package journalcmd
+package main
 
 import (
 	"errors"
@@ -14,15 +14,15 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Skip appends a Skip record to a journal, so that no start applies the skipped record again. It is
+// journalSkipCmd appends a Skip record to a journal, so that no start applies the skipped record again. It is
 // the remedy when a start fails at a record that the program cannot apply.
-type Skip struct {
+type journalSkipCmd struct {
 	Dir string `arg:"" help:"Data directory."`
 	At  uint64 `required:"" help:"Number of the record, as the failed start printed it."`
 }
 
 // Run holds the lock of the directory, so that no other process can use it.
-func (c *Skip) Run(e *Env) error {
+func (c *journalSkipCmd) Run(p *program) error {
 	d, err := datadir.OpenIdle(c.Dir)
 	if err != nil {
 		return fmt.Errorf("journal skip: %w", err)
@@ -31,13 +31,13 @@ func (c *Skip) Run(e *Env) error {
 	if err = errors.Join(err, d.Unlock()); err != nil {
 		return fmt.Errorf("journal skip: %w", err)
 	}
-	fmt.Fprintf(e.Out, "record %d is skipped from the next start on; "+
+	fmt.Fprintf(p.out, "record %d is skipped from the next start on; "+
 		"the %d records after it are applied as if it had never been sent\n", c.At, behind)
 	return nil
 }
 
 // skip checks the position and appends the Skip record. behind is the number of records after c.At.
-func (c *Skip) skip(d *datadir.Dir) (behind uint64, err error) {
+func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if d.Filling() {
 		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
 			"nothing to skip")
@@ -73,7 +73,7 @@ func (c *Skip) skip(d *datadir.Dir) (behind uint64, err error) {
 }
 
 // covered returns an error for a record that a snapshot includes, because no start would replay it.
-func (c *Skip) covered(dir replica.LogDir, accountsDir string) error {
+func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
@@ -100,7 +100,7 @@ func (c *Skip) covered(dir replica.LogDir, accountsDir string) error {
 
 // record returns the skip to append and the last record of the journal. It refuses a position outside
 // the journal, a skip, and a record that is already skipped.
-func (c *Skip) record(dir replica.LogDir) (payload []byte, last uint64, err error) {
+func (c *journalSkipCmd) record(dir replica.LogDir) (payload []byte, last uint64, err error) {
 	rd, err := wal.OpenReader(dir.FS, dir.Dir, dir.Options, 0)
 	if err != nil {
 		return nil, 0, err

@@ -1,4 +1,4 @@
-package journalcmd
+package main
 
 import (
 	"encoding/json"
@@ -12,14 +12,24 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
-// Verify checks every record of a journal.
-type Verify struct {
+// journalCmd reads a journal offline. Verify and Dump take no lock and change nothing. Skip holds the lock of the
+// directory and only appends.
+type journalCmd struct {
+	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
+	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
+	Skip   journalSkipCmd   `cmd:"" help:"Skip a record that a start cannot apply."`
+}
+
+// journalVerifyCmd checks every record of a journal.
+type journalVerifyCmd struct {
 	Dir          string `arg:"" help:"Data directory, or one of its subdirectories."`
 	At           uint64 `help:"Stop when the sum of the pairs' seqs reaches this value (seq in /internal/v1/state-hash)."`
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
@@ -49,12 +59,12 @@ var errInsideCommand = errors.New("no command ends at that seq")
 
 // Run replays the log and prints the state hash. It replays from the oldest record if no segment was removed,
 // otherwise from a snapshot.
-func (c *Verify) Run(e *Env) error {
+func (c *journalVerifyCmd) Run(p *program) error {
 	if isHiveDir(c.Dir) {
-		return verifyHive(e.Out, c.Dir)
+		return verifyHive(p.out, c.Dir)
 	}
 	if isStoreDir(c.Dir) {
-		return verifyStore(e.Out, c.Dir)
+		return verifyStore(p.out, c.Dir)
 	}
 	dir, err := engineDir(c.Dir)
 	if err != nil {
@@ -65,7 +75,7 @@ func (c *Verify) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.files(e.Out)
+	files, err := c.files(p.out)
 	if err != nil {
 		return err
 	}
@@ -88,7 +98,7 @@ func (c *Verify) Run(e *Env) error {
 		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
-	bar := e.Progress("verify", c.Quiet)
+	bar := newProgress(p.err, "verify", "bytes", c.Quiet)
 	sum := seqSum(r.Core)
 	if c.At != 0 && sum > c.At {
 		return fmt.Errorf("--at: seq %d is before the oldest retained state, which is at seq %d "+
@@ -112,11 +122,11 @@ func (c *Verify) Run(e *Env) error {
 	if err := c.explain(err, dir, r, sum); err != nil {
 		return err
 	}
-	return c.print(e.Out, r, first, rd, skips, files)
+	return c.print(p.out, r, first, rd, skips, files)
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
-func (c *Verify) explain(err error, dir string, r *replica.Replica, sum uint64) error {
+func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, sum uint64) error {
 	switch {
 	case errors.Is(err, errInsideCommand):
 		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
@@ -130,7 +140,7 @@ func (c *Verify) explain(err error, dir string, r *replica.Replica, sum uint64) 
 }
 
 // passed ends the replay when it has reached the seq of --at.
-func (c *Verify) passed(sum uint64) error {
+func (c *journalVerifyCmd) passed(sum uint64) error {
 	switch {
 	case sum == c.At:
 		return replica.ErrStop
@@ -141,7 +151,7 @@ func (c *Verify) passed(sum uint64) error {
 }
 
 // files checks and prints the files, unless only a part of the log is to be replayed. The error reports damage.
-func (c *Verify) files(out io.Writer) ([]wal.Checked, error) {
+func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
 	if !c.whole() {
 		return nil, nil
 	}
@@ -153,10 +163,10 @@ func (c *Verify) files(out io.Writer) ([]wal.Checked, error) {
 }
 
 // whole reports whether the whole log is checked: neither --at nor --from-snapshot is given.
-func (c *Verify) whole() bool { return c.At == 0 && !c.FromSnapshot }
+func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
 
 // printDamage prints one line a file, or one JSON object if a file is damaged. It returns the damage.
-func (c *Verify) printDamage(out io.Writer, files []wal.Checked) error {
+func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
 	damage := damageOf(files)
 	if !c.JSON {
 		printFiles(out, files)
@@ -170,7 +180,7 @@ func (c *Verify) printDamage(out io.Writer, files []wal.Checked) error {
 
 // begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
 // snapshot of files.
-func (c *Verify) begin(
+func (c *journalVerifyCmd) begin(
 	log replica.LogDir, o replica.Options, files []wal.Checked,
 ) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
@@ -195,7 +205,7 @@ func (c *Verify) begin(
 	return r, r.Pos + 1, nil
 }
 
-func (c *Verify) print(
+func (c *journalVerifyCmd) print(
 	out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips, files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
@@ -228,4 +238,97 @@ func seqSum(c *engine.Core) (sum uint64) {
 		sum += uint64(c.LastSeq(id))
 	}
 	return sum
+}
+
+// isHiveDir reports whether dir has the name of the hive's log in a data directory.
+func isHiveDir(dir string) bool { return filepath.Base(filepath.Clean(dir)) == "hive" }
+
+// verifyHive checks the hive's log offline: every record, and that each entry of the action log contains the
+// hash of the entry before. It takes no lock and changes nothing.
+func verifyHive(out io.Writer, dir string) error {
+	if _, err := verifyFiles(out, dir); err != nil {
+		return err
+	}
+	options := wal.Options{NoLock: true, RecordVersion: hive.RecordVersion}
+	chain, next := &hive.Chain{}, uint64(1)
+	rd, err := wal.OpenReader(vfs.OS{}, dir, options, next)
+	if errors.Is(err, wal.ErrTruncated) {
+		// The snapshot replaced the records before it. hiveSnapshot checks their effect.
+		if chain, next, err = hiveSnapshot(dir, options); err == nil {
+			rd, err = wal.OpenReader(vfs.OS{}, dir, options, next)
+		}
+	}
+	if err != nil {
+		return exchange.ExplainDamage(err)
+	}
+	defer func() { _ = rd.Close() }()
+	first := chain.Len() + 1
+	for {
+		raw, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return exchange.ExplainDamage(err)
+		}
+		rec, err := hive.DecodeRecord(raw.Payload)
+		if err != nil {
+			return fmt.Errorf("%s: record %d at %d: %w", raw.File, raw.Seq, raw.Offset, err)
+		}
+		for i := range rec.Entries {
+			if err := chain.Next(&rec.Entries[i]); err != nil {
+				return fmt.Errorf("%s: record %d at %d: %w", raw.File, raw.Seq, raw.Offset, err)
+			}
+		}
+	}
+	_, err = fmt.Fprintf(out, "hive entries %d to %d head %s\n", first, chain.Len(), chain.Head())
+	return err
+}
+
+// hiveSnapshot returns the hash chain after the newest snapshot and the number of the next record.
+func hiveSnapshot(dir string, options wal.Options) (chain *hive.Chain, next uint64, err error) {
+	found, err := wal.LoadNewest(vfs.OS{}, dir, options, func(m wal.SnapshotMeta, r io.Reader) error {
+		body, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		s, err := hive.DecodeSnapshot(body, hive.DefaultOptions())
+		if err != nil {
+			return err
+		}
+		v := s.View()
+		chain, next = hive.ChainFrom(v.Entries(), v.Head()), m.Seq+1
+		return nil
+	})
+	if err == nil && !found.OK {
+		err = fmt.Errorf("%s: the log's first records were removed and no usable snapshot covers them; "+
+			"restore the directory from a copy", dir)
+	}
+	return chain, next, err
+}
+
+// isStoreDir reports whether dir has the name of the accounts' or the launchpad's log in a data directory.
+func isStoreDir(dir string) bool {
+	return slices.Contains([]string{"accounts", "launchpad"}, filepath.Base(filepath.Clean(dir)))
+}
+
+// verifyStore checks every record of a store's log offline: its checksum, and that the sequence has no gap. It
+// takes no lock and changes nothing.
+func verifyStore(out io.Writer, dir string) error {
+	files, err := verifyFiles(out, dir)
+	if err != nil {
+		return err
+	}
+	first, last := uint64(0), uint64(0)
+	for _, f := range files {
+		if filepath.Ext(f.File) != wal.SegmentExt || f.Last < f.First {
+			continue // a snapshot, or a segment without a record
+		}
+		if first == 0 {
+			first = f.First
+		}
+		last = f.Last
+	}
+	_, err = fmt.Fprintf(out, "%s records %d to %d verified\n", filepath.Base(filepath.Clean(dir)), first, last)
+	return err
 }

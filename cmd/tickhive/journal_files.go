@@ -1,4 +1,4 @@
-package journalcmd
+package main
 
 import (
 	"crypto/rand"
@@ -37,16 +37,16 @@ func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
 	}
 }
 
-// Log describes a log of a data directory.
-type Log struct {
+// dataLog describes a log of a data directory.
+type dataLog struct {
 	Name    string
 	Options wal.Options // with the version of its records
 
 	decode func(io.Reader) error // of a snapshot
 }
 
-// Logs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
-var Logs = []Log{
+// dataLogs lists the logs of a data directory. The market's snapshots need no decoder here: a replay checks them.
+var dataLogs = []dataLog{
 	{"engine", exchange.EngineLogOptions(), discard},
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
 		if _, sealed := seal.KeyOf(b); sealed {
@@ -73,8 +73,8 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	if err != nil {
 		known = nil
 	}
-	for i := range Logs {
-		log := &Logs[i]
+	for i := range dataLogs {
+		log := &dataLogs[i]
 		path := filepath.Join(dir, log.Name)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			if alone != log.Name {
@@ -92,7 +92,7 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 }
 
 // Check reads every segment and snapshot of the log at path; meta is nil when the directory has none.
-func (log *Log) Check(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked, err error) {
+func (log *dataLog) Check(fsys vfs.FS, path string, meta *datadir.Meta) (files []wal.Checked, err error) {
 	o := log.Options
 	o.Boot = datadir.MachineBoot()
 	if meta != nil {
