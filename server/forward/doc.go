@@ -1,5 +1,5 @@
 // Package forward sends requests from a replica to the writer, and proves to the writer which client sent them
-// (docs/contract/configuration.md#forwarding).
+// (docs/contract/cluster.md#forwarding).
 //
 //	client -- request --> replica: Forwarder -- request, ClientHeader --> writer: Key.Client
 //

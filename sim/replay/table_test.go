@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var table = flag.Bool("table", false, "print the table of formats of docs/contract/configuration.md")
+var table = flag.Bool("table", false, "print the table of formats of docs/contract/recordings.md")
 
 // TestTableOfFormats replays every recorded file and a generated one of the formats that have none, and prints what
 // agrees:
