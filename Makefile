@@ -70,12 +70,12 @@ clients: ## the program against third-party clients (ccxt and others, pinned in 
 	@if command -v npm >/dev/null; then npm ci --prefix client/thirdparty --no-audit --no-fund --ignore-scripts --loglevel=error; \
 		else echo "no npm: the packages of client/thirdparty are not installed"; fi
 	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./client/thirdparty -v
-	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./cmd/tickhive -run '^TestBrowser' -v
+	TICKHIVE_CLIENTS=1 $(GO) test -pgo=off -count=1 -timeout 60m ./test/browser -v
 
 # A run that failed is repeated with CLUSTER='-cluster.runs=1 -cluster.seed=n'.
 CLUSTER ?= -cluster.runs=60 -cluster.time=8m
 cluster: ## fault runs of a writer, replicas and a stream, at most ten minutes
-	$(GO) test -pgo=off -count=1 -timeout 2h ./cmd/tickhive -run TestClusterLosesNothing -v $(CLUSTER)
+	$(GO) test -pgo=off -count=1 -timeout 2h ./test/cluster -run TestClusterLosesNothing -v $(CLUSTER)
 
 cluster-soak: ## an hour of fault runs with random seeds
 	$(MAKE) cluster CLUSTER='-cluster.runs=1000000 -cluster.time=1h'

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tickhive/test/harness"
 )
 
 // wrongConfigurations are sources with a fault each, or with several. A line that begins with
@@ -74,8 +75,7 @@ func TestGoldenConfiguration(t *testing.T) {
 			"stats --help", "conformance --help", "version --help",
 		} {
 			fmt.Fprintf(out, "$ tickhive %s\n", args)
-			cmd := exec.Command(os.Args[0], strings.Fields(args)...) // kong exits the process after --help
-			cmd.Env = append(os.Environ(), asProgram+"=1")
+			cmd := harness.Command(t, strings.Fields(args)...) // kong exits the process after --help
 			text, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatal(err)

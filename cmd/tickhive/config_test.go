@@ -13,16 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tickhive/engine"
-)
 
-func writeConfig(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "tickhive.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
+	"tickhive/test/harness"
+)
 
 func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 	c, err := loadConfig("", nil, nil)
@@ -50,7 +43,7 @@ func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 }
 
 func TestTheLaterSourceWins(t *testing.T) {
-	file := writeConfig(t,
+	file := harness.WriteConfig(t,
 		"[rate]\nper_minute = 70\nper_second = 7\nallow = [\"10.0.0.1\"]\n[launchpad]\nfee = \"5\"\n")
 	env := []string{
 		"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32",
@@ -116,7 +109,7 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 		{"[sim]\nenabled = false\nscenario = \"trend\"\n", "sim.scenario, sim.intensity: the simulated market is off"},
 		{"[sim]\nintensity = 200\n[market]\npairs = \"none\"\n", "the simulated market is off"},
 	} {
-		_, err := loadConfig(writeConfig(t, c.text), nil, nil)
+		_, err := loadConfig(harness.WriteConfig(t, c.text), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
@@ -234,12 +227,12 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		{"", "reference = \"100\"\nweight = 1001", "pairs: sim: pair AA_BB"},
 		{`refill_rate = "1"`, `reference = "100"`, ""},
 	} {
-		_, err := loadConfig(writeConfig(t, fmt.Sprintf(market, c.asset, c.pair)), nil, nil)
+		_, err := loadConfig(harness.WriteConfig(t, fmt.Sprintf(market, c.asset, c.pair)), nil, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %s: %v, want %q", c.asset, c.pair, err, c.want)
 		}
 	}
-	if _, err := loadConfig(writeConfig(t, "[server]\nread_timeout = -5\n"), nil, nil); err == nil ||
+	if _, err := loadConfig(harness.WriteConfig(t, "[server]\nread_timeout = -5\n"), nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "server.read_timeout") {
 		t.Errorf("a number below zero: %v", err)
 	}
@@ -251,7 +244,7 @@ func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 	quote := strings.Repeat("B", engine.MaxCurrencyCode)
 	text := fmt.Sprintf("[[assets]]\nsymbol = %[1]q\nname = \"%[2]s\"\n[[assets]]\nsymbol = %[3]q\n"+
 		"[[pairs]]\ncode = \"%[1]s_%[3]s\"\n", symbol, longest, quote)
-	c, err := loadConfig(writeConfig(t, text), nil, nil)
+	c, err := loadConfig(harness.WriteConfig(t, text), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +266,7 @@ func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 		strings.Replace(text, longest, strings.Repeat("x", 300), 1),
 		strings.ReplaceAll(text, symbol, symbol+"A"),
 	} {
-		if _, err := loadConfig(writeConfig(t, wrong), nil, nil); err == nil ||
+		if _, err := loadConfig(harness.WriteConfig(t, wrong), nil, nil); err == nil ||
 			!strings.Contains(err.Error(), "assets: A") {
 			t.Errorf("%.80s: %v", wrong, err)
 		}
@@ -290,7 +283,7 @@ func TestThePrintedConfigurationReadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := loadConfig(writeConfig(t, out.String()), nil, nil)
+	got, err := loadConfig(harness.WriteConfig(t, out.String()), nil, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

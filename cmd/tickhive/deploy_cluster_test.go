@@ -7,40 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oasdiff/yaml"
+	"tickhive/test/deploy/examples"
+	"tickhive/test/harness"
 )
-
-// clusterFiles has the members that matter of the services in deploy/cluster.yaml.
-type clusterFiles struct {
-	Services map[string]struct {
-		Command        []string
-		Ports, Volumes []string
-		Build          struct{ Context, Dockerfile string }
-	}
-	Volumes map[string]any
-}
-
-// clusterPod has the members that matter of an object in deploy/kubernetes-cluster.yaml.
-type clusterPod struct {
-	Kind     string
-	Metadata struct{ Name string }
-	Spec     struct {
-		Replicas int
-		Template struct {
-			Spec struct {
-				Containers []struct {
-					Args         []string
-					VolumeMounts []struct{ Name, MountPath string }
-				}
-				Affinity struct {
-					PodAntiAffinity struct {
-						Required []struct{ TopologyKey string } `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-					}
-				}
-			}
-		}
-	}
-}
 
 // clusterNode checks the command line of a node and returns its role and the address that it advertises. Its data
 // directory is below the volume: the directory itself is renamed when another node takes over.
@@ -88,8 +57,8 @@ func clusterNode(t *testing.T, args []string, mounted bool) (role, advertised st
 // other, and two replicas.
 func TestTheExamplesOfAClusterAgreeWithTheProgram(t *testing.T) {
 	want := []string{"replica", "replica", "standby", "writer"}
-	var compose clusterFiles
-	readLoose(t, readTree(t, "deploy/cluster.yaml"), &compose)
+	var compose examples.ClusterFiles
+	examples.ReadLoose(t, harness.ReadTree(t, "deploy/cluster.yaml"), &compose)
 	var roles []string
 	for name, s := range compose.Services {
 		if s.Build.Dockerfile == "" {
@@ -107,9 +76,9 @@ func TestTheExamplesOfAClusterAgreeWithTheProgram(t *testing.T) {
 		t.Errorf("compose has %q", roles)
 	}
 	roles = nil
-	for _, text := range strings.Split(readTree(t, "deploy/kubernetes-cluster.yaml"), "\n---\n") {
-		var set clusterPod
-		if readLoose(t, text, &set); set.Kind != "StatefulSet" {
+	for _, text := range strings.Split(harness.ReadTree(t, "deploy/kubernetes-cluster.yaml"), "\n---\n") {
+		var set examples.ClusterPod
+		if examples.ReadLoose(t, text, &set); set.Kind != "StatefulSet" {
 			continue
 		}
 		pod := set.Spec.Template.Spec
@@ -131,13 +100,5 @@ func TestTheExamplesOfAClusterAgreeWithTheProgram(t *testing.T) {
 	slices.Sort(roles)
 	if !slices.Equal(roles, want) {
 		t.Errorf("Kubernetes has %q", roles)
-	}
-}
-
-// readLoose decodes a YAML document of which v has a part.
-func readLoose(t *testing.T, text string, v any) {
-	t.Helper()
-	if _, err := yaml.Unmarshal([]byte(text), v, yaml.DecodeOpts{}); err != nil {
-		t.Fatalf("%v in %.200s", err, text)
 	}
 }

@@ -2,36 +2,21 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// composed has the members that deploy/compose.yaml may have.
-type composed struct {
-	Services map[string]struct {
-		Build          struct{ Context, Dockerfile string }
-		Image          string
-		Command        []string
-		Ports, Volumes []string
-		GroupAdd       []string `json:"group_add"`
-		DependsOn      any      `json:"depends_on"`
-		NetworkMode    string   `json:"network_mode"`
-		StopGrace      string   `json:"stop_grace_period"`
-		Restart        string
-		Ulimits        map[string]int
-	}
-	Volumes map[string]any
-}
+	"tickhive/test/deploy/examples"
+	"tickhive/test/harness"
+)
 
 // checkCompose checks deploy/compose.yaml against the program and the files that it names.
 func checkCompose(t *testing.T, image *Config, user string) {
-	var file composed
-	readYAML(t, readTree(t, "deploy/compose.yaml"), &file)
+	var file examples.Composed
+	examples.ReadYAML(t, harness.ReadTree(t, "deploy/compose.yaml"), &file)
 	exchange := file.Services["tickhive"]
 	cfg := serveConfig(t, exchange.Command)
 	public, internal := ports(t, cfg)
@@ -60,7 +45,7 @@ func checkCompose(t *testing.T, image *Config, user string) {
 			Static []struct{ Targets []string } `json:"static_configs"`
 		} `json:"scrape_configs"`
 	}
-	readYAML(t, readTree(t, "deploy/prometheus.yml"), &scrape)
+	examples.ReadYAML(t, harness.ReadTree(t, "deploy/prometheus.yml"), &scrape)
 	if got := scrape.Config[0].Static[0].Targets; !slices.Equal(got, []string{"tickhive:" + internal}) {
 		t.Errorf("Prometheus scrapes %q, the internal port is %s", got, internal)
 	}
@@ -80,7 +65,7 @@ func checkCompose(t *testing.T, image *Config, user string) {
 			if _, ok := file.Volumes[source]; ok {
 				continue
 			}
-			_, err := os.Stat(filepath.Join(sourceTree, "deploy", source))
+			_, err := os.Stat(filepath.Join(harness.SourceTree, "deploy", source))
 			if err != nil || !strings.HasSuffix(rest, ":ro") {
 				t.Errorf("%s mounts %s: %v", name, v, err)
 			}
@@ -92,21 +77,13 @@ func checkCompose(t *testing.T, image *Config, user string) {
 			t.Errorf("Prometheus has no %s", rules)
 		}
 	}
-	provider := readTree(t, "deploy/grafana/dashboards/tickhive.yml")
+	provider := harness.ReadTree(t, "deploy/grafana/dashboards/tickhive.yml")
 	dashboards := regexp.MustCompile(`path: (\S+)`).FindStringSubmatch(provider)
 	if !slices.ContainsFunc(targets, func(name string) bool { return path.Dir(name) == dashboards[1] }) {
 		t.Errorf("Grafana has nothing in %s", dashboards[1])
 	}
-	if !strings.Contains(readTree(t, "deploy/grafana/datasources/prometheus.yml"), "url: http://prometheus:9090\n") {
+	if !strings.Contains(harness.ReadTree(t, "deploy/grafana/datasources/prometheus.yml"),
+		"url: http://prometheus:9090\n") {
 		t.Error("Grafana does not read the service prometheus")
-	}
-}
-
-// Compose itself accepts its file.
-func TestComposeAcceptsItsFile(t *testing.T) {
-	tool := needTool(t, "docker-compose")
-	c := exec.CommandContext(t.Context(), tool, "-f", filepath.Join(sourceTree, "deploy/compose.yaml"), "config", "-q")
-	if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tickhive/test/deploy/examples"
+	"tickhive/test/harness"
 )
 
 // probeSpec is a probe of Kubernetes.
@@ -71,12 +74,12 @@ type podTemplate struct {
 // kubernetes returns the objects of deploy/kubernetes.yaml.
 func kubernetes(t *testing.T) (service, set manifest) {
 	t.Helper()
-	documents := strings.Split(readTree(t, "deploy/kubernetes.yaml"), "\n---\n")
+	documents := strings.Split(harness.ReadTree(t, "deploy/kubernetes.yaml"), "\n---\n")
 	if len(documents) != 2 {
 		t.Fatalf("%d documents", len(documents))
 	}
-	readYAML(t, documents[0], &service)
-	readYAML(t, documents[1], &set)
+	examples.ReadYAML(t, documents[0], &service)
+	examples.ReadYAML(t, documents[1], &set)
 	return service, set
 }
 

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"tickhive/test/harness"
 )
 
 // legacySignature signs a request without a body by the legacy scheme.
-func legacySignature(u *voter, url string) string {
-	mac := hmac.New(sha256.New, []byte(u.private))
-	mac.Write([]byte(u.public + url))
+func legacySignature(u *harness.Voter, url string) string {
+	mac := hmac.New(sha256.New, []byte(u.Private))
+	mac.Write([]byte(u.Public + url))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -21,8 +23,8 @@ func (g *golden) launchpad(w people) string {
 	const spawn = "/api/launchpad/spawn"
 	body := `{"name":"Alpha","symbol":"ALPHA","totalSupply":"1000000","metadata":{"description":"first",` +
 		`"website":"https://a.example","x":[1,2]}}`
-	spawned := object(g.t, g.as(w.alice, "POST", spawn, body))
-	token, address := within(spawned, "worker.agentNftId"), within(spawned, "token.address")
+	spawned := harness.Object(g.t, g.as(w.alice, "POST", spawn, body))
+	token, address := harness.Within(spawned, "worker.agentNftId"), harness.Within(spawned, "token.address")
 	for _, wrong := range []string{
 		`{"symbol":"ALPHA"}`, `{"name":"B","symbol":"alpha"}`, `{"name":"B","symbol":""}`, `{"name":"B"}`,
 		`{"name":"B","symbol":"ALPHA"}`,
@@ -35,21 +37,21 @@ func (g *golden) launchpad(w people) string {
 	g.in("POST", "/launchpad/faults", `{"kind":"spawner","count":1}`)
 	g.in("POST", "/launchpad/faults", `{"kind":"disk","count":1}`)
 	g.as(w.carol, "POST", spawn, `{"name":"Delta","symbol":"DEL"}`)
-	g.in("POST", "/users/"+w.carol.id+"/withdrawals", `{"currencyCode":"NATIVE","amount":"200"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"NATIVE","amount":"200"}`)
 	g.as(w.carol, "POST", spawn, `{"name":"Delta","symbol":"DEL"}`)
-	poor := fmt.Sprintf(`{"userId":%q,"name":"Echo","symbol":"ECHO"}`, w.carol.id)
+	poor := fmt.Sprintf(`{"userId":%q,"name":"Echo","symbol":"ECHO"}`, w.carol.Id)
 	g.in("POST", "/launchpad/tokens", poor)
-	g.in("POST", "/users/"+w.carol.id+"/deposits", `{"currencyCode":"NATIVE","amount":"500"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/deposits", `{"currencyCode":"NATIVE","amount":"500"}`)
 	g.in("POST", "/launchpad/tokens", poor)
 	at := "/launchpad/tokens/" + token
-	swap := fmt.Sprintf(`{"userId":%q,"side":%%q,"amountIn":%%q,"minOut":%%q}`, w.alice.id)
+	swap := fmt.Sprintf(`{"userId":%q,"side":%%q,"amountIn":%%q,"minOut":%%q}`, w.alice.Id)
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "buy", "1", "0"))
-	g.in("POST", at+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, w.alice.id))
+	g.in("POST", at+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, w.alice.Id))
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "buy", "10", "0"))
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "sell", "5.5", "0.1"))
 	g.in("POST", at+"/swaps", fmt.Sprintf(swap, "sell", "5.5", "1000"))
-	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"12.5"}`, w.alice.id, w.bob.id))
-	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"1e9"}`, w.alice.id, w.bob.id))
+	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"12.5"}`, w.alice.Id, w.bob.Id))
+	g.in("POST", at+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":"1e9"}`, w.alice.Id, w.bob.Id))
 	g.in("POST", at+"/boosts", `{"tier":"short"}`)
 	g.in("POST", at+"/boosts", `{"tier":"long"}`)
 	g.in("POST", "/launchpad/tokens/99/boosts", `{"tier":"short"}`)
@@ -94,12 +96,12 @@ func (g *golden) hive(w people, token string) {
 	g.as(w.alice, "POST", vote, `{"proposalId":"prop-99","vote":"no"}`)
 	g.as(w.alice, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"maybe"}`, first))
 	g.as(w.carol, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, first))
-	g.in("PATCH", "/users/"+w.carol.id, `{"level":20}`)
+	g.in("PATCH", "/users/"+w.carol.Id, `{"level":20}`)
 	g.as(w.carol, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, first))
 	g.note("a day and an hour later the urgent proposal is closed and the boost is over")
 	g.advance(90_000_000)
 	g.as(w.bob, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, first))
-	g.in("PATCH", "/users/"+w.bob.id, `{"level":30}`)
+	g.in("PATCH", "/users/"+w.bob.Id, `{"level":30}`)
 	g.as(w.bob, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, first))
 	for _, target := range []string{
 		"/overview", "/workers", "/workers?status=suspended", "/workers?tokenAddress=0x12", "/workers?status=dead",

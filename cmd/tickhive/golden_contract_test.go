@@ -11,12 +11,14 @@ import (
 
 	"tickhive/engine"
 	"tickhive/server/edge"
+
+	"tickhive/test/harness"
 )
 
 // contract returns the text of the pages of docs/contract, by file name.
 func contract(t testing.TB) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob(sourceTree + "/docs/contract/*.md")
+	names, err := filepath.Glob(harness.SourceTree + "/docs/contract/*.md")
 	if err != nil || len(names) < 15 {
 		t.Fatalf("%d pages: %v", len(names), err)
 	}

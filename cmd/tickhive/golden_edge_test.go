@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"tickhive/server/web"
+
+	"tickhive/test/harness"
 )
 
 // system requests the exchange's information about itself.
@@ -102,7 +104,7 @@ func (g *golden) edge(w people) {
 	}
 	g.note("the legacy signature")
 	sig := legacySignature(w.alice, "http://golden.test/api/wallets/balances")
-	g.get("/api/wallets/balances", "API-PublicKey", w.alice.public, "API-Signature", sig)
+	g.get("/api/wallets/balances", "API-PublicKey", w.alice.Public, "API-Signature", sig)
 	g.note("a request id that is echoed")
 	_, h, _ = g.send(g.public, "GET", "/api/time", "", "X-Request-Id", "abc-1")
 	fmt.Fprintf(g.text(), "X-Request-Id: %s\n", h.Get("X-Request-Id"))
@@ -131,7 +133,7 @@ func (g *golden) pages() {
 
 // outline reduces the OpenAPI document, without its prose, to a hash per path and schema.
 func outline(t testing.TB, text string) string {
-	doc := object(t, text)
+	doc := harness.Object(t, text)
 	var b strings.Builder
 	part := func(kind string, m any) {
 		parts, _ := m.(map[string]any)

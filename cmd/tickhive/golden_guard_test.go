@@ -1,22 +1,26 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"tickhive/test/harness"
+)
 
 // guard halts a user and sets the dead man's switch of another.
 func (g *golden) guard(w people) {
 	g.area = "internal"
 	g.note("a halted account")
 	const order = `"currencyPairCode":"ETH_USDT","side":"buy","type":"limit","price":2000,"amount":1`
-	g.place(w.carol.id, order, order+`,"clientOrderId":"c-1"`)
-	g.in("POST", "/users/"+w.carol.id+"/halt", `{"reason":"x"}`)
-	g.in("POST", "/users/"+builtinUUID+"/halt", "")
-	g.in("POST", "/users/"+w.carol.id+"/halt", "")
-	g.place(w.carol.id, order, order+`,"clientOrderId":"c-1"`)
-	g.in("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s}}]}`, w.carol.id, order))
-	g.in("GET", "/users/"+w.carol.id, "")
-	g.in("DELETE", "/users/"+w.carol.id+"/halt", "")
-	g.in("DELETE", "/users/"+w.carol.id+"/halt", "")
-	g.place(w.carol.id, order)
+	g.place(w.carol.Id, order, order+`,"clientOrderId":"c-1"`)
+	g.in("POST", "/users/"+w.carol.Id+"/halt", `{"reason":"x"}`)
+	g.in("POST", "/users/"+harness.BuiltinUUID+"/halt", "")
+	g.in("POST", "/users/"+w.carol.Id+"/halt", "")
+	g.place(w.carol.Id, order, order+`,"clientOrderId":"c-1"`)
+	g.in("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s}}]}`, w.carol.Id, order))
+	g.in("GET", "/users/"+w.carol.Id, "")
+	g.in("DELETE", "/users/"+w.carol.Id+"/halt", "")
+	g.in("DELETE", "/users/"+w.carol.Id+"/halt", "")
+	g.place(w.carol.Id, order)
 	g.area = "trading"
 	g.note("the dead man's switch")
 	for _, body := range []string{
@@ -26,11 +30,11 @@ func (g *golden) guard(w people) {
 		g.as(w.carol, "POST", "/api/orders/cancel-all-after", body)
 	}
 	g.area = "internal"
-	g.in("POST", "/users/"+w.alice.id+"/halt", "{}")
+	g.in("POST", "/users/"+w.alice.Id+"/halt", "{}")
 	g.area = "trading"
 	g.as(w.alice, "POST", "/api/orders", `{"currencyPairCode":"ETH_USDT","side":"buy","amount":1,"price":2000}`)
 	g.area = "internal"
-	g.in("DELETE", "/users/"+w.alice.id+"/halt", "")
+	g.in("DELETE", "/users/"+w.alice.Id+"/halt", "")
 	g.advance(1000)
 	g.area = "trading"
 	g.as(w.carol, "GET", "/api/user/orders?status=active", "")

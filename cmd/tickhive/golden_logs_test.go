@@ -27,6 +27,8 @@ import (
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
+
+	"tickhive/test/harness"
 )
 
 // goldenLogs lists the four logs of a data directory and the declarations of their record
@@ -165,7 +167,7 @@ func hexLines(b []byte, limit int) string {
 func declared(t testing.TB, dir, kind string) map[byte]string {
 	t.Helper()
 	out := map[byte]string{}
-	err := filepath.WalkDir(filepath.Join(sourceTree, dir), func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(harness.SourceTree, dir), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}

@@ -12,10 +12,12 @@ import (
 
 	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"tickhive/test/harness"
 )
 
 // referencePage lists every command, flag and key. The program's own descriptions are its only source.
-const referencePage = sourceTree + "/docs/contract/commands.md"
+const referencePage = harness.SourceTree + "/docs/contract/commands.md"
 
 const referenceHead = "# Commands, flags and keys\n\n" +
 	"The program's own descriptions, as `--help` and `config print` show them. Do not edit this page: a test writes\n" +

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"tickhive/client"
+
+	"tickhive/test/harness"
 )
 
 // people holds the users of a golden run.
 type people struct {
-	alice *voter // level 25, ambassador, trades
-	bob   *voter // invited by alice's link, trades
-	carol *voter // invited by bob, level 19
+	alice *harness.Voter // level 25, ambassador, trades
+	bob   *harness.Voter // invited by alice's link, trades
+	carol *harness.Voter // invited by bob, level 19
 }
 
 // One run through every route, every stream message, every record of the four logs and every
@@ -103,26 +105,26 @@ func (g *golden) users() people {
 	}
 	g.in("POST", "/users", `{"nickname":"alice"}`)
 	g.in("POST", "/users", `{"level":31}`)
-	g.in("PATCH", "/users/"+w.carol.id, `{"dealBidDiscountFraction":"0.25","avatarId":"simple"}`)
-	for _, u := range []*voter{w.alice, w.bob, w.carol} {
-		g.in("POST", "/users/"+u.id+"/deposits", `{"currencyCode":"USDT","amount":"100000"}`)
-		g.in("POST", "/users/"+u.id+"/deposits", `{"currencyCode":"BTC","amount":2.5}`)
-		g.in("POST", "/users/"+u.id+"/deposits", `{"currencyCode":"NATIVE","amount":250}`)
-		g.in("POST", "/users/"+u.id+"/deposits", `{"currencyCode":"USBI","amount":5000}`)
+	g.in("PATCH", "/users/"+w.carol.Id, `{"dealBidDiscountFraction":"0.25","avatarId":"simple"}`)
+	for _, u := range []*harness.Voter{w.alice, w.bob, w.carol} {
+		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USDT","amount":"100000"}`)
+		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"BTC","amount":2.5}`)
+		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"NATIVE","amount":250}`)
+		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USBI","amount":5000}`)
 	}
-	link := object(g.t, g.as(w.alice, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":20}`))
+	link := harness.Object(g.t, g.as(w.alice, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":20}`))
 	g.as(w.bob, "POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, link["code"]))
-	code := object(g.t, g.as(w.bob, "GET", "/api/affiliate/invite-code", ""))
+	code := harness.Object(g.t, g.as(w.bob, "GET", "/api/affiliate/invite-code", ""))
 	g.as(w.carol, "POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code["inviteCode"]))
-	g.in("POST", "/users/"+w.carol.id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.5"}`)
-	g.in("POST", "/users/"+w.carol.id+"/withdrawals", `{"currencyCode":"BTC","amount":"50"}`)
-	g.in("POST", "/users/"+w.carol.id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.0001"}`)
-	g.in("POST", "/users/"+w.carol.id+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
-	g.in("POST", "/users/"+w.carol.id+"/profits", `{"profitType":"StakeAccrual","currencyCode":"USDT","amount":10}`)
-	g.in("POST", "/users/"+w.carol.id+"/profits", `{"profitType":40,"currencyCode":"USDT","amount":"3"}`)
-	g.in("POST", "/users/"+w.carol.id+"/profits", `{"profitType":1,"currencyCode":"USDT","amount":"3"}`)
-	g.in("GET", "/users/"+w.carol.id, "")
-	g.in("GET", "/users/"+builtinUUID, "")
+	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.5"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"50"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.0001"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":"StakeAccrual","currencyCode":"USDT","amount":10}`)
+	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":40,"currencyCode":"USDT","amount":"3"}`)
+	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":1,"currencyCode":"USDT","amount":"3"}`)
+	g.in("GET", "/users/"+w.carol.Id, "")
+	g.in("GET", "/users/"+harness.BuiltinUUID, "")
 	g.in("GET", "/totals", "")
 	return w
 }
@@ -146,14 +148,14 @@ func (g *golden) orders(w people) {
 		btc+`"side":"sell","type":"limit","price":65020,"amount":3,"displayAmount":0.25`,
 		btc+`"side":"buy","type":"limit","price":64990,"amount":2,"timeInForce":"gtc","postOnly":true`,
 		btc+`"side":"buy","type":"limit","price":64980.01,"amount":0.125`)
-	g.place(w.bob.id,
+	g.place(w.bob.Id,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.25,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.25,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.3,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"market","quoteAmount":"1000"`,
 		btc+`"side":"sell","type":"stop_limit","price":64000,"stopPrice":64500,"amount":0.1`,
 		btc+`"side":"buy","type":"limit","price":64970,"amount":0.2,"selfTradePrevention":"decrement"`)
-	g.place(w.carol.id,
+	g.place(w.carol.Id,
 		btc+`"side":"sell","type":"market","amount":"0.4"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":99`,
 		btc+`"side":"buy","type":"limit","price":65020,"amount":20,"timeInForce":"fok"`,
@@ -187,7 +189,7 @@ func (g *golden) orders(w people) {
 	g.in("GET", "/orders/999", "")
 	g.in("DELETE", "/orders/4", "")
 	g.in("DELETE", "/orders/4", "")
-	g.in("DELETE", "/orders?accountId="+w.carol.id, "")
+	g.in("DELETE", "/orders?accountId="+w.carol.Id, "")
 	g.in("GET", "/book/BTC_USDT?depth=5", "")
 	g.in("GET", "/book/BTC_USDT?depth=x", "")
 	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"halted"}`)
@@ -246,7 +248,7 @@ func (g *golden) market() {
 // compressed requests a document until it is served as gzip, which takes 0.1 s.
 func (g *golden) compressed(target string) {
 	g.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(harness.Patience); ; {
 		status, h, _ := g.send(g.public, "GET", target, "", "Accept-Encoding", "gzip")
 		if h.Get("Content-Encoding") == "gzip" {
 			g.write("GET", target, "", status, h, "")
@@ -298,9 +300,9 @@ func (g *golden) udf() {
 
 func (g *golden) accounts(w people) {
 	g.area = "accounts"
-	key := object(g.t, g.as(w.alice, "POST", "/api/apikeys",
+	key := harness.Object(g.t, g.as(w.alice, "POST", "/api/apikeys",
 		`{"name":"read","ipWhitelist":["10.0.0.0/8"],"expiresAt":"2026-02-01T00:00:00Z"}`))
-	reader := &voter{public: g.id(key, "publicKey"), private: g.id(key, "privateKey")}
+	reader := &harness.Voter{Public: g.id(key, "publicKey"), Private: g.id(key, "privateKey")}
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","ipWhitelist":["foo"]}`)
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"","canTrade":"yes"}`)
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","canWithdraw":true,"ipWhitelist":["10.0.0.1"]}`)
@@ -309,16 +311,16 @@ func (g *golden) accounts(w people) {
 	g.note("a key that may not trade; then it is deleted")
 	g.as(reader, "GET", "/api/affiliate/invite-code", "")
 	g.as(reader, "POST", "/api/orders", `{}`)
-	g.as(reader, "DELETE", "/api/apikeys/"+w.alice.public, "")
-	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.public, "")
-	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.public, "")
+	g.as(reader, "DELETE", "/api/apikeys/"+w.alice.Public, "")
+	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.Public, "")
+	g.as(w.alice, "DELETE", "/api/apikeys/"+reader.Public, "")
 	g.as(reader, "GET", "/api/affiliate/invite-code", "")
 	const whole = "from=2026-01-01&to=2026-02-01"
 	for _, target := range []string{
 		"/api/currencies/user/commissions", "/api/affiliate/inviters/search?query=a", "/api/affiliate/inviters/search",
 		"/api/affiliate/inviters/my", "/api/affiliate/inviters/" +
-			w.bob.id, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
-		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.id + "/user-info", "/api/affiliate/" + w.bob.id +
+			w.bob.Id, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
+		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.Id + "/user-info", "/api/affiliate/" + w.bob.Id +
 			"/user-info",
 		"/api/affiliate/accruals",
 		"/api/affiliate/accruals?pageSize=1&pageNumber=2&profitTypes=1&profitTypes=StakeAccrual&currencyCode=USDT",
@@ -344,17 +346,17 @@ func (g *golden) accounts(w people) {
 	}
 	g.note("credentials that are refused")
 	g.get("/api/apikeys")
-	g.get("/api/apikeys", "API-PublicKey", w.alice.public)
+	g.get("/api/apikeys", "API-PublicKey", w.alice.Public)
 	bad := func(public, timestamp, nonce, signature string) {
 		g.get("/api/apikeys", "API-PublicKey", public, "API-Timestamp", timestamp, "API-Nonce", nonce, "API-Signature",
 			signature)
 	}
 	now := fmt.Sprint(g.nowMs)
-	bad(w.alice.public, "1", "x", strings.Repeat("0", 64))
-	bad(w.alice.public, now, "not a nonce", strings.Repeat("0", 64))
-	bad(w.alice.public, now, "x", strings.Repeat("0", 64))
+	bad(w.alice.Public, "1", "x", strings.Repeat("0", 64))
+	bad(w.alice.Public, now, "not a nonce", strings.Repeat("0", 64))
+	bad(w.alice.Public, now, "x", strings.Repeat("0", 64))
 	bad(strings.Repeat("a", 38), now, "x", strings.Repeat("0", 64))
-	bad(w.alice.public, now, "n-1", client.Sign(w.alice.private, now, "n-1", "GET", "/api/apikeys", nil))
-	bad(w.alice.public, now, "n-1", client.Sign(w.alice.private, now, "n-1", "GET", "/api/apikeys", nil))
+	bad(w.alice.Public, now, "n-1", client.Sign(w.alice.Private, now, "n-1", "GET", "/api/apikeys", nil))
+	bad(w.alice.Public, now, "n-1", client.Sign(w.alice.Private, now, "n-1", "GET", "/api/apikeys", nil))
 	g.as(w.alice, "GET", "/api/tickers?currencyPairCode=BTC_USDT", "")
 }

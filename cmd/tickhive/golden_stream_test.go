@@ -15,6 +15,8 @@ import (
 
 	"tickhive/client"
 	"tickhive/server/servertest"
+
+	"tickhive/test/harness"
 )
 
 // streamKinds lists the kinds of messages that a server sends over /ws.
@@ -54,7 +56,7 @@ func (g *golden) dial(query string) *socket {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	if err := s.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.SetReadDeadline(time.Now().Add(harness.Patience)); err != nil {
 		g.t.Fatal(err)
 	}
 	return &socket{g, s}
@@ -183,17 +185,17 @@ func (g *golden) private(w people) {
 	for _, channel := range []string{"orders", "balances", "fills"} {
 		g.note("private channel %s", channel)
 		c := g.dial("")
-		w.alice.nonces++
-		now, nonce := fmt.Sprint(g.nowMs), fmt.Sprintf("n-%d", w.alice.nonces)
+		w.alice.Nonces++
+		now, nonce := fmt.Sprint(g.nowMs), fmt.Sprintf("n-%d", w.alice.Nonces)
 		auth := client.Request{
-			Op: "auth", PublicKey: w.alice.public, Timestamp: now, Nonce: nonce,
-			Signature: client.Sign(w.alice.private, now, nonce, "GET", "/ws", nil), ID: 1,
+			Op: "auth", PublicKey: w.alice.Public, Timestamp: now, Nonce: nonce,
+			Signature: client.Sign(w.alice.Private, now, nonce, "GET", "/ws", nil), ID: 1,
 		}
 		c.send(auth, 1)
 		c.send(auth, 1)
 		c.send(client.Request{Op: "subscribe", Channel: channel}, 2)
 		g.order(fmt.Sprintf(`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"sell","type":"limit",`+
-			`"price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.id))
+			`"price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.Id))
 		c.next(1)
 		c.close()
 	}
@@ -263,7 +265,7 @@ func (g *golden) everyKind() {
 func typesInSource(g *golden) (kinds []string) {
 	g.t.Helper()
 	inText := regexp.MustCompile(`\{"type":"([a-z]+)"`)
-	err := filepath.WalkDir(sourceTree+"/server", func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(harness.SourceTree+"/server", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}

@@ -24,6 +24,8 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
+
+	"tickhive/test/harness"
 )
 
 // update makes the golden tests write their files instead of comparing with them:
@@ -125,7 +127,7 @@ func (g *golden) in(method, path, body string) map[string]any {
 	if !strings.HasPrefix(text, "{") {
 		return nil
 	}
-	return object(g.t, text)
+	return harness.Object(g.t, text)
 }
 
 // id returns a string member of a response.
@@ -145,21 +147,21 @@ func (g *golden) advance(ms int64) {
 }
 
 // as sends a signed request.
-func (g *golden) as(u *voter, method, target, body string) string {
+func (g *golden) as(u *harness.Voter, method, target, body string) string {
 	g.t.Helper()
-	u.nonces++
-	now, nonce := strconv.FormatInt(g.nowMs, 10), fmt.Sprintf("n-%d", u.nonces)
+	u.Nonces++
+	now, nonce := strconv.FormatInt(g.nowMs, 10), fmt.Sprintf("n-%d", u.Nonces)
 	return g.request(g.public, method, target, body,
-		"API-PublicKey", u.public, "API-Timestamp", now, "API-Nonce", nonce,
-		"API-Signature", client.Sign(u.private, now, nonce, method, target, []byte(body)))
+		"API-PublicKey", u.Public, "API-Timestamp", now, "API-Nonce", nonce,
+		"API-Signature", client.Sign(u.Private, now, nonce, method, target, []byte(body)))
 }
 
 // member creates a user with a key that may trade.
-func (g *golden) member(body string) *voter {
+func (g *golden) member(body string) *harness.Voter {
 	g.t.Helper()
-	u := &voter{id: g.id(g.in("POST", "/users", body), "id")}
-	key := g.in("POST", "/users/"+u.id+"/apikeys", `{"name":"golden"}`)
-	u.public, u.private = g.id(key, "publicKey"), g.id(key, "privateKey")
+	u := &harness.Voter{Id: g.id(g.in("POST", "/users", body), "id")}
+	key := g.in("POST", "/users/"+u.Id+"/apikeys", `{"name":"golden"}`)
+	u.Public, u.Private = g.id(key, "publicKey"), g.id(key, "privateKey")
 	return u
 }
 
@@ -184,7 +186,7 @@ func (g *golden) send(base, method, target, body string, header ...string) (int,
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := httpClient.Do(req)
+	resp, err := harness.HTTPClient.Do(req)
 	if err != nil {
 		g.t.Fatal(err)
 	}

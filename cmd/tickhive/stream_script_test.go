@@ -17,6 +17,8 @@ import (
 	"github.com/goccy/go-json"
 
 	"tickhive/client"
+
+	"tickhive/test/harness"
 )
 
 // Scripts in testdata/streams run against the assembled program on a virtual clock, one line per
@@ -163,7 +165,7 @@ func (s *streamScript) open(narrow bool) *client.Stream {
 				4096)
 		})
 	}}
-	websocket.DefaultDialer = &websocket.Dialer{NetDialContext: d.DialContext, HandshakeTimeout: patience}
+	websocket.DefaultDialer = &websocket.Dialer{NetDialContext: d.DialContext, HandshakeTimeout: harness.Patience}
 	return s.dial("").s
 }
 
@@ -279,7 +281,7 @@ func (s *streamScript) number(text string) int {
 // next reads one message and checks it; nil: the connection is closed.
 func (s *streamScript) next(out *bytes.Buffer, c *scriptSocket) *client.Message {
 	s.t.Helper()
-	_ = c.s.SetReadDeadline(time.Now().Add(patience))
+	_ = c.s.SetReadDeadline(time.Now().Add(harness.Patience))
 	for {
 		m, err := c.s.Next()
 		if err != nil {

@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange", "test/nets",
 	},
 	"client":    {"client"},
+	"test":      {"client", "internal/datadir", "internal/stream"},
 	"test/nets": {"client"},
 	"bench": {
 		"bench", "client", "server", "engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange",

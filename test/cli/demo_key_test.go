@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/client"
+
+	"tickhive/test/harness"
+)
+
+// writtenKey is a key as the program writes it, to a file or on a line.
+type writtenKey struct{ Kind, UserID, PublicKey, PrivateKey string }
+
+// readKey reads a file of a demo key and checks its mode.
+func readKey(t *testing.T, name string) (k writtenKey) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v: %v", info, err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil || json.Unmarshal(text, &k) != nil || k.Kind != "tickhive-demo-key" {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return k
+}
+
+// funds signs with the key and returns the free amount of each currency.
+func (k writtenKey) funds(t *testing.T, base string) map[string]string {
+	t.Helper()
+	c := client.Client{Base: base, PublicKey: k.PublicKey, PrivateKey: k.PrivateKey}
+	balances, err := c.Balances(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := map[string]string{}
+	for _, b := range balances {
+		free[b.Currency] = string(b.Free)
+	}
+	return free
+}
+
+func TestServeWritesAFundedKeyBeforeItIsReady(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	file, data := filepath.Join(work, "key.json"), filepath.Join(work, "data")
+	args := []string{"--demo-key", file, "--data-dir", data, "--sim", "off"}
+	in := harness.Start(t, args...)
+	first := readKey(t, file)
+	free := first.funds(t, in.Public)
+	if free["BTC"] != "10000.0" || free["USDT"] != "10000.0" || len(free) < 10 {
+		t.Errorf("%v", free)
+	}
+	if u := in.Call(200, "GET", "/users/"+first.UserID, ""); u["id"] != first.UserID {
+		t.Errorf("%v", u)
+	}
+	if strings.Contains(in.Stderr.String(), first.PrivateKey) {
+		t.Error("the log has the private key")
+	}
+	in.Signal(syscall.SIGTERM)
+	in.EndsClean(data)
+
+	in = harness.Start(t, args...) // the key in the file is one of this directory: it stays
+	if again := readKey(t, file); again != first || again.funds(t, in.Public)["BTC"] != "10000.0" {
+		t.Errorf("%v, then %v", first, again)
+	}
+	in.Signal(syscall.SIGTERM)
+	in.EndsClean(data)
+
+	in = harness.Start(t, "--demo-key", file, "--data-dir", filepath.Join(work, "other"))
+	if other := readKey(t, file); other.PublicKey == first.PublicKey || len(other.funds(t, in.Public)) < 10 {
+		t.Errorf("%v in another directory", other)
+	}
+	if left, err := filepath.Glob(filepath.Join(work, ".demo-key-*")); err != nil || len(left) != 0 {
+		t.Errorf("temporary files %v: %v", left, err)
+	}
+}
+
+func TestADemoKeyReplacesNoOtherFile(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	for name, content := range map[string]string{"notes": "my notes", "json": `{"kind":"other"}`, "empty": ""} {
+		file := filepath.Join(work, name)
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"serve", "--demo-key", file, "--ephemeral"},
+			{"demo-key", "--internal", "127.0.0.1:1", file},
+		} {
+			in := harness.Launch(t, nil, args...)
+			if code := in.Wait(); code != 2 || !strings.Contains(in.Stderr.String(), "is no demo key") {
+				t.Errorf("%v: exit code %d: %s", args, code, in.Stderr.String())
+			}
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != content {
+			t.Errorf("%q is now %q: %v", content, text, err)
+		}
+	}
+	for _, file := range []string{work, filepath.Join(work, "none", "key")} {
+		in := harness.Launch(t, nil, "serve", "--ephemeral", "--demo-key", file)
+		if code := in.Wait(); code != 2 {
+			t.Errorf("%s: exit code %d: %s", file, code, in.Stderr.String())
+		}
+	}
+}
+
+func TestDemoKeyFundsAUserOfARunningExchange(t *testing.T) {
+	t.Parallel()
+	in := harness.Start(t, "--sim", "off", "--internal-token", "open sesame")
+	in.Token = "open sesame"
+	in.Call(200, "POST", "/pairs", `{"code":"CARD_USDT","digitsPrice":2,"digitsAmount":2}`)
+	in.Call(200, "PATCH", "/assets/BTC", `{"canDeposit":false}`)
+	work := t.TempDir()
+	file, token := filepath.Join(work, "key.json"), filepath.Join(work, "token")
+	if err := os.WriteFile(token, []byte("open sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	internal := strings.TrimPrefix(in.Root, "http://")
+	refused := harness.Launch(t, nil, "demo-key", "--internal", internal, file)
+	if code := refused.Wait(); code != 1 || !strings.Contains(refused.Stderr.String(), "401") {
+		t.Errorf("without a token: exit code %d: %s", code, refused.Stderr.String())
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a refused call left a file")
+	}
+	var keys [2]writtenKey
+	for i, run := range [][]string{
+		{"demo-key", "--internal", internal, "--internal-token-file", token, file},
+		{"demo-key", "--internal=" + internal, "--replace", file},
+	} {
+		out := harness.Launch(t, []string{"TICKHIVE_INTERNAL_TOKEN=open sesame"}, run...)
+		line := out.WaitLine("key ")
+		if code := out.Wait(); code != 0 {
+			t.Fatalf("exit code %d: %s", code, out.Stderr.String())
+		}
+		keys[i] = readKey(t, file)
+		free := keys[i].funds(t, in.Public)
+		if free["CARD"] != "10000.0" || free["USDT"] != "10000.0" || free["BTC"] != "" {
+			t.Errorf("%v", free)
+		}
+		if !strings.Contains(line, keys[i].PublicKey) || strings.Contains(line, keys[i].PrivateKey) {
+			t.Errorf("%s", line)
+		}
+	}
+	if keys[0].UserID == keys[1].UserID || keys[0].PublicKey == keys[1].PublicKey {
+		t.Errorf("%v", keys)
+	}
+}
+
+// A key that demo-key wrote stays unless --replace is given. The refused command asks nobody: at its address
+// nobody listens, which would be exit code 1.
+func TestADemoKeyIsReplacedOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	in := harness.StartEmpty(t)
+	file := filepath.Join(t.TempDir(), "key.json")
+	run := func(internal string, args ...string) (code int, said string) {
+		c := harness.Launch(t, nil, append([]string{"demo-key", "--internal", internal, file}, args...)...)
+		return c.Wait(), c.Stderr.String()
+	}
+	if code, said := run(in.Root, "--replace"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	first := readKey(t, file)
+	code, said := run("127.0.0.1:1")
+	if code != 2 || !strings.Contains(said, file+" has the demo key "+first.PublicKey+" of user "+first.UserID) ||
+		!strings.Contains(said, "--replace") || strings.Contains(said, first.PrivateKey) {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if again := readKey(t, file); again != first {
+		t.Errorf("%v is now %v", first, again)
+	}
+	if code, said := run(in.Root, "--replace"); code != 0 {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if again := readKey(t, file); again.PublicKey == first.PublicKey || again.UserID == first.UserID {
+		t.Errorf("%v with --replace", again)
+	}
+}
+
+func TestEphemeralSaysOneLineAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	in := harness.Launch(t, []string{"TMPDIR=" + temp}, "serve", "--ephemeral", "--sim", "off")
+	var said struct {
+		Public, Internal string
+		writtenKey
+	}
+	if err := json.Unmarshal([]byte(in.WaitLine("{")), &said); err != nil {
+		t.Fatal(err)
+	}
+	if said.funds(t, said.Public)["USDT"] != "10000.0" {
+		t.Error("the key has no money")
+	}
+	in.Internal = said.Internal + "/internal/v1"
+	if u := in.Call(200, "GET", "/users/"+said.UserID, ""); u["id"] != said.UserID {
+		t.Errorf("%v", u)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 1 {
+		t.Errorf("data directories %v: %v", left, err)
+	}
+	in.Signal(syscall.SIGTERM)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+	if line, ok := <-in.Lines; ok {
+		t.Errorf("a second line %q", line)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+		t.Errorf("left behind %v: %v", left, err)
+	}
+	if entries, err := os.ReadDir(in.Cmd.Dir); err != nil || len(entries) != 0 {
+		t.Errorf("in the working directory: %v, %v", entries, err)
+	}
+	bad := harness.Launch(t, nil, "serve", "--ephemeral", "--data-dir", temp)
+	if code := bad.Wait(); code != 2 || !strings.Contains(bad.Stderr.String(), "data.dir") {
+		t.Errorf("exit code %d: %s", code, bad.Stderr.String())
+	}
+}
+
+// A failed start removes the temporary directory too.
+func TestEphemeralIsRemovedAfterAFailedStart(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	in := harness.Launch(t, []string{"TMPDIR=" + temp}, "serve", "--ephemeral", "--listen", "192.0.2.1:1")
+	if code := in.Wait(); code != 1 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+		t.Errorf("left behind %v: %v", left, err)
+	}
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+// The commands set, list and remove rules of a running exchange, over TCP with a token and over a socket.
+func TestFaultCommands(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"token", "socket"} {
+		var in *harness.Instance
+		env, args := []string(nil), []string{"--pairs", "none", "--sim", "off"}
+		address := ""
+		if way == "socket" {
+			address = "unix:" + t.TempDir() + "/s"
+			args = append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", address}, args...)
+			in = harness.Launch(t, nil, args...)
+			in.WaitLine("ready ")
+		} else {
+			in = harness.Start(t, append(args, "--internal-token", "secret-token-of-the-test")...)
+			in.Token = "secret-token-of-the-test"
+			env, address = []string{"TICKHIVE_INTERNAL_TOKEN=" + in.Token}, strings.TrimPrefix(in.Root, "http://")
+		}
+		faults := func(code int, args ...string) string {
+			t.Helper()
+			c := harness.Command(t, append([]string{"faults", args[0], "--internal", address}, args[1:]...)...)
+			c.Env = append(c.Env, env...)
+			said, err := c.CombinedOutput()
+			if got := c.ProcessState.ExitCode(); got != code {
+				t.Errorf("%v: exit code %d, want %d: %v: %s", args, got, code, err, said)
+			}
+			return string(said)
+		}
+		for _, name := range []string{"flaky-network", "overload", "stale-feed", "lost-ack"} {
+			if got := faults(0, "apply", name, "--seed", "3", "--for", "1h"); !strings.Contains(got, "seed=3 until=") {
+				t.Errorf("apply %s prints %s", name, got)
+			}
+		}
+		if got := faults(0, "clear"); got != "removed 14 rules\n" {
+			t.Errorf("clear prints %s", got)
+		}
+		if got := faults(0, "add", "drop channel=book", "close probability=0.5"); !strings.HasPrefix(got,
+			"15  drop channel=book seed=1  matched=0 applied=0 skipped=0\n16  close ") {
+			t.Errorf("add prints %s", got)
+		}
+		faults(0, "clear", "15")
+		if got := faults(0, "list"); !strings.HasPrefix(got, "16  close probability=0.5 ") {
+			t.Errorf("list prints %s", got)
+		}
+		faults(1, "clear", "15")
+		faults(0, "clear")
+		if got := faults(0, "list"); got != "no fault rules are in force\n" {
+			t.Errorf("list prints %s", got)
+		}
+		if got := faults(2, "apply", "nope"); !strings.Contains(got, "flaky-network") {
+			t.Errorf("an unknown scenario: %s", got)
+		}
+		faults(2, "add", "latency")
+	}
+}
+
+// The listener of the facade has the faults of requests too, in its own form of errors.
+func TestFaultsOfTheFacade(t *testing.T) {
+	t.Parallel()
+	in := harness.Serve(t, nil, "--binance-listen", "127.0.0.1:0", "--sim", "off",
+		"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
+	line := in.WaitLine("ready ")
+	in.TakeAddresses(line)
+	base := "http://" + line[strings.LastIndex(line, "binance=")+len("binance="):]
+	in.Call(200, "POST", "/faults",
+		`{"rules":["skew listener=binance skew=5s","rate-limit pair=BTC_USDT retry-after=4"]}`)
+	if a := in.Do("GET", base+"/api/v3/time", ""); a.Body != `{"serverTime":1767225605000}` {
+		t.Errorf("the skewed time: %s", a.Body)
+	}
+	a := in.Do("GET", base+"/api/v3/depth?symbol=BTCUSDT", "")
+	if a.Status != 429 || a.Header.Get("Retry-After") != "4" || a.Header.Get("X-Fault") != "rate-limit; rule=2" ||
+		!strings.HasPrefix(a.Body, `{"code":-1003`) {
+		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+	}
+	if a := in.Do("GET", in.Public+"/api/time", ""); !strings.Contains(a.Body, `"serverTime":1767225600000`) {
+		t.Errorf("the time of the public listener: %s", a.Body)
+	}
+}

@@ -1,0 +1,9 @@
+package cli
+
+import (
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/wal"
+
+	"tickhive/test/harness"
+)
+
+// journalSays runs a journal command.
+func journalSays(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	code, out, errs := harness.Run(t, append([]string{"journal"}, args...)...)
+	return code, out + errs
+}
+
+// poison appends an order of an account that does not exist: no start can fold it.
+func poison(t *testing.T, dir string) (pos uint64) {
+	t.Helper()
+	at := exchange.EngineLog(filepath.Join(dir, "engine"))
+	log, err := wal.Open(at.FS, at.Dir, at.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := engine.Command{}
+	rd, err := log.Reader(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = engine.DecodeCommand(rec.Payload, &last)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := engine.Command{
+		Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
+		Amount: 100,
+	}
+	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})
+	if err == nil {
+		err = log.Sync()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rd.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return pos
+}
+
+// soldDir returns a killed directory with a user, two orders and their trade, and the user's
+// id; hash is the hash of its state.
+func soldDir(t *testing.T, more ...string) (dir, user, hash string) {
+	t.Helper()
+	dir = t.TempDir()
+	in := harness.StartEmpty(t, append([]string{"--data-dir", dir}, more...)...)
+	in.Pair("BTC_USDT")
+	user = in.Call(200, "POST", "/users", `{"nickname":"alice"}`)["id"].(string)
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
+	in.Limit("BTC_USDT", "sell", "100", "2")
+	in.Call(200, "POST", "/orders",
+		fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1",`+
+			`"accountId":%q}`, user))
+	hash = in.Do("GET", in.Internal+"/state-hash", "").Body
+	in.Signal(syscall.SIGKILL)
+	<-in.Exited
+	return dir, user, hash
+}
+
+func failsToStart(in *harness.Instance, want int) string {
+	in.T.Helper()
+	code := in.Wait()
+	if said := in.Stderr.String(); code != want {
+		in.T.Fatalf("exit code %d: %s", code, said)
+	}
+	for line := range in.Lines {
+		if strings.HasPrefix(line, "ready") {
+			in.T.Errorf("it said %q", line)
+		}
+	}
+	return in.Stderr.String()
+}
+
+func tryDir(t *testing.T, dir string) *harness.Instance {
+	t.Helper()
+	return harness.Serve(t, nil, "--data-dir", dir,
+		"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
+}
+
+// A record that cannot be applied stops every start, which reports its position and the
+// remedy. Once it is skipped, the directory starts with all other records: live, from
+// snapshots and offline.
+func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	t.Parallel()
+	dir, user, hash := soldDir(t)
+	meta, err := datadir.ReadMeta(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos := poison(t, dir)
+	for range 2 {
+		said := failsToStart(tryDir(t, dir), 1)
+		for _, want := range []string{
+			fmt.Sprintf("record %d at offset", pos), "cannot be applied", "no account 77",
+			fmt.Sprintf("tickhive journal skip %s --at %d", dir, pos),
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q is not in: %s", want, said)
+			}
+		}
+	}
+	if code, said := journalSays(t, "verify", dir, "--quiet"); code != 0 || !strings.Contains(said, "verified") {
+		// Core and feed alone can apply it; the accounts cannot.
+		t.Errorf("verify: %d %s", code, said)
+	}
+	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
+	if code != 0 || !strings.Contains(said, "is skipped from") {
+		t.Fatalf("%d %s", code, said)
+	}
+
+	in := harness.StartEmpty(t, "--data-dir", dir, "--set", "journal.snapshot_bytes=4096")
+	if got := in.Do("GET", in.Internal+"/state-hash", "").Body; got != hash {
+		t.Errorf("%s, was %s", got, hash)
+	}
+	status := in.Do("GET", in.Public+"/api/status", "").Body
+	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is skipped", pos)) {
+		t.Errorf("status: %s", status)
+	}
+	if now, err := datadir.ReadMeta(dir); err != nil || now.Epoch == meta.Epoch {
+		t.Errorf("the epoch %s is the same: %v", now.Epoch, err)
+	}
+	// Money, orders and snapshots continue after it.
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"7"}`)
+	if o := in.Limit("BTC_USDT", "buy", "99", "1"); fmt.Sprint(o["orderId"]) != "3" {
+		t.Errorf("the next order is %v", o["orderId"])
+	}
+	hash = in.Do("GET", in.Internal+"/state-hash", "").Body // computed by a follower
+	money := in.Do("GET", in.Internal+"/totals", "").Body
+	in.Signal(syscall.SIGKILL)
+	<-in.Exited
+
+	code, said = journalSays(t, "verify", dir, "--quiet")
+	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) ||
+		!strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
+		t.Errorf("verify: %d %s; want %s", code, said, hash)
+	}
+	code, said = journalSays(t, "dump", dir)
+	if code != 0 || !strings.Contains(said, `"kind":"skip"`) ||
+		!strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
+		t.Errorf("dump: %d %s", code, said)
+	}
+	again := harness.StartEmpty(t, "--data-dir", dir)
+	if got := again.Do("GET", again.Internal+"/state-hash", "").Body; got != hash {
+		t.Errorf("%s, was %s", got, hash)
+	}
+	if got := again.Do("GET", again.Internal+"/totals", "").Body; got != money {
+		t.Errorf("%s, was %s", got, money)
+	}
+	again.Signal(syscall.SIGTERM)
+	if code := again.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, again.Stderr.String())
+	}
+}
+
+// A record that cannot be skipped is refused with a reason, and nothing is written.
+func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
+	t.Parallel()
+	dir, _, _ := soldDir(t)
+	pos := poison(t, dir)
+	refuse := func(at uint64, want string) {
+		t.Helper()
+		before, err := os.ReadFile(filepath.Join(dir, "engine", "000001.wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(at))
+		if code != 1 || !strings.Contains(said, want) {
+			t.Errorf("record %d: exit code %d, %s; want %q", at, code, said, want)
+		}
+		after, err := os.ReadFile(filepath.Join(dir, "engine", "000001.wal"))
+		if err != nil || string(before) != string(after) {
+			t.Errorf("record %d: the journal was changed: %v", at, err)
+		}
+	}
+	refuse(0, "records 1 to")
+	refuse(pos+1, fmt.Sprintf("records 1 to %d", pos))
+	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos)); code != 0 {
+		t.Fatalf("%d %s", code, said)
+	}
+	refuse(pos, "already skipped")
+	refuse(pos+1, "is itself the skip")
+	running := harness.StartEmpty(t, "--data-dir", dir)
+	refuse(pos-1, "in use")
+	running.Signal(syscall.SIGTERM)
+	if code := running.Wait(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	refuse(pos-1, "accounts") // the last snapshot of the accounts has folded it
+	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 ||
+		!strings.Contains(said, "not a data directory") {
+		t.Errorf("%d %s", code, said)
+	}
+	old := exchangetest.SnapshotDirectory(t)
+	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 ||
+		!strings.Contains(said, "is covered by the snapshot at record") {
+		t.Errorf("%d %s", code, said)
+	}
+}
+
+// If a record of the accounts has seen a position that is skipped later, it is still applied
+// at its place.
+func TestRecordsThatSawASkippedPositionAreApplied(t *testing.T) {
+	t.Parallel()
+	dir, user, _ := soldDir(t)
+	in := harness.StartEmpty(t, "--data-dir", dir)
+	in.Limit("BTC_USDT", "buy", "50", "1")
+	in.Call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"3"}`)
+	totals := in.Do("GET", in.Internal+"/totals", "").Body
+	in.Signal(syscall.SIGKILL)
+	<-in.Exited
+	_, dump := journalSays(t, "dump", dir)
+	lines := strings.Split(strings.TrimSpace(dump), "\n")
+	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(len(lines))); code != 0 {
+		t.Fatalf("%d %s", code, said)
+	}
+	again := harness.StartEmpty(t, "--data-dir", dir)
+	if got := again.Do("GET", again.Internal+"/totals", "").Body; got != totals {
+		t.Errorf("%s, was %s", got, totals)
+	}
+	if o := again.Do("GET", again.Internal+"/orders/3", ""); o.Status != 404 {
+		t.Errorf("the skipped order: %d %s", o.Status, o.Body)
+	}
+}

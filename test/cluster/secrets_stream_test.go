@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+// The nodes of a stream whose secrets are sealed need the writer's key, and have it outside their directories: a
+// replica answers like the writer then, and a standby takes over.
+func TestNodesNeedTheKeyOfTheStream(t *testing.T) {
+	t.Parallel()
+	f := newFailover(t)
+	file := filepath.Join(t.TempDir(), "secret")
+	key := []string{"--set", "auth.secret_key_file=" + file}
+	off := []string{"--set", "sim.enabled=false"}
+	f.start(0, f.serve(append(key, "--pairs", "none", "--sim", "off")...))
+	a := harness.NewAcked()
+	a.Begin(f.nodes[0])
+	user := f.nodes[0].Trader()
+	a.Deposited["USDT"] += 10_000
+	for want, args := range map[string][]string{
+		"set auth.secret_key_file to a file that has this key": off,
+		"copy the writer's file":                               append(off, "--set", "auth.secret_key_file="+file+"2"),
+		"is in the data directory": append(off, "--set", "auth.secret_key_file="+
+			filepath.Join(f.dirs[1], "secret")),
+	} {
+		in := harness.Launch(t, nil, f.standby(1, args...)...)
+		if code := in.Wait(); code != 2 || !strings.Contains(in.Stderr.String(), want) {
+			t.Errorf("%v: exit code %d: %s", args, code, in.Stderr.String())
+		}
+	}
+	f.start(1, f.standby(1, append(off, key...)...))
+	replica := harness.StartReplica(t, f.at, append(key, "--set",
+		"cluster.key_file="+f.common[len(f.common)-1][17:])...)
+	f.loaded(a, 50)()
+	f.sameState(f.nodes[0], f.nodes[1])
+	f.sameState(f.nodes[0], replica)
+	f.nodes[0].Signal(syscall.SIGKILL)
+	f.nodes[0].Wait()
+	f.awaitRole(1, "writer")
+	holds(a, t, f.nodes[1])
+	if got := f.nodes[1].Opened(user); got != 0 {
+		t.Errorf("%d orders", got)
+	}
+}

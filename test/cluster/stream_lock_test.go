@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+// free are addresses that a test does not need to know.
+var free = []string{"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet"}
+
+// embeddedWriter starts a writer with an embedded stream on a free port, whose credentials the program makes. It returns
+// the address of the stream, which the line "ready" has.
+func embeddedWriter(t *testing.T, dir string) (in *harness.Instance, at string) {
+	t.Helper()
+	in = harness.Launch(t, []string{noCredentials}, append([]string{
+		"serve", "--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal", "embedded",
+		"--set", "stream.listen=127.0.0.1:0",
+	}, free...)...)
+	line := in.WaitLine("ready ")
+	in.TakeAddresses(line)
+	m := regexp.MustCompile(` stream=(127\.0\.0\.1:\d+)$`).FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("no address of the stream in %q", line)
+	}
+	return in, m[1]
+}
+
+// Every process of the machine reaches the embedded stream. Its lock is a file of the data directory that only the owner
+// reads, made once. Without that file the refusal of a replica and of the commands of a stream names it; with it they follow.
+func TestTheEmbeddedStreamIsLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "stream.nk")
+	writer, at := embeddedWriter(t, dir)
+	made, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the credentials have the mode %v, %v", info.Mode(), err)
+	}
+	from := []string{"--from", "nats://" + at}
+	commands := map[string][]string{
+		"replica": append([]string{"replica"}, free...), "status": {"stream", "status"}, "verify": {"stream", "verify"},
+		"restore": {"stream", "restore", filepath.Join(t.TempDir(), "new")},
+		"standby": append([]string{"replica", "--promote", "--data-dir", filepath.Join(t.TempDir(), "node")}, free...),
+	}
+	for name, command := range commands {
+		in := harness.Launch(t, []string{noCredentials}, append(command, from...)...)
+		if code, text := in.Wait(), in.Stderr.String(); code != 1 || !strings.Contains(text, "--credentials FILE") ||
+			!strings.Contains(text, "stream.nk in its data directory") {
+			t.Errorf("%s without credentials: exit code %d, %s", name, code, text)
+		}
+	}
+	from = append(from, "--credentials", file)
+	for _, name := range []string{"status", "verify", "restore"} {
+		in := harness.Launch(t, []string{noCredentials}, append(commands[name], from...)...)
+		for range in.Lines {
+		}
+		if code := in.Wait(); code != 0 {
+			t.Errorf("%s: exit code %d, %s", name, code, in.Stderr.String())
+		}
+	}
+	replica := harness.Launch(t, []string{noCredentials}, append(commands["replica"], from...)...)
+	replica.WaitLine("ready ")
+
+	writer.Signal(syscall.SIGKILL)
+	writer.Wait()
+	writer, _ = embeddedWriter(t, dir)
+	if again, err := os.ReadFile(file); err != nil || string(again) != string(made) {
+		t.Errorf("another start made other credentials, %v", err)
+	}
+	writer.Signal(syscall.SIGTERM)
+	writer.EndsClean(dir)
+}
+
+// Credentials that every user of the machine may read, and ones that are none, are refused with the file and the remedy.
+func TestBadCredentialsOfTheEmbeddedStreamAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, c := range map[string]struct {
+		mode os.FileMode
+		want string
+	}{
+		"SUA": {0o644, "chmod 600 it"}, "": {0o600, "remove it"}, "no seed": {0o600, "remove it"},
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "stream.nk")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		in := harness.Launch(t, []string{noCredentials}, append([]string{
+			"serve", "--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal", "embedded",
+			"--set", "stream.listen=127.0.0.1:0",
+		}, free...)...)
+		code, said := in.Wait(), in.Stderr.String()
+		if code != 1 || !strings.Contains(said, file) || !strings.Contains(said, c.want) {
+			t.Errorf("%q, mode %o: exit code %d, %s", text, c.mode, code, said)
+		}
+		if kept, err := os.ReadFile(file); err != nil || string(kept) != text {
+			t.Errorf("%q: the file was changed: %q, %v", text, kept, err)
+		}
+	}
+}
+
+// An ephemeral exchange says where its stream is and which file has the credentials.
+func TestAnEphemeralStreamSaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	in := harness.Launch(t, []string{noCredentials}, "serve", "--ephemeral", "--pairs", "none", "--sim", "off",
+		"--journal",
+		"embedded", "--quiet")
+	var said struct{ Stream, StreamCredentials string }
+	if err := json.Unmarshal([]byte(in.WaitLine("{")), &said); err != nil {
+		t.Fatal(err)
+	}
+	replica := harness.Launch(t, []string{noCredentials}, append([]string{
+		"replica", "--from", said.Stream, "--credentials", said.StreamCredentials,
+	}, free...)...)
+	replica.WaitLine("ready ")
+	in.Signal(syscall.SIGTERM)
+	if code := in.Wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, in.Stderr.String())
+	}
+	if _, err := os.Stat(said.StreamCredentials); err == nil {
+		t.Errorf("%s is left", said.StreamCredentials)
+	}
+}

@@ -1,0 +1,44 @@
+package deploy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+// The unit starts the program as the manual does, stops restarts by the exit codes of the manual, and systemd finds no
+// fault in it and little that the program could do beyond its work.
+func TestTheSystemdUnit(t *testing.T) {
+	unit := harness.ReadTree(t, "deploy/tickhive.service")
+	line := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/tickhive (.*)$`).FindStringSubmatch(unit)
+	if line == nil {
+		t.Fatal("no ExecStart")
+	}
+	args := strings.Fields(line[1])
+	code, printed, errs := harness.Run(t, append([]string{"config", "print"}, args[1:]...)...)
+	dir := regexp.MustCompile(`(?ms)^\[data\]$.*?^dir = '/var/lib/(.*?)'`).FindStringSubmatch(printed)
+	if code != 0 || args[0] != "serve" || dir == nil || !strings.Contains(unit, "\nStateDirectory="+dir[1]+"\n") {
+		t.Errorf("%s: %q is not the directory that systemd makes: %s", line[1], dir, errs)
+	}
+	tool := harness.NeedTool(t, "systemd-analyze")
+	// systemd asks for the program; here it is this one.
+	copied := filepath.Join(t.TempDir(), "tickhive.service")
+	unit = strings.ReplaceAll(unit, "/usr/local/bin/tickhive", harness.Program(t))
+	if err := os.WriteFile(copied, []byte(unit), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"verify", "--man=no", copied},
+		{"security", "--offline=true", "--no-pager", "--threshold=16", copied}, // in tenths, of 100
+	} {
+		if out, err := exec.CommandContext(t.Context(), tool, args...).CombinedOutput(); err != nil ||
+			args[0] == "verify" && len(out) > 0 {
+			t.Errorf("%s: %v: %s", args[0], err, out)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// SourceTree is the folder in which the examples run, as for their readers.
+const SourceTree = "../.."
+
+// ReadTree returns the text of a file of the source tree.
+func ReadTree(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(SourceTree, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// NeedTool returns a program of others, or skips the test, which TICKHIVE_STRICT=1 forbids.
+func NeedTool(t *testing.T, name string) string {
+	t.Helper()
+	tool, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("no %s (TICKHIVE_STRICT=1 makes this an error)", name)
+	}
+	return tool
+}
+
+// WriteConfig writes a configuration file and returns its name.
+func WriteConfig(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tickhive.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// RecordedTrades is a recording of three trades.
+const RecordedTrades = `time,price,amount,side
+2026-01-01T00:00:01Z,100.5,1.25,buy
+2026-01-01T00:00:01.5Z,100.4,0.5,sell
+2026-01-01T00:01:30Z,100.6,2,buy
+`

@@ -1,0 +1,143 @@
+package recipes
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/test/harness"
+)
+
+// recipe matches a README command that a reader pastes.
+var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&>\n]*)")
+
+// span matches a backfill, which the test shortens.
+var span = regexp.MustCompile(`--backfill \S+`)
+
+// The recipes of the README work one after the other in one folder, between two runs of `make
+// run` there, and a second time.
+func TestTheRecipesWorkInOneFolder(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(harness.SourceTree + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "FILE"), []byte(harness.RecordedTrades), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := []string{"serve --backfill 25h"} // make run
+	for _, m := range recipe.FindAllStringSubmatch(string(readme), -1) {
+		commands = append(commands, m[1])
+	}
+	if len(commands) < 6 {
+		t.Fatalf("only %q", commands)
+	}
+	for range 2 {
+		for _, text := range commands {
+			args := strings.Fields(span.ReplaceAllString(text, "--backfill 10m"))
+			replays := args[0] == "replay"
+			in := harness.LaunchWith(t, func(c *exec.Cmd) { c.Dir = work }, nil,
+				append(args, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")...)
+			if strings.Contains(text, "--ephemeral") {
+				in.WaitLine("{")
+			} else {
+				in.WaitLine("ready ")
+			}
+			if !replays {
+				in.Signal(syscall.SIGTERM)
+			}
+			if code, said := in.Wait(), in.Stderr.String(); code != 0 || strings.Contains(said, "level=WARN") ||
+				strings.Contains(said, "level=ERROR") {
+				t.Errorf("%s: exit code %d: %s", text, code, said)
+			}
+		}
+	}
+}
+
+// The recipe of the scenarios shows a crash: the price falls by about 10 % in the minute after half past.
+func TestTheRecipeOfACrashWorks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(harness.SourceTree + "/docs/contract/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`    tickhive serve --data-dir crash (.*) &\n` +
+		`    curl \S+ \S+ \S+ 127.0.0.1:8081(\S+) -d '(\S+)'\n` +
+		`    curl '127.0.0.1:8080(\S+)'\n`).FindStringSubmatch(string(text))
+	if m == nil {
+		t.Fatal("the recipe is not understood")
+	}
+	in := harness.Start(t, strings.Fields(m[1])...)
+	if a := in.Do("POST", in.Root+m[2], m[3]); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	var candles []struct{ Open, Min float64 }
+	if err := json.Unmarshal([]byte(in.Do("GET", in.Public+m[4], "").Body), &candles); err != nil {
+		t.Fatal(err)
+	}
+	if len(candles) != 3 {
+		t.Fatalf("%d candles, want those of 12:28, 12:29 and 12:30", len(candles))
+	}
+	if calm, crash := candles[0].Min/candles[0].Open, candles[2].Min/candles[2].Open; calm < 0.97 || crash > 0.93 {
+		t.Errorf("the price fell to %.3f before and to %.3f in the crash", calm, crash)
+	}
+}
+
+// pasted runs a block of the README as a reader who pastes it, with the addresses of in.
+func pasted(t *testing.T, in *harness.Instance, begin string) string {
+	t.Helper()
+	m := regexp.MustCompile("(?s)```sh\n(" + begin + ".*?)```").FindStringSubmatch(harness.ReadTree(t, "README.md"))
+	if m == nil {
+		t.Fatalf("no block that begins with %s in the README", begin)
+	}
+	tree, err := filepath.Abs(harness.SourceTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("bin/tickhive", harness.Program(t), "client/", tree+"/client/").Replace(m[1])
+	c := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
+	c.Dir, c.Env = t.TempDir(), harness.Environ()
+	if in != nil {
+		text = strings.ReplaceAll(text, "demo-key ", "demo-key --internal "+strings.TrimPrefix(in.Root, "http://")+" ")
+		c.Args[len(c.Args)-1] = text
+		c.Env = append(c.Env, "BASE="+in.Public)
+	}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// The recipe of a test suite works when a reader pastes it.
+func TestTheRecipeOfATestSuiteWorks(t *testing.T) {
+	t.Parallel()
+	out := pasted(t, nil, "bin/tickhive serve --ephemeral")
+	if !strings.Contains(out, `"currencyCode":"BTC","free":10000.0`) {
+		t.Error(out)
+	}
+}
+
+// The first orders of the README wait, are filled, are listed and are canceled.
+func TestTheFirstOrdersOfTheReadme(t *testing.T) {
+	t.Parallel()
+	out := pasted(t, harness.TheDemo(t), "bin/tickhive demo-key key.json")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 6 {
+		t.Fatalf("%d lines: %s", len(lines), out)
+	}
+	for i, want := range []string{
+		`^key \S+ of user`, `^"\d+"$`, `^"\d+"$`, `"status":"Completed".*"type":"stop_market"`,
+		`^\[{.*"currencyPairCode":"BTC_USDT".*}\]$`, `^{"canceled":1}$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(lines[i]) {
+			t.Errorf("%s\ndoes not match %s", lines[i], want)
+		}
+	}
+}
