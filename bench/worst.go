@@ -409,6 +409,7 @@ func (w *worstMarket) into(answer []byte, v any) {
 // subscribe opens the private streams of a key and takes the snapshot of its orders. The connection stays open.
 func (w *worstMarket) subscribe(k *worstKey) {
 	c := stream.Connect(w.x.Hub())
+	defer c.Close()
 	stamp, nonce, signature := w.credentials(k, "GET", "/ws")
 	c.Send(fmt.Appendf(nil, `{"op":"auth","publicKey":%q,"timestamp":%s,"nonce":%q,"signature":%q}`,
 		k.PublicKey, stamp, nonce, signature))

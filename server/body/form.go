@@ -126,26 +126,6 @@ func isDecimal(s []byte) bool {
 	return true
 }
 
-// raw reads a free-form object of at most most bytes and returns its text as sent.
-func (r *Reader) raw(most int) []byte {
-	if r.Peek() != '{' {
-		if !r.Null() {
-			r.mistyped("must be an object.")
-		}
-		return nil
-	}
-	start := r.pos
-	r.skip()
-	if r.Err != nil {
-		return nil
-	}
-	if r.pos-start > most {
-		r.Bad(fmt.Sprintf("must have at most %d bytes.", most))
-		return nil
-	}
-	return r.data[start:r.pos:r.pos]
-}
-
 // Require records an error for a required member of the object just closed, unless the member was given.
 func (r *Reader) Require(member string, given bool) {
 	if !given {

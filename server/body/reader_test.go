@@ -194,6 +194,26 @@ func TestABatchNamesTheNestedMember(t *testing.T) {
 	}
 }
 
+// raw reads a free-form object of at most most bytes and returns its text as sent.
+func (r *Reader) raw(most int) []byte {
+	if r.Peek() != '{' {
+		if !r.Null() {
+			r.mistyped("must be an object.")
+		}
+		return nil
+	}
+	start := r.pos
+	r.skip()
+	if r.Err != nil {
+		return nil
+	}
+	if r.pos-start > most {
+		r.Bad(fmt.Sprintf("must have at most %d bytes.", most))
+		return nil
+	}
+	return r.data[start:r.pos:r.pos]
+}
+
 func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
 	read := func(body string) (string, *Error) {
 		var r Reader
