@@ -3,10 +3,10 @@ package accounts
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"tickhive/accounts/accrual"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -89,8 +89,8 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 			}
 			before := r.s.View().Accruals(1).Totals()
 			r.restart()
-			if !reflect.DeepEqual(before, r.s.View().Accruals(1).Totals()) {
-				t.Fatalf("seed %d: other totals after a restart", seed)
+			if d := differ.Diff(before, r.s.View().Accruals(1).Totals()); d != "" {
+				t.Fatalf("seed %d: other totals after a restart: %s", seed, d)
 			}
 		}
 	}
@@ -121,8 +121,8 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 		}
 	}
 	summary := mapOf(v.Accruals(n).Summary(accrual.Filter{}))
-	if !truncated && !reflect.DeepEqual(summary, texts(listed)) {
-		t.Fatalf("%s: summary %v, list %v", where, summary, texts(listed))
+	if d := differ.Diff(texts(listed), summary); !truncated && d != "" {
+		t.Fatalf("%s: the summary is not that of the list: %s", where, d)
 	}
 	byUser := map[string]fixed.I192{}
 	for _, row := range v.Accruals(n).Totals() {
@@ -140,10 +140,13 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 			addTo(byType, c.CurrencyCode, c.Amount)
 		}
 	}
-	if reject != nil || cut || !reflect.DeepEqual(summary, texts(byUser)) ||
-		!reflect.DeepEqual(summary, texts(byDay)) || !reflect.DeepEqual(summary, texts(byType)) {
-		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay),
-			texts(byType))
+	if reject != nil || cut {
+		t.Fatalf("%s: %v, cut %t", where, reject, cut)
+	}
+	for by, sums := range map[string]map[string]fixed.I192{"user": byUser, "day": byDay, "type": byType} {
+		if d := differ.Diff(summary, texts(sums)); d != "" {
+			t.Fatalf("%s: the sums by %s are not the summary: %s", where, by, d)
+		}
 	}
 	b, reject := v.Accruals(n).Breakdown(t0, t0+30*dayNs, "")
 	parts := map[string]fixed.I192{}
@@ -151,9 +154,11 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 		addTo(parts, item.CurrencyCode, item.Amount)
 	}
 	stake := mapOf(v.Accruals(n).Summary(accrual.Filter{Profits: []accrual.Type{accrual.StakeAccrual}}))
-	if reject != nil || !reflect.DeepEqual(texts(parts), stake) ||
-		!reflect.DeepEqual(mapOf(b.TotalsByCurrency), stake) {
-		t.Fatalf("%s: breakdown %v, total %v, accruals %v", where, texts(parts), mapOf(b.TotalsByCurrency), stake)
+	if d := differ.Diff(stake, texts(parts)); reject != nil || d != "" {
+		t.Fatalf("%s: %v, the breakdown is not that of the accruals: %s", where, reject, d)
+	}
+	if d := differ.Diff(stake, mapOf(b.TotalsByCurrency)); d != "" {
+		t.Fatalf("%s: the total is not that of the accruals: %s", where, d)
 	}
 }
 
@@ -182,8 +187,8 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 			}
 			addTo(deltas, *x.CurrencyCode, x.AmountDelta)
 		}
-		if !reflect.DeepEqual(texts(deltas), mapOf(e.DeltaByCurrency)) {
-			t.Fatalf("seed %d: reasons %v, delta %v", seed, texts(deltas), mapOf(e.DeltaByCurrency))
+		if d := differ.Diff(mapOf(e.DeltaByCurrency), texts(deltas)); d != "" {
+			t.Fatalf("seed %d: the reasons are not the delta: %s", seed, d)
 		}
 		current, _ := v.Accruals(n).Breakdown(from, to, currency)
 		previous, _ := v.Accruals(n).Breakdown(e.PreviousFromNs, from, currency)
@@ -194,9 +199,11 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		for _, c := range previous.TotalsByCurrency {
 			addTo(diff, c.CurrencyCode, c.Amount.Neg())
 		}
-		if !reflect.DeepEqual(texts(diff), mapOf(e.DeltaByCurrency)) ||
-			!reflect.DeepEqual(mapOf(e.CurrentTotalsByCurrency), mapOf(current.TotalsByCurrency)) {
-			t.Fatalf("seed %d: breakdowns differ by %v, explain says %v", seed, texts(diff), mapOf(e.DeltaByCurrency))
+		if d := differ.Diff(texts(diff), mapOf(e.DeltaByCurrency)); d != "" {
+			t.Fatalf("seed %d: explain has another delta than the breakdowns: %s", seed, d)
+		}
+		if d := differ.Diff(mapOf(current.TotalsByCurrency), mapOf(e.CurrentTotalsByCurrency)); d != "" {
+			t.Fatalf("seed %d: explain has other totals than the breakdown: %s", seed, d)
 		}
 	}
 	for _, typ := range []accrual.ReasonType{

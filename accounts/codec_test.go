@@ -3,12 +3,12 @@ package accounts
 import (
 	"bytes"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -53,8 +53,8 @@ func TestRecordsDecodeToWhatTheyWere(t *testing.T) {
 			t.Fatal("the secret is another")
 		}
 		got.Key.Secret, rec.Key.Secret = auth.Secret{}, auth.Secret{}
-		if !reflect.DeepEqual(got, rec) {
-			t.Fatalf("kind %d: %+v, want %+v", rec.Kind, got, rec)
+		if d := differ.Diff(rec, got); d != "" {
+			t.Fatalf("kind %d: %s", rec.Kind, d)
 		}
 		for cut := 1; cut < len(b)-1; cut++ {
 			if _, err := DecodeRecord(b[1 : len(b)-cut]); err == nil {

@@ -2,11 +2,11 @@ package accounts
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"tickhive/accounts/accrual"
 	"tickhive/engine"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -180,11 +180,11 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		}
 	}
 	r.restart()
-	if again := r.s.View().Accruals(5).Totals(); !reflect.DeepEqual(again, total) {
-		t.Fatal("other totals after a restart")
+	if d := differ.Diff(total, r.s.View().Accruals(5).Totals()); d != "" {
+		t.Fatalf("other totals after a restart: %s", d)
 	}
-	if !reflect.DeepEqual(r.s.View().UserInfo(2), info) {
-		t.Fatal("another user-info after a restart")
+	if d := differ.Diff(info, r.s.View().UserInfo(2)); d != "" {
+		t.Fatalf("another user-info after a restart: %s", d)
 	}
 }
 
@@ -267,8 +267,8 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 		{UserID(3).String(), 3, dec("5"), "USDT"},
 		{UserID(1).String(), 5, dec("10"), "USDT"},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%+v", got)
+	if d := differ.Diff(want, got); d != "" {
+		t.Fatal(d)
 	}
 	r.balance(6, "USDT", "100.0", "0.0")
 	r.balance(1, "USDT", "10.0", "0.0")
@@ -289,14 +289,13 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 	}
 	r.refused(Command{Kind: AddProfit, User: 6, Profit: accrual.StakeAccrual, Currency: "USDT", Amount: dec("0")},
 		"INVALID_PARAM", "amount")
-	filters := r.s.View().Accruals(5).Filters()
-	if !reflect.DeepEqual(filters, accrual.Filters{
+	if d := differ.Diff(accrual.Filters{
 		Currencies: []string{"USDT"},
 		ProfitTypes: []accrual.Type{
 			accrual.WithdrawalCommission, accrual.CurrencyListing, accrual.APITradeProfitPayment, accrual.StakeAccrual,
 		},
-	}) {
-		t.Fatalf("%+v", filters)
+	}, r.s.View().Accruals(5).Filters()); d != "" {
+		t.Fatal(d)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -80,13 +80,14 @@ func TestCommandRecordsHaveBounds(t *testing.T) {
 	for _, b := range bounds() {
 		record := AppendCommand(nil, &b.at)
 		back := Command{Client: &ClientID{}, Stop: 9, Display: 9, First: true}
-		if err := DecodeCommand(record, &back); err != nil || !reflect.DeepEqual(back, b.at) {
-			t.Errorf("%s: %v, %+v reads as %+v", b.name, err, b.at, back)
+		err := DecodeCommand(record, &back)
+		if d := differ.Diff(b.at, back); err != nil || d != "" {
+			t.Errorf("%s: %v, the record reads as another command: %s", b.name, err, d)
 		}
 		if err := DecodeCommand(append(record, 0), &back); !errors.Is(err, ErrRecord) {
 			t.Errorf("%s, with a byte behind the record: %v", b.name, err)
 		}
-		err := DecodeCommand(AppendCommand(nil, &b.beyond), &back)
+		err = DecodeCommand(AppendCommand(nil, &b.beyond), &back)
 		newer := fmt.Sprintf("rules version %d, this program knows at most %d", b.beyond.Rules, RulesVersion)
 		if !errors.Is(err, ErrRecord) {
 			t.Errorf("%s beyond its bound: %v", b.name, err)
@@ -190,8 +191,9 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 	} {
 		c := placed(change)
 		var back Command
-		if err := DecodeCommand(AppendCommand(nil, &c), &back); err != nil || !reflect.DeepEqual(back, c) {
-			t.Errorf("%d: %v, %+v reads as %+v", i, err, c, back)
+		err := DecodeCommand(AppendCommand(nil, &c), &back)
+		if d := differ.Diff(c, back); err != nil || d != "" {
+			t.Errorf("%d: %v, the record reads as another command: %s", i, err, d)
 		}
 	}
 	// A cancel without an id has no byte for one, and only a client id can be reusable.

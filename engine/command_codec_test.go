@@ -1,11 +1,11 @@
 package engine_test
 
 import (
-	"reflect"
 	"testing"
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -54,8 +54,8 @@ func checkRecord(t *testing.T, c *engine.Command, buf []byte) []byte {
 	if err := engine.DecodeCommand(buf, &back); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(*c, back) {
-		t.Fatalf("record of\n%+v\nreads as\n%+v", *c, back)
+	if d := differ.Diff(*c, back); d != "" {
+		t.Fatalf("a record reads as another command: %s", d)
 	}
 	for n := range buf {
 		if err := engine.DecodeCommand(buf[:n], &back); err == nil {
@@ -78,9 +78,9 @@ func FuzzDecodeCommand(f *testing.F) {
 			return
 		}
 		var again engine.Command
-		if err := engine.DecodeCommand(engine.AppendCommand(nil, &c), &again); err != nil ||
-			!reflect.DeepEqual(c, again) {
-			t.Fatalf("%x: %+v, again %+v, %v", record, c, again, err)
+		err := engine.DecodeCommand(engine.AppendCommand(nil, &c), &again)
+		if d := differ.Diff(c, again); err != nil || d != "" {
+			t.Fatalf("%x: %v, %s", record, err, d)
 		}
 	})
 }

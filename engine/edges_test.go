@@ -2,11 +2,11 @@ package engine_test
 
 import (
 	"math"
-	"reflect"
 	"testing"
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -147,8 +147,8 @@ func TestRefusalOfAnUnknownPair(t *testing.T) {
 		if cmd.Kind == engine.Cancel || cmd.Kind == engine.Replace {
 			want.Order = 9
 		}
-		if got := c.Apply(&cmd, nil); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-			t.Errorf("%+v, want %+v", got, want)
+		if d := differ.Diff([]engine.Event{want}, c.Apply(&cmd, nil)); d != "" {
+			t.Error(d)
 		}
 	}
 	if c.LastOrderID(3) != 0 || c.OwnOpenOrders(3, 1) != 0 || c.ClientOrder(3, client.Hash) != 0 {

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"reflect"
 	"strings"
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -37,8 +37,8 @@ func TestRegistersAreRestored(t *testing.T) {
 	if !bytes.Equal(back.EncodeControl(nil), state) || back.HashControl() != c.HashControl() {
 		t.Error("the restored registers have another state")
 	}
-	if !reflect.DeepEqual(back.Assets(), c.Assets()) || len(c.Assets()) != 3 {
-		t.Errorf("assets %v, want %v", back.Assets(), c.Assets())
+	if d := differ.Diff(c.Assets(), back.Assets()); d != "" || len(c.Assets()) != 3 {
+		t.Errorf("%d assets, restored: %s", len(c.Assets()), d)
 	}
 	if a, ok := back.Asset("XYZ"); !ok || *a != full {
 		t.Errorf("%+v, want %+v", a, full)

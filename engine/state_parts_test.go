@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
+	"tickhive/internal/differ"
 )
 
 // unfinished returns the state of a pair whose newest command is unfinished after its first part.
@@ -85,7 +86,7 @@ func TestUnfinishedCommandIsWritten(t *testing.T) {
 			}
 		}
 		if !maps.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: %s", name, differ.Diff(c.want, got))
 		}
 	}
 }

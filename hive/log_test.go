@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/internal/differ"
 	"tickhive/internal/refuse"
 )
 
@@ -105,7 +106,7 @@ func TestEveryFilterOfTheLogEqualsAFilterOfAllEntries(t *testing.T) {
 				}
 				for _, e := range l.Items {
 					if fmt.Sprint(e) != fmt.Sprint(want[n]) {
-						t.Fatalf("%s %+v: row %d is %+v, want %+v", name, q, n, e, want[n])
+						t.Fatalf("%s %+v: row %d: %s", name, q, n, differ.Diff(want[n], e))
 					}
 					n++
 				}

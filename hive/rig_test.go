@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"reflect"
 	"testing"
 
+	"tickhive/internal/differ"
 	"tickhive/internal/refuse"
 )
 
@@ -66,8 +66,8 @@ func (r *rig) toNs(ns int64) {
 func (r *rig) apply(rec Record) Result {
 	raw := appendRecord(nil, &rec)
 	back, err := DecodeRecord(raw)
-	if err != nil || !reflect.DeepEqual(rec, back) {
-		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
+	if d := differ.Diff(rec, back); err != nil || d != "" {
+		r.t.Fatalf("a record came back as another one: %v, %s", err, d)
 	}
 	for i := range back.Entries {
 		if err := r.chain.Next(&back.Entries[i]); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/internal/differ"
 	"tickhive/internal/refuse"
 )
 
@@ -142,7 +143,7 @@ func TestEveryFilterSortAndAsOfListsAsASortOfAllTokens(t *testing.T) {
 				}
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("%+v asOf %v: %d rows differ from the sort", q, q.AsOf, len(got))
+				t.Fatalf("%+v asOf %v: %d rows differ from the sort: %s", q, q.AsOf, len(got), differ.Diff(want, got))
 			}
 		}
 		r.advance(7200 + rng.Int64N(80000)) // boosts expire, windows slide

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"tickhive/engine"
+	"tickhive/internal/differ"
 	"tickhive/internal/fixed"
 )
 
@@ -38,8 +36,8 @@ func soak(n, factor int) int {
 // same fails the test with the difference when got is not want.
 func same(t testing.TB, want, got any) {
 	t.Helper()
-	if !reflect.DeepEqual(want, got) {
-		t.Fatal("want -, got +\n" + gocmp.Diff(want, got))
+	if d := differ.Diff(want, got); d != "" {
+		t.Fatal(d)
 	}
 }
 

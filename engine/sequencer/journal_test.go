@@ -2,7 +2,6 @@ package sequencer_test
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/differ"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
@@ -256,8 +256,8 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := replay(t, fs); !reflect.DeepEqual(got, rec.events) {
-			t.Errorf("policy %d: the replay has %d events, the run %d", policy, len(got), len(rec.events))
+		if d := differ.Diff(rec.events, replay(t, fs)); d != "" {
+			t.Errorf("policy %d: the replay has other events than the run: %s", policy, d)
 		}
 	}
 }
@@ -306,8 +306,8 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := replay(t, fs); !reflect.DeepEqual(got, rec.events) {
-		t.Errorf("the replay has %d events, the run %d", len(got), len(rec.events))
+	if d := differ.Diff(rec.events, replay(t, fs)); d != "" {
+		t.Errorf("the replay has other events than the run: %s", d)
 	}
 }
 

@@ -3,7 +3,6 @@ package sequencer_test
 import (
 	"errors"
 	"math"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/differ"
 	"tickhive/internal/step"
 )
 
@@ -282,8 +282,8 @@ func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 		}
 		return rec.events
 	}
-	if !reflect.DeepEqual(run(1), run(77)) {
-		t.Error("the steps of the clock change what happens")
+	if d := differ.Diff(run(1), run(77)); d != "" {
+		t.Errorf("the steps of the clock change what happens: %s", d)
 	}
 }
 

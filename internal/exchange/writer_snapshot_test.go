@@ -12,6 +12,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/differ"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/node"
@@ -191,7 +192,7 @@ func sameSnapshot(t *testing.T, what string, a, b whole) {
 	t.Helper()
 	a.TakenMs, b.TakenMs = 0, 0
 	if fmt.Sprintf("%+v", a.Head) != fmt.Sprintf("%+v", b.Head) {
-		t.Errorf("%s: heads\n%+v\n%+v", what, a.Head, b.Head)
+		t.Errorf("%s: heads: %s", what, differ.Diff(a.Head, b.Head))
 	}
 	for i := range a.bodies {
 		if !bytes.Equal(a.bodies[i], b.bodies[i]) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tickhive/internal/differ"
 )
 
 // samples returns a message of each kind.
@@ -56,7 +58,7 @@ func TestAMessageDecodesToWhatWasEncoded(t *testing.T) {
 		}
 		got.parts = nil
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", m) && !(len(got.Info) == 0 && len(m.Info) == 0) {
-			t.Errorf("got %+v, want %+v", got, m)
+			t.Errorf("kind %d: %s", m.Kind, differ.Diff(m, got))
 		}
 		if m.Kind != Records {
 			if len(records) != 0 {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"tickhive/internal/differ"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
 )
@@ -37,8 +37,10 @@ func eachCall[T any](t *testing.T, disk *vfstest.Mem, do func(fsys vfs.FS) (T, e
 			continue
 		case err != nil:
 			t.Errorf("%q failed: %v", b.failed, err)
-		case !reflect.DeepEqual(got, want):
-			t.Errorf("%q failed: %+v, want %+v", b.failed, got, want)
+		default:
+			if d := differ.Diff(want, got); d != "" {
+				t.Errorf("%q failed: %s", b.failed, d)
+			}
 		}
 		synced := strings.HasPrefix(b.failed, "close ") && strings.HasSuffix(b.failed, tempExt)
 		if !strings.HasPrefix(b.failed, "close read ") && !synced &&

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/internal/differ"
 	"tickhive/server/servertest"
 )
 
@@ -165,7 +166,7 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 		second := servertest.ParseObject(t, rest.Body)
 		byNumber := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/accruals?pageSize=2&pageNumber=2", "").Body)
 		if fmt.Sprint(second) != fmt.Sprint(byNumber) || rest.Header.Get("X-Next-Cursor") != "" {
-			t.Errorf("by cursor %q: %v, by number %v", half.Header.Get("X-Next-Cursor"), second, byNumber)
+			t.Errorf("by cursor %q: %s", half.Header.Get("X-Next-Cursor"), differ.Diff(byNumber, second))
 		}
 		for _, bad := range []string{"x", "1.2", "1.-1.0", "1.01.0", "1.9999999999.0", "1.0.0&pageNumber=1"} {
 			h.CheckRefusal("cursor "+bad, k.Call("GET", "/api/affiliate/accruals?cursor="+bad, ""), 400,

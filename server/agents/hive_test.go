@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tickhive/hive"
+	"tickhive/internal/differ"
 	"tickhive/server/servertest"
 )
 
@@ -261,7 +262,8 @@ func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want[from:min(from+size, len(want))]) ||
 			servertest.At(m, "totalItems") != fmt.Sprint(len(want)) {
-			t.Fatalf("%s: %v of %s, want %v of %d", q, got, servertest.At(m, "totalItems"), want, len(want))
+			t.Fatalf("%s: %s rows, want %d, page: %s", q, servertest.At(m, "totalItems"), len(want),
+				differ.Diff(want[from:min(from+size, len(want))], got))
 		}
 	}
 	if n := c.Must(c.Get("/api/agents/action-logs"))["items"].([]any); len(n) != hive.DefaultLogPageSize {

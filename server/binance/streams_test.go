@@ -10,6 +10,8 @@ import (
 
 	gobinance "github.com/adshao/go-binance/v2"
 	"github.com/fasthttp/websocket"
+
+	"tickhive/internal/differ"
 )
 
 // socket is a connection to the streams.
@@ -124,7 +126,7 @@ func TestTheDepthStreamKeepsTheBook(t *testing.T) {
 			}
 		}
 		if !maps.Equal(book, want) {
-			t.Errorf("from the snapshot %d: %v, REST has %v", id, book, want)
+			t.Errorf("from the snapshot %d, wanted is what REST has: %s", id, differ.Diff(want, book))
 		}
 	}
 }

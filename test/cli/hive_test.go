@@ -14,6 +14,8 @@ import (
 
 	"tickhive/accounts"
 
+	"tickhive/internal/differ"
+
 	"tickhive/test/harness"
 )
 
@@ -76,7 +78,7 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 
 	in = harness.StartEmpty(t, args...)
 	if got := see(in, "/api/agents/action-logs"); fmt.Sprint(got) != fmt.Sprint(entries) {
-		t.Errorf("the log after a kill: %v, before %v", got, entries)
+		t.Errorf("the log after a kill: %s", differ.Diff(entries, got))
 	}
 	in.Call(200, "POST", "/clock", fmt.Sprintf(`{"to":%d}`,
 		time.Date(2026, 1, 1, 0, 59, 59, 999e6, time.UTC).UnixMilli()))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/internal/differ"
 )
 
 // writeFiles writes the files of a text in which "-- NAME --" begins each, and returns their
@@ -247,7 +249,7 @@ func TestAReaderStartsOver(t *testing.T) {
 		}
 	}
 	if len(passes[0]) != 3 || fmt.Sprint(passes[0]) != fmt.Sprint(passes[1]) {
-		t.Errorf("first pass\n%s\nsecond pass\n%s", passes[0], passes[1])
+		t.Errorf("%d records, the second pass: %s", len(passes[0]), differ.Diff(passes[0], passes[1]))
 	}
 	r.Close()
 	r.Close() // a second time does nothing
