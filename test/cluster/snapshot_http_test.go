@@ -51,9 +51,9 @@ func TestNodesBeginWithASnapshotOfAReplica(t *testing.T) {
 		t.Errorf("%d peers gave no snapshot: %s", n, first.Stderr.String())
 	}
 	harness.WaitFor(t, func() bool { return count(a) >= 600 })
-	cuts := newCutter(t, base(first), 100_000)
+	cuts := newCutter(t, base(first), 60_000)
 	second := replica(append(guarded, "--snapshot-from", cuts.url)...)
-	if n := cuts.connections(); len(n) < 4 { // of 100 kB
+	if n := cuts.connections(); len(n) < 4 { // of 60 kB
 		t.Errorf("the snapshot has come over connections of %d bytes: %s", n, second.Stderr.String())
 	}
 	third := replica(append(guarded, "--snapshot-from", base(second))...) // its chains begin with those of a snapshot

@@ -134,7 +134,7 @@ func (e edition) overlay(file string) (string, error) {
 		return "", fmt.Errorf("%s has not one %s", name, e.place)
 	}
 	text = bytes.Replace(text, []byte(e.place), []byte(e.instead), 1)
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{name: file + ".go"}})
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{name: file + ".source"}})
 	if err != nil {
 		return "", err
 	}
