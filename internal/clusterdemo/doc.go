@@ -7,4 +7,6 @@
 //
 //  1. When Run returns, every process that it started has ended, and the directory is removed.
 //  2. Addresses are of this machine and are kept over a restart of what they belong to.
+//
+// It does not take part in the cluster: the processes are the program's own commands.
 package clusterdemo

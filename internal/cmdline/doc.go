@@ -8,4 +8,6 @@
 //  1. A usage error exits 2, damaged data 3, any other failure 1. Both print one line that names the
 //     program.
 //  2. A process that records a CPU profile leaves a complete file.
+//
+// It does not know the commands of a program.
 package cmdline

@@ -3,6 +3,13 @@
 //
 //	client -- request --> replica: Forwarder -- request, ClientHeader --> writer: Key.Client
 //
-// All nodes of a cluster have one Key. A request is sent at most once: the package repeats nothing, because a change
-// without an answer may have been executed.
+// Owner: any goroutine may use a Forwarder. A Key never changes; all nodes of a cluster have one.
+//
+// Invariants:
+//
+//  1. A request is sent at most once, because a change without an answer may have been executed.
+//  2. Method, target, body and credentials arrive as the client has sent them, so that signatures count.
+//  3. A request that was forwarded is not forwarded again.
+//
+// It does not verify signatures, and it does not know which routes exist.
 package forward
