@@ -59,7 +59,6 @@ type Root struct {
 // names holds the order and the index of the pairs; it is rebuilt when a pair is added.
 type names struct {
 	sorted []engine.PairID
-	places []int32 // by pair id: the pair's place in sorted
 	byCode map[string]engine.PairID
 }
 
@@ -85,27 +84,6 @@ func (r *Root) Lookup(code string) *View {
 
 // Sorted returns the pairs by code in byte order. The caller must not change the slice.
 func (r *Root) Sorted() []engine.PairID { return r.names.sorted }
-
-// Changed yields the places in Sorted of the pairs whose views differ from those in before, in
-// no order, until yield returns false. Changed returns false when yield did, or when the two
-// roots hold different pairs.
-func (r *Root) Changed(before *Root, yield func(place int) bool) bool {
-	if r.names != before.names {
-		return false
-	}
-	for g, group := range r.groups {
-		old := before.groups[g]
-		if group == old {
-			continue
-		}
-		for i, v := range group {
-			if v != old[i] && !yield(int(r.names.places[g*groupViews+i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // Assets returns the configured assets by symbol in byte order. The caller must not change the
 // slice.

@@ -47,50 +47,6 @@ func TestARootWithGapsBetweenItsPairs(t *testing.T) {
 	}
 }
 
-// Changed gives the places, in the order of the codes, of the pairs that differ between two roots of the same pairs.
-func TestChangedGivesThePlacesOfChangedPairs(t *testing.T) {
-	r := newRig(Options{}, 0)
-	var events []engine.Event
-	const pairs = 70 // three groups of views, the first one of no pair
-	for id := engine.PairID(groupViews); id < groupViews+pairs; id++ {
-		events = append(events, addPair(id, fmt.Sprintf("P%03d_USD", 900-id)))
-	}
-	f := r.feed
-	f.Fold(events)
-	f.Publish(rigStartNs)
-	before := f.Board().Load()
-	change := func(ids ...engine.PairID) *Root {
-		for _, id := range ids {
-			f.Fold([]engine.Event{{Kind: engine.EventNothing, Pair: id, Seq: f.Board().Load().View(id).Seq + 1}})
-		}
-		f.Publish(rigStartNs)
-		return f.Board().Load()
-	}
-	changed := func(root, before *Root) (places []int) {
-		if !root.Changed(before, func(place int) bool { places = append(places, place); return true }) {
-			t.Error("Changed returns false")
-		}
-		slices.Sort(places)
-		return places
-	}
-	place := func(id engine.PairID) int { return int(groupViews + pairs - 1 - id) }
-	same(t, []int(nil), changed(before, before))
-	after := change(groupViews, 40, 100)
-	same(t, []int{place(100), place(40), place(groupViews)}, changed(after, before))
-	same(t, changed(after, before), changed(before, after))
-	later := change(40)
-	same(t, []int{place(40)}, changed(later, after))
-	calls := 0
-	if later.Changed(before, func(int) bool { calls++; return calls < 2 }) || calls != 2 {
-		t.Errorf("stopped at the second of three: %d calls", calls)
-	}
-	f.Fold([]engine.Event{addPair(0, "A_USD")})
-	f.Publish(rigStartNs)
-	if f.Board().Load().Changed(later, func(int) bool { t.Error("a place is given"); return true }) {
-		t.Error("roots of different pairs can be compared")
-	}
-}
-
 // The time up to which the market is published never goes back.
 func TestTheSealedTimeNeverGoesBack(t *testing.T) {
 	r := newRig(Options{}, 1)

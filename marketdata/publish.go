@@ -154,10 +154,6 @@ func (f *Feed) publishNames(root *Root) {
 	slices.SortFunc(n.sorted, func(a, b engine.PairID) int {
 		return strings.Compare(f.pairs[a].instrument.Code, f.pairs[b].instrument.Code)
 	})
-	n.places = make([]int32, len(f.pairs))
-	for place, id := range n.sorted {
-		n.places[id] = int32(place)
-	}
 	root.names, f.namesNew = n, false
 }
 

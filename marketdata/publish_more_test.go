@@ -122,7 +122,6 @@ func TestNamesAndAssetsAreMadeWhenTheyChange(t *testing.T) {
 	r.feed.Fold([]engine.Event{addPair(2, "0_USD")}) // the first one by its code
 	r.publish()
 	root := r.feed.Board().Load()
-	same(t, []int32{1, 2, 0}, root.names.places)
 	same(t, []engine.PairID{2, 0, 1}, root.Sorted())
 	if len(root.Assets()) != 2 {
 		t.Errorf("%d assets", len(root.Assets()))

@@ -10,8 +10,8 @@
 //     all pairs.
 //  2. No handler takes a lock, uses a channel, waits or computes with floats
 //     (internal/tidy/rules.go).
-//  3. The text of a document is rendered once and cached with the view that it shows. A new text
-//     copies the rows that did not change.
+//  3. The text of a document is rendered once and cached with the view that it shows. A document over all pairs is
+//     joined from the rows of their views.
 //
 // It does not make views (marketdata) and does not render the rows of the listing sites
 // (aggregator).

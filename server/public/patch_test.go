@@ -3,6 +3,7 @@ package public
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"tickhive/aggregator"
@@ -60,9 +61,9 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 	}
 }
 
-// A document over all pairs that is patched from the previous one has the same bytes and tag
-// as a freshly joined one, while rows appear, disappear and change their length.
-func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
+// A document over all pairs consists of the rows of the pairs and has one tag for one text, while rows appear,
+// disappear and change their length.
+func TestDocumentsOverAllPairsHaveTheRowsOfThePairs(t *testing.T) {
 	t.Parallel()
 	const pairs = 40
 	for round := range 6 {
@@ -72,12 +73,10 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 		for p := range engine.PairID(pairs) {
 			m.pair(p)
 		}
-		var kept, fresh Market
-		for _, s := range []*Market{&kept, &fresh} {
-			aggregatorRoutes(s)
-			marketRoutes(s)
-		}
-		now, patched := int64(0), 0
+		var s Market
+		aggregatorRoutes(&s)
+		marketRoutes(&s)
+		now, tags := int64(0), map[string]string{}
 		for range 600 {
 			p := engine.PairID(rng.IntN(pairs))
 			if round%2 == 0 { // the first and the last, and few of them: rows of every kind at the edges
@@ -99,25 +98,27 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			root := m.Feed.Board().Load()
 			now += sharedFloorNs
 			clock := func() int64 { return now }
-			for _, d := range [][2]*sharedDoc{
-				{&kept.docs.aggTickers, &fresh.docs.aggTickers}, {&kept.docs.summary, &fresh.docs.summary},
+			for d, row := range map[*sharedDoc]func([]byte, *marketdata.View) []byte{
+				&s.docs.aggTickers: aggregator.AppendTicker, &s.docs.summary: aggregator.AppendSummary,
 			} {
-				if _, ok := changedRows(root, d[0].cur.Load()); ok {
-					patched++
+				var rows []string
+				for _, id := range root.Sorted() {
+					if one := row(nil, root.View(id)); len(one) > 0 {
+						rows = append(rows, string(one))
+					}
 				}
-				d[1].cur.Store(nil)
-				got, want := d[0].get(root, clock), d[1].get(root, clock)
-				if string(got.Body) != string(want.Body) || got.ETag != want.ETag || got.Seq != want.Seq {
-					t.Fatalf("seed %d:\n%s %s %d\nwant\n%s %s %d", seed, got.Body, got.ETag, got.Seq,
-						want.Body, want.ETag, want.Seq)
+				got, want := d.get(root, clock), "["+strings.Join(rows, ",")+"]"
+				if string(got.Body) != want || got.Seq != root.TickersSeqSum || !json.Valid(got.Body) {
+					t.Fatalf("seed %d:\n%s %d\nwant\n%s %d", seed, got.Body, got.Seq, want, root.TickersSeqSum)
 				}
-				if !json.Valid(got.Body) {
-					t.Fatalf("seed %d: %s", seed, got.Body)
+				if tag, known := tags[want]; known && tag != got.ETag {
+					t.Fatalf("seed %d: two tags of one text, %s and %s", seed, tag, got.ETag)
 				}
+				tags[want] = got.ETag
 			}
 		}
-		if patched < 200 {
-			t.Fatalf("seed %d: %d documents had one before them", seed, patched)
+		if len(tags) < 200 {
+			t.Fatalf("seed %d: %d texts", seed, len(tags))
 		}
 	}
 }
