@@ -12,48 +12,6 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// log lines of Bitstamp: milliseconds after 1430438400000, id, side, price and amount.
-const bitstampDuplicates = `
--- btcusd.log --
-1430438400000 order_book {"bids": [["99", "5"]], "asks": [["101", "5"]]}
-1430438400100 order_created {"price": "99", "amount": "2", "id": 11, "order_type": 0}
-1430438400200 order_deleted {"price": "99", "amount": "2", "id": 11, "order_type": 0}
-1430438400300 order_deleted {"price": "99", "amount": "2", "id": 11, "order_type": 0}
-1430438400400 order_deleted {"price": "98", "amount": "3", "id": 12, "order_type": 0}
-1430438400500 order_created {"price": "98", "amount": "3", "id": 12, "order_type": 0}
-1430438400600 order_deleted {"price": "101", "amount": "1", "id": 13, "order_type": 1}
-1430438400700 order_created {"price": "101", "amount": "1", "id": 13, "order_type": 1}
-1430438400800 order_deleted {"price": "101", "amount": "0", "id": 14, "order_type": 0}
-1430438400900 order_created {"price": "101", "amount": "1", "id": 14, "order_type": 0}
-1430438401000 order_created {"price": "97", "amount": "1", "id": 15, "order_type": 0}
-1430438401100 order_created {"price": "97", "amount": "1", "id": 15, "order_type": 0}
-1430438401200 order_deleted {"price": "97", "amount": "1", "id": 15, "order_type": 0}
-1430438405000 order_book {"bids": [["99", "5"]], "asks": [["101", "4"]]}
-`
-
-func TestADuplicateOfALogLineDoesNotChangeTheBook(t *testing.T) {
-	t.Parallel()
-	checkGolden(t, []golden{{name: "duplicates", format: "bitstamp", text: bitstampDuplicates + `
--- then --
-pair BTC_USD 0,0 from 2015-05-01T00:00:00.000Z
-00:00:00.000 maker buy 5 @ 99 gtc post = #1
-00:00:00.000 maker sell 5 @ 101 gtc post = #2
-00:00:00.100 maker buy 2 @ 99 gtc = #3
-00:00:00.200 cancel #3
-00:00:00.900 maker buy 1 @ 101 gtc = #4, trade 1 @ 101 with #2
-00:00:01.000 maker buy 1 @ 97 gtc = #5
-00:00:01.200 cancel #5
-book 5 @ 99 | 4 @ 101
-check book rows 1 of 1
-check trades 0 of 0
-check sizes given by the file 0 of 2
-trades: 1 made
-1 deletions of ids that were deleted before: left out
-3 creations of ids that were deleted before: they do not stay in the book
-1 creations of ids that are open: left out
-`}})
-}
-
 func TestDeletedIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	g := newGoneIDs(3)

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const tardisHead = "exchange,symbol,timestamp,local_timestamp,"
+
 // generated writes one market in several formats: orders that are added and canceled, and trades that fill them.
 type generated struct {
 	csv, ndjson, ccxt, minutes, l2, quotes, tardisTrades, mbo, mbp1, mbp10 strings.Builder

@@ -124,38 +124,6 @@ func (t *transcript) side(levels []marketdata.Level) (text string) {
 	return text
 }
 
-// golden is a recording and what play returns for it, as one text: "-- NAME --" begins each of its
-// files, "-- then --" the result.
-type golden struct {
-	name, format string
-	from, digits string
-	text         string
-	exchange     bool // the exchange's times
-	passive      bool
-}
-
-func checkGolden(t *testing.T, cases []golden) {
-	t.Helper()
-	for _, s := range cases {
-		t.Run(s.name, func(t *testing.T) {
-			o := Options{Format: s.format, From: s.from, Digits: s.digits, ExchangeTime: s.exchange, Passive: s.passive}
-			parts := strings.Split("\n"+strings.TrimLeft(s.text, "\n"), "\n-- ")
-			want := ""
-			for _, part := range parts[1:] {
-				name, text, _ := strings.Cut(part, " --\n")
-				if name == "then" {
-					want = strings.TrimSpace(text)
-				} else {
-					o.Files = append(o.Files, file(t, name, text))
-				}
-			}
-			if got := squeeze(play(t, o)); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
-}
-
 // squeeze drops blanks at the ends of lines.
 func squeeze(s string) string {
 	var out []string

@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
-
 	"tickhive/internal/differ"
-
 	"tickhive/test/harness"
 )
 
