@@ -8,9 +8,10 @@
 //
 // Owner: one goroutine owns a Reader and its file. Retains: the metadata, and a page and a dictionary of each column.
 //
-// parquet-go decodes the metadata and the headers of pages. Its readers of pages are not used: they allocate what a
-// page claims and panic on damaged ones, and they would add 5.0 MB to a program of 46.3 MB, instead of 0.6 (go build
-// -trimpath -ldflags=-w).
+// parquet-go decodes the metadata and the headers of pages. Its readers of pages are not used, because they allocate
+// what the runs of a page claim: a file of 1,482 bytes with sound metadata and sizes, and 40 runs of 16 Mi values, made
+// v0.32.0 allocate 8.1 GB and return no error. A guard in front of them would have to unpack every page and walk its
+// runs, which is most of this package; and they would add 5.0 MB to a program of 46.3 MB, instead of 0.6.
 //
 // Invariants:
 //

@@ -2,15 +2,20 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // row has the types of columns that recorded files have. Nested ones are left out.
@@ -158,6 +163,62 @@ func TestALongListIsRefused(t *testing.T) {
 	file = append(append(file, byte(len(meta)), 0, 0, 0), "PAR1"...)
 	if _, err := read(file); err == nil || err.Error() != "parquet: damaged metadata" {
 		t.Error(err)
+	}
+}
+
+// A run of values that is much longer than its page allocates nothing: the number of values of the page counts.
+func TestALongRunIsReadAsFarAsItsPage(t *testing.T) {
+	type side struct {
+		Side int32 `parquet:"side,dict"`
+	}
+	const values, runs, run = 4096, 40, 16 << 20
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[side](&b, pq.DataPageVersion(1))
+	rows := make([]side, values)
+	for i := range rows {
+		rows[i].Side = 7 + int32(i%256)
+	}
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, protocol := whole.meta, new(thrift.CompactProtocol)
+	column := &meta.RowGroups[0].Columns[0].MetaData
+	var page format.PageHeader
+	if _, err := decode(b.Bytes()[column.DataPageOffset:], &page); err != nil {
+		t.Fatal(err)
+	}
+	body := []byte{8} // bits of an index
+	for range runs {
+		body = append(binary.AppendUvarint(body, run<<1), 0)
+	}
+	page.CRC, page.CompressedPageSize, page.UncompressedPageSize = 0, int32(len(body)), int32(len(body))
+	head, err := thrift.Marshal(protocol, &page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := slices.Concat(b.Bytes()[:column.DataPageOffset], head, body)
+	column.TotalCompressedSize = int64(len(file) - len(magic))
+	end, err := thrift.Marshal(protocol, &meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = append(binary.LittleEndian.AppendUint32(append(file, end...), uint32(len(end))), magic...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text, err := read(file)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > run {
+		t.Errorf("%d bytes are allocated for a file of %d", n, len(file))
+	}
+	if want := "side\n" + strings.Repeat("7\n", values); err != nil || text != want {
+		t.Errorf("%v: %d bytes, want %d", err, len(text), len(want))
 	}
 }
 
