@@ -47,7 +47,6 @@ type payment struct {
 	of       fixed.I128
 	timeNs   int64
 	from     moneySource
-	rules    uint8
 }
 
 // payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down.
@@ -103,10 +102,8 @@ func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 // orders have reserved does not count, because a recovery does not know it. An accrual may therefore take a
 // receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
 func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]PaidAccrual) {
-	if pay.rules >= 1 {
-		has := r.balances.coming[balanceKey{to.n, a.Currency}].open.Add(to.row(a.Currency).total())
-		a.Amount = least(a.Amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
-	}
+	has := r.balances.coming[balanceKey{to.n, a.Currency}].open.Add(to.row(a.Currency).total())
+	a.Amount = least(a.Amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
 	if a.Amount.Sign() <= 0 {
 		return
 	}
@@ -164,7 +161,7 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
 	s.transfers.add(rec, rec.Amount)
-	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}
+	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney}
 	if rec.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)
 	} else {

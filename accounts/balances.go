@@ -41,7 +41,7 @@ type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 // row is one balance. free and held depend on records and events alone. pending is the part
 // of free that reservations of this process use; it is never stored. Orders and deposits are
 // admitted only where the balance stays within 10^20. The row itself is wider (see
-// fixed.I192), so no event of any rules version can overflow it.
+// fixed.I192), so no event can overflow it.
 type row struct {
 	currency            uint32
 	free, held, pending fixed.I192

@@ -13,23 +13,11 @@ import (
 )
 
 // RecordVersion is the version of the record format.
-const RecordVersion = 1
+const RecordVersion = 2
 
-// RulesVersion is the version of the rules under which new records are applied:
-//
-//	0  the program before rules had versions
-//	1  an accrual is paid only as far as the receiver's balance has room for it
-//	2  a key stores canManageKeys and the key that made it, and is deleted with that key
-//	3  a key has a scheme: a private key for HMAC, or an Ed25519 public key
-const RulesVersion = 3
-
-// The first versions whose keys have CanManageKeys and CreatedBy (older keys may manage keys, and
-// no key made them), and a scheme (older keys have HMAC). Snapshots of the version after have
-// keys of the same form.
-const (
-	rulesKeyTree   = 2
-	rulesKeyScheme = 3
-)
+// RulesVersion is the version of the rules by which records are applied. Each record has it: other rules would make
+// other balances of the same records, so DecodeRecord refuses a record of any other version.
+const RulesVersion = 4
 
 // The schemes of keys.
 const (
@@ -72,11 +60,11 @@ func DecodeRecord(b []byte) (Record, error) {
 type walker struct{ *wire.Coder }
 
 func (w walker) record(rec *Record) {
-	first := uint8(rec.Kind) | rec.Rules<<rulesShift
+	first := uint8(rec.Kind) | RulesVersion<<rulesShift
 	w.U8(&first, 1<<8-1)
-	rec.Kind, rec.Rules = Kind(first&(1<<rulesShift-1)), first>>rulesShift
-	if w.Reading() && rec.Rules > RulesVersion {
-		w.Fail("rules version %d, a newer program's; this one has %d", rec.Rules, RulesVersion)
+	rec.Kind = Kind(first & (1<<rulesShift - 1))
+	if rules := first >> rulesShift; rules != RulesVersion && w.Err() == nil {
+		w.Fail("it has rules version %d, and this program reads %d alone", rules, RulesVersion)
 	}
 	w.I64(&rec.TimeNs)
 	w.U64(&rec.EnginePos)
@@ -108,10 +96,9 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-// key encodes or decodes a key in the form of a version of the rules.
-func (w walker) key(k *auth.KeyRecord, rules uint8) {
+func (w walker) key(k *auth.KeyRecord) {
 	w.text(&k.PublicKey)
-	w.scheme(k, rules)
+	w.scheme(k)
 	w.text(&k.Name)
 	w.Bool(&k.CanTrade)
 	w.Bool(&k.CanWithdraw)
@@ -127,23 +114,17 @@ func (w walker) key(k *auth.KeyRecord, rules uint8) {
 	}
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
-	if rules >= rulesKeyTree {
-		w.Bool(&k.CanManageKeys)
-		w.text(&k.CreatedBy)
-	} else {
-		k.CanManageKeys = true
-	}
+	w.Bool(&k.CanManageKeys)
+	w.text(&k.CreatedBy)
 }
 
 // scheme encodes or decodes what verifies the signatures of a key.
-func (w walker) scheme(k *auth.KeyRecord, rules uint8) {
+func (w walker) scheme(k *auth.KeyRecord) {
 	scheme, text := schemeHMAC, k.Secret.Reveal()
 	if k.Ed25519 != nil {
 		scheme, text = schemeEd25519, string(k.Ed25519)
 	}
-	if rules >= rulesKeyScheme {
-		w.U8(&scheme, schemeEd25519)
-	}
+	w.U8(&scheme, schemeEd25519)
 	w.text(&text)
 	switch {
 	case !w.Reading():

@@ -25,9 +25,9 @@ func sampleRecords() []Record {
 		{Kind: CreateUser, TimeNs: t0, EnginePos: 7, User: 1, Profile: p},
 		{Kind: PatchUser, TimeNs: t0, User: 2, Profile: Profile{AvatarID: "x"}},
 		{Kind: CreateKey, User: 3, Key: k},
-		{Kind: CreateKey, Rules: RulesVersion, User: 3, Key: auth.KeyRecord{PublicKey: "child", CreatedBy: "pub"}},
+		{Kind: CreateKey, User: 3, Key: auth.KeyRecord{PublicKey: "child", CreatedBy: "pub"}},
 		{
-			Kind: CreateKey, Rules: RulesVersion, User: 3,
+			Kind: CreateKey, User: 3,
 			Key: auth.KeyRecord{PublicKey: "ed", Ed25519: bytes.Repeat([]byte{7}, 32)},
 		},
 		{Kind: DeleteKey, User: 3, PublicKey: "pub"},

@@ -59,7 +59,7 @@ var kinds = [...]kindRow{
 	},
 	CreateKey: {
 		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
-		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules) },
+		code: func(w walker, rec *Record) { w.key(&rec.Key) },
 	},
 	DeleteKey: {
 		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,
@@ -144,7 +144,6 @@ type Command struct {
 // another configuration. It contains secrets (Key.Secret).
 type Record struct {
 	Kind   Kind
-	Rules  uint8 // RulesVersion when it was planned; it is always applied under these rules
 	TimeNs int64 // time of the command, set by the store
 	// EnginePos is the engine position that the state had folded when the record was
 	// planned. Recovery folds up to it, and no further, before it applies the record,

@@ -81,7 +81,6 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	u := s.dir.mustFind(rec.User)
 	s.referral.payUplines(u, payment{
 		typ: accrual.WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
-		rules: rec.Rules,
 	}, nil)
 	res.Balance, res.Commission = s.balances.viewWithout(u, n, fixed.I192{}), rec.Commission
 }

@@ -17,8 +17,8 @@ type directory struct {
 	users     []*user // by number; 0 is the built-in unlimited account
 	byID      map[[16]byte]uint32
 	byName    map[string]uint32
-	byFolded  map[string]int // number of users with each folded nickname; above 1 only since older programs
-	linkOwner []linkRef      // by link number - 1
+	byFolded  map[string]uint32 // by folded nickname
+	linkOwner []linkRef         // by link number - 1
 }
 
 type linkRef struct {
@@ -27,7 +27,7 @@ type linkRef struct {
 }
 
 func newDirectory() *directory {
-	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byFolded: map[string]int{}}
+	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byFolded: map[string]uint32{}}
 	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
 	d.users = append(d.users, &user{profile: builtin})
 	return d
@@ -55,28 +55,22 @@ func (d *directory) register(u *user) {
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
-	d.byFolded[folded(u.profile.Nickname)]++
+	d.byFolded[folded(u.profile.Nickname)] = u.n
 }
 
 // rename changes the nickname under which the directory finds a user.
 func (d *directory) rename(u *user, nickname string) {
 	delete(d.byName, u.profile.Nickname)
 	d.byName[nickname] = u.n
-	old := folded(u.profile.Nickname)
-	if d.byFolded[old]--; d.byFolded[old] == 0 {
-		delete(d.byFolded, old)
-	}
-	d.byFolded[folded(nickname)]++
+	delete(d.byFolded, folded(u.profile.Nickname))
+	d.byFolded[folded(nickname)] = u.n
 }
 
 // taken reports whether a user other than self has a nickname that differs from this one in case only. A nil
 // self is a new user.
 func (d *directory) taken(nickname string, self *user) bool {
-	others := d.byFolded[folded(nickname)]
-	if self != nil && folded(self.profile.Nickname) == folded(nickname) {
-		others--
-	}
-	return others > 0
+	owner, found := d.byFolded[folded(nickname)]
+	return found && (self == nil || owner != self.n)
 }
 
 // folded returns the same text for all texts that differ in case only.

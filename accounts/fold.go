@@ -76,7 +76,7 @@ func (f fold) event(e *engine.Event) {
 		if p := f.s.holds.pairs[uint32(e.Pair)]; p != nil {
 			p.seq = max(p.seq, uint64(e.Seq))
 		}
-	case engine.EventAsset, engine.EventAccountOpened:
+	case engine.EventAsset:
 	default:
 		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
 	}

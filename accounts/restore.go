@@ -9,10 +9,10 @@ import (
 
 // addAccount adds a decoded account.
 func (w *snapshot) addAccount(u *user) {
-	switch _, twice := w.s.dir.byName[u.profile.Nickname]; {
+	switch {
 	case u.n == 0:
 		w.s.dir.users[0] = u
-	case twice:
+	case w.s.dir.taken(u.profile.Nickname, nil):
 		w.Fail("the nickname %q twice", u.profile.Nickname)
 	default:
 		w.s.dir.register(u)

@@ -157,10 +157,11 @@ func (x *exchange) replace(f []string) {
 // apply carries out a command of the engine, folds its events and prints those of orders.
 func (x *exchange) apply(cmd *engine.Command) []engine.Event {
 	x.t.Helper()
-	cmd.TimeNs, cmd.Rules = x.now, engine.RulesVersion
+	cmd.TimeNs = x.now
 	if cmd.Kind == engine.Cancel {
 		cmd.Pair = x.orders[cmd.Order]
 	}
+	cmd.First = true
 	events := x.core.Apply(cmd, nil)
 	x.pos++
 	x.s.FoldEvents(events, x.pos)

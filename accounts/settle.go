@@ -60,8 +60,7 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
 		s.referral.payUplines(s.dir.mustFind(l.account), payment{
-			typ: accrual.DealCommission, currency: p.quote, of: l.fee,
-			timeNs: e.TimeNs, rules: e.Rules,
+			typ: accrual.DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs,
 		}, nil)
 	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {

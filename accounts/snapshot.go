@@ -13,8 +13,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
-const SnapshotVersion = 5
+// SnapshotVersion is the version of a snapshot's body; a snapshot of another version is refused.
+const SnapshotVersion = 6
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length. Currencies are
 // sorted by code and everything else by number, so that equal states have equal bytes. A snapshot has no
@@ -24,15 +24,11 @@ const SnapshotVersion = 5
 //	inviter, links, keys, level changes, balances, halt, switch) | receivers of the deal accruals kept,
 //	oldest first | open holds | accruals and archive by receiver
 //
-// Version 1 encodes sums (balances, totals, archive) as money in 16 bytes; version 2 encodes them in
-// 24 bytes, the least significant word first, and adds the earn limit at the end of an open hold.
-// Version 3 adds canManageKeys and the key that made it at the end of a key, version 4 its scheme.
-// Version 5 adds the halt of a user and the time of the dead man's switch after the balances.
+// Money takes 16 bytes, and a sum (balances, totals, archive) 24, the least significant word first.
 type snapshot struct {
 	walker
-	s       *State
-	version uint8
-	users   int // number of users in the snapshot
+	s     *State
+	users int // number of users in the snapshot
 
 	// A snapshot identifies a currency by its rank in the order of codes. Decoding numbers the currencies by
 	// rank.
@@ -58,8 +54,8 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.mu.Lock()
 	s.snapshotPos = s.enginePos
 	s.mu.Unlock()
-	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, version: SnapshotVersion}
-	w.U8(&w.version, SnapshotVersion)
+	w := snapshot{walker: walker{wire.Writer(dst)}, s: s}
+	w.U8(new(uint8(SnapshotVersion)), SnapshotVersion)
 	s.mu.RLock()
 	w.figures()
 	w.copyRest()
@@ -73,8 +69,10 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)
 	w := snapshot{walker: walker{wire.Reader(b)}, s: s}
-	if w.U8(&w.version, 1<<8-1); w.version < 1 || w.version > SnapshotVersion {
-		return nil, fmt.Errorf("accounts: snapshot version %d, this program reads up to %d", w.version, SnapshotVersion)
+	var version uint8
+	if w.U8(&version, 1<<8-1); version != SnapshotVersion {
+		return nil, fmt.Errorf("accounts: the snapshot has version %d, and this program reads %d alone", version,
+			SnapshotVersion)
 	}
 	w.figures()
 	w.rest()
@@ -142,17 +140,10 @@ func (w *snapshot) rest() {
 	}
 }
 
-// sum encodes or decodes a sum; version 1 encoded sums as money.
 func (w *snapshot) sum(v *fixed.I192) {
-	if w.version >= 2 {
-		w.fixed64(&v.W0)
-		w.fixed64(&v.W1)
-		w.fixed64(&v.W2)
-		return
-	}
-	var m fixed.I128
-	w.money(&m)
-	*v = m.Wide()
+	w.fixed64(&v.W0)
+	w.fixed64(&v.W1)
+	w.fixed64(&v.W2)
 }
 
 // currency encodes or decodes a currency number as its rank.
@@ -269,7 +260,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec, w.version-1); w.Reading() && w.Err() == nil {
+		if w.key(&rec); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}
@@ -281,9 +272,6 @@ func (w *snapshot) account(u *user) {
 		put(w.walker, &u.levelChanges, c)
 	}
 	w.rows(u)
-	if w.version < 5 {
-		return
-	}
 	w.Bool(&u.halted)
 	atNs := u.deadlineNs
 	if w.I64(&atNs); w.Reading() {
@@ -331,9 +319,6 @@ func (w *snapshot) order(o *orderHold) {
 	w.rate(&o.rates.Taker)
 	w.rate(&o.rates.Discount)
 	w.money(&o.held)
-	if w.version < 2 {
-		return
-	}
 	if w.Bool(&o.limited); o.limited {
 		w.money(&o.coming)
 	}

@@ -97,7 +97,6 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 	if reject := s.plan(cmd, &rec); reject != nil {
 		return Record{}, reject
 	}
-	rec.Rules = RulesVersion
 	if rec.Kind.row().moves {
 		s.takeStage(&rec)
 	}

@@ -69,12 +69,14 @@ func TestTheLogHasTheVersionOfItsRecords(t *testing.T) {
 		}
 		return err
 	}
-	if err := open(1); err != nil {
+	if err := open(RecordVersion); err != nil {
 		t.Fatal(err)
 	}
-	var other *wal.VersionError
-	if err := open(2); !errors.As(err, &other) || other.Got != 1 {
-		t.Fatalf("as version 2: %v", err)
+	for _, version := range []uint32{RecordVersion - 1, RecordVersion + 1} {
+		var other *wal.VersionError
+		if err := open(version); !errors.As(err, &other) || other.Got != 2 {
+			t.Fatalf("as version %d: %v", version, err)
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 				Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerFee: RateOne,
 			})
 		})
-		r.do(Command{Kind: Withdraw, User: 1, Currency: "USDT", Amount: dec("40000000000000000000")})
+		r.do(Command{Kind: Withdraw, User: 1, Currency: "USDT", Amount: dec("45000000000000000000")})
 		r.adds()
 	}
 	want := new(big.Int).Mul(big.NewInt(rounds), toBig(dec("45000000000000000000")))

@@ -133,8 +133,17 @@ func (r *coreRun) cancel(o *wl.Op) {
 
 func (r *coreRun) apply(cmd *engine.Command) {
 	r.now += 1000 // a million commands a second of market time
-	cmd.TimeNs = r.now
-	events, sum := r.core.Apply(cmd, r.events[:0]), r.sum
+	cmd.TimeNs, cmd.First = r.now, true
+	r.read(r.core.Apply(cmd, r.events[:0]))
+	for r.core.SliceOver() && r.core.Unfinished(cmd.Pair) {
+		rest := engine.Command{Kind: engine.Continue, Pair: cmd.Pair, TimeNs: r.now, First: true}
+		r.read(r.core.Apply(&rest, r.events[:0]))
+	}
+}
+
+// read reads the events of a command, or of a part of one.
+func (r *coreRun) read(events []engine.Event) {
+	sum := r.sum
 	for i := range events {
 		e := &events[i]
 		if e.Kind == engine.EventTrade {
@@ -305,14 +314,5 @@ func cancelOne(c *coreRun, account engine.AccountID, i int) {
 }
 
 func massCancel(c *coreRun, account engine.AccountID) {
-	bound := c.core.LastOrderID(0)
-	for n := engine.CancelAllPart; n == engine.CancelAllPart; {
-		c.apply(&engine.Command{Kind: engine.CancelAll, Account: account, Order: bound})
-		n = 0
-		for i := range c.events {
-			if c.events[i].Kind == engine.EventCanceled {
-				n++
-			}
-		}
-	}
+	c.apply(&engine.Command{Kind: engine.CancelAll, Account: account})
 }

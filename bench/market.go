@@ -68,7 +68,7 @@ func (m *market) limit(p engine.PairID, side engine.Side, price, amount int64) {
 
 func (m *market) do(cmd engine.Command) {
 	m.now = max(m.now+1, time.Now().UnixNano())
-	cmd.TimeNs = m.now
+	cmd.TimeNs, cmd.First = m.now, true
 	m.events = m.core.Apply(&cmd, m.events[:0])
 	m.feed.Fold(m.events)
 }

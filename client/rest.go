@@ -81,7 +81,7 @@ type Order struct {
 	FilledAmount       Decimal  `json:"filledAmount"`
 	FilledQuoteAmount  Decimal  `json:"filledQuoteAmount"`
 	AveragePrice       *Decimal `json:"averagePrice"` // nil: no fill
-	Fee                *Decimal `json:"fee"`          // nil: an order of an earlier version
+	Fee                *Decimal `json:"fee"`          // nil: of a first answer some deals are not retained
 	FeeCurrency        string   `json:"feeCurrencyCode"`
 	DateChanged        *string  `json:"dateChanged"`
 }

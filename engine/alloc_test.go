@@ -15,6 +15,7 @@ func TestNoAllocations(t *testing.T) {
 	apply := func(cmd engine.Command) {
 		m.now++
 		cmd.TimeNs = m.now
+		cmd.First = true
 		events = m.core.Apply(&cmd, events[:0])
 	}
 	id := enginetest.ClientID(3, "x", "y")

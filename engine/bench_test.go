@@ -67,12 +67,14 @@ func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32, now int6
 		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
 		cmd.Client = &r.client
 	}
+	cmd.First = true
 	r.events = r.core.Apply(&cmd, r.events[:0])
 	r.Read()
 }
 
 func (r *coreRun) cancel(id uint64, now int64) {
 	cmd := engine.Command{TimeNs: now, Kind: engine.Cancel, Order: engine.OrderID(id)}
+	cmd.First = true
 	r.events = r.core.Apply(&cmd, r.events[:0])
 	r.Read()
 }

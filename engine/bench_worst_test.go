@@ -72,10 +72,10 @@ func BenchmarkE4(b *testing.B) {
 }
 
 func (r *coreRun) apply(cmd engine.Command) {
-	cmd.Rules, cmd.First = engine.RulesVersion, true
+	cmd.First = true
 	r.events = r.core.Apply(&cmd, r.events[:0])
 	r.Read()
-	next := engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}
+	next := engine.Command{Kind: engine.Continue, First: true}
 	for r.core.Unfinished(0) {
 		r.events = r.core.Apply(&next, r.events[:0])
 		r.Read()

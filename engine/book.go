@@ -26,10 +26,6 @@ type book struct {
 	stops   stops
 	slices  int64 // slices in the reserves of all icebergs, waiting stops included
 
-	// Every order of the built-in account with a number below this one is closed; the next mass cancel of that
-	// account starts here. It follows from the events, so snapshots do not contain it.
-	builtinFrom uint64
-
 	unfinished *continuation // nil: no command is unfinished
 	scan       scan          // of a fill-or-kill taker, between two parts
 }

@@ -105,22 +105,3 @@ func TestNumbersThatAreNoOrders(t *testing.T) {
 		t.Errorf("a mass cancel up to an order of a later pair: %+v", got)
 	}
 }
-
-// A mass cancel of the rules that introduced parts cancels more orders than one of the rules before.
-func TestAMassCancelOfTheFirstRulesWithParts(t *testing.T) {
-	for _, rules := range []uint8{engine.PartRules - 1, engine.PartRules} {
-		m := newMarket(t, engine.Options{}, enginetest.Instrument())
-		m.quick = true
-		for range engine.CancelAllPart + 1 {
-			m.do(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100, Amount: 1, Account: 1})
-		}
-		m.do(engine.Command{Kind: engine.CancelAll, Account: 1, Rules: rules})
-		want := 0
-		if rules < engine.PartRules {
-			want = 1
-		}
-		if m.core.OpenOrders(0) != want {
-			t.Errorf("rules %d leave %d orders, want %d", rules, m.core.OpenOrders(0), want)
-		}
-	}
-}

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"math"
-
-	"tickhive/engine/owners"
-)
+import "tickhive/engine/owners"
 
 // lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
 // Another account's order is as unknown as an id that was never issued.
@@ -58,29 +54,20 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 	b.forget(s, o)
 }
 
-// cancelAll carries out a mass cancel, the oldest order first. Before PartRules it canceled at most
-// CancelAllPart orders, and the built-in account's search began where the last one had ended.
+// cancelAll carries out a mass cancel, the oldest order first.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
 		b.tape.refuse(cmd, PairHalted)
 		return
 	}
-	m, limit := continuation{cmd: cmd}, math.MaxInt
-	if cmd.Rules < PartRules {
-		limit = CancelAllPart
-		if cmd.ofBuiltin() {
-			m.from = b.builtinFrom
-		}
-	}
-	b.cancelOn(&m, limit)
+	b.cancelOn(&continuation{cmd: cmd})
 }
 
-// cancelOn cancels up to limit of the orders that m selects. When the part ends before, a later one
-// goes on.
-func (b *book) cancelOn(m *continuation, limit int) {
+// cancelOn cancels the orders that m selects. When the part ends before, a later one goes on.
+func (b *book) cancelOn(m *continuation) {
 	builtin := m.cmd.ofBuiltin()
 	bound := b.cancelBound(m.cmd)
-	for limit > 0 {
+	for {
 		if b.tape.spent() {
 			c := b.pause()
 			c.cmd, c.from, c.canceled = m.cmd.clone(), m.from, m.canceled
@@ -97,10 +84,6 @@ func (b *book) cancelOn(m *continuation, limit int) {
 		}
 		b.cancelOpen(s, o, CauseRequest, nil)
 		m.canceled = true
-		limit--
-	}
-	if builtin {
-		b.builtinFrom = max(b.builtinFrom, m.from)
 	}
 	if !m.canceled {
 		b.tape.emit(EventNothing).Account = m.cmd.Account

@@ -135,9 +135,9 @@ func TestCheckNoticesTheTaker(t *testing.T) {
 			Code: "BTC_USDT", Base: "BTC", Quote: "USDT",
 		}}, nil)
 		for range 20 {
-			c.Apply(&Command{Side: Sell, Price: 100, Amount: 1, Account: 1}, nil)
+			c.Apply(&Command{Side: Sell, Price: 100, Amount: 1, Account: 1, First: true}, nil)
 		}
-		c.Apply(&Command{Price: 100, Amount: 20, Account: 2, Rules: RulesVersion, First: true}, nil)
+		c.Apply(&Command{Price: 100, Amount: 20, Account: 2, First: true}, nil)
 		return c, c.books[0], c.books[0].unfinished.taker
 	}
 	c, _, _ := under()

@@ -14,8 +14,7 @@ const (
 	CancelAll // cancels the orders of one account, or of all, in one pair
 	AddPair
 	SetPair
-	SetAsset    // control stream: adds or changes an asset
-	OpenAccount // control stream: gives the next AccountID to a UUID
+	SetAsset // control stream: adds or changes an asset
 	// Skip is not a command but a journal record: it marks the record at Order as never
 	// carried out. A replay learns of it before that record (marketdata/replica).
 	Skip
@@ -23,21 +22,10 @@ const (
 	Continue
 )
 
-// CancelAllPart limits the orders that one CancelAll command of rules before PartRules cancels:
-// the sender repeated it.
-const CancelAllPart = 64
-
-// RulesVersion is the version of the rules that the loop stamps into each command. A journal
-// is always replayed by the rules of its time. A change of a command's effect therefore needs
-// a new version, and every old version stays supported:
-//
-//	0  the program before rules had versions
-//	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are enforced
-//	2  an Instrument may have MaxQuote, BandUp and BandDown
-//	3  the work of a command is bounded: it goes on in Continue commands (parts.go); a CancelAll
-//	   cancels all orders that it selects
-//	4  a part is shorter; trades and cancels count for more than one event in it
-const RulesVersion = 4
+// RulesVersion is the version of the rules by which a core applies commands. Each record of the journal has it: other
+// rules would make another market of the same records, so DecodeCommand refuses a record of any other version. A change
+// of a command's effect takes the next number, at most rulesMask.
+const RulesVersion = 5
 
 // Flags of a Command.
 const (
@@ -85,7 +73,6 @@ type ClientID struct {
 //	            used when it is free, else the next one (ControlPair: next)
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
 //	SetAsset    Asset
-//	OpenAccount UUID; a known UUID yields its AccountID again
 //
 // The order of a Cancel or Replace decides the pair's stream when the two disagree: an id
 // of another pair is an unknown order. An unknown Pair is refused on the control stream.
@@ -98,7 +85,6 @@ type Command struct {
 	STP     SelfTrade
 	Flags   uint8
 	Refuse  Reason // Place, Replace: a reason found before the core; unless NotRejected, the core refuses with it
-	Rules   uint8  // version of the rules that the core applies, stamped like TimeNs
 	First   bool   // the first record of a write to the journal: a slice begins (parts.go)
 	Pair    PairID
 	Account AccountID
@@ -126,5 +112,4 @@ type Command struct {
 	Client     *ClientID   // nil: none
 	Instrument *Instrument // AddPair, SetPair
 	Asset      *Asset      // SetAsset
-	UUID       *[16]byte   // OpenAccount
 }

@@ -19,7 +19,7 @@ type bounded struct {
 }
 
 func placed(change func(c *Command)) Command {
-	c := Command{Kind: Place, Rules: RulesVersion, Pair: 1, Account: 1<<32 - 1, Price: 5, Amount: 7}
+	c := Command{Kind: Place, Pair: 1, Account: 1<<32 - 1, Price: 5, Amount: 7}
 	change(&c)
 	return c
 }
@@ -27,7 +27,7 @@ func placed(change func(c *Command)) Command {
 func paired(change func(in *Instrument)) Command {
 	in := Instrument{ID: 1, Code: "AA_BB", Base: "AA", Quote: "BB"}
 	change(&in)
-	return Command{Kind: AddPair, Rules: RulesVersion, Pair: ControlPair, Instrument: &in}
+	return Command{Kind: AddPair, Pair: ControlPair, Instrument: &in}
 }
 
 func bounds() []bounded {
@@ -49,18 +49,10 @@ func bounds() []bounded {
 		place("reason", func(c *Command) { c.Refuse = lastReason }, func(c *Command) { c.Refuse = lastReason + 1 }),
 		place("client id", func(c *Command) { c.Client = text(maxRecordText) },
 			func(c *Command) { c.Client = text(maxRecordText + 1) }),
-		place("rules", func(*Command) {}, func(c *Command) { c.Rules = RulesVersion + 1 }),
-		place("first record", func(c *Command) { c.Rules, c.First = PartRules, true },
-			func(c *Command) { c.Rules, c.First = PartRules-1, true }),
-		{
-			"continuation",
-			Command{Kind: Continue, Rules: PartRules, Pair: 1},
-			Command{Kind: Continue, Rules: PartRules - 1, Pair: 1},
-		},
 		{
 			"reason of a replace",
-			Command{Kind: Replace, Rules: RulesVersion, Refuse: lastReason, Account: 1<<32 - 1},
-			Command{Kind: Replace, Rules: RulesVersion, Refuse: lastReason + 1},
+			Command{Kind: Replace, Refuse: lastReason, Account: 1<<32 - 1},
+			Command{Kind: Replace, Refuse: lastReason + 1},
 		},
 		pair("pair", func(in *Instrument) { in.ID = MaxPairs }, func(in *Instrument) { in.ID = MaxPairs + 1 }),
 		pair("digits of the price", func(in *Instrument) { in.DigitsPrice = fixed.Scale },
@@ -88,11 +80,33 @@ func TestCommandRecordsHaveBounds(t *testing.T) {
 			t.Errorf("%s, with a byte behind the record: %v", b.name, err)
 		}
 		err = DecodeCommand(AppendCommand(nil, &b.beyond), &back)
-		newer := fmt.Sprintf("rules version %d, this program knows at most %d", b.beyond.Rules, RulesVersion)
-		if !errors.Is(err, ErrRecord) {
+		if !errors.Is(err, ErrRecord) || strings.Contains(err.Error(), "rules version") {
 			t.Errorf("%s beyond its bound: %v", b.name, err)
-		} else if strings.Contains(err.Error(), newer) != (b.name == "rules") {
-			t.Errorf("%s beyond its bound: %v", b.name, err)
+		}
+	}
+}
+
+// A record of other rules is refused with a sentence that names them, also one with a member that no record of
+// RulesVersion has.
+func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
+	order := placed(func(c *Command) { c.First = true })
+	for rules := range byte(rulesMask + 1) {
+		for _, kind := range []CommandKind{Place, Continue + 1} {
+			record := AppendCommand(nil, &order)
+			record[0] = firstBit | rules<<rulesShift | byte(kind)
+			var back Command
+			err := DecodeCommand(record, &back)
+			if rules == RulesVersion {
+				if (err == nil) != (kind == Place) {
+					t.Errorf("kind %d: %v", kind, err)
+				}
+				continue
+			}
+			says := fmt.Sprintf("rules version %d, and this program reads %d alone: use the program that wrote it", rules,
+				RulesVersion)
+			if !errors.Is(err, ErrRecord) || !strings.Contains(err.Error(), says) {
+				t.Errorf("rules %d: %v", rules, err)
+			}
 		}
 	}
 }
@@ -102,11 +116,11 @@ func TestCommandRecordsHaveBounds(t *testing.T) {
 func TestBytesOfNoCommandAreRefused(t *testing.T) {
 	order := placed(func(c *Command) { c.Account = 1 })
 	named := placed(func(c *Command) { c.Account, c.Client = 1, &ClientID{} })
-	asset := Command{Kind: SetAsset, Rules: RulesVersion, Pair: 1, Asset: &Asset{Symbol: "A", Name: "B"}}
+	asset := Command{Kind: SetAsset, Pair: 1, Asset: &Asset{Symbol: "A", Name: "B"}}
 	pair := paired(func(*Instrument) {})
 	pair.Pair = 1
-	cancel := Command{Kind: Cancel, Rules: RulesVersion, Pair: 1, Order: 3}
-	replace := Command{Kind: Replace, Rules: RulesVersion, Pair: 1, Order: 3, Price: 1, Amount: 1}
+	cancel := Command{Kind: Cancel, Pair: 1, Order: 3}
+	replace := Command{Kind: Replace, Pair: 1, Order: 3, Price: 1, Amount: 1}
 	const (
 		head   = 1 + 8 + 1        // kind, time and pair
 		words  = head + 5         // of a Place: presence bits, account, price, amount, client id
@@ -125,7 +139,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		{"kind", order, 0, newest, []byte{newest | byte(Continue+1)}},
 		{
 			"kind without members",
-			Command{Kind: Continue, Rules: RulesVersion},
+			Command{Kind: Continue},
 			0, newest | byte(Continue),
 			[]byte{newest | byte(Continue+1)},
 		},
@@ -157,10 +171,10 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 // The record of a plain order has no byte more than its members need: AppendCommand's comment draws it.
 func TestRecordOfAPlainOrder(t *testing.T) {
 	c := Command{
-		Rules: 3, First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC,
+		First: true, TimeNs: 0x0102030405060708, Pair: 300, Account: 5, Side: Sell, TIF: IOC,
 		STP: CancelMaker, Flags: FlagPostOnly, Price: 3, Amount: 100,
 	}
-	want := []byte{1<<7 | 3<<4, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
+	want := []byte{1<<7 | 5<<4, 8, 7, 6, 5, 4, 3, 2, 1, 0xac, 2, 1, 0, 1, 2, 1, 0, 5, 6, 0xc8, 1}
 	if record := AppendCommand(nil, &c); !bytes.Equal(record, want) {
 		t.Errorf("%x, want %x", record, want)
 	}
@@ -186,8 +200,7 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 		func(c *Command) { c.EarnLimit = one },
 		func(c *Command) { c.Kind, c.Flags, c.SpendLimit = Replace, FlagFunded, one },
 		func(c *Command) { c.Kind, c.Flags, c.EarnLimit = Replace, FlagFunded, one },
-		func(c *Command) { c.Kind, c.Flags, c.EarnLimit, c.Rules = Replace, FlagFunded, one, 1 },
-		func(c *Command) { *c = Command{Kind: Skip, Rules: RulesVersion, Order: 1<<64 - 1} },
+		func(c *Command) { *c = Command{Kind: Skip, Order: 1<<64 - 1} },
 	} {
 		c := placed(change)
 		var back Command
@@ -209,12 +222,6 @@ func TestSeldomMembersComeBackAlone(t *testing.T) {
 	record = append(record[:len(record)-34], 1) // a refusal instead of the id
 	if err := DecodeCommand(record, new(Command)); !errors.Is(err, ErrRecord) {
 		t.Errorf("a reusable id without an id: %v", err)
-	}
-	// A Replace of rules version 0 has no place for an earn limit.
-	old := placed(func(c *Command) { c.Kind, c.Flags, c.EarnLimit, c.Rules = Replace, FlagFunded, one, 0 })
-	var back Command
-	if err := DecodeCommand(AppendCommand(nil, &old), &back); err != nil || back.EarnLimit != (fixed.U128{}) {
-		t.Errorf("%v, %+v", err, back)
 	}
 }
 

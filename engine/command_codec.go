@@ -10,10 +10,7 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-//
-//	1  the first
-//	2  a cancel has an id of its own, a place says whether its id is reusable
-const CommandVersion = 2
+const CommandVersion = 3
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -34,9 +31,8 @@ const (
 	hasReusable // a client id that is Reusable
 )
 
-// rulesShift is the position of the rules version in the first byte of a record, above the
-// kind. Records older than the versions have 0 there. firstBit, above the rules, is Command.First;
-// no rules before PartRules have it.
+// rulesShift is the position of the rules version in the first byte of a record, above the kind. firstBit, above the
+// rules, is Command.First.
 const (
 	rulesShift = 4
 	rulesMask  = 1<<3 - 1
@@ -54,7 +50,7 @@ const (
 // The kind is in the low four bits of the first byte, the version of the rules in the three above
 // it, First in the highest.
 func AppendCommand(dst []byte, c *Command) []byte {
-	head := byte(c.Kind) | c.Rules<<rulesShift
+	head := byte(c.Kind) | RulesVersion<<rulesShift
 	if c.First {
 		head |= firstBit
 	}
@@ -80,17 +76,13 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = binary.AppendVarint(dst, c.Amount)
 		if c.Flags&FlagFunded != 0 {
 			dst = append128(dst, c.SpendLimit)
-			if c.Rules >= 1 {
-				dst = append128(dst, c.EarnLimit)
-			}
+			dst = append128(dst, c.EarnLimit)
 		}
 		return dst
 	case AddPair, SetPair:
 		return appendInstrument(dst, c.Instrument)
 	case SetAsset:
 		return appendAsset(dst, c.Asset)
-	case OpenAccount:
-		return append(dst, c.UUID[:]...)
 	case Skip:
 		return binary.AppendUvarint(dst, uint64(c.Order))
 	case Continue:
@@ -194,8 +186,7 @@ func appendInstrument(dst []byte, in *Instrument) []byte {
 	return dst
 }
 
-// Bits of the byte that says which limits a record or a state of an instrument has. Programs
-// before rules version 2 wrote hasMinQuote alone, so the bytes of their pairs stay equal.
+// Bits of the byte that says which limits a record or a state of an instrument has.
 const (
 	hasMinQuote uint8 = 1 << iota
 	hasMaxQuote

@@ -40,7 +40,6 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
 		{Kind: engine.SetPair, Pair: 3, Instrument: &inst},
 		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: asset},
-		{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}},
 		{Kind: engine.CancelAll, Pair: 9, Flags: engine.FlagAllAccount, Order: 1 << 40},
 	} {
 		checkRecord(t, &c, buf)

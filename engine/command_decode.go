@@ -87,7 +87,9 @@ func IsSkip(record []byte) bool {
 func DecodeCommand(record []byte, c *Command) error {
 	*c = Command{}
 	r := recordReader{b: record}
-	r.kind(c)
+	if err := r.kind(c); err != nil {
+		return err
+	}
 	c.TimeNs = int64(r.u64le())
 	c.Pair = PairID(r.uvarint(uint64(ControlPair)))
 	switch c.Kind {
@@ -107,43 +109,34 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Price, c.Amount = r.varint(), r.varint()
 		if c.Flags&FlagFunded != 0 {
 			c.SpendLimit = r.u128()
-			if c.Rules >= 1 {
-				c.EarnLimit = r.u128()
-			}
+			c.EarnLimit = r.u128()
 		}
 	case AddPair, SetPair:
 		c.Instrument = r.instrument()
 	case SetAsset:
 		c.Asset = r.asset()
-	case OpenAccount:
-		if len(r.b) == 16 {
-			c.UUID = (*[16]byte)(append([]byte(nil), r.b...))
-			r.b = nil
-		} else {
-			r.fault()
-		}
 	case Skip:
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	case Continue: // no members
 	}
 	if r.bad || len(r.b) != 0 {
-		if c.Rules > RulesVersion {
-			return fmt.Errorf("%w: it has rules version %d, this program knows at most %d: "+
-				"use the newer program, or another data directory", ErrRecord, c.Rules, RulesVersion)
-		}
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
 	}
 	return nil
 }
 
-// kind decodes the first byte. A rules version of a later program is an error.
-func (r *recordReader) kind(c *Command) {
+// kind decodes the first byte. Rules of another version are an error.
+func (r *recordReader) kind(c *Command) error {
 	b := r.u8(0xff)
-	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift&rulesMask
-	c.First = b&firstBit != 0
-	if c.Kind > Continue || c.Rules > RulesVersion || c.Rules < PartRules && (c.First || c.Kind == Continue) {
+	c.Kind, c.First = CommandKind(b&(1<<rulesShift-1)), b&firstBit != 0
+	if rules := b >> rulesShift & rulesMask; !r.bad && rules != RulesVersion {
+		return fmt.Errorf("%w: it has rules version %d, and this program reads %d alone: "+
+			"use the program that wrote it, or another data directory", ErrRecord, rules, RulesVersion)
+	}
+	if c.Kind > Continue {
 		r.fault()
 	}
+	return nil
 }
 
 func (r *recordReader) place(c *Command) {

@@ -1,16 +1,10 @@
 package engine
 
-// control holds the stream of assets and accounts, which belong to no pair
+// control holds the stream of what belongs to no pair: assets, and refusals of commands for pairs that do not exist
 // (docs/contract/matching.md#sequence-numbers).
 type control struct {
-	seq      Seq
-	assets   map[string]*Asset
-	accounts map[[16]byte]AccountID
-	uuids    [][16]byte // by AccountID; 0 is the built-in account, all zero
-}
-
-func (k *control) Init() {
-	*k = control{assets: map[string]*Asset{}, accounts: map[[16]byte]AccountID{{}: 0}, uuids: [][16]byte{{}}}
+	seq    Seq
+	assets map[string]*Asset
 }
 
 func (k *control) event(cmd *Command, kind EventKind) Event {
@@ -39,22 +33,6 @@ func (k *control) setAsset(cmd *Command, o *Options, dst []Event) []Event {
 	k.assets[a.Symbol] = &a
 	e := k.event(cmd, EventAsset)
 	e.Asset = &a
-	return append(dst, e)
-}
-
-func (k *control) openAccount(cmd *Command, o *Options, dst []Event) []Event {
-	uuid := *cmd.UUID
-	id, ok := k.accounts[uuid]
-	if !ok {
-		if len(k.uuids) > o.Accounts {
-			return k.refuse(cmd, TooManyOrders, dst)
-		}
-		id = AccountID(len(k.uuids))
-		k.accounts[uuid] = id
-		k.uuids = append(k.uuids, uuid)
-	}
-	e := k.event(cmd, EventAccountOpened)
-	e.Account, e.UUID = id, &uuid
 	return append(dst, e)
 }
 

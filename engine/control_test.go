@@ -104,34 +104,6 @@ func TestSetPair(t *testing.T) {
 	}
 }
 
-// Accounts are numbered from 1 in the order in which they are opened, once each.
-func TestOpenAccount(t *testing.T) {
-	c := engine.NewCore(engine.Options{Accounts: 2})
-	open := func(b byte) engine.Event {
-		e := c.Apply(&engine.Command{Kind: engine.OpenAccount, UUID: &[16]byte{b}}, nil)
-		if len(e) != 1 || e[0].Pair != engine.ControlPair {
-			t.Fatalf("%+v", e)
-		}
-		return e[0]
-	}
-	for i, x := range []struct {
-		b    byte
-		want engine.AccountID
-	}{{5, 1}, {6, 2}, {5, 1}, {0, 0}} {
-		if e := open(x.b); e.Kind != engine.EventAccountOpened || e.Account != x.want || *e.UUID != [16]byte{x.b} ||
-			e.Seq != engine.Seq(i+1) {
-			t.Fatalf("%d: %+v", x.b, e)
-		}
-	}
-	if e := open(7); e.Kind != engine.EventRejected {
-		t.Errorf("a third account: %+v", e)
-	}
-	if id, ok := c.Account([16]byte{6}); !ok || id != 2 || c.AccountUUID(2) != [16]byte{6} ||
-		c.AccountUUID(9) != [16]byte{} || c.Accounts() != 3 {
-		t.Error("the register does not tell what was opened")
-	}
-}
-
 func TestSetAsset(t *testing.T) {
 	c := engine.NewCore(engine.Options{Assets: 2})
 	for _, a := range []engine.Asset{{Symbol: "USDT"}, {Symbol: "BTC"}, {Symbol: "BTC", Name: "Bitcoin"}} {

@@ -2,9 +2,8 @@ package engine
 
 import "tickhive/engine/slots"
 
-// Core holds every pair of one loop, and in control the assets and accounts, which belong to no
-// pair. It is a pure state machine: equal commands with equal stamped times produce equal
-// events. One goroutine owns it.
+// Core holds every pair of one loop, and in control the assets, which belong to no pair. It is a pure state machine:
+// equal commands with equal stamped times produce equal events. One goroutine owns it.
 //
 // Choices where docs/contract/matching.md leaves the behavior open:
 //
@@ -37,9 +36,10 @@ func NewCore(o Options) *Core {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	c := &Core{opts: o.withDefaults(), byCode: map[string]PairID{}, warmer: warmer{fetch: slots.Fetch}}
-	c.control.Init()
-	return c
+	return &Core{
+		opts: o.withDefaults(), byCode: map[string]PairID{}, warmer: warmer{fetch: slots.Fetch},
+		control: control{assets: map[string]*Asset{}},
+	}
 }
 
 // Apply carries out one sequenced command, or its first part, and appends the events to dst. It
@@ -48,12 +48,10 @@ func NewCore(o Options) *Core {
 // A command has at least one event in all its parts. A void command (Void) has none and changes
 // nothing.
 func (c *Core) Apply(cmd *Command, dst []Event) []Event {
-	if cmd.Rules >= PartRules {
-		if cmd.First {
-			c.slice = slice{}
-		} else if c.slice.over {
-			return dst
-		}
+	if cmd.First {
+		c.slice = slice{}
+	} else if c.slice.over {
+		return dst
 	}
 	if int(cmd.Kind) > int(CancelAll) {
 		return c.applyControl(cmd, dst)
@@ -67,9 +65,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		dst = b.finish(cmd, dst)
 	}
 	b.tape.startCommand(cmd, dst)
-	if cmd.Rules >= PartRules {
-		b.tape.bound(c.opts.partEvents(cmd.Rules))
-	}
+	b.tape.bound(c.opts.PartEvents)
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)
@@ -83,7 +79,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}
 	work := b.tape.work(from)
-	if cmd.Rules >= PartRules && c.slice.add(work, c.opts.partEvents(cmd.Rules)) || b.unfinished != nil {
+	if c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {
 		c.slice.over = true
 	}
 	return b.tape.endCommand()
@@ -97,8 +93,6 @@ func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
 		return c.setPair(cmd, dst)
 	case SetAsset:
 		return c.control.setAsset(cmd, &c.opts, dst)
-	case OpenAccount:
-		return c.control.openAccount(cmd, &c.opts, dst)
 	case Continue:
 		return c.applyContinue(cmd, dst)
 	default:

@@ -2,7 +2,7 @@
 // state machine that turns commands into events.
 //
 //	core := engine.NewCore(engine.Options{})
-//	for cmd := range commands { // stamped with TimeNs and Rules, and journaled
+//	for cmd := range commands { // stamped with TimeNs, and journaled
 //		events = core.Apply(&cmd, events[:0])
 //		fold(events)
 //	}

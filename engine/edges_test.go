@@ -254,7 +254,7 @@ func TestBoundOfAMassCancel(t *testing.T) {
 			cmd.Pair = 1
 			c.Apply(&cmd, nil)
 		}
-		c.Apply(&engine.Command{Kind: engine.CancelAll, Pair: 1, Rules: 4, First: true, Order: x.order}, nil)
+		c.Apply(&engine.Command{Kind: engine.CancelAll, Pair: 1, First: true, Order: x.order}, nil)
 		if n := c.OpenOrders(1); n != x.left {
 			t.Errorf("bound %x: %d orders are left, want %d", uint64(x.order), n, x.left)
 		}
@@ -281,7 +281,7 @@ func TestLimitsOfAReplace(t *testing.T) {
 	const half, quarter = int64(1) << 62, int64(1) << 61
 	replace := func(amount int64) engine.Command {
 		return engine.Command{
-			Kind: engine.Replace, Order: 1, Amount: amount, Flags: engine.FlagHasAmount, Rules: 1,
+			Kind: engine.Replace, Order: 1, Amount: amount, Flags: engine.FlagHasAmount,
 		}
 	}
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
@@ -322,34 +322,28 @@ func TestLimitsOfAReplace(t *testing.T) {
 	}
 }
 
-// A funded sell may bring, after a replace, what its open part was worth and what the command adds, since rules
-// version 1.
+// A funded sell may bring, after a replace, what its open part was worth and what the command adds.
 func TestEarnLimitOfAReplace(t *testing.T) {
-	for rules, want := range map[uint8]struct {
-		limit  uint64
-		traded int64
-	}{0: {0, 20}, 1: {10*150 + 10, 15}, engine.RulesVersion: {10*150 + 10, 15}} {
-		m := newMarket(t, engine.Options{}, enginetest.Instrument())
-		sell := place(engine.Sell, 150, 10)
-		sell.Account = 3
-		m.do(sell)
-		m.do(place(engine.Buy, 100, 50))
-		events := m.do(engine.Command{
-			Kind: engine.Replace, Order: 1, Account: 3, Rules: rules, Price: 50, Amount: 20,
-			Flags: engine.FlagHasAmount | engine.FlagHasPrice | engine.FlagFunded, SpendLimit: fixed.FromU64(10),
-			EarnLimit: fixed.FromU64(10),
-		})
-		if e := events[0]; e.Kind != engine.EventReplaced || e.EarnLimit() != fixed.FromU64(want.limit) {
-			t.Errorf("rules %d: %+v", rules, e)
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	sell := place(engine.Sell, 150, 10)
+	sell.Account = 3
+	m.do(sell)
+	m.do(place(engine.Buy, 100, 50))
+	events := m.do(engine.Command{
+		Kind: engine.Replace, Order: 1, Account: 3, Price: 50, Amount: 20,
+		Flags: engine.FlagHasAmount | engine.FlagHasPrice | engine.FlagFunded, SpendLimit: fixed.FromU64(10),
+		EarnLimit: fixed.FromU64(10),
+	})
+	if e := events[0]; e.Kind != engine.EventReplaced || e.EarnLimit() != fixed.FromU64(10*150+10) {
+		t.Errorf("%+v", e)
+	}
+	traded := int64(0)
+	for _, e := range events {
+		if e.Kind == engine.EventTrade {
+			traded += e.Amount
 		}
-		traded := int64(0)
-		for _, e := range events {
-			if e.Kind == engine.EventTrade {
-				traded += e.Amount
-			}
-		}
-		if traded != want.traded {
-			t.Errorf("rules %d: %d lots trade, want %d", rules, traded, want.traded)
-		}
+	}
+	if traded != 15 {
+		t.Errorf("%d lots trade, want 15", traded)
 	}
 }

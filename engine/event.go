@@ -60,8 +60,6 @@ const (
 	EventNothing
 	// Asset: control stream; Asset.
 	EventAsset
-	// AccountOpened: control stream; Account, UUID. A known UUID emits it again.
-	EventAccountOpened
 )
 
 // CancelCause names the reason why an order ended without being filled.
@@ -99,7 +97,6 @@ type Event struct {
 	STP     SelfTrade
 	Status  Status
 	Cause   CancelCause
-	Rules   uint8 // rules version of the command; 0 on the control stream
 	Account AccountID
 
 	Order      OrderID
@@ -117,6 +114,5 @@ type Event struct {
 	Quote                   fixed.U128
 	Client                  *ClientID
 	Instrument              *Instrument
-	Asset                   *Asset    // EventAsset
-	UUID                    *[16]byte // EventAccountOpened
+	Asset                   *Asset // EventAsset
 }

@@ -23,6 +23,7 @@ func TestAnOrdinaryOrderNeedsRoomForItsClientID(t *testing.T) {
 	} {
 		cmd := place(engine.Buy, 10, 1)
 		cmd.Account, cmd.Client = 4, c.client
+		cmd.First = true
 		if e := m.core.Apply(&cmd, nil)[0]; e.Reason != c.want || (e.Kind == engine.EventAccepted) != (c.want == 0) {
 			t.Errorf("order %d: %+v", i, e)
 		}
@@ -35,6 +36,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 	for range 4 {
 		cmd := place(engine.Sell, 100, 5)
 		cmd.Account = 3
+		cmd.First = true
 		m.core.Apply(&cmd, nil)
 	}
 	for _, c := range []struct {
@@ -44,6 +46,7 @@ func TestTheTradesOfAnOrdinaryOrder(t *testing.T) {
 		cmd := place(engine.Buy, 100, c.amount)
 		cmd.Account, cmd.Flags = 4, engine.FlagFunded|engine.FlagAllAccount
 		var open []int64
+		cmd.First = true
 		for _, e := range m.core.Apply(&cmd, nil) {
 			if e.Kind != engine.EventTrade {
 				continue

@@ -23,7 +23,7 @@ func TestFillOrKillWithEarnLimitAmongOwnOrders(t *testing.T) {
 	start, _ := m.core.Pair(0)
 	naive := &model{opts: opts, inst: *start, seq: 1}
 	run := func(c engine.Command) []engine.Event {
-		c.TimeNs, c.Rules = m.now+1, engine.RulesVersion
+		c.TimeNs = m.now + 1
 		want := naive.apply(c)
 		got := m.do(c)
 		if !enginetest.EqualEvents(got, want) {

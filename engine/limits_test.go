@@ -128,7 +128,6 @@ func TestOptionsValidate(t *testing.T) {
 		{PairSlices: -1},
 		{Pairs: engine.MaxPairs + 1},
 		{Assets: -1},
-		{Accounts: -1},
 	} {
 		if o.Validate() == nil {
 			t.Errorf("%+v is accepted", o)
@@ -199,49 +198,49 @@ func TestIcebergSlices(t *testing.T) {
 	}, engine.AmountOutOfRange)
 }
 
-// Waiting stops are bounded by account and by pair for commands of new rules; those of old
-// rules are taken as they were, and the built-in account is bounded by the pair alone.
+// Waiting stops are bounded by account and by pair, the built-in account's by the pair alone.
 func TestWaitingStopsAreBounded(t *testing.T) {
 	m := newMarket(t, engine.Options{AccountStops: 2, PairStops: 5}, enginetest.Instrument())
-	stop := func(rules uint8, account engine.AccountID) engine.Reason {
+	stop := func(account engine.AccountID) engine.Reason {
 		e := m.do(engine.Command{
-			Kind: engine.Place, Rules: rules, Account: account, Side: engine.Sell, Type: engine.StopLimit,
+			Kind: engine.Place, Account: account, Side: engine.Sell, Type: engine.StopLimit,
 			Stop: 50, Price: 40, Amount: 1,
 		})
 		return e[0].Reason
 	}
 	for i, c := range []struct {
-		rules   uint8
 		account engine.AccountID
 		want    engine.Reason
 	}{
-		{1, 1, engine.NotRejected},
-		{1, 1, engine.NotRejected},
-		{1, 1, engine.TooManyOrders},
-		{0, 1, engine.NotRejected}, // a record of before
-		{1, 0, engine.NotRejected},
-		{1, 0, engine.NotRejected},
-		{1, 0, engine.TooManyOrders}, // the pair's fifth
-		{1, 2, engine.TooManyOrders},
-		{0, 2, engine.NotRejected},
+		{1, engine.NotRejected},
+		{1, engine.NotRejected},
+		{1, engine.TooManyOrders},
+		{0, engine.NotRejected},
+		{0, engine.NotRejected},
+		{0, engine.NotRejected},
+		{0, engine.TooManyOrders}, // the pair has five
+		{2, engine.TooManyOrders},
 	} {
-		if got := stop(c.rules, c.account); got != c.want {
+		if got := stop(c.account); got != c.want {
 			t.Errorf("stop %d: %s, want %s", i+1, got, c.want)
 		}
 	}
 	if e := m.do(engine.Command{
-		Kind: engine.Cancel, Rules: 1, Account: 1,
+		Kind: engine.Cancel, Account: 1,
 		Order: 1,
 	}); e[0].Kind != engine.EventCanceled {
 		t.Fatal(e[0])
 	}
-	if got := stop(1, 1); got != engine.TooManyOrders { // the account has two, the pair five
+	if got := stop(1); got != engine.NotRejected {
+		t.Error(got)
+	}
+	if got := stop(1); got != engine.TooManyOrders { // the account has two, the pair five
 		t.Error(got)
 	}
 	for _, id := range []engine.OrderID{2, 4, 5} {
-		m.do(engine.Command{Kind: engine.Cancel, Rules: 1, Order: id, Flags: engine.FlagAllAccount})
+		m.do(engine.Command{Kind: engine.Cancel, Order: id, Flags: engine.FlagAllAccount})
 	}
-	if got := stop(1, 1); got != engine.NotRejected {
+	if got := stop(1); got != engine.NotRejected {
 		t.Error(got)
 	}
 	m.check()

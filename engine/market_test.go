@@ -31,11 +31,11 @@ func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
 func (m *market) do(cmd engine.Command) []engine.Event {
 	m.t.Helper()
 	m.now++
-	cmd.TimeNs, cmd.First = m.now, cmd.Rules >= engine.PartRules
+	cmd.TimeNs, cmd.First = m.now, true
 	m.buf = m.core.Apply(&cmd, m.buf[:0])
 	for m.core.Unfinished(cmd.Pair) {
 		m.buf = m.core.Apply(&engine.Command{
-			TimeNs: m.now, Kind: engine.Continue, Rules: engine.RulesVersion, First: true, Pair: cmd.Pair,
+			TimeNs: m.now, Kind: engine.Continue, First: true, Pair: cmd.Pair,
 		}, m.buf)
 	}
 	for i := range m.buf {
@@ -57,6 +57,7 @@ func (m *market) do(cmd engine.Command) []engine.Event {
 func (m *market) control(cmd engine.Command) []engine.Event {
 	m.now++
 	cmd.TimeNs, cmd.Pair = m.now, engine.ControlPair
+	cmd.First = true
 	return m.core.Apply(&cmd, nil)
 }
 

@@ -22,6 +22,7 @@ func TestQuietPairsAreCheap(t *testing.T) {
 		for i := range int64(10) {
 			cmd := place(engine.Side(i%2), 100+200*(i%2)+i, 5)
 			cmd.Pair, cmd.Account = p, engine.AccountID(i%3)
+			cmd.First = true
 			c.Apply(&cmd, nil)
 		}
 	}

@@ -60,11 +60,7 @@ func (m *model) cancelAll(c engine.Command) {
 		}
 	}
 	slices.SortFunc(victims, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
-	most := len(victims)
-	if c.Rules < engine.PartRules {
-		most = min(most, engine.CancelAllPart)
-	}
-	for _, o := range victims[:most] {
+	for _, o := range victims {
 		m.remove(o, engine.CauseRequest)
 	}
 	if len(victims) == 0 {
@@ -113,7 +109,7 @@ func (m *model) replace(c engine.Command) {
 	}
 	o.earn = nil
 	var limit fixed.U128
-	if c.Rules >= 1 && c.Flags&engine.FlagFunded != 0 && o.cmd.Side == engine.Sell {
+	if c.Flags&engine.FlagFunded != 0 && o.cmd.Side == engine.Sell {
 		o.earn = product(o.cmd.Price, o.rest)
 		o.earn.Add(o.earn, toBig(c.EarnLimit))
 		limit = fromBig(o.earn)

@@ -16,7 +16,6 @@ type model struct {
 	inst  engine.Instrument
 	out   []engine.Event
 	now   int64
-	rules uint8
 	seq   engine.Seq
 	n     uint64
 	trade engine.TradeID
@@ -54,13 +53,13 @@ type modelID struct {
 
 func (m *model) emit(e engine.Event) {
 	m.seq++
-	e.Seq, e.TimeNs, e.Rules = m.seq, m.now, m.rules
+	e.Seq, e.TimeNs = m.seq, m.now
 	m.out = append(m.out, e)
 }
 
 // apply does the same as Core.Apply, in the plain model; the result is valid until the next one.
 func (m *model) apply(c engine.Command) []engine.Event {
-	m.out, m.now, m.rules = nil, c.TimeNs, c.Rules
+	m.out, m.now = nil, c.TimeNs
 	switch c.Kind {
 	case engine.Place:
 		m.place(c)
@@ -348,7 +347,7 @@ func (m *model) state(c engine.Command) engine.Reason {
 		if all >= m.opts.OpenOrders || c.Account != 0 && mine >= m.opts.AccountOrders {
 			return engine.TooManyOrders
 		}
-		if c.Type != engine.Limit && c.Rules >= 1 {
+		if c.Type != engine.Limit {
 			all, mine = 0, 0
 			for _, o := range m.open {
 				if o.waiting {

@@ -11,7 +11,7 @@ type Options struct {
 	AccountOrders int
 	// AccountStops limits the waiting stops of one account in one pair; the built-in account has no such limit.
 	// PairStops limits the waiting stops of all accounts of the pair together, the built-in one included. It
-	// bounds the events of the command that triggers them all. Commands of rules version 0 have neither limit.
+	// bounds the events of the command that triggers them all.
 	AccountStops, PairStops int
 	// ClientIDs limits the client order ids that one pair remembers, over all accounts.
 	ClientIDs int
@@ -24,8 +24,8 @@ type Options struct {
 	// PairSlices limits the slices in the reserves of all icebergs of a pair: it bounds the
 	// events of the command that sweeps them all, two a slice.
 	PairSlices int64
-	// Pairs, Assets and Accounts bound the registers of the control stream.
-	Pairs, Assets, Accounts int
+	// Pairs and Assets limit their numbers.
+	Pairs, Assets int
 	// PartEvents limits the events of one part of a command (parts.go).
 	PartEvents int
 }
@@ -44,7 +44,6 @@ const (
 	DefaultPairSlices       = 1 << 18 // 100 MB of events
 	DefaultPairs            = 10_000
 	DefaultAssets           = 10_000
-	DefaultAccounts         = 16 << 20
 	DefaultPartEvents       = 600
 )
 
@@ -65,7 +64,6 @@ func (o Options) withDefaults() Options {
 	set(&o.AccountClientIDs, DefaultAccountClientIDs)
 	set(&o.Pairs, DefaultPairs)
 	set(&o.Assets, DefaultAssets)
-	set(&o.Accounts, DefaultAccounts)
 	set(&o.PartEvents, DefaultPartEvents)
 	if o.IcebergSlices == 0 {
 		o.IcebergSlices = DefaultIcebergSlices
@@ -95,7 +93,6 @@ func (o Options) Validate() error {
 		{"PairSlices", int(o.PairSlices), limitSlots},
 		{"Pairs", o.Pairs, MaxPairs},
 		{"Assets", o.Assets, limitSlots},
-		{"Accounts", o.Accounts, limitSlots},
 		{"PartEvents", o.PartEvents, limitSlots},
 	} {
 		if m.v < 0 || m.v > m.max {

@@ -44,7 +44,7 @@ func TestDefaultsOfOptions(t *testing.T) {
 	want := Options{
 		OpenOrders: 8 << 20, AccountOrders: 1 << 20, AccountStops: 200, PairStops: 20_000, ClientIDs: 1_000_000,
 		AccountClientIDs: 10_000, IcebergSlices: 10_000, PairSlices: 1 << 18, Pairs: 10_000, Assets: 10_000,
-		Accounts: 16 << 20, PartEvents: 600,
+		PartEvents: 600,
 	}
 	if got := NewCore(Options{}).opts; got != want {
 		t.Errorf("%+v, want %+v", got, want)

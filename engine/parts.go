@@ -1,8 +1,6 @@
 package engine
 
-import "math"
-
-// The work of a command is bounded. A command of PartRules or later pauses when it has made
+// The work of a command is bounded. A command pauses when it has made
 // Options.PartEvents events, of which a trade and a cancel count for several; the book keeps the rest as a
 // continuation, and the pair's next command must be a Continue. Visits count too: stops that are reached, and orders
 // and levels that a fill-or-kill order or a mass cancel looks at.
@@ -11,23 +9,13 @@ import "math"
 //	events   | accepted, 596   | 600               | the rest
 //	core     | unfinished A      unfinished A        done
 //
-// All parts have the rules of the command; each has the time of its own record. The parts together
-// make the events that the command would make alone.
+// Each part has the time of its own record. The parts together make the events that the command would make alone.
 //
 // A slice holds the commands that the sequencer writes to the journal at once; its first record has First. The
 // events of a slice are bounded too. When a command of the slice leaves work unfinished, or the
 // slice has done the work of sliceParts parts, all later records of the slice are void:
 // the core passes over them, and the sequencer writes these commands again. So the order of the
 // records is the order of the commands, and a replay needs no other rule.
-
-const (
-	// PartRules is the first version of the rules under which a command has parts.
-	PartRules = 3
-	// weightRules is the first version under which a part has Options.PartEvents, and a trade and a cancel count for
-	// several events. Before, it had oldPartEvents, each counting for one.
-	weightRules   = 4
-	oldPartEvents = 1000
-)
 
 const (
 	// MinPartEvents is the least that Options.PartEvents may be.
@@ -58,14 +46,6 @@ func (s *slice) add(work, partEvents int) bool {
 	return s.work >= sliceParts*partEvents
 }
 
-// partEvents returns the events of a part under the rules of its record.
-func (o *Options) partEvents(rules uint8) int {
-	if rules < weightRules {
-		return oldPartEvents
-	}
-	return o.PartEvents
-}
-
 // continuation is the rest of a command of one pair. Which members are set says how it goes on:
 //
 //	cmd of a Place      check the fill-or-kill order, then place it
@@ -75,7 +55,6 @@ func (o *Options) partEvents(rules uint8) int {
 //
 // The stops that the command has reached are in stops.queue meanwhile.
 type continuation struct {
-	rules    uint8 // of the command
 	cmd      *Command
 	taker    *taker // has a slot, is on no level
 	from     uint64 // CancelAll: every selected order below it is canceled
@@ -84,7 +63,7 @@ type continuation struct {
 
 // pause ends the part under way; the caller fills in how it goes on.
 func (b *book) pause() *continuation {
-	b.unfinished = &continuation{rules: b.tape.rules}
+	b.unfinished = &continuation{}
 	return b.unfinished
 }
 
@@ -118,7 +97,7 @@ func (b *book) resume() {
 	b.unfinished = nil
 	switch {
 	case c.cmd != nil && c.cmd.Kind == CancelAll:
-		b.cancelOn(c, math.MaxInt)
+		b.cancelOn(c)
 	case c.cmd != nil:
 		b.placeTaker(c.cmd)
 	case c.taker != nil:
@@ -136,22 +115,16 @@ func (b *book) resume() {
 	}
 }
 
-// startPart makes the events of a part go to dst, at the time of cmd.
-func (b *book) startPart(cmd *Command, dst []Event) {
-	b.tape.startCommand(cmd, dst)
-	b.tape.rules = b.unfinished.rules
-}
-
 // applyContinue carries out one part of an unfinished command. Without one it does nothing.
 func (c *Core) applyContinue(cmd *Command, dst []Event) []Event {
 	b := c.book(cmd.Pair)
 	if b == nil || b.unfinished == nil {
 		return dst
 	}
-	b.startPart(cmd, dst)
-	b.tape.bound(c.opts.partEvents(cmd.Rules))
+	b.tape.startCommand(cmd, dst)
+	b.tape.bound(c.opts.PartEvents)
 	b.resume()
-	c.slice.add(b.tape.work(len(dst)), c.opts.partEvents(cmd.Rules))
+	c.slice.add(b.tape.work(len(dst)), c.opts.PartEvents)
 	return b.tape.endCommand()
 }
 
@@ -159,7 +132,7 @@ func (c *Core) applyContinue(cmd *Command, dst []Event) []Event {
 // pair comes before its Continue. The sequencer never sends one; a journal has one when an
 // operator has skipped a Continue.
 func (b *book) finish(cmd *Command, dst []Event) []Event {
-	b.startPart(cmd, dst)
+	b.tape.startCommand(cmd, dst)
 	for b.unfinished != nil {
 		b.resume()
 	}
@@ -167,7 +140,7 @@ func (b *book) finish(cmd *Command, dst []Event) []Event {
 }
 
 // Void reports whether Apply would pass over cmd, because its slice is over.
-func (c *Core) Void(cmd *Command) bool { return cmd.Rules >= PartRules && !cmd.First && c.slice.over }
+func (c *Core) Void(cmd *Command) bool { return !cmd.First && c.slice.over }
 
 // SliceOver reports whether the core will pass over all commands until the next one with First.
 func (c *Core) SliceOver() bool { return c.slice.over }

@@ -40,7 +40,7 @@ func newSliced(t *testing.T, opts engine.Options, parts int) *sliced {
 func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 	s.t.Helper()
 	s.now++
-	cmd.TimeNs, cmd.First = s.now, cmd.Rules >= engine.PartRules
+	cmd.TimeNs, cmd.First = s.now, true
 	want = s.whole.Apply(&cmd, nil)
 	got := s.bounded(&cmd, s.core.Apply(&cmd, nil))
 	parts := 1
@@ -50,7 +50,7 @@ func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 			s.restore()
 		}
 		next := engine.Command{
-			TimeNs: s.now, Kind: engine.Continue, Rules: engine.RulesVersion, First: true, Pair: cmd.Pair,
+			TimeNs: s.now, Kind: engine.Continue, First: true, Pair: cmd.Pair,
 		}
 		got = append(got, s.bounded(&cmd, s.core.Apply(&next, nil))...)
 	}
@@ -70,7 +70,7 @@ func (s *sliced) do(cmd engine.Command) (want []engine.Event) {
 func (s *sliced) bounded(cmd *engine.Command, events []engine.Event) []engine.Event {
 	s.t.Helper()
 	visits := s.core.Visits(0)
-	if cmd.Rules >= engine.PartRules && (len(events) > s.opts.PartEvents || visits > 4*s.opts.PartEvents) {
+	if len(events) > s.opts.PartEvents || visits > 4*s.opts.PartEvents {
 		s.t.Fatalf("a part of %+v makes %d events and %d visits, at most %d and %d", *cmd, len(events), visits,
 			s.opts.PartEvents, 4*s.opts.PartEvents)
 	}
@@ -144,7 +144,7 @@ var hostile = map[string]struct {
 	"icebergs": {
 		func(s *sliced, n int64) {
 			for range n / 100 {
-				s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Price: 100, Amount: 100, Display: 1})
+				s.do(engine.Command{Side: engine.Sell, Price: 100, Amount: 100, Display: 1})
 			}
 		},
 		engine.Command{Amount: 1 << 40, Price: 100},
@@ -172,7 +172,7 @@ var hostile = map[string]struct {
 	"fill-or-kill beside the account's orders": {
 		func(s *sliced, n int64) {
 			s.rest(engine.Sell, n, func(i int64) int64 { return 100 + i/1000 })
-			s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Buy, Price: 1, Amount: 1, Account: 5})
+			s.do(engine.Command{Side: engine.Buy, Price: 1, Amount: 1, Account: 5})
 		},
 		engine.Command{Amount: 1 << 40, Price: 1 << 20, TIF: engine.FOK, Account: 5, STP: engine.CancelBoth},
 		0,
@@ -197,7 +197,7 @@ var hostile = map[string]struct {
 func (s *sliced) rest(side engine.Side, n int64, price func(i int64) int64) {
 	for i := range n {
 		cmd := place(side, price(i), 1)
-		cmd.Rules, cmd.Account = engine.RulesVersion, 3
+		cmd.Account = 3
 		s.do(cmd)
 	}
 }
@@ -206,11 +206,11 @@ func (s *sliced) rest(side engine.Side, n int64, price func(i int64) int64) {
 func (s *sliced) stops(n int64, tif engine.TimeInForce) {
 	for i := range n {
 		s.do(engine.Command{
-			Rules: engine.RulesVersion, Type: engine.StopLimit, Side: engine.Buy, TIF: tif, Price: 1 + i%50, Amount: 1,
+			Type: engine.StopLimit, Side: engine.Buy, TIF: tif, Price: 1 + i%50, Amount: 1,
 			Stop: 900 + i%100, Account: engine.AccountID(1 + i/200),
 		})
 	}
-	s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Price: 1000, Amount: 1})
+	s.do(engine.Command{Side: engine.Sell, Price: 1000, Amount: 1})
 }
 
 // The work of a part is bounded for each command whose work can grow with the book, and its effect
@@ -226,43 +226,12 @@ func TestHostileCommandsAreBounded(t *testing.T) {
 				t.Fatalf("the preparation takes %d parts", s.parts)
 			}
 			cmd := c.cmd
-			cmd.Rules = engine.RulesVersion
 			events := len(s.do(cmd))
 			t.Logf("%d events in %d parts, at most %d visits in one", events, s.most, s.visits)
 			if int64(events) < n*c.events || s.most < 2 || s.crashes != s.parts {
 				t.Fatalf("%d events in %d parts, %d restored", events, s.most, s.crashes)
 			}
 		})
-	}
-}
-
-// A record of older rules is one command, however much it does.
-func TestOlderRulesHaveNoParts(t *testing.T) {
-	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
-	s.rest(engine.Sell, 100, func(int64) int64 { return 100 })
-	if events := s.do(engine.Command{Rules: 1, Amount: 100, Price: 100}); len(events) < 101 || s.parts != 0 {
-		t.Fatalf("%d events in %d parts", len(events), s.parts+1)
-	}
-}
-
-// A part has the size of the rules that its record was written under: journals of version 3 replay as they were.
-func TestPartsKeepTheSizeOfTheirRules(t *testing.T) {
-	for rules, want := range map[uint8]int{3: 1000, engine.RulesVersion: engine.DefaultPartEvents / 3} {
-		c := engine.NewCore(engine.Options{})
-		inst := enginetest.Instrument()
-		c.Apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst}, nil)
-		for range 3000 {
-			rest := place(engine.Sell, 100, 1)
-			rest.Account = 1
-			c.Apply(&rest, nil)
-		}
-		cmd := place(engine.Buy, 100, 3000)
-		cmd.Account, cmd.Rules, cmd.First = 2, rules, true
-		next := engine.Command{Kind: engine.Continue, Rules: rules, First: true}
-		first, second := len(c.Apply(&cmd, nil)), len(c.Apply(&next, nil))
-		if !c.Unfinished(0) || first > want || first < want-8 || second > want || second < want-8 {
-			t.Errorf("rules %d: parts of %d and %d events, want about %d", rules, first, second, want)
-		}
 	}
 }
 
@@ -276,7 +245,7 @@ func TestSliceEnds(t *testing.T) {
 			events, void := 0, 0
 			for i := range 5 {
 				cmd := place(engine.Buy, 100, more)
-				cmd.Rules, cmd.First, cmd.TimeNs = engine.RulesVersion, i == 0, s.now
+				cmd.First, cmd.TimeNs = i == 0, s.now
 				if s.core.Void(&cmd) {
 					void++
 				}
@@ -294,7 +263,7 @@ func TestSliceEnds(t *testing.T) {
 				t.Fatal(unfinished)
 			}
 			cmd := place(engine.Buy, 90, 1)
-			cmd.Rules, cmd.First = engine.RulesVersion, true
+			cmd.First = true
 			if s.core.Void(&cmd) || len(s.core.Apply(&cmd, nil)) == 0 || s.core.Unfinished(0) {
 				t.Fatal("a new slice, which finishes the command before its own, does nothing")
 			}
@@ -308,7 +277,7 @@ func TestDamagedPartIsNoPart(t *testing.T) {
 	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
 	s.stops(30, engine.GTC)
 	cmd := place(engine.Buy, 1000, 1)
-	cmd.Rules, cmd.First = engine.RulesVersion, true
+	cmd.First = true
 	s.core.Apply(&cmd, nil)
 	for len(s.core.AppendUnfinished(nil)) == 0 {
 		t.Fatal("nothing is unfinished")
@@ -325,7 +294,7 @@ func TestDamagedPartIsNoPart(t *testing.T) {
 				continue
 			}
 			for k := 0; back.Unfinished(0) && k < 1000; k++ {
-				back.Apply(&engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, First: true}, nil)
+				back.Apply(&engine.Command{Kind: engine.Continue, First: true}, nil)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// workCore has one pair; its rules are the newest ones but where a test says otherwise.
+// workCore has one pair.
 type workCore struct {
 	*Core
 	t testing.TB
@@ -24,17 +24,11 @@ func newWorkCore(t testing.TB, parts int) workCore {
 // asks lets n asks of one lot rest.
 func (c workCore) asks(n int, price int64) {
 	for range n {
-		c.Apply(&Command{Side: Sell, Price: price, Amount: 1, Account: 1}, nil)
+		c.Apply(&Command{Side: Sell, Price: price, Amount: 1, Account: 1, First: true}, nil)
 	}
 }
 
-// send applies a command of the newest rules, unless it has others.
-func (c workCore) send(cmd Command) []Event {
-	if cmd.Rules == 0 {
-		cmd.Rules = RulesVersion
-	}
-	return c.Apply(&cmd, nil)
-}
+func (c workCore) send(cmd Command) []Event { return c.Apply(&cmd, nil) }
 
 // A slice counts an event as one, a trade as three and a cancel as two, and four visits as one.
 func TestWorkOfASlice(t *testing.T) {
@@ -54,7 +48,6 @@ func TestWorkOfASlice(t *testing.T) {
 			Price: 200, Amount: 13, TIF: FOK, Account: 1, STP: CancelMaker,
 		}, 1 + 15/4, 15},
 		{"refused", Command{Kind: Cancel, Order: 99}, 1, 0},
-		{"trade of rules 3", Command{Price: 100, Amount: 1, Rules: PartRules}, 1 + 1 + 1, 0},
 	} {
 		c := newWorkCore(t, 600)
 		for i := range int64(3) {
@@ -62,9 +55,6 @@ func TestWorkOfASlice(t *testing.T) {
 		}
 		x.cmd.First = true
 		before := c.Apply(&Command{Kind: Cancel, Order: 98}, nil) // its events are in dst before
-		if x.cmd.Rules == 0 {
-			x.cmd.Rules = RulesVersion
-		}
 		c.Apply(&x.cmd, before)
 		if c.slice.work != x.work || c.Visits(0) != x.visits || c.SliceOver() {
 			t.Errorf("%s: work %d, %d visits, want %d and %d", x.name, c.slice.work, c.Visits(0), x.work, x.visits)
@@ -75,73 +65,56 @@ func TestWorkOfASlice(t *testing.T) {
 	}
 }
 
-// A slice ends with the work of two parts, under the rules of its records.
+// A slice ends with the work of two parts.
 func TestSliceEndsWithItsWork(t *testing.T) {
 	var s slice
 	if s.add(2*600-1, 600) || !s.add(1, 600) || !s.add(0, 600) {
 		t.Error("a slice does not end with the work of two parts")
 	}
-	o := Options{PartEvents: 600}
-	if o.partEvents(PartRules) != 1000 || o.partEvents(weightRules) != 600 {
-		t.Error("a part has another size than its rules say")
+	const sweeps = 3 // of 1 + 195 x 3 + 1 events
+	c := newWorkCore(t, 600)
+	c.asks(5000, 100)
+	for i := range 4 {
+		cmd := Command{Price: 100, Amount: 195, Account: 2, First: i == 0}
+		dst := make([]Event, 1, 5000)
+		if void := c.Void(&cmd); void != (i >= sweeps) {
+			t.Errorf("sweep %d is void: %t", i, void)
+		}
+		if events := c.Apply(&cmd, dst); len(events) == 0 || (len(events) == 1) != (i >= sweeps) {
+			t.Errorf("sweep %d makes %d events", i, len(events)-1)
+		}
 	}
-	for rules, sweeps := range map[uint8]int{PartRules: 3, RulesVersion: 3, PartRules - 1: math.MaxInt} {
-		c := newWorkCore(t, 600)
-		c.asks(5000, 100)
-		made := 0
-		for i := range 4 {
-			// 901 events, or 1 + 195 x 3 + 1 of the newest rules.
-			cmd := Command{Price: 100, Amount: 899, Account: 2, Rules: rules, First: i == 0 && rules >= PartRules}
-			if rules == RulesVersion {
-				cmd.Amount = 195
-			}
-			dst := make([]Event, 1, 5000)
-			if void := c.Void(&cmd); void != (i >= sweeps) {
-				t.Errorf("rules %d: sweep %d is void: %t", rules, i, void)
-			}
-			events := c.Apply(&cmd, dst)
-			if made += len(events) - 1; len(events) == 0 || (len(events) == 1) != (i >= sweeps) {
-				t.Errorf("rules %d: sweep %d makes %d events", rules, i, len(events)-1)
-			}
-		}
-		if c.SliceOver() != (sweeps < 4) || c.Unfinished(0) {
-			t.Errorf("rules %d: the slice is over: %t", rules, c.SliceOver())
-		}
-		// A new slice takes several commands again.
-		for i := range 3 {
-			if events := c.send(Command{Price: 1, Amount: 1, First: i == 0}); len(events) != 2 {
-				t.Errorf("rules %d: command %d of a new slice makes %d events", rules, i, len(events))
-			}
+	if !c.SliceOver() || c.Unfinished(0) {
+		t.Errorf("the slice is over: %t", c.SliceOver())
+	}
+	// A new slice takes several commands again.
+	for i := range 3 {
+		if events := c.send(Command{Price: 1, Amount: 1, First: i == 0}); len(events) != 2 {
+			t.Errorf("command %d of a new slice makes %d events", i, len(events))
 		}
 	}
 }
 
-// An unfinished command ends its slice, however little it did. Its parts have the rules of the command, and their work
-// counts for their slices.
+// An unfinished command ends its slice, however little it did. The work of its parts counts for their slices.
 func TestUnfinishedCommandEndsItsSlice(t *testing.T) {
-	for _, rules := range []uint8{PartRules, RulesVersion} {
-		c := newWorkCore(t, 600)
-		c.asks(3000, 100)
-		c.send(Command{Price: 100, Amount: 3000, Account: 2, Rules: rules, First: true})
-		if !c.Unfinished(0) || !c.SliceOver() || c.slice.work >= 2*600 {
-			t.Fatalf("rules %d: work %d, over: %t", rules, c.slice.work, c.SliceOver())
-		}
-		if next := (Command{Rules: rules}); !c.Void(&next) {
-			t.Errorf("rules %d: the next command is not void", rules)
-		}
-		if next := (Command{Rules: PartRules - 1}); c.Void(&next) {
-			t.Error("a command of rules without slices is void")
-		}
-		part := c.send(Command{Kind: Continue, First: true})
-		if len(part) == 0 || part[0].Rules != rules || c.slice.work < 500 || c.SliceOver() {
-			t.Errorf("rules %d: %d events of rules %d, work %d", rules, len(part), part[0].Rules, c.slice.work)
-		}
+	c := newWorkCore(t, 600)
+	c.asks(3000, 100)
+	c.send(Command{Price: 100, Amount: 3000, Account: 2, First: true})
+	if !c.Unfinished(0) || !c.SliceOver() || c.slice.work >= 2*600 {
+		t.Fatalf("work %d, over: %t", c.slice.work, c.SliceOver())
+	}
+	if !c.Void(&Command{}) {
+		t.Error("the next command is not void")
+	}
+	part := c.send(Command{Kind: Continue, First: true})
+	if len(part) == 0 || c.slice.work < 500 || c.SliceOver() {
+		t.Errorf("%d events, work %d", len(part), c.slice.work)
 	}
 	// Without an unfinished command, and without a pair, a Continue does nothing.
-	c := newWorkCore(t, 600)
+	c = newWorkCore(t, 600)
 	dst := make([]Event, 3)
 	for _, p := range []PairID{0, 1, ControlPair} {
-		events := c.Apply(&Command{Kind: Continue, Pair: p, Rules: RulesVersion, First: true}, dst)
+		events := c.Apply(&Command{Kind: Continue, Pair: p, First: true}, dst)
 		if len(events) != 3 {
 			t.Errorf("pair %d: %d events", p, len(events)-3)
 		}
@@ -160,7 +133,6 @@ func TestUnfinishedCommandIsFinishedFirst(t *testing.T) {
 		c.asks(1000, 100)
 		whole.asks(1000, 100)
 		got := c.send(sweep)
-		next.Rules = RulesVersion
 		got = c.Apply(&next, got)
 		want := append(whole.send(sweep), whole.send(next)...)
 		if c.Unfinished(0) || len(got) != len(want) {
@@ -180,7 +152,7 @@ func TestFillOrKillInPartsIsExact(t *testing.T) {
 		c := newWorkCore(t, MinPartEvents)
 		for i := range int64(120) { // three levels of 40 lots: a part ends within a level
 			price := 100 + i/40
-			c.Apply(&Command{Side: side.Opposite(), Price: price, Amount: 1, Account: 1}, nil)
+			c.Apply(&Command{Side: side.Opposite(), Price: price, Amount: 1, Account: 1, First: true}, nil)
 		}
 		cmd := Command{Side: side, Price: 200, Amount: 120 + extra, Account: 2, TIF: FOK, STP: CancelMaker, First: true}
 		far := int64(1)
@@ -191,7 +163,7 @@ func TestFillOrKillInPartsIsExact(t *testing.T) {
 			cmd.EarnLimit = fixed.FromU64(uint64(earn))
 		}
 		if own {
-			c.Apply(&Command{Side: side, Price: far, Amount: 1, Account: 2}, nil)
+			c.Apply(&Command{Side: side, Price: far, Amount: 1, Account: 2, First: true}, nil)
 		}
 		events := c.send(cmd)
 		for ; c.Unfinished(0); parts++ {

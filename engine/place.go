@@ -143,7 +143,7 @@ func (b *book) checkState(cmd *Command) Reason {
 		if cmd.Account != 0 && b.orders.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
-		if cmd.Type >= StopLimit && cmd.Rules >= 1 && !b.stopFits(cmd.Account) {
+		if cmd.Type >= StopLimit && !b.stopFits(cmd.Account) {
 			return TooManyOrders
 		}
 		if d := cmd.Display; d > 0 && !cmd.Type.market() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {

@@ -49,23 +49,6 @@ func (c *Core) Assets() []*Asset {
 	return all
 }
 
-// Account returns the number of the account with that UUID; the zero UUID is the built-in account's.
-func (c *Core) Account(uuid [16]byte) (AccountID, bool) {
-	id, ok := c.control.accounts[uuid]
-	return id, ok
-}
-
-// AccountUUID returns the UUID of an account, zero for an unknown account.
-func (c *Core) AccountUUID(id AccountID) (uuid [16]byte) {
-	if uint64(id) < uint64(len(c.control.uuids)) {
-		uuid = c.control.uuids[id]
-	}
-	return uuid
-}
-
-// Accounts returns the number of accounts, the built-in one included: the highest AccountID plus one.
-func (c *Core) Accounts() int { return len(c.control.uuids) }
-
 // LastSeq returns the seq of the newest event of a pair or, for ControlPair, of the control stream; 0: unknown pair.
 func (c *Core) LastSeq(p PairID) Seq {
 	if p == ControlPair {

@@ -118,7 +118,7 @@ func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bo
 // for no limit. It is the worth of the open part at the old price plus the limit of the command. Both are at
 // most 10^20 in money, so nothing overflows.
 func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
-	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
+	if cmd.Flags&FlagFunded == 0 || o.side == Buy {
 		return fixed.U128{}
 	}
 	return total(b.orders.levels.At(o.level).price, was).AddSat(cmd.EarnLimit)

@@ -71,7 +71,7 @@ func TestAReplaceNeedsNoMoreThanIsKept(t *testing.T) {
 			}
 			r := engine.Command{
 				Kind: engine.Replace, Order: 1, Price: c.price, Amount: c.amount, Flags: given,
-				SpendLimit: fixed.FromU64(c.needs - short),
+				SpendLimit: fixed.FromU64(c.needs - short), EarnLimit: fixed.FromU64(1 << 40),
 			}
 			if c.price != 0 {
 				r.Flags |= engine.FlagHasPrice

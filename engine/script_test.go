@@ -189,9 +189,8 @@ func content(f []string) string {
 
 func (m *market) limitEarn(cmd *engine.Command, value string) {
 	switch {
-	case cmd.Kind == engine.Replace: // only a replace of these rules has an earn limit
+	case cmd.Kind == engine.Replace: // only a funded replace has an earn limit
 		cmd.Flags |= engine.FlagFunded
-		cmd.Rules = engine.RulesVersion
 		fallthrough
 	case cmd.Flags&engine.FlagQuote == 0:
 		cmd.EarnLimit = fixed.FromU64(uint64(m.price(value)))

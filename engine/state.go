@@ -10,13 +10,9 @@ import (
 	"tickhive/internal/wire"
 )
 
-// StateFormat is the version of the encoding that EncodePair and EncodeControl write. A pair with an
-// unfinished command has partStateFormat, so that the hashes of all others stay. A snapshot of
-// another format is refused.
-const (
-	StateFormat     = 1
-	partStateFormat = 2
-)
+// StateFormat is the version of the encoding that EncodePair and EncodeControl write. A snapshot of another format is
+// refused.
+const StateFormat = 3
 
 // maxStateText bounds the texts of a state.
 const maxStateText = 1 << 16
@@ -25,24 +21,25 @@ const maxStateText = 1 << 16
 // and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
-//	         bids, asks, buy stops, sell stops, client ids
+//	         0 or 1 and the unfinished command (state_parts.go), bids, asks, buy stops, sell stops, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
 //	         amount, display, quote, type, tif, flags, rates, [earn limit]
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
-//	part     partStateFormat only, before the bids: see state_parts.go
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
 type walker struct{ *wire.Coder }
 
-// format decodes the version of the format, and reports one beyond newest.
-func (w walker) format(what string, newest uint64) (v uint64, err error) {
-	if w.U64(&v); (v < StateFormat || v > newest) && w.Err() == nil {
-		err = fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, v, newest)
+// format decodes the version of the format, and reports another one.
+func (w walker) format(what string) error {
+	var v uint64
+	if w.U64(&v); v != StateFormat && w.Err() == nil {
+		return fmt.Errorf("engine: %s of state format %d cannot be read by this program, which has %d", what, v,
+			StateFormat)
 	}
-	return v, err
+	return nil
 }
 
 // bits64 encodes or decodes any 64 bits as an unsigned number, also times before 1970.

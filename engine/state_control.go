@@ -8,8 +8,7 @@ import (
 	"tickhive/internal/wire"
 )
 
-// EncodeControl appends everything that belongs to no pair: assets by symbol, accounts by number. Like
-// EncodePair, it is canonical.
+// EncodeControl appends everything that belongs to no pair: assets by symbol. Like EncodePair, it is canonical.
 func (c *Core) EncodeControl(dst []byte) []byte {
 	w := walker{wire.Writer(dst)}
 	k := &c.control
@@ -19,10 +18,6 @@ func (c *Core) EncodeControl(dst []byte) []byte {
 	w.Len(len(assets))
 	for _, a := range assets {
 		w.asset(a)
-	}
-	w.Len(len(k.uuids) - 1)
-	for i := range k.uuids[1:] {
-		w.Fixed(k.uuids[i+1][:])
 	}
 	return w.Bytes()
 }
@@ -34,11 +29,10 @@ func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil
 // the core is unchanged.
 func (c *Core) DecodeControl(data []byte) error {
 	w := walker{wire.Reader(data)}
-	if _, err := w.format("registers", StateFormat); err != nil {
+	if err := w.format("registers"); err != nil {
 		return err
 	}
-	var k control
-	k.Init()
+	k := control{assets: map[string]*Asset{}}
 	w.UpTo((*uint64)(&k.seq), 1<<63-1)
 	for range w.Len(0) {
 		a := &Asset{}
@@ -47,15 +41,6 @@ func (c *Core) DecodeControl(data []byte) error {
 			w.Fail("asset %q is there twice", a.Symbol)
 		}
 		k.assets[a.Symbol] = a
-	}
-	for range w.Len(0) {
-		var id [16]byte
-		w.Fixed(id[:])
-		if _, ok := k.accounts[id]; ok {
-			w.Fail("account %x is there twice", id)
-		}
-		k.accounts[id] = AccountID(len(k.uuids))
-		k.uuids = append(k.uuids, id)
 	}
 	if err := w.End(); err != nil {
 		return fmt.Errorf("engine: state of the registers: %w", err)

@@ -23,8 +23,7 @@ func fullAsset() engine.Asset {
 	}
 }
 
-// A core with restored registers answers as the one that wrote them: assets, accounts in both directions, the number of
-// the next account, the next seq.
+// A core with restored registers answers as the one that wrote them: assets, the next seq.
 func TestRegistersAreRestored(t *testing.T) {
 	c := richCore(t)
 	full := fullAsset()
@@ -43,24 +42,14 @@ func TestRegistersAreRestored(t *testing.T) {
 	if a, ok := back.Asset("XYZ"); !ok || *a != full {
 		t.Errorf("%+v, want %+v", a, full)
 	}
-	for i, uuid := range [][16]byte{{}, {1, 2, 3}, {9}} {
-		if id, ok := back.Account(uuid); !ok || id != engine.AccountID(i) || back.AccountUUID(id) != uuid {
-			t.Errorf("account %x has number %d", uuid, id)
-		}
-	}
-	// 3 is the first unknown number: one more account would have it.
-	if n := back.Accounts(); n != 3 || back.AccountUUID(engine.AccountID(n)) != [16]byte{} {
-		t.Errorf("%d accounts", n)
-	}
-	cmd := engine.Command{Kind: engine.OpenAccount, UUID: &[16]byte{8}}
-	e := back.Apply(&cmd, nil)[0]
-	if e.Account != 3 || e.Seq != c.LastSeq(engine.ControlPair)+1 || back.AccountUUID(3) != [16]byte{8} {
-		t.Errorf("the next account: %+v", e)
+	cmd := engine.Command{Kind: engine.SetAsset, Asset: &full}
+	if e := back.Apply(&cmd, nil)[0]; e.Kind != engine.EventAsset || e.Seq != c.LastSeq(engine.ControlPair)+1 {
+		t.Errorf("the next asset: %+v", e)
 	}
 }
 
-// registers returns the state of registers by the drawing of EncodeControl: format, seq, assets, accounts.
-func registers(format, seq uint64, assets []engine.Asset, accounts ...[16]byte) (b []byte) {
+// registers returns the state of registers by the drawing of EncodeControl: format, seq, assets.
+func registers(format, seq uint64, assets []engine.Asset) (b []byte) {
 	b = binary.AppendUvarint(binary.AppendUvarint(nil, format), seq)
 	b = binary.AppendUvarint(b, uint64(len(assets)))
 	for _, a := range assets {
@@ -80,10 +69,6 @@ func registers(format, seq uint64, assets []engine.Asset, accounts ...[16]byte) 
 			}
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(accounts)))
-	for _, id := range accounts {
-		b = append(b, id[:]...)
-	}
 	return b
 }
 
@@ -95,21 +80,19 @@ func TestRegistersHaveBounds(t *testing.T) {
 		state []byte
 		says  string
 	}{
-		{"empty", registers(1, 0, nil), ""},
-		{"full", registers(1, 5, []engine.Asset{fullAsset()}, [16]byte{1}, [16]byte{2}), ""},
-		{"format 0", registers(0, 0, nil), "registers of state format 0"},
+		{"empty", registers(3, 0, nil), ""},
+		{"full", registers(3, 5, []engine.Asset{fullAsset()}), ""},
 		{"format 2", registers(2, 0, nil), "registers of state format 2"},
-		{"seq", registers(1, math.MaxInt64, nil), ""},
-		{"seq beyond", registers(1, math.MaxInt64+1, nil), "is above"},
-		{"symbol", registers(1, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
-		{"long symbol", registers(1, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
-		{"name", registers(1, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
-		{"long name", registers(1, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
-		{"asset twice", registers(1, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
-		{"account twice", registers(1, 0, nil, [16]byte{1}, [16]byte{1}), "account 010000000000000000000000"},
-		{"built-in account", registers(1, 0, nil, [16]byte{}), "is there twice"},
-		{"too many accounts", append(registers(1, 0, nil, [16]byte{1}), 9), "1 bytes left over"},
-		{"half an account", registers(1, 0, nil, [16]byte{1})[:12], wire.ErrShort.Error()},
+		{"format 4", registers(4, 0, nil), "registers of state format 4"},
+		{"seq", registers(3, math.MaxInt64, nil), ""},
+		{"seq beyond", registers(3, math.MaxInt64+1, nil), "is above"},
+		{"symbol", registers(3, 0, []engine.Asset{{Symbol: text(1 << 16)}}), ""},
+		{"long symbol", registers(3, 0, []engine.Asset{{Symbol: text(1<<16 + 1)}}), "at most 65536"},
+		{"name", registers(3, 0, []engine.Asset{{Name: text(1 << 16)}}), ""},
+		{"long name", registers(3, 0, []engine.Asset{{Name: text(1<<16 + 1)}}), "at most 65536"},
+		{"asset twice", registers(3, 0, []engine.Asset{{Symbol: "A"}, {Symbol: "A"}}), `asset "A" is there twice`},
+		{"too many bytes", append(registers(3, 0, nil), 9), "1 bytes left over"},
+		{"half an asset", registers(3, 0, []engine.Asset{{Symbol: "A"}})[:12], wire.ErrShort.Error()},
 		{"no bytes", nil, wire.ErrShort.Error()},
 	} {
 		back := engine.NewCore(engine.Options{})
@@ -121,7 +104,7 @@ func TestRegistersHaveBounds(t *testing.T) {
 			}
 		case err == nil || !strings.Contains(err.Error(), c.says):
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		case !bytes.Equal(back.EncodeControl(nil), registers(1, 0, nil)):
+		case !bytes.Equal(back.EncodeControl(nil), registers(3, 0, nil)):
 			t.Errorf("%s: the refused registers are there", c.name)
 		}
 	}

@@ -53,8 +53,8 @@ const (
 func TestPairStateHasBounds(t *testing.T) {
 	checkDamage(t, readState(t, richCore(t).EncodePair(nil, 0)), []damaged{
 		{"unchanged", nil, ""},
-		{"format 0", changes{"format": 0}, "state format 0"},
-		{"format 3", changes{"format": 3}, "state format 3 cannot be read by this version, which has 2"},
+		{"format 2", changes{"format": 2}, "state format 2 cannot be read by this program, which has 3"},
+		{"format 4", changes{"format": 4}, "state format 4 cannot be read by this program, which has 3"},
 		{"number", changes{"id": engine.MaxPairs - 1}, ""},
 		{"number beyond", changes{"id": engine.MaxPairs}, "is above"},
 		{"digits", changes{"digits of the price": 17, "digits of the amount": 1}, ""},

@@ -41,12 +41,8 @@ func (c *Core) HashPair(p PairID, pause func()) (sum [32]byte) {
 	return sum
 }
 
-func (s pairState) write() {
-	format := uint64(StateFormat)
-	if s.part != nil {
-		format = partStateFormat
-	}
-	s.U64(&format)
+func (s *pairState) write() {
+	s.U64(new(uint64(StateFormat)))
 	s.instrument(s.b.inst)
 	s.walk()
 }
@@ -55,8 +51,7 @@ func (s pairState) write() {
 // is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
 func (c *Core) DecodePair(data []byte) (PairID, error) {
 	w := walker{wire.Reader(data)}
-	format, err := w.format("a pair", partStateFormat)
-	if err != nil {
+	if err := w.format("a pair"); err != nil {
 		return 0, err
 	}
 	inst := &Instrument{}
@@ -66,9 +61,6 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 		w.Fail("%w", err)
 	}
 	s := pairState{walker: w, b: b}
-	if format == partStateFormat {
-		s.part = &partState{}
-	}
 	s.walk() // after an error it reads zeros
 	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
 		w.Fail("the core has this pair, or this number, already")
@@ -81,7 +73,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 }
 
 // walk encodes or decodes everything after the instrument.
-func (s pairState) walk() {
+func (s *pairState) walk() {
 	b := s.b
 	s.UpTo((*uint64)(&b.tape.seq), math.MaxInt64)
 	s.UpTo(&b.lastN, 1<<orderIDBits-1)
@@ -92,7 +84,8 @@ func (s pairState) walk() {
 	if s.Reading() {
 		b.orders.ids.Span(oldest, b.lastN)
 	}
-	if s.part != nil {
+	unfinished := s.part != nil
+	if s.Bool(&unfinished); unfinished {
 		s.codePart()
 	}
 	for side := range b.sides {
@@ -122,7 +115,7 @@ func (s pairState) walk() {
 	}
 }
 
-func (s pairState) side(side Side) {
+func (s *pairState) side(side Side) {
 	b := s.b
 	l := &b.sides[side]
 	levels := s.Len(l.Count())
@@ -157,7 +150,7 @@ func (s pairState) side(side Side) {
 	}
 }
 
-func (s pairState) readOrder(side Side, price int64) {
+func (s *pairState) readOrder(side Side, price int64) {
 	b := s.b
 	o, c, account := order{side: side, n: s.readN()}, coldOrder{}, AccountID(0)
 	s.order(&o, &c, &account)
@@ -176,7 +169,7 @@ func (s pairState) readOrder(side Side, price int64) {
 }
 
 // readN decodes the number of an order, which must not have occurred before.
-func (s pairState) readN() (n uint64) {
+func (s *pairState) readN() (n uint64) {
 	ids := &s.b.orders.ids
 	s.UpTo(&n, s.b.lastN)
 	if n == 0 || ids.Get(n) != 0 {
@@ -186,7 +179,7 @@ func (s pairState) readN() (n uint64) {
 }
 
 // relink builds the owners' lists of open orders, by id.
-func (s pairState) relink(oldest uint64) {
+func (s *pairState) relink(oldest uint64) {
 	q := &s.b.orders
 	if n, _, _ := q.ids.Next(0); n != oldest {
 		s.Fail("the oldest open order is %d, not %d", n, oldest)
@@ -200,7 +193,7 @@ func (s pairState) relink(oldest uint64) {
 	}
 }
 
-func (s pairState) writeStops(side Side) {
+func (s *pairState) writeStops(side Side) {
 	q, keys := &s.b.orders, s.b.stops.sides[side]
 	n := 0
 	keys.Down(func(ls int32) bool {
@@ -220,7 +213,7 @@ func (s pairState) writeStops(side Side) {
 	})
 }
 
-func (s pairState) readStops(side Side) {
+func (s *pairState) readStops(side Side) {
 	b := s.b
 	first := int64(math.MaxInt64)
 	var before uint64
@@ -240,7 +233,7 @@ func (s pairState) readStops(side Side) {
 
 // restoreStop restores a stop that was read, and returns its slot, 0 after an error. The caller
 // queues it.
-func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
+func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
 	b, side, limit := s.b, o.side, st.typ == StopLimit
 	o.total = o.shown
 	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
@@ -264,7 +257,7 @@ func (s pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32
 
 // writeClients writes the window from the oldest on, then the ids of open orders that
 // have left it.
-func (s pairState) writeClients() {
+func (s *pairState) writeClients() {
 	c := &s.b.clients
 	inside := 0
 	for range c.Window() {
@@ -281,13 +274,13 @@ func (s pairState) writeClients() {
 	}
 }
 
-func (s pairState) writeClient(e *owners.Client) {
+func (s *pairState) writeClient(e *owners.Client) {
 	n, account, open := e.Order(), AccountID(s.b.orders.owners.Account(e.Owner)), e.Open()
 	s.U64(&n)
 	s.client(&ClientID{Hash: e.Hash, Content: e.Content}, &account, &open)
 }
 
-func (s pairState) readClients() {
+func (s *pairState) readClients() {
 	b, q := s.b, &s.b.orders
 	named := 0
 	inside, outside := s.Len(0), s.Len(0)

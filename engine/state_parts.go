@@ -9,7 +9,7 @@ import (
 
 // partState is the unfinished command of a pair as the state has it:
 //
-//	part     rules; 0 or 1 and the record of its command, first number to cancel, canceled;
+//	part     0 or 1 and the record of its command, first number to cancel, canceled;
 //	         0 or 1 and the taker: n, account, client, side, type, limits, amounts, rates;
 //	         check of a fill-or-kill order: need, earn limit, price, n, shown, whole;
 //	         wave; number of reached stops; each in the order in which they are triggered:
@@ -52,9 +52,11 @@ func (b *book) partState() *partState {
 }
 
 // codePart codes the unfinished command.
-func (s pairState) codePart() {
+func (s *pairState) codePart() {
+	if s.Reading() {
+		s.part = &partState{}
+	}
 	p, b := s.part, s.b
-	s.U8(&p.rules, rulesMask)
 	s.codeCommand(p)
 	hasTaker := p.taker != nil
 	if s.Bool(&hasTaker); hasTaker {
@@ -85,20 +87,20 @@ func (s pairState) codePart() {
 		s.U8((*uint8)(&r.order.side), uint8(Sell))
 		s.stop(&r.order, &r.stop, &r.account)
 	}
-	if p.rules < PartRules || p.cmd != nil && p.taker != nil || (at.need != 0) != s.checks(p) {
+	if p.cmd != nil && p.taker != nil || (at.need != 0) != s.checks(p) {
 		s.Fail("the unfinished command does not add up")
 	}
 }
 
 // checks reports whether p must be in the check of a fill-or-kill order.
-func (s pairState) checks(p *partState) bool {
+func (s *pairState) checks(p *partState) bool {
 	if p.cmd != nil {
 		return p.cmd.Kind == Place
 	}
 	return p.taker != nil && s.b.scan.need != 0
 }
 
-func (s pairState) codeCommand(p *partState) {
+func (s *pairState) codeCommand(p *partState) {
 	has := p.cmd != nil
 	if s.Bool(&has); !has {
 		return
@@ -115,7 +117,7 @@ func (s pairState) codeCommand(p *partState) {
 	s.Bool(&p.canceled)
 }
 
-func (s pairState) codeTaker(p *partState, t *taker) {
+func (s *pairState) codeTaker(p *partState, t *taker) {
 	s.UpTo(&t.n, s.b.lastN)
 	s.U32((*uint32)(&p.account))
 	s.Bool(&p.named)
@@ -140,7 +142,7 @@ func (s pairState) codeTaker(p *partState, t *taker) {
 }
 
 // restorePart restores the taker and the reached stops of a book that is read.
-func (s pairState) restorePart() {
+func (s *pairState) restorePart() {
 	b, p := s.b, s.part
 	if t := p.taker; t != nil {
 		if t.n == 0 || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
@@ -171,7 +173,7 @@ func (s pairState) restorePart() {
 }
 
 // linkTaker gives the taker the client id that was read after it.
-func (s pairState) linkTaker() {
+func (s *pairState) linkTaker() {
 	if t := s.part.taker; s.part.named {
 		t.client = s.b.orders.cold.At(t.slot).client
 	}

@@ -17,7 +17,7 @@ func unfinished(t *testing.T, prepare func(s *sliced), cmd engine.Command) []sta
 	t.Helper()
 	s := newSliced(t, engine.Options{}, engine.MinPartEvents)
 	prepare(s)
-	cmd.Rules, cmd.First = engine.RulesVersion, true
+	cmd.First = true
 	s.core.Apply(&cmd, nil)
 	if !s.core.Unfinished(0) {
 		t.Fatal("the command is done")
@@ -27,7 +27,7 @@ func unfinished(t *testing.T, prepare func(s *sliced), cmd engine.Command) []sta
 
 // asks lets 40 asks of account 3 rest, and an iceberg before them.
 func asks(s *sliced) {
-	s.do(engine.Command{Rules: engine.RulesVersion, Side: engine.Sell, Account: 4, Price: 100, Amount: 9, Display: 2})
+	s.do(engine.Command{Side: engine.Sell, Account: 4, Price: 100, Amount: 9, Display: 2})
 	s.rest(engine.Sell, 40, func(int64) int64 { return 100 })
 }
 
@@ -43,7 +43,7 @@ func unfinishedTaker(t *testing.T) []stateField {
 func unfinishedCheck(t *testing.T) []stateField {
 	return unfinished(t, func(s *sliced) {
 		asks(s)
-		s.do(engine.Command{Rules: engine.RulesVersion, Account: 5, Price: 1, Amount: 1})
+		s.do(engine.Command{Account: 5, Price: 1, Amount: 1})
 	}, engine.Command{
 		Account: 5, Price: 200, Amount: 1 << 40, TIF: engine.FOK, STP: engine.CancelBoth,
 	})
@@ -67,7 +67,7 @@ func TestUnfinishedCommandIsWritten(t *testing.T) {
 	}{
 		// The acceptance, a refill and two trades, which count for three events each, are a part of 16 less 8.
 		"taker": {unfinishedTaker(t), changes{
-			"rules": 4, "has command": 0, "has taker": 1, "taker n": 42, "taker account": 5, "taker named": 1,
+			"has command": 0, "has taker": 1, "taker n": 42, "taker account": 5, "taker named": 1,
 			"taker stp": 4, "taker limit": 100, "taker left": 27, "taker filled": 3, "taker display": 3,
 			"taker found": 42, "taker maker fee": 1, "taker taker fee": 2, "taker discount": 3, "check need": 0,
 		}},
@@ -95,7 +95,7 @@ func TestUnfinishedCommandIsWritten(t *testing.T) {
 func TestRecordInAState(t *testing.T) {
 	fields := unfinishedCancel(t)
 	i := slices.IndexFunc(fields, func(f stateField) bool { return f.name == "command" })
-	cmd := engine.Command{Kind: engine.CancelAll, Rules: engine.RulesVersion, Account: 3}
+	cmd := engine.Command{Kind: engine.CancelAll, Account: 3}
 	if want := engine.AppendCommand(nil, &cmd); !bytes.Equal(fields[i].bytes, want) {
 		t.Errorf("%x, want %x", fields[i].bytes, want)
 	}
@@ -106,10 +106,6 @@ func TestUnfinishedStateHasBounds(t *testing.T) {
 	const unsound, taker = "the unfinished command does not add up", "the unfinished order 42 does not add up"
 	checkDamage(t, unfinishedTaker(t), []damaged{
 		{"unchanged", nil, ""},
-		{"first rules with parts", changes{"rules": engine.PartRules}, ""},
-		{"rules without parts", changes{"rules": engine.PartRules - 1}, unsound},
-		{"rules", changes{"rules": 7}, ""},
-		{"rules beyond", changes{"rules": 8}, "8 is above 7"},
 		{"side beyond", changes{"taker side": 2}, "2 is above 1"},
 		{"time in force", changes{"taker tif": 2}, ""},
 		{"time in force beyond", changes{"taker tif": 3}, "3 is above 2"},
@@ -170,9 +166,9 @@ func TestRecordOfAnUnfinishedCommand(t *testing.T) {
 		state []byte
 		says  string
 	}{
-		{"mass cancel", record(engine.Command{Kind: engine.CancelAll, Rules: 4, Flags: engine.FlagAllAccount}), ""},
-		{"cancel", record(engine.Command{Kind: engine.Cancel, Rules: 4}), "the unfinished command is none"},
-		{"pair", record(engine.Command{Kind: engine.CancelAll, Rules: 4, Pair: 1}), "the unfinished command is none"},
+		{"mass cancel", record(engine.Command{Kind: engine.CancelAll, Flags: engine.FlagAllAccount}), ""},
+		{"cancel", record(engine.Command{Kind: engine.Cancel}), "the unfinished command is none"},
+		{"pair", record(engine.Command{Kind: engine.CancelAll, Pair: 1}), "the unfinished command is none"},
 		{"no record", replaced([]byte{1, 2, 3}), "the record is not a command"},
 		{"long", replaced(make([]byte, 1<<16)), "the record is not a command"},
 		{"too long", replaced(make([]byte, 1<<16+1)), "at most 65536"},

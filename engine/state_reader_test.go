@@ -30,10 +30,10 @@ type stateReader struct {
 func readState(t testing.TB, state []byte) []stateField {
 	t.Helper()
 	r := &stateReader{t: t, data: state}
-	parts := r.number("format") == 2
+	r.number("format")
 	r.pair()
 	r.numbers("seq", "newest", "trade", "last", "oldest")
-	if parts {
+	if r.byte("has part") != 0 {
 		r.part()
 	}
 	for _, side := range []string{"bid", "ask"} {
@@ -117,7 +117,6 @@ func (r *stateReader) stop(stop string) {
 }
 
 func (r *stateReader) part() {
-	r.byte("rules")
 	if r.byte("has command") != 0 {
 		r.text("command")
 		r.number("from")

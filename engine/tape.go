@@ -12,7 +12,6 @@ type tape struct {
 	out   []Event // the caller's slice up to its capacity, during Apply
 	n     int     // number of events in it
 	nowNs int64
-	rules uint8 // rules version of the current command
 	seq   Seq
 
 	stop   int // number of events from which on the command pauses
@@ -21,7 +20,7 @@ type tape struct {
 
 // startCommand directs the following events to dst.
 func (t *tape) startCommand(cmd *Command, dst []Event) {
-	t.out, t.n, t.nowNs, t.rules = dst[:cap(dst)], len(dst), cmd.TimeNs, cmd.Rules
+	t.out, t.n, t.nowNs = dst[:cap(dst)], len(dst), cmd.TimeNs
 	t.stop, t.visits = math.MaxInt, 0
 }
 
@@ -40,10 +39,8 @@ func (t *tape) visit() {
 
 // weigh makes the newest event count for so many.
 func (t *tape) weigh(events int) {
-	if t.rules >= weightRules {
-		t.stop -= events - 1
-		t.visits += visitsPerEvent * (events - 1)
-	}
+	t.stop -= events - 1
+	t.visits += visitsPerEvent * (events - 1)
 }
 
 // work returns the work of the part that began at from, in events.
@@ -71,7 +68,6 @@ func (t *tape) emit(kind EventKind) *Event {
 	e.TimeNs = t.nowNs
 	e.Pair = t.pair
 	e.Kind = kind
-	e.Rules = t.rules
 	return e
 }
 

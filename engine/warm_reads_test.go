@@ -33,7 +33,7 @@ func TestWarmFetches(t *testing.T) {
 	at := func(n uint64) *order { return q.at(q.ids.Get(n)) }
 	level := func(o *order) *level { return q.levels.At(o.level) }
 	add := func(i int) {
-		c.Apply(&Command{Side: Side(i % 2), Price: int64(100 + 900*(i%2) + i/2%50), Amount: 1}, nil)
+		c.Apply(&Command{Side: Side(i % 2), Price: int64(100 + 900*(i%2) + i/2%50), Amount: 1, First: true}, nil)
 	}
 	cancel := func(n uint64) *Command { return &Command{Kind: Cancel, Order: MakeOrderID(0, n)} }
 	index := func(n uint64) []slot.Line { return []slot.Line{q.ids.Line(n)} }
@@ -126,7 +126,7 @@ func TestWarmOfABookThatBecomesLarge(t *testing.T) {
 	}
 	add := func(pair PairID, orders int) {
 		for range orders {
-			c.Apply(&Command{Pair: pair, Side: Buy, Price: 100, Amount: 1}, nil)
+			c.Apply(&Command{Pair: pair, Side: Buy, Price: 100, Amount: 1, First: true}, nil)
 		}
 	}
 	add(0, 3*warmOrders)

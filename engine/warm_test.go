@@ -29,6 +29,7 @@ func TestWarmChangesNothing(t *testing.T) {
 				cores[1].Warm(refs, i)
 			}
 			for k, c := range cores {
+				cmd.First = true
 				events[k] = c.Apply(cmd, events[k][:0])
 				for e := range events[k] {
 					events[k][e].Instrument = nil // each core has its own
@@ -48,7 +49,7 @@ func TestWarmChangesNothing(t *testing.T) {
 	var flow []engine.Command
 	for i := range 20_000 {
 		cmd := f.Next()
-		cmd.First = cmd.Rules >= engine.PartRules
+		cmd.First = true
 		if i%3 == 0 || cmd.Kind == engine.CancelAll { // which might empty the book
 			cmd.Kind, cmd.Order = engine.Cancel, engine.OrderID(f.R.Uint64N(50_000))
 		}

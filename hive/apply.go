@@ -50,7 +50,7 @@ func (s *State) Apply(rec *Record) Result {
 	switch rec.Kind {
 	case RecBegin:
 		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.GenesisNs
-	case RecPropose, RecProposeHeld:
+	case RecPropose:
 		s.applyPropose(rec, &res)
 	case RecVote:
 		s.applyVote(rec, &res)

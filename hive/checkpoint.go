@@ -10,8 +10,7 @@ import (
 )
 
 // A proposal has a checkpoint: who held at least one of its token when it was made. A vote counts
-// these holdings, so that a token counts once, even if it is transferred while the
-// proposal is active. Proposals of programs without checkpoints count the holdings at the vote.
+// these holdings, so that a token counts once, even if it is transferred while the proposal is active.
 
 // Bounds of checkpoints, in accounts. A record of MaxHolders has 12 MB.
 const (
@@ -37,7 +36,7 @@ const maxLogCents = 40_00
 // checkpoint returns the holdings of the accounts that have at least one token, by account. It refuses more than the
 // bounds.
 func (s *State) checkpoint(holders []Holder) ([]holding, *refuse.Refusal) {
-	kept := make([]holding, 0, len(holders))
+	var kept []holding
 	for i := range holders {
 		if h := &holders[i]; h.Holdings.Cmp(oneToken) >= 0 {
 			kept = append(kept, holding{h.Account, logCents(h.Holdings)})
@@ -63,12 +62,9 @@ func (s *State) dropCheckpoint(n uint32) {
 	delete(s.checkpoints, n)
 }
 
-// logOf returns the part of a vote's weight that follows from holdings, in hundredths.
+// logOf returns the part of a vote's weight that follows from the holdings in the checkpoint, in hundredths.
 func (s *State) logOf(n uint32, cmd *CastVote) int64 {
-	held, taken := s.checkpoints[n]
-	if !taken {
-		return logCents(cmd.Holdings)
-	}
+	held := s.checkpoints[n]
 	i, found := slices.BinarySearchFunc(held, cmd.Account, func(h holding, account [20]byte) int {
 		return bytes.Compare(h.account[:], account[:])
 	})
@@ -80,7 +76,7 @@ func (s *State) logOf(n uint32, cmd *CastVote) int64 {
 
 func codeHoldings(c *wire.Coder, held *[]holding) {
 	n := c.Len(len(*held))
-	if c.Reading() {
+	if c.Reading() && n > 0 {
 		*held = make([]holding, n)
 	}
 	for i := range *held {
@@ -95,38 +91,4 @@ func codeHoldings(c *wire.Coder, held *[]holding) {
 			return
 		}
 	}
-}
-
-// codeCheckpoints encodes or decodes the checkpoints at the end of a snapshot. A snapshot without any ends before.
-func (s *State) codeCheckpoints(c *wire.Coder) {
-	if c.Reading() {
-		if c.Left() == 0 {
-			return
-		}
-		for range c.Len(0) {
-			var n uint32
-			var held []holding
-			c.U32(&n)
-			if codeHoldings(c, &held); c.Err() != nil {
-				return
-			}
-			if _, twice := s.checkpoints[n]; twice || s.voters[n] == nil {
-				c.Fail("a checkpoint of proposal %d", n)
-				return
-			}
-			s.putCheckpoint(n, held)
-		}
-		return
-	}
-	if len(s.checkpoints) == 0 {
-		return
-	}
-	c.Len(len(s.checkpoints))
-	s.proposals.Scan(func(n uint32, _ *Proposal) bool {
-		if held, taken := s.checkpoints[n]; taken {
-			c.U32(&n)
-			codeHoldings(c, &held)
-		}
-		return true
-	})
 }

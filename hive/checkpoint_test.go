@@ -45,24 +45,6 @@ func TestAVoteCountsTheHoldingsOfTheCheckpoint(t *testing.T) {
 	}
 }
 
-// A proposal of a program without checkpoints counts the holdings at the vote, before and after a snapshot.
-func TestOldProposalsCountTheHoldingsAtTheVote(t *testing.T) {
-	r := newRig(t)
-	token := r.spawn(1)
-	rec, err := r.s.Plan(r.now, propose(token, false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.Kind, rec.Held = RecPropose, nil
-	p := r.apply(rec).Proposal
-	r.check()
-	v := vote(token, p.ID(), 1, Yes)
-	v.Holdings = tokens(1000)
-	if got := r.must(v).Vote.WeightCents; got != 400 {
-		t.Errorf("weight %d, want 400", got)
-	}
-}
-
 // More holders than a record may have are refused, and a damaged checkpoint is noticed.
 func TestCheckpointsAreBounded(t *testing.T) {
 	r := newRig(t)

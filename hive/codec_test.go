@@ -28,12 +28,7 @@ func busy(t testing.TB) *rig {
 	third := propose(10003, false)
 	third.Holders = []Holder{{[20]byte{1}, tokens(7)}, {[20]byte{2}, tokens(1)}}
 	r.must(third)
-	old, err := r.s.Plan(r.now, propose(10004, true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	old.Kind, old.Held = RecPropose, nil
-	r.apply(old)
+	r.must(propose(10004, true))
 	for who := range byte(3) {
 		v := vote(10001, "prop-1", who, Yes)
 		v.Comment = "c"

@@ -64,7 +64,6 @@ const (
 	RecPropose
 	RecVote
 	RecTick
-	RecProposeHeld // a proposal with a checkpoint; RecPropose is of older programs
 	recordKinds
 )
 
@@ -78,17 +77,17 @@ type Record struct {
 	GenesisNs int64  // kind begin
 
 	Proposal uint32    // kind vote: number of the proposal
-	Worker   uint32    // kinds propose and propose held
-	Topic    Topic     // kinds propose and propose held
-	Payload  string    // kinds propose and propose held
-	Proposer string    // kinds propose and propose held
-	Urgent   bool      // kinds propose and propose held
+	Worker   uint32    // kind propose
+	Topic    Topic     // kind propose
+	Payload  string    // kind propose
+	Proposer string    // kind propose
+	Urgent   bool      // kind propose
 	User     [16]byte  // kind vote
 	Vote     VoteKind  // kind vote
 	Comment  string    // kind vote
 	Weight   int64     // kind vote, in hundredths
 	Closes   []closing // kind tick
-	Held     []holding // kind propose held: the checkpoint, by account
+	Held     []holding // kind propose: the checkpoint, by account
 	Entries  []Entry   // kinds act, propose, vote: one entry; kind tick: one for each passed proposal
 }
 
@@ -101,7 +100,7 @@ type closing struct {
 // Result holds the complete outcome of a command for its caller.
 type Result struct {
 	Entry    EntryInfo    // kind act
-	Proposal ProposalInfo // kinds propose and propose held
+	Proposal ProposalInfo // kind propose
 	Vote     VoteInfo     // kind vote
 }
 
@@ -113,15 +112,13 @@ func (r *Record) code(c *wire.Coder) {
 	case RecBegin:
 		c.U64(&r.Seed)
 		c.I64(&r.GenesisNs)
-	case RecPropose, RecProposeHeld:
+	case RecPropose:
 		c.U32(&r.Worker)
 		c.U8((*uint8)(&r.Topic), uint8(topics)-1)
 		c.Text(&r.Payload, MaxPayload)
 		c.Text(&r.Proposer, MaxProposer)
 		c.Bool(&r.Urgent)
-		if r.Kind == RecProposeHeld {
-			codeHoldings(c, &r.Held)
-		}
+		codeHoldings(c, &r.Held)
 	case RecVote:
 		c.U32(&r.Proposal)
 		c.Fixed(r.User[:])

@@ -162,9 +162,8 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 		Prev: s.log.head,
 	}
 	return Record{
-		Kind: RecProposeHeld, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
-		Urgent: cmd.Urgent, Held: held,
-		Entries: []Entry{e},
+		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
+		Urgent: cmd.Urgent, Held: held, Entries: []Entry{e},
 	}, nil
 }
 
@@ -182,9 +181,7 @@ func (s *State) applyPropose(rec *Record, res *Result) {
 	w.ActiveProposals++
 	s.put(w)
 	s.voters[p.N] = map[[16]byte]struct{}{}
-	if rec.Kind == RecProposeHeld {
-		s.putCheckpoint(p.N, rec.Held)
-	}
+	s.putCheckpoint(p.N, rec.Held)
 	s.putProposal(p)
 	res.Proposal = p.info(s.opt.QuorumCents)
 }

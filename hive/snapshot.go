@@ -31,10 +31,11 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		p2.code(c)
 		if p.Status == ProposalActive {
 			codeVoters(c, s.voters[p.N])
+			held := s.checkpoints[p.N]
+			codeHoldings(c, &held)
 		}
 		return true
 	})
-	s.codeCheckpoints(c)
 	return c.Bytes()
 }
 
@@ -69,7 +70,6 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	for range c.Len(0) {
 		s.readProposal(c)
 	}
-	s.codeCheckpoints(c)
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("hive: snapshot: %w", err)
 	}
@@ -219,6 +219,9 @@ func (s *State) readProposal(c *wire.Coder) {
 	s.putProposal(p)
 	if p.Status == ProposalActive {
 		s.voters[p.N] = readVoters(c)
+		var held []holding
+		codeHoldings(c, &held)
+		s.putCheckpoint(p.N, held)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // RecordVersion is the version of the encoding of records and snapshots.
-const RecordVersion = 1
+const RecordVersion = 2
 
 // maxText limits each text of a record, in bytes.
 const maxText = MaxMetadata

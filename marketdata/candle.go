@@ -53,8 +53,6 @@ type Candle struct {
 
 	// TakerVolume and TakerQuote are the parts of Volume and QuoteVolume that takers have bought.
 	TakerVolume, TakerQuote fixed.U128
-	// TakersUnknown: they are not known, because a snapshot without them (hashFormat) held some of the trades.
-	TakersUnknown bool
 }
 
 // Merge adds the trades of a later candle. A candle without trades takes all but the later one's Start.
@@ -71,10 +69,6 @@ func (c *Candle) Merge(later *Candle) {
 	c.Volume = c.Volume.AddSat(later.Volume)
 	c.QuoteVolume = c.QuoteVolume.AddSat(later.QuoteVolume)
 	c.Trades += later.Trades
-	if c.TakersUnknown = c.TakersUnknown || later.TakersUnknown; c.TakersUnknown {
-		c.TakerVolume, c.TakerQuote = fixed.U128{}, fixed.U128{}
-		return
-	}
 	c.TakerVolume = c.TakerVolume.AddSat(later.TakerVolume)
 	c.TakerQuote = c.TakerQuote.AddSat(later.TakerQuote)
 }

@@ -1,6 +1,7 @@
 package marketdata
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func spoil(change func(p *pairState)) error {
 	f := wholeFeed()
 	p := f.pairs[2]
 	change(p)
-	return NewFeed(f.opts).DecodePairState(f.codePair(wire.Writer(nil), 2, stateFormat).Bytes())
+	return NewFeed(f.opts).DecodePairState(f.AppendPairState(nil, 2))
 }
 
 // A pair that no feed can have is refused, and the error says why.
@@ -71,10 +72,10 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 		{3, 5, 4, false},
 		{1, 0, 0, false},
 	} {
-		w := walker{Coder: wire.Writer(nil)}
+		w := walker{wire.Writer(nil)}
 		w.U64(&c.n)
 		w.Fixed(make([]byte, 9))
-		r := walker{Coder: wire.Reader(w.Bytes())}
+		r := walker{wire.Reader(w.Bytes())}
 		n := r.checkTrades(c.first, c.last)
 		if want := map[bool]int{true: int(c.n)}[c.ok]; n != want || (r.Err() == nil) != c.ok {
 			t.Errorf("trades %d to %d as %d: %d, %v", c.first, c.last, c.n, n, r.Err())
@@ -91,9 +92,9 @@ func TestAnImpossiblePairIsRefused(t *testing.T) {
 			}
 			r.add(id, int64(id), 1<<40, 1<<40).Amount = int64(id)
 		}
-		w := walker{Coder: wire.Writer(nil)}
+		w := walker{wire.Writer(nil)}
 		r.walk(w)
-		q.walk(walker{Coder: wire.Reader(w.Bytes())})
+		q.walk(walker{wire.Reader(w.Bytes())})
 		same(t, chunks, len(q.view.chunks))
 		same(t, int(n), q.view.Len())
 		same(t, r.view.At(6+n), q.view.At(6+n))
@@ -135,61 +136,66 @@ func TestTheTextsOfAnAssetAreBounded(t *testing.T) {
 			same(t, f.assets, g.assets)
 		}
 	}
-	w := walker{Coder: wire.Writer(nil)}
-	for _, format := range []uint64{0, hashFormat + 1} {
-		w.U64(&format)
-		if err := NewFeed(Options{}).DecodeControlState(w.Bytes()); err == nil ||
-			!strings.Contains(err.Error(), "cannot be read by this version, which has 1") {
-			t.Errorf("control state of format %d: %v", format, err)
+}
+
+// An earlier and a later format are refused by name.
+func TestOtherFormatsAreRefused(t *testing.T) {
+	f := wholeFeed()
+	for what, c := range map[string]struct {
+		state  []byte
+		decode func(g *Feed, state []byte) error
+	}{
+		"assets":  {f.AppendControlState(nil), (*Feed).DecodeControlState},
+		"pair":    {f.AppendPairState(nil, 2), (*Feed).DecodePairState},
+		"history": {NewFeed(f.opts).AppendHistoryState(nil), (*Feed).DecodeHistoryState},
+	} {
+		for format := range byte(6) {
+			c.state[0] = format
+			err := c.decode(NewFeed(f.opts), c.state)
+			if format == 3 {
+				same(t, error(nil), err)
+				continue
+			}
+			says := fmt.Sprintf("format %d cannot be read by this program, which has 3", format)
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s of format %d: %v", what, format, err)
+			}
 		}
 	}
 }
 
 // Each number of an order and of a fill ends at its largest value.
 func TestTheNumbersOfAHistoryAreBounded(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(o *orderRec, x *orderExtra)
-		format uint64
-	}{
-		"side": {func(o *orderRec, _ *orderExtra) { o.side = 2 }, historyFormat},
-		"type": {func(o *orderRec, _ *orderExtra) { o.typ = engine.StopMarket + 1 }, historyFormat},
-		"tif":  {func(o *orderRec, _ *orderExtra) { o.tif = engine.FOK + 1 }, historyFormat},
-		"stp":  {func(o *orderRec, _ *orderExtra) { o.stp = engine.Decrement + 1 }, historyFormat},
-		"status": {
-			func(o *orderRec, _ *orderExtra) { o.status = engine.PartiallyExecutedAndCanceled + 1 },
-			historyFormat,
-		},
-		"cause": {func(o *orderRec, _ *orderExtra) { o.cause = engine.CauseLimit + 1 }, historyFormat},
-		"first trigger": {
-			func(_ *orderRec, x *orderExtra) { x.firstTrigger = bitsTrigger + 1 }, historyFormat,
-		},
-		"first status": {
-			func(_ *orderRec, x *orderExtra) { x.firstStatus = engine.PartiallyExecutedAndCanceled + 1 }, historyFormat,
-		},
-		"client id": {func(_ *orderRec, x *orderExtra) { x.client.Text = strings.Repeat("c", 65) }, historyFormat},
+	for name, change := range map[string]func(o *orderRec, x *orderExtra){
+		"side":         func(o *orderRec, _ *orderExtra) { o.side = 2 },
+		"type":         func(o *orderRec, _ *orderExtra) { o.typ = engine.StopMarket + 1 },
+		"tif":          func(o *orderRec, _ *orderExtra) { o.tif = engine.FOK + 1 },
+		"stp":          func(o *orderRec, _ *orderExtra) { o.stp = engine.Decrement + 1 },
+		"status":       func(o *orderRec, _ *orderExtra) { o.status = engine.PartiallyExecutedAndCanceled + 1 },
+		"cause":        func(o *orderRec, _ *orderExtra) { o.cause = engine.CauseLimit + 1 },
+		"first status": func(_ *orderRec, x *orderExtra) { x.firstStatus = engine.PartiallyExecutedAndCanceled + 1 },
+		"client id":    func(_ *orderRec, x *orderExtra) { x.client.Text = strings.Repeat("c", 65) },
 	} {
 		o, x := wholeOrder()
-		c.change(&o, &x)
-		if _, _, err := decodeOrder(t, encodeOrder(o, &x, c.format, 0), c.format); err == nil {
+		change(&o, &x)
+		if _, _, err := decodeOrder(t, encodeOrder(o, &x, 0)); err == nil {
 			t.Errorf("%s: decoded", name)
 		}
 	}
 	o, x := wholeOrder()
 	x.client.Text = strings.Repeat("c", 64)
-	if _, extra, err := decodeOrder(t, encodeOrder(o, &x, historyFormat, 0), historyFormat); err != nil ||
+	if _, extra, err := decodeOrder(t, encodeOrder(o, &x, 0)); err != nil ||
 		extra.client.Text != x.client.Text {
 		t.Errorf("a client id of 64 bytes: %v", err)
 	}
-	data := encodeOrder(o, nil, historyFormat, 0)
+	data := encodeOrder(o, nil, 0)
 	trigger := 6 + 1 + 7 // behind the number of the order, its account and seven small numbers
-	if data[trigger] != bitTriggered {
+	if data[trigger] != 1 {
 		t.Fatalf("%x has no trigger at %d", data, trigger)
 	}
-	for bits, ok := range map[byte]bool{
-		0: true, bitTriggered: true, bitTriggerLost: true, bitsTrigger: true, bitsTrigger + 1: false, 255: false,
-	} {
+	for bits, ok := range map[byte]bool{0: true, 1: true, 2: false, 255: false} {
 		data[trigger] = bits
-		if _, _, err := decodeOrder(t, data, historyFormat); (err == nil) != ok {
+		if _, _, err := decodeOrder(t, data); (err == nil) != ok {
 			t.Errorf("trigger %d: %v", bits, err)
 		}
 	}
@@ -197,10 +203,10 @@ func TestTheNumbersOfAHistoryAreBounded(t *testing.T) {
 		"side": func(f *fillRec) { f.side = 2 }, "price": func(f *fillRec) { f.price = 0 },
 		"amount": func(f *fillRec) { f.amount = -1 },
 	} {
-		one, w := wholeFill(), walker{Coder: wire.Writer(nil)}
+		one, w := wholeFill(), walker{wire.Writer(nil)}
 		change(&one)
 		w.fill(&one)
-		w = walker{Coder: wire.Reader(w.Bytes())}
+		w = walker{wire.Reader(w.Bytes())}
 		if w.fill(&one); w.End() == nil {
 			t.Errorf("%s of a fill: decoded", name)
 		}

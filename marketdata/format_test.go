@@ -70,7 +70,7 @@ func wholeOrder() (orderRec, orderExtra) {
 		stop: 14, display: 15, quote: fixed.U128{Hi: 16, Lo: 17}, firstFilledQuote: fixed.U128{Hi: 18, Lo: 19},
 		client:     &engine.ClientID{Text: "cl", Hash: [2]uint64{20, 21}, Content: [2]uint64{22, 23}},
 		firstPrice: 24, firstAmount: 25, firstFilled: 26, firstOpen: 27, firstSeq: 28, firstFill: 29,
-		firstStatus: engine.PartiallyExecutedAndCanceled, firstTrigger: bitsTrigger,
+		firstStatus: engine.PartiallyExecutedAndCanceled, firstTriggered: true,
 	}
 	return o, extra
 }
@@ -84,40 +84,40 @@ func wholeFill() fillRec {
 }
 
 // encodeOrder encodes an order in a history whose oldest fill has the number begin.
-func encodeOrder(o orderRec, x *orderExtra, format, begin uint64) []byte {
+func encodeOrder(o orderRec, x *orderExtra, begin uint64) []byte {
 	h := newHistory(Options{}.withDefaults())
 	h.fills.end = h.fills.limit + begin
 	if x != nil {
 		o.extra = h.extras.alloc() + 1
 		*h.extras.at(o.extra - 1) = *x
 	}
-	w := walker{Coder: wire.Writer(nil)}
-	h.walkOrder(w, &o, format)
+	w := walker{wire.Writer(nil)}
+	h.walkOrder(w, &o)
 	return w.Bytes()
 }
 
 // decodeOrder is the opposite of encodeOrder, in a new history.
-func decodeOrder(t *testing.T, data []byte, format uint64) (o orderRec, x orderExtra, err error) {
+func decodeOrder(t *testing.T, data []byte) (o orderRec, x orderExtra, err error) {
 	t.Helper()
 	h := newHistory(Options{}.withDefaults())
 	i := h.extras.alloc() // a place that was used before
 	*h.extras.at(i) = orderExtra{stop: 900, client: &engine.ClientID{}, firstSeq: 901}
 	h.extras.release(i)
-	w := walker{Coder: wire.Reader(data)}
-	h.walkOrder(w, &o, format)
+	w := walker{wire.Reader(data)}
+	h.walkOrder(w, &o)
 	if o.extra != 0 {
 		x, o.extra = *h.extras.at(o.extra - 1), 0
 	}
 	return o, x, w.End()
 }
 
-// Snapshots of a version are read by later ones: the bytes of each part are those of testdata/format.golden.
+// The bytes of each part belong to the format; they are those of testdata/format.golden.
 func TestTheStateIsThatOfItsFormat(t *testing.T) {
 	f := wholeFeed()
 	o, x := wholeOrder()
 	plain := x
 	plain.client = nil
-	fill := walker{Coder: wire.Writer(nil)}
+	fill := walker{wire.Writer(nil)}
 	one := wholeFill()
 	fill.fill(&one)
 	h := newHistory(Options{}.withDefaults())
@@ -130,15 +130,13 @@ func TestTheStateIsThatOfItsFormat(t *testing.T) {
 		data []byte
 	}{
 		{"control", f.AppendControlState(nil)},
-		{"pair of format 1", f.codePair(wire.Writer(nil), 2, hashFormat).Bytes()},
-		{"pair of format 2", f.codePair(wire.Writer(nil), 2, stateFormat).Bytes()},
-		{"order", encodeOrder(o, nil, historyFormat, 3)},
-		{"order with more", encodeOrder(o, &plain, historyFormat, 3)},
-		{"order with a client id", encodeOrder(o, &x, historyFormat, 3)},
-		{"order of format 1", encodeOrder(o, &x, historyNoFees, 3)},
-		{"order whose first fill is gone", encodeOrder(o, &x, historyFormat, 29)},
+		{"pair", f.AppendPairState(nil, 2)},
+		{"order", encodeOrder(o, nil, 3)},
+		{"order with more", encodeOrder(o, &plain, 3)},
+		{"order with a client id", encodeOrder(o, &x, 3)},
+		{"order whose first fill is gone", encodeOrder(o, &x, 29)},
 		{"fill", fill.Bytes()},
-		{"empty history", h.append(nil, historyFormat)},
+		{"empty history", h.append(nil)},
 	} {
 		fmt.Fprintf(&got, "%s: %x\n", part.name, part.data)
 	}
@@ -158,56 +156,33 @@ func TestTheStateIsThatOfItsFormat(t *testing.T) {
 // What was encoded is decoded member by member, into a place that held something else.
 func TestTheStateIsDecodedMemberByMember(t *testing.T) {
 	o, x := wholeOrder()
-	read, extra, err := decodeOrder(t, encodeOrder(o, &x, historyFormat, 3), historyFormat)
+	read, extra, err := decodeOrder(t, encodeOrder(o, &x, 3))
 	x.firstFill = 26 // from the oldest retained one on
 	same(t, error(nil), err)
 	same(t, o, read)
 	same(t, x, extra)
-	_, extra, err = decodeOrder(t, encodeOrder(o, &x, historyFormat, 26), historyFormat)
+	_, extra, err = decodeOrder(t, encodeOrder(o, &x, 26))
 	same(t, error(nil), err)
 	same(t, uint64(0), extra.firstFill)
-	lost := o
-	lost.bits = bitPlaced | bitTriggerLost
-	read, _, _ = decodeOrder(t, encodeOrder(lost, nil, historyFormat, 0), historyFormat)
-	same(t, lost, read)
-	_, extra, _ = decodeOrder(t, encodeOrder(o, &x, historyFormat, 25), historyFormat)
+	waiting := o
+	waiting.bits = bitPlaced
+	read, _, _ = decodeOrder(t, encodeOrder(waiting, nil, 0))
+	same(t, waiting, read)
+	_, extra, _ = decodeOrder(t, encodeOrder(o, &x, 25))
 	same(t, uint64(1), extra.firstFill)
-	read, _, err = decodeOrder(t, encodeOrder(o, nil, historyFormat, 0), historyFormat)
+	read, _, err = decodeOrder(t, encodeOrder(o, nil, 0))
 	same(t, error(nil), err)
 	same(t, o, read)
 	plain := x
 	plain.client = nil
-	_, extra, err = decodeOrder(t, encodeOrder(o, &plain, historyFormat, 0), historyFormat)
+	_, extra, err = decodeOrder(t, encodeOrder(o, &plain, 0))
 	same(t, error(nil), err)
 	same(t, plain, extra)
-	for _, c := range []struct {
-		typ    engine.OrderType
-		filled int64
-		want   uint8
-	}{
-		{engine.Limit, 5, 0},
-		{engine.Market, 5, 0},
-		{engine.StopLimit, 5, bitTriggered},
-		{engine.StopMarket, 5, bitTriggered},
-		{engine.StopLimit, 0, bitTriggerLost},
-		{
-			engine.StopMarket, 0,
-			bitTriggerLost,
-		},
-	} {
-		o.typ, o.filled = c.typ, c.filled
-		read, extra, err = decodeOrder(t, encodeOrder(o, &x, historyNoFees, 0), historyNoFees)
-		same(t, error(nil), err)
-		want, wantExtra := o, x
-		want.fee, want.bits, wantExtra.firstTrigger = fixed.I128{}, bitPlaced|c.want, c.want
-		same(t, want, read)
-		same(t, wantExtra, extra)
-	}
 	one := wholeFill()
-	w := walker{Coder: wire.Writer(nil)}
+	w := walker{wire.Writer(nil)}
 	w.fill(&one)
 	var fill fillRec
-	w = walker{Coder: wire.Reader(w.Bytes())}
+	w = walker{wire.Reader(w.Bytes())}
 	w.fill(&fill)
 	same(t, error(nil), w.End())
 	same(t, one, fill)

@@ -67,7 +67,7 @@ type orderRec struct {
 
 	price, amount int64
 	createdNs     int64
-	changedNs     int64 // last change; the end of an order that is not open; 0: not known
+	changedNs     int64 // last change; the end of an order that is not open
 	account       engine.AccountID
 	extra         uint32 // 1 + slab place of the order's orderExtra, 0: none
 	next          uint32 // open order: 1 + slab place of the account's next older open order
@@ -77,13 +77,10 @@ type orderRec struct {
 }
 
 const (
-	bitChanged     uint8 = 1 << iota // the order is in History.changed
-	bitPlaced                        // the command that placed the order has ended
-	bitPinned                        // open order: a walk in History.pinned continues at it
-	bitTriggered                     // stop order: it was triggered
-	bitTriggerLost                   // stop order of an old snapshot, which does not say whether it was triggered
-
-	bitsTrigger = bitTriggered | bitTriggerLost // the bits that a snapshot holds
+	bitChanged   uint8 = 1 << iota // the order is in History.changed
+	bitPlaced                      // the command that placed the order has ended
+	bitPinned                      // open order: a walk in History.pinned continues at it
+	bitTriggered                   // stop order: it was triggered
 )
 
 // orderExtra holds the members that only a few orders have.
@@ -102,7 +99,7 @@ type orderExtra struct {
 	firstSeq         engine.Seq
 	firstFill        uint64
 	firstStatus      engine.Status
-	firstTrigger     uint8 // of bitsTrigger
+	firstTriggered   bool
 }
 
 func newHistory(o Options) *History {

@@ -22,8 +22,7 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 	case engine.EventReduced:
 		h.change(p, e.Order, e.TimeNs).open = e.OpenAmount
 	case engine.EventTriggered:
-		o := h.change(p, e.Order, e.TimeNs)
-		o.bits = o.bits&^bitTriggerLost | bitTriggered
+		h.change(p, e.Order, e.TimeNs).bits |= bitTriggered
 	default: // a refusal, or an event that changes no order
 	}
 }
@@ -127,16 +126,11 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 	}
 }
 
-// noFee is the fee of an order of an old snapshot that no longer held all its fills.
-var noFee = fixed.I128{Hi: -1}
-
 // pay adds the fee of a fill. The largest I128 caps the sum, like each fee.
 func (o *orderRec) pay(fee fixed.I128) {
-	switch {
-	case o.fee.Sign() < 0: // not known
-	case o.fee.Cmp(fixed.MaxFee.Sub(fee)) > 0:
+	if o.fee.Cmp(fixed.MaxFee.Sub(fee)) > 0 {
 		o.fee = fixed.MaxFee
-	default:
+	} else {
 		o.fee = o.fee.Add(fee)
 	}
 }
@@ -181,7 +175,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 	x.firstFilledQuote, x.firstFilled, x.firstOpen = o.filledQuote, o.filled, o.open
 	x.firstPrice, x.firstAmount = o.price, o.amount
 	x.firstSeq, x.firstFill, x.firstStatus = o.seq, o.lastFill, o.status
-	x.firstTrigger = o.bits & bitsTrigger
+	x.firstTriggered = o.bits&bitTriggered != 0
 }
 
 // close moves an ended order from the open orders to the end of the closed ones.

@@ -180,7 +180,6 @@ func TestTheSumOfFeesEndsAtTheLargestNumber(t *testing.T) {
 		{fixed.MaxFee, fixed.I128{}, fixed.MaxFee},
 		{fixed.MaxFee, one, fixed.MaxFee},
 		{one, fixed.MaxFee, fixed.MaxFee},
-		{noFee, one, noFee},
 	} {
 		o := orderRec{fee: c.before}
 		o.pay(c.fee)

@@ -37,13 +37,13 @@ type OrderRecord struct {
 	// ByQuote.
 	Reduced int64
 
-	// Fee is the sum of the fees of all fills, in 10^-18 of the quote currency. FeeKnown is false
-	// for an order of a snapshot that no longer held all its fills.
+	// Fee is the sum of the fees of all fills, in 10^-18 of the quote currency. FeeKnown is false for a first answer
+	// of whose fills some are not retained.
 	Fee      fixed.I128
 	FeeKnown bool
 
 	CreatedNs int64 // Unix ns
-	ChangedNs int64 // Unix ns of the last change, 0: not known
+	ChangedNs int64 // Unix ns of the last change
 	EndedNs   int64 // Unix ns, 0: open
 	// Seq is the seq of the last event of the last command that changed the order (of a mass
 	// cancel: of the order's own cancel).
@@ -56,10 +56,9 @@ type Trigger uint8
 
 // The states of a stop price.
 const (
-	NoStop         Trigger = iota // the order has none
-	Waiting                       // the market has not reached it; nor had it when the order ended
-	Triggered                     // the market has reached it
-	TriggerUnknown                // the snapshot from which the order comes does not say
+	NoStop    Trigger = iota // the order has none
+	Waiting                  // the market has not reached it; nor had it when the order ended
+	Triggered                // the market has reached it
 )
 
 // StatusFilter chooses orders by their state.
@@ -175,7 +174,9 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	first.filled, first.filledQuote, first.open = x.firstFilled, x.firstFilledQuote, x.firstOpen
 	first.status, first.seq = x.firstStatus, x.firstSeq
 	first.price, first.amount = x.firstPrice, x.firstAmount
-	first.bits = x.firstTrigger
+	if first.bits = 0; x.firstTriggered {
+		first.bits = bitTriggered
+	}
 	if first.changedNs = o.createdNs; first.status.Open() {
 		first.cause = 0
 	}
@@ -212,27 +213,19 @@ func (h *History) record(o *orderRec) OrderRecord {
 		PostOnly: o.flags&engine.FlagPostOnly != 0, ByQuote: o.flags&engine.FlagQuote != 0,
 		Price: o.price, Amount: o.amount,
 		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote,
-		CreatedNs: o.createdNs, ChangedNs: o.changedNs, Seq: o.seq,
+		CreatedNs: o.createdNs, ChangedNs: o.changedNs, Seq: o.seq, Fee: o.fee, FeeKnown: true,
 	}
 	if o.status.Open() {
 		r.Open = o.open
 	} else {
 		r.Canceled, r.EndedNs = o.open, o.changedNs
 	}
-	if r.FeeKnown = o.fee.Sign() >= 0; r.FeeKnown {
-		r.Fee = o.fee
-	}
 	if !r.ByQuote {
 		r.Reduced = o.amount - o.filled - o.open
 	}
 	if o.typ == engine.StopLimit || o.typ == engine.StopMarket {
-		switch {
-		case o.bits&bitTriggered != 0:
+		if r.Trigger = Waiting; o.bits&bitTriggered != 0 {
 			r.Trigger = Triggered
-		case o.bits&bitTriggerLost != 0:
-			r.Trigger = TriggerUnknown
-		default:
-			r.Trigger = Waiting
 		}
 	}
 	if o.extra != 0 {

@@ -8,68 +8,6 @@ import (
 	"tickhive/internal/wire"
 )
 
-// A history of format 1 whose fills are all there knows every fee, and goes on; what a stop order's first answer says
-// of its trigger is not known before it has traded.
-func TestAHistoryOfTheFirstFormatGoesOn(t *testing.T) {
-	rnd := newRand(t)
-	r := newRig(Options{ClosedOrders: 700, Fills: 100_000, ClientIDs: 40}, 2)
-	r.run(rnd, 5000, 2, false)
-	f, g := r.feed, NewFeed(r.feed.opts)
-	for p := range 2 {
-		if err := g.DecodePairState(f.AppendPairState(nil, engine.PairID(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := g.DecodeHistoryState(f.history.append(nil, historyNoFees)); err != nil {
-		t.Fatal(err)
-	}
-	fees, stops := 0, map[Trigger]int{}
-	compare := func(o *orderRec) {
-		want, _ := f.History().Order(o.id)
-		got, ok := g.History().Order(o.id)
-		if !ok || got.Fee != want.Fee || !got.FeeKnown {
-			t.Fatalf("order %d has the fee %v (%v), want %v", o.id, got.Fee, got.FeeKnown, want.Fee)
-		}
-		if len(want.Fills) > 1 {
-			fees++
-		}
-		first, ok := g.History().FirstAnswer(o.id)
-		if !ok || first.Type != engine.StopLimit && first.Type != engine.StopMarket {
-			if ok && first.Trigger != NoStop {
-				t.Errorf("order %d without a stop price: %d", o.id, first.Trigger)
-			}
-			return
-		}
-		stops[first.Trigger]++
-		if want := map[bool]Trigger{true: Triggered, false: TriggerUnknown}[o.filled > 0]; first.Trigger != want {
-			t.Errorf("the first answer of order %d: %d, want %d", o.id, first.Trigger, want)
-		}
-	}
-	for _, p := range f.pairs {
-		p.orders.eachOpen(f.history, compare)
-	}
-	for n := f.history.closed.first(); n < f.history.closed.end; n++ {
-		compare(f.history.closed.at(n))
-	}
-	if fees == 0 || stops[Triggered] == 0 || stops[TriggerUnknown] == 0 {
-		t.Fatalf("%d orders with several fills, stops %v", fees, stops)
-	}
-	mark := len(r.events)
-	r.run(rnd, 500, 2, false)
-	g.Fold(r.events[mark:])
-	for _, p := range f.pairs {
-		p.orders.eachOpen(f.history, func(o *orderRec) {
-			want, _ := f.History().Order(o.id)
-			got, ok := g.History().Order(o.id)
-			if !ok || got.Status != want.Status || got.Seq != want.Seq || got.Open != want.Open {
-				t.Errorf("order %d goes on as %+v, want %+v", o.id, got, want)
-			}
-		})
-	}
-	same(t, f.Stats().OpenOrders, g.Stats().OpenOrders)
-	same(t, f.Stats().ClosedOrders, g.Stats().ClosedOrders)
-}
-
 // A history is restored into the limits of the options: the newest are kept.
 func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
 	rnd := newRand(t)
@@ -164,14 +102,14 @@ func TestAHistoryOfImpossibleNumbersIsRefused(t *testing.T) {
 	r.trade(0, engine.Buy, 100, 5)
 	r.fold()
 	for what, head := range map[string][3]uint64{
-		"format 0": {0, 3, 1}, "format 3": {3, 3, 1}, "200,000,001 accounts": {2, maxAccounts + 1, 1},
-		"two pairs": {2, 3, 2}, "no pair": {2, 3, 0},
+		"format 2": {2, 3, 1}, "format 4": {4, 3, 1}, "200,000,001 accounts": {3, maxAccounts + 1, 1},
+		"two pairs": {3, 3, 2}, "no pair": {3, 3, 0},
 	} {
 		g := NewFeed(r.feed.opts)
 		if err := g.DecodePairState(r.feed.AppendPairState(nil, 0)); err != nil {
 			t.Fatal(err)
 		}
-		w := walker{Coder: wire.Writer(nil)}
+		w := walker{wire.Writer(nil)}
 		for i := range head {
 			w.U64(&head[i])
 		}

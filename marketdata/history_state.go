@@ -12,24 +12,19 @@ import (
 // orders by pair and number, remembered and closed orders by their end, fills from the oldest on. The decoder
 // rebuilds lists and links. The encoding is a function of the events. The state hash does not include it.
 
-// Format 2 added to each order its fee, whether its stop price was reached, and, while it is open, the time of its
-// last change. The decoder reads format 1: it sums up the fees of the orders whose fills are all retained, and marks
-// what else it cannot know.
-const (
-	historyFormat = 2
-	historyNoFees = 1
-)
+// historyFormat is the version of the encoding. The decoder refuses any other one.
+const historyFormat = 3
 
 // maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
 
 // AppendHistoryState appends the whole order history. The owner calls it between commands.
-func (f *Feed) AppendHistoryState(dst []byte) []byte { return f.history.append(dst, historyFormat) }
+func (f *Feed) AppendHistoryState(dst []byte) []byte { return f.history.append(dst) }
 
-func (h *History) append(dst []byte, format uint64) []byte {
+func (h *History) append(dst []byte) []byte {
 	h.endCommand()
-	w := walker{Coder: wire.Writer(dst)}
-	w.U64(&format)
+	w := walker{wire.Writer(dst)}
+	w.U64(new(uint64(historyFormat)))
 	w.Len(len(h.accounts))
 	w.Len(len(h.pairs))
 	for _, p := range h.pairs {
@@ -42,13 +37,13 @@ func (h *History) append(dst []byte, format uint64) []byte {
 	w.Len(int(h.open.n) - h.open.free.Len())
 	for _, p := range h.pairs {
 		if p != nil {
-			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o, format) })
+			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o) })
 		}
 	}
 	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
 		w.Len(int(r.end - r.first()))
 		for n := r.first(); n < r.end; n++ {
-			h.walkOrder(w, r.at(n), format)
+			h.walkOrder(w, r.at(n))
 		}
 	}
 	w.Len(int(h.fills.end - h.fills.first()))
@@ -94,7 +89,7 @@ func (f *Feed) DecodeHistoryState(data []byte) error {
 	*h = *newHistory(f.opts) // in place, because readers on the owner's goroutine hold the pointer
 	h.restored = restored + 1
 	h.pairs = f.pairs
-	w := walker{Coder: wire.Reader(data)}
+	w := walker{wire.Reader(data)}
 	h.read(w)
 	if err := w.End(); err != nil {
 		return fmt.Errorf("marketdata: state of the order history: %w", err)
@@ -104,8 +99,8 @@ func (f *Feed) DecodeHistoryState(data []byte) error {
 
 func (h *History) read(w walker) {
 	format := uint64(0)
-	if w.U64(&format); format < historyNoFees || format > historyFormat {
-		w.Fail("an order history of format %d cannot be read by this version, which has %d", format, historyFormat)
+	if w.U64(&format); format != historyFormat {
+		w.Fail("an order history of format %d cannot be read by this program, which has %d", format, historyFormat)
 	}
 	accounts := uint64(0)
 	if w.U64(&accounts); accounts > maxAccounts {
@@ -126,14 +121,14 @@ func (h *History) read(w walker) {
 			defer p.orders.forget(engine.MakeOrderID(p.id, (base-1)*idPageOrders))
 		}
 	}
-	h.readOpen(w, format)
+	h.readOpen(w)
 	for range w.Len(0) {
-		if o := h.readOrder(w, format); o != nil {
+		if o := h.readOrder(w); o != nil {
 			h.pushRemembered(o)
 		}
 	}
 	for range w.Len(0) {
-		if o := h.readOrder(w, format); o != nil {
+		if o := h.readOrder(w); o != nil {
 			h.pairs[o.id.Pair()].orders.add(o.id, inClosed|location(h.closed.next))
 			h.pushClosed(o)
 		}
@@ -145,42 +140,12 @@ func (h *History) read(w walker) {
 		}
 		h.pushFill(&f)
 	}
-	if format == historyNoFees {
-		h.sumAllFees()
-	}
 }
 
-// sumAllFees sets the fee of every order from its fills.
-func (h *History) sumAllFees() {
-	var turns wire.Turns
-	sum := func(o *orderRec) {
-		digits, filled := h.pairs[o.id.Pair()].instrument.DigitsTotal(), o.filled
-		h.walkFills(o.id, o.lastFill, func(f *fillRec, maker bool) bool {
-			turns.Turn()
-			filled -= f.amount
-			o.pay(f.fee(maker, digits))
-			return true
-		})
-		if filled != 0 {
-			o.fee = noFee
-		}
-	}
-	for _, p := range h.pairs {
-		if p != nil {
-			p.orders.eachOpen(h, sum)
-		}
-	}
-	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
-		for n := r.first(); n < r.end; n++ {
-			sum(r.at(n))
-		}
-	}
-}
-
-func (h *History) readOpen(w walker, format uint64) {
+func (h *History) readOpen(w walker) {
 	var slots []uint32
 	for range w.Len(0) {
-		o := h.readOrder(w, format)
+		o := h.readOrder(w)
 		if o == nil {
 			return
 		}
@@ -203,12 +168,12 @@ func (h *History) readOpen(w walker, format uint64) {
 }
 
 // readOrder reads the next order; it returns nil for an invalid one.
-func (h *History) readOrder(w walker, format uint64) *orderRec {
+func (h *History) readOrder(w walker) *orderRec {
 	if w.Err() != nil {
 		return nil
 	}
 	o := &orderRec{}
-	h.walkOrder(w, o, format)
+	h.walkOrder(w, o)
 	if p := int(o.id.Pair()); p >= len(h.pairs) || h.pairs[p] == nil || o.id.N()/idPageOrders < h.pairs[p].orders.base {
 		w.Fail("order %d belongs to no pair", o.id)
 	}
@@ -259,7 +224,7 @@ func (h *History) pushFill(f *fillRec) {
 	ma.fillCount++
 }
 
-func (h *History) walkOrder(w walker, o *orderRec, format uint64) {
+func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U64((*uint64)(&o.id))
 	w.U32((*uint32)(&o.account))
 	w.U8((*uint8)(&o.side), 1)
@@ -269,23 +234,18 @@ func (h *History) walkOrder(w walker, o *orderRec, format uint64) {
 	w.U8(&o.flags, 255)
 	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
 	w.U8((*uint8)(&o.cause), uint8(engine.CauseLimit))
-	trigger := o.bits & bitsTrigger
-	if format != historyNoFees {
-		w.U8(&trigger, bitsTrigger)
-	}
+	triggered := o.bits&bitTriggered != 0
+	w.Bool(&triggered)
 	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.changedNs} {
 		w.I64(v)
 	}
-	if format == historyNoFees && w.Reading() {
-		trigger = oldTrigger(o)
-	}
 	if w.Reading() {
-		o.bits = bitPlaced | trigger
+		if o.bits = bitPlaced; triggered {
+			o.bits |= bitTriggered
+		}
 	}
 	w.u128(&o.filledQuote)
-	if format != historyNoFees {
-		w.i128(&o.fee)
-	}
+	w.i128(&o.fee)
 	w.seq(&o.seq)
 	has := o.extra != 0
 	w.Bool(&has)
@@ -296,27 +256,11 @@ func (h *History) walkOrder(w walker, o *orderRec, format uint64) {
 		o.extra = h.extras.alloc() + 1
 		*h.extras.at(o.extra - 1) = orderExtra{}
 	}
-	x := h.extras.at(o.extra - 1)
-	if format != historyNoFees {
-		w.U8(&x.firstTrigger, bitsTrigger)
-	} else if w.Reading() {
-		x.firstTrigger = trigger
-	}
-	h.walkExtra(w, x)
-}
-
-// oldTrigger returns the bits of the stop price of an order of format 1. A stop order that traded was triggered.
-func oldTrigger(o *orderRec) uint8 {
-	switch {
-	case o.typ != engine.StopLimit && o.typ != engine.StopMarket:
-		return 0
-	case o.filled > 0:
-		return bitTriggered
-	}
-	return bitTriggerLost
+	h.walkExtra(w, h.extras.at(o.extra-1))
 }
 
 func (h *History) walkExtra(w walker, x *orderExtra) {
+	w.Bool(&x.firstTriggered)
 	for _, v := range [...]*int64{&x.stop, &x.display, &x.firstPrice, &x.firstAmount, &x.firstFilled, &x.firstOpen} {
 		w.I64(v)
 	}

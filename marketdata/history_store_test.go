@@ -144,7 +144,7 @@ type history struct {
 }
 
 func (d *history) bytes() []byte {
-	w := walker{Coder: wire.Writer(nil)}
+	w := walker{wire.Writer(nil)}
 	w.U64(&d.format)
 	w.U64(&d.accounts)
 	w.Len(len(d.bases))
@@ -155,7 +155,7 @@ func (d *history) bytes() []byte {
 	for _, list := range [][]orderRec{d.open, d.remembered, d.closed} {
 		w.Len(len(list))
 		for i := range list {
-			h.walkOrder(w, &list[i], d.format)
+			h.walkOrder(w, &list[i])
 		}
 	}
 	w.Len(len(d.fills))
@@ -196,13 +196,13 @@ func TestAHistoryNamesWhatIsThere(t *testing.T) {
 		want   string
 	}{
 		"valid": {func(*history) {}, ""},
-		"format 0": {
-			func(d *history) { d.format = 0 },
-			"of format 0 cannot be read by this version, which has 2",
+		"format 2": {
+			func(d *history) { d.format = 2 },
+			"of format 2 cannot be read by this program, which has 3",
 		},
-		"format 3": {
-			func(d *history) { d.format = 3 },
-			"of format 3 cannot be read by this version, which has 2",
+		"format 4": {
+			func(d *history) { d.format = 4 },
+			"of format 4 cannot be read by this program, which has 3",
 		},
 		"accounts":     {func(d *history) { d.accounts = maxAccounts + 1 }, "200000001 accounts"},
 		"two pairs":    {func(d *history) { d.bases = d.bases[:2] }, "2 pairs, but 3 were read"},

@@ -37,6 +37,7 @@ func TestBooksAndOrdersEqualTheEnginesOwn(t *testing.T) {
 			now += rnd.Int64N(1_000_000_000)
 			c := command(rnd, core, engine.PairID(rnd.IntN(pairs)))
 			c.TimeNs = now
+			c.First = true
 			events = core.Apply(&c, events)
 		}
 		for i := range events {

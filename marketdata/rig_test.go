@@ -69,7 +69,12 @@ func newRig(opts Options, pairs int) *rig {
 func (r *rig) apply(c engine.Command) []engine.Event {
 	c.TimeNs = r.now
 	r.mark = len(r.events)
+	c.First = true
 	r.events = r.core.Apply(&c, r.events)
+	for r.core.Unfinished(c.Pair) {
+		rest := engine.Command{Kind: engine.Continue, Pair: c.Pair, TimeNs: r.now, First: true}
+		r.events = r.core.Apply(&rest, r.events)
+	}
 	r.batch = append(r.batch, r.events[r.mark:]...)
 	return r.events[r.mark:]
 }

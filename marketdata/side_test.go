@@ -105,7 +105,7 @@ func TestTheCandleOfOneTrade(t *testing.T) {
 
 // sideOf encodes levels as a side.
 func sideOf(levels ...Level) []byte {
-	w := walker{Coder: wire.Writer(nil)}
+	w := walker{wire.Writer(nil)}
 	w.Len(len(levels))
 	for _, l := range levels {
 		w.I64(&l.Price)
@@ -135,7 +135,7 @@ func TestAnImpossibleSideIsRefused(t *testing.T) {
 		{engine.Sell, []Level{{1, 1}, {2, -1}}, false},
 	} {
 		s := newDepthSide(c.side)
-		w := walker{Coder: wire.Reader(sideOf(c.levels...))}
+		w := walker{wire.Reader(sideOf(c.levels...))}
 		s.walk(w, 1)
 		if err := w.End(); (err == nil) != c.ok {
 			t.Errorf("%s %v: %v", c.side, c.levels, err)

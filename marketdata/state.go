@@ -12,30 +12,20 @@ import (
 	"tickhive/internal/wire"
 )
 
-// The versions of the encoding below.
-const (
-	// hashFormat has candles without the sums of what takers have bought. It is the format of older snapshots,
-	// which the decoder reads, of all state hashes, which stay equal to theirs, and of the control state.
-	hashFormat = 1
-	// stateFormat is the version in snapshots. The decoder refuses a newer one.
-	stateFormat = 2
-)
+// stateFormat is the version of the encoding below. The decoder refuses any other one.
+const stateFormat = 3
 
 // The encoding of a pair's state is canonical: equal events give equal bytes, whenever they were folded, merged
-// or read. Snapshots and state hashes both use it, in two formats. One walk method a structure serves both directions.
+// or read. Snapshots and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seqs and times, last price, changed second,
 //	         bids, asks, trades, ten candle series, window
 //	side     number of levels; each, best first: price, amount
 //	trades   first, last, dropped, young; each: time, price, amount, buyer, seller, side
 //	series   number of closed candles; each; 0 or 1 and the open candle
-//	candle   start, open, high, low, close, trades, volume, quote volume;
-//	         in stateFormat: 1 if the takers' sums are unknown, else 0 and both
+//	candle   start, open, high, low, close, trades, volume, quote volume, and both of takers' buys
 //	window   first price, close before the buckets, number of buckets; each
-type walker struct {
-	*wire.Coder
-	takers bool // candles have the sums of what takers have bought
-}
+type walker struct{ *wire.Coder }
 
 func (w walker) u128(v *fixed.U128) {
 	w.U64(&v.Hi)
@@ -58,13 +48,12 @@ func (w walker) positive(v *int64) {
 	}
 }
 
-// format encodes the format v, or returns the one that it decodes: from hashFormat to v.
-func (w walker) format(v uint64) uint64 {
-	newest := v
-	if w.U64(&v); v < hashFormat || v > newest {
-		w.Fail("market data of state format %d cannot be read by this version, which has %d", v, newest)
+// format encodes stateFormat, or fails when it decodes another one.
+func (w walker) format() {
+	v := uint64(stateFormat)
+	if w.U64(&v); v != stateFormat {
+		w.Fail("market data of state format %d cannot be read by this program, which has %d", v, stateFormat)
 	}
-	return v
 }
 
 func (w walker) digits(v *int) {
@@ -106,22 +95,21 @@ func (w walker) asset(a *engine.Asset) {
 
 // AppendPairState appends the state of a pair except the order history. It panics on an unknown pair.
 func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
-	return f.codePair(wire.Writer(dst), pair, stateFormat).Bytes()
+	return f.codePair(wire.Writer(dst), pair).Bytes()
 }
 
-func (f *Feed) codePair(c *wire.Coder, pair engine.PairID, format uint64) *wire.Coder {
+func (f *Feed) codePair(c *wire.Coder, pair engine.PairID) *wire.Coder {
 	p := f.pairs[pair]
 	p.noteTouch()
 	p.merge(&f.opts)
-	p.walk(walker{Coder: c}, &f.opts, f.gen, format)
+	p.walk(walker{c}, &f.opts, f.gen)
 	return c
 }
 
-// HashPair returns the SHA-256 of a pair's state without the sums of what takers have bought: these depend on whether
-// a snapshot that lacked them was read. pause is the same as in engine.Core.HashPair.
+// HashPair returns the SHA-256 of AppendPairState. pause is the same as in engine.Core.HashPair.
 func (f *Feed) HashPair(pair engine.PairID, pause func()) (sum [32]byte) {
 	h := sha256.New()
-	_ = f.codePair(wire.Stream(wire.Pausing(h, pause)), pair, hashFormat).End() // a hash accepts every write
+	_ = f.codePair(wire.Stream(wire.Pausing(h, pause)), pair).End() // a hash accepts every write
 	h.Sum(sum[:0])
 	return sum
 }
@@ -132,8 +120,8 @@ func (f *Feed) HashPair(pair engine.PairID, pause func()) (sum [32]byte) {
 func (f *Feed) DecodePairState(data []byte) error {
 	p := &pairState{sides: [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}}
 	p.ring.view.cache = &f.cache
-	w := walker{Coder: wire.Reader(data)}
-	p.walk(w, &f.opts, f.gen, stateFormat)
+	w := walker{wire.Reader(data)}
+	p.walk(w, &f.opts, f.gen)
 	if w.End() == nil {
 		if err := p.instrument.Validate(); err != nil {
 			w.Fail("%w", err)
@@ -151,8 +139,8 @@ func (f *Feed) DecodePairState(data []byte) error {
 	return nil
 }
 
-func (p *pairState) walk(w walker, o *Options, gen, format uint64) {
-	w.takers = w.format(format) != hashFormat
+func (p *pairState) walk(w walker, o *Options, gen uint64) {
+	w.format()
 	if w.Reading() {
 		p.instrument = &engine.Instrument{}
 	}
@@ -287,16 +275,8 @@ func (w walker) candle(c *Candle) {
 	}
 	w.u128(&c.Volume)
 	w.u128(&c.QuoteVolume)
-	if !w.takers {
-		if w.Reading() {
-			c.TakersUnknown = true
-		}
-		return
-	}
-	if w.Bool(&c.TakersUnknown); !c.TakersUnknown {
-		w.u128(&c.TakerVolume)
-		w.u128(&c.TakerQuote)
-	}
+	w.u128(&c.TakerVolume)
+	w.u128(&c.TakerQuote)
 }
 
 func (n *window) walk(w walker) {
@@ -331,8 +311,8 @@ func (n *window) walk(w walker) {
 
 // AppendControlState appends the assets and the control stream's seq.
 func (f *Feed) AppendControlState(dst []byte) []byte {
-	w := walker{Coder: wire.Writer(dst)}
-	w.format(hashFormat)
+	w := walker{wire.Writer(dst)}
+	w.format()
 	w.seq(&f.controlSeq)
 	w.Len(len(f.assets))
 	for _, symbol := range slices.Sorted(maps.Keys(f.assets)) {
@@ -345,8 +325,8 @@ func (f *Feed) AppendControlState(dst []byte) []byte {
 // DecodeControlState restores the bytes of AppendControlState. The feed must not have folded an event of the
 // control stream.
 func (f *Feed) DecodeControlState(data []byte) error {
-	w := walker{Coder: wire.Reader(data)}
-	w.format(hashFormat)
+	w := walker{wire.Reader(data)}
+	w.format()
 	var seq engine.Seq
 	w.seq(&seq)
 	assets := map[string]*engine.Asset{}

@@ -198,135 +198,6 @@ func TestStateTellsEachFieldApart(t *testing.T) {
 	}
 }
 
-// A snapshot of an older program has no sums of what takers have bought: they are unknown in its candles, known in the
-// candles of later trades, and the state hash does not tell the two apart.
-func TestCandlesOfTheFirstFormatDoNotKnowTheirTakers(t *testing.T) {
-	rnd := newRand(t)
-	r := newRig(Options{TradesMin: 5}, 1)
-	r.run(rnd, 2000, 1, true)
-	f := r.feed
-	read := func(pair []byte) *Feed {
-		g := NewFeed(f.opts)
-		if err := g.DecodePairState(pair); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.DecodeHistoryState(f.AppendHistoryState(nil)); err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
-	g := read(f.codePair(wire.Writer(nil), 0, hashFormat).Bytes())
-	h := read(g.AppendPairState(nil, 0))
-	f.pairs[0].candles.series[Year].view.open.TakerQuote.Lo++ // is in no hash
-	if f.HashPair(0, nil) != g.HashPair(0, nil) || g.HashPair(0, nil) != h.HashPair(0, nil) ||
-		bytes.Equal(f.AppendPairState(nil, 0), g.AppendPairState(nil, 0)) {
-		t.Fatal("want one hash, and two states")
-	}
-	f.pairs[0].candles.series[Year].view.open.TakerQuote.Lo--
-	boundary := r.now
-	r.feed = g
-	mark := len(r.events)
-	r.now += 90 * 60 * nanosecond
-	r.run(rnd, 500, 1, true)
-	f.Fold(r.events[mark:])
-	h.Fold(r.events[mark:])
-	same(t, f.HashPair(0, nil), g.HashPair(0, nil))
-	same(t, g.AppendPairState(nil, 0), h.AppendPairState(nil, 0))
-	unknown, known := 0, 0
-	for i := range Interval(Intervals) {
-		want, got := &f.pairs[0].candles.series[i].view, &g.pairs[0].candles.series[i].view
-		if want.Len() != got.Len() {
-			t.Fatalf("%s: %d candles, want %d", i, got.Len(), want.Len())
-		}
-		for k := range want.Len() {
-			w, c := want.At(k), got.At(k)
-			if w.TakersUnknown {
-				t.Fatalf("%s: %+v, but all trades were folded", i, w)
-			}
-			if w.Start*nanosecond <= boundary {
-				w.TakerVolume, w.TakerQuote, w.TakersUnknown = fixed.U128{}, fixed.U128{}, true
-				unknown++
-			} else if !w.TakerVolume.IsZero() {
-				known++
-			}
-			if c != w {
-				t.Fatalf("%s: candle %d is %+v, want %+v", i, k, c, w)
-			}
-		}
-	}
-	if unknown == 0 || known == 0 {
-		t.Fatalf("%d candles with unknown takers, %d with known ones", unknown, known)
-	}
-	for _, format := range []uint64{0, stateFormat + 1} {
-		if err := NewFeed(r.feed.opts).DecodePairState(f.codePair(wire.Writer(nil), 0, format).Bytes()); err == nil {
-			t.Errorf("format %d was read", format)
-		}
-	}
-}
-
-// A history of format 1 has no fees: they come from the fills, and are not known where fills are gone. The time of
-// the last change of an open order is not known until the order changes again.
-func TestAHistoryOfTheFirstFormatSumsUpItsFees(t *testing.T) {
-	rnd := newRand(t)
-	const pairs = 2
-	r := newRig(Options{ClosedOrders: 500, Fills: 400, ClientIDs: 40}, pairs)
-	r.run(rnd, 4000, pairs, true)
-	f, g := r.feed, NewFeed(r.feed.opts)
-	for p := range pairs {
-		if err := g.DecodePairState(f.AppendPairState(nil, engine.PairID(p))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for p := range pairs { // where format 1 had the end of the order
-		f.pairs[p].orders.eachOpen(f.history, func(o *orderRec) { o.changedNs = 0 })
-	}
-	if err := g.DecodeHistoryState(f.history.append(nil, historyNoFees)); err != nil {
-		t.Fatal(err)
-	}
-	var known, unknown, paid, open, stops int
-	compare := func(o *orderRec) {
-		want, _ := f.History().Order(o.id)
-		got, ok := g.History().Order(o.id)
-		if !ok {
-			t.Fatalf("order %d is gone", o.id)
-		}
-		switch {
-		case !got.FeeKnown:
-			unknown++
-			if len(want.Fills) > 0 && want.Filled == want.Fills[0].Amount || want.Filled == 0 {
-				t.Fatalf("the fee of order %d is not known", o.id)
-			}
-			want.Fee, want.FeeKnown = fixed.I128{}, false
-		case got.Fee.Sign() > 0:
-			paid++
-		default:
-			known++
-		}
-		if got.Trigger == TriggerUnknown && got.Filled == 0 && want.Trigger != NoStop {
-			want.Trigger = TriggerUnknown
-			stops++
-		}
-		if got.EndedNs == 0 {
-			open++
-		}
-		same(t, want, got)
-	}
-	for p := range pairs {
-		f.pairs[p].orders.eachOpen(f.history, compare)
-	}
-	for n := f.history.closed.first(); n < f.history.closed.end; n++ {
-		compare(f.history.closed.at(n))
-	}
-	if known == 0 || unknown == 0 || paid == 0 || open == 0 || stops == 0 {
-		t.Fatalf("%d without fee, %d unknown, %d paid, %d open, %d stops", known, unknown, paid, open, stops)
-	}
-	for _, format := range []uint64{0, historyFormat + 1} {
-		if g.DecodeHistoryState(f.history.append(nil, format)) == nil {
-			t.Errorf("format %d was read", format)
-		}
-	}
-}
-
 func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 	rnd := newRand(t)
 	r := newRig(Options{TradesMin: 5, TradesMax: 50, ClosedOrders: 20, Fills: 20, ClientIDs: 5}, 1)
@@ -382,7 +253,7 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 func TestEncodingDoesNotWriteToTheInstrument(t *testing.T) {
 	i := engine.Instrument{Code: "AA_BB", Base: "base", Quote: "quote", DigitsPrice: 257, DigitsAmount: 258}
 	before := i
-	walker{Coder: wire.Writer(nil)}.instrument(&i)
+	walker{wire.Writer(nil)}.instrument(&i)
 	if i != before {
 		t.Errorf("%+v, was %+v", i, before)
 	}

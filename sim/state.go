@@ -8,9 +8,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// stateVersion is the first byte of an encoded state. Version 1, which older programs wrote, has neither the impact
-// nor the split order of a major pair.
-const stateVersion = 2
+// stateVersion is the first byte of an encoded state. A state of another version is refused.
+const stateVersion = 3
 
 // walker encodes or decodes the state; each of its methods serves both directions. Layout, all signed varints:
 //
@@ -18,10 +17,7 @@ const stateVersion = 2
 //	world: ns, shared, rng, number of assets {symbol, level, vol, rng}
 //	number of pairs {code, due ns, rng, found [id, seq, stock, slow, offset, last, impact, meta,
 //	  bids, asks: number of quotes {id, price, open}, worst first]}
-type walker struct {
-	*wire.Coder
-	version byte
-}
+type walker struct{ *wire.Coder }
 
 // unsigned encodes or decodes an unsigned number as a signed one.
 func (w walker) unsigned(p *uint64) {
@@ -81,10 +77,7 @@ func (w walker) turn(a *agents) {
 func (w walker) pair(id *int64, a *agents) {
 	w.I64(id)
 	w.unsigned((*uint64)(&a.seq))
-	w.ints(&a.stock, &a.slow, &a.offset, &a.last)
-	if w.version > 1 {
-		w.ints(&a.impact, &a.meta)
-	}
+	w.ints(&a.stock, &a.slow, &a.offset, &a.last, &a.impact, &a.meta)
 	for side := range a.ladders {
 		l := &a.ladders[side]
 		n := w.count(l.n)
@@ -110,11 +103,7 @@ func (w walker) pair(id *int64, a *agents) {
 // AppendState appends the state on which the agents' decisions depend. A market that decodes it decides exactly
 // as this one would. The caller must call it on the loop's goroutine, between commands.
 func (m *Market) AppendState(dst []byte) []byte {
-	return m.appendState(dst, stateVersion)
-}
-
-func (m *Market) appendState(dst []byte, version byte) []byte {
-	w := walker{wire.Writer(append(dst, version)), version}
+	w := walker{wire.Writer(append(dst, stateVersion))}
 	w.world(&m.world)
 	w.count(len(m.world.assets))
 	for i := range m.world.assets {
@@ -144,10 +133,13 @@ var errState = errors.New("sim: the encoded state is damaged")
 // configured pairs and assets start fresh; ones no longer configured are dropped. After an error the market
 // must not be used.
 func (m *Market) DecodeState(data []byte) error {
-	if len(data) == 0 || data[0] < 1 || data[0] > stateVersion {
-		return errors.New("sim: the encoded state is of another version")
+	if len(data) == 0 {
+		return errState
 	}
-	w := walker{wire.Reader(data[1:]), data[0]}
+	if data[0] != stateVersion {
+		return fmt.Errorf("sim: the encoded state has version %d, and this program reads %d alone", data[0], stateVersion)
+	}
+	w := walker{wire.Reader(data[1:])}
 	w.world(&m.world)
 	for range w.count(0) {
 		var read asset

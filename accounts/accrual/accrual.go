@@ -1,9 +1,7 @@
 package accrual
 
 import (
-	"cmp"
 	"maps"
-	"slices"
 	"sort"
 	"strconv"
 
@@ -99,17 +97,6 @@ type Set struct {
 	Person     func(user uint32) Person // any goroutine may call it
 }
 
-// sorted returns the accruals of deals by time. They are out of order only where several engine loops made them.
-func (s *Set) sorted() []Accrual {
-	byTime := func(a, b Accrual) int { return cmp.Compare(a.TimeNs, b.TimeNs) }
-	if slices.IsSortedFunc(s.Deals, byTime) {
-		return s.Deals
-	}
-	deals := slices.Clone(s.Deals)
-	slices.SortStableFunc(deals, byTime)
-	return deals
-}
-
 // Cursor is a place in the accruals of a receiver, behind a row: it has the row's time, and how many deals and others of
 // this time were there when the row was given and come behind it. Rows of a time arrive at the newer end, so the ones
 // that remain are the oldest. The zero Cursor is in front of all rows.
@@ -126,7 +113,7 @@ func (s *Set) behind(at Cursor, yield func(*Accrual, Cursor) bool) {
 		}
 		return n
 	}
-	deals, others := s.sorted(), s.Others
+	deals, others := s.Deals, s.Others
 	if at != (Cursor{}) {
 		cut := func(rows []Accrual, rest int) []Accrual {
 			first := sort.Search(len(rows), func(i int) bool { return rows[i].TimeNs >= at.TimeNs })

@@ -63,14 +63,12 @@ func (c *journalDumpCmd) Run(p *program) error {
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
 	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
-	engine.OpenAccount: "open_account",
-	engine.Skip:        "skip",
-	engine.Continue:    "continue",
+	engine.Skip: "skip", engine.Continue: "continue",
 }
 
 // dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
 func dumpCommand(c *engine.Command) map[string]any {
-	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
+	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": engine.RulesVersion}
 	if c.First {
 		m["first"] = true
 	}
@@ -100,8 +98,6 @@ func dumpCommand(c *engine.Command) map[string]any {
 		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
 	case engine.SetAsset:
 		m["symbol"] = c.Asset.Symbol
-	case engine.OpenAccount:
-		m["uuid"] = fmt.Sprintf("%x", c.UUID[:])
 	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {

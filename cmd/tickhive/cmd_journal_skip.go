@@ -106,10 +106,7 @@ func (c *journalSkipCmd) record(dir replica.LogDir) (payload []byte, last uint64
 		return nil, 0, err
 	}
 	defer func() { _ = rd.Close() }()
-	skip := engine.Command{
-		Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
-		Order: engine.OrderID(c.At),
-	}
+	skip := engine.Command{Kind: engine.Skip, Pair: engine.ControlPair, Order: engine.OrderID(c.At)}
 	first := rd.NextSeq()
 	for {
 		rec, err := rd.Next()

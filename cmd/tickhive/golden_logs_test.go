@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -20,12 +19,14 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
+	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 
 	"tickhive/test/harness"
@@ -78,32 +79,11 @@ func (g *golden) logs() {
 		if err := rd.Close(); err != nil {
 			g.t.Error(err)
 		}
-		if log.dir == "engine" { // only replay, journal skip and a command in parts write these kinds
-			raw := engine.AppendCommand(nil,
-				&engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
-			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
-			raw = engine.AppendCommand(nil, &engine.Command{
-				Kind: engine.Skip, Rules: engine.RulesVersion,
-				Pair: engine.ControlPair, Order: 300,
-			})
+		if log.dir == "engine" { // only journal skip and a command in parts write these kinds
+			raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Pair: engine.ControlPair, Order: 300})
 			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
-			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Rules: engine.RulesVersion, Pair: 7})
+			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Continue, Pair: 7})
 			fmt.Fprintf(g.text(), "- Continue %d bytes\n%s", len(raw), hexLines(raw, 256))
-		}
-		if log.dir == "hive" { // programs without checkpoints wrote this kind
-			const old = "0280d0f4e7deb9e086310100167b22736c697070616765436170427073223a3135307d07717565656e2d3101" +
-				"0100000000000000000000000000000000000000000000000000000000000000000180d0f4e7deb9e0863101" +
-				"01010a2e7b2270726f706f73616c4964223a2270726f702d31222c22746f706963223a22736c697070616765" +
-				"5f636170227d0870726f706f73616c"
-			raw, err := hex.DecodeString(old)
-			if err != nil {
-				g.t.Fatal(err)
-			}
-			rec, err := hive.DecodeRecord(raw)
-			fmt.Fprintf(g.text(), "- RecPropose %d bytes\n%s", len(raw), hexLines(raw, 256))
-			if err != nil || rec.Kind != hive.RecPropose || rec.Payload != `{"slippageCapBps":150}` {
-				g.t.Errorf("a record of an older program is read as %+v: %v", rec, err)
-			}
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {
 			if !strings.Contains(g.text().String(), " "+name+" ") {
@@ -234,10 +214,11 @@ func (g *golden) snapshots() {
 
 // logOptions returns the options that read the log of a store.
 func logOptions(dir string) wal.Options {
-	if dir == "engine" {
-		return exchange.EngineLogOptions()
+	versions := map[string]uint32{
+		"engine": engine.CommandVersion, "accounts": accounts.RecordVersion, "launchpad": launchpad.RecordVersion,
+		"hive": hive.RecordVersion,
 	}
-	return wal.Options{NoLock: true, RecordVersion: 1}
+	return wal.Options{NoLock: true, RecordVersion: versions[dir]}
 }
 
 // snapshot writes the newest snapshot file of one directory.

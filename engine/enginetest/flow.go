@@ -67,17 +67,6 @@ func (f *Flow) Next() engine.Command {
 	if f.R.IntN(1000) == 0 || f.deep && f.R.IntN(400) == 0 {
 		f.deep = !f.deep
 	}
-	c := f.command()
-	switch {
-	case f.R.IntN(2) > 0:
-		c.Rules = engine.RulesVersion
-	case c.Kind == engine.Replace:
-		c.EarnLimit = fixed.U128{} // the record of rules 0 has none
-	}
-	return c
-}
-
-func (f *Flow) command() engine.Command {
 	switch x := f.R.IntN(1000); {
 	case x < 720:
 		return f.place()

@@ -1,5 +1,5 @@
 // Package sequencer runs the goroutine around the matching core: it reads commands from a
-// bounded queue, stamps them with time and rules, journals them, applies them, hands the
+// bounded queue, stamps them with the time, journals them, applies them, hands the
 // events to the folds, publishes and answers.
 //
 // Loop.Run repeats two steps, which a scheduler may call itself instead: Loop.Step takes one

@@ -327,6 +327,7 @@ func replay(t *testing.T, fs vfs.FS) (events []engine.Event) {
 		if err := engine.DecodeCommand(rec.Payload, &c); err != nil {
 			t.Fatal(err)
 		}
+		c.First = true
 		events = core.Apply(&c, events)
 	}
 }

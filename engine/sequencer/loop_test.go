@@ -88,7 +88,7 @@ func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 	l := startLoop(t, sequencer.LoopOptions{Core: engine.NewCore(unbounded), Clock: clk, Sinks: []sequencer.Sink{rec}})
 	direct := engine.NewCore(unbounded)
 	cmd := addPairCommand()
-	cmd.TimeNs, cmd.Rules = enginetest.DayNs, engine.RulesVersion
+	cmd.TimeNs = enginetest.DayNs
 	want := direct.Apply(&cmd, nil)
 	f := enginetest.NewFlow(seed)
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -221,7 +221,7 @@ func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 		}
 	}
 	for i, c := range l.refs {
-		c.Rules, c.First = engine.RulesVersion, i == 0
+		c.First = i == 0
 	}
 	if err := l.records.write(l.refs); err != nil {
 		return 0, err

@@ -15,12 +15,10 @@ import (
 // It is overwritten in place, so a full disk does not stop the clock. The line is inside one sector, so a power
 // cut leaves the old line or the new one.
 type clockFile struct {
-	mu   sync.Mutex
-	fsys vfs.FS
-	name string
-	f    vfs.File // nil: an old file without a checksum, which the next write replaces
-	ns   int64
-	err  error // error of a failed sync: what the disk holds is unknown
+	mu  sync.Mutex
+	f   vfs.File
+	ns  int64
+	err error // error of a failed sync: what the disk holds is unknown
 }
 
 // clockDigits is the number of digits of the time; it is enough for every non-negative int64.
@@ -32,27 +30,25 @@ func clockLine(ns int64) []byte {
 	return fmt.Appendf(line, " %s\n", checksum(line))
 }
 
-// openClockFile reads the file, or makes it unless it must be there. A new clock begins at beginNs, as does the
-// empty file of an older program. The line of an older program has no checksum.
+// openClockFile reads the file, or makes it unless it must be there. A new clock begins at beginNs.
 func openClockFile(fsys vfs.FS, name string, beginNs int64, must bool) (*clockFile, error) {
-	c := &clockFile{fsys: fsys, name: name, ns: beginNs}
+	c := &clockFile{ns: beginNs}
 	raw, found, err := readFile(fsys, name)
-	if err == nil && must && len(raw) == 0 {
-		return nil, &DamagedError{name, "it is missing or empty"}
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		c.ns, err = parseClock(name, raw)
+	case must:
+		err = &DamagedError{name, "it is missing"}
+	default:
+		err = replaceFile(fsys, filepath.Dir(name), name, clockLine(beginNs))
 	}
-	if err == nil && !found {
-		err = c.write(clockLine(beginNs)) // the file's existence marks the clock as virtual (clockKind)
-	}
-	if err != nil || len(raw) == 0 {
-		return c, err
-	}
-	if c.ns, err = parseClock(name, raw); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if string(raw) == string(clockLine(c.ns)) {
-		if c.f, err = fsys.OpenRW(name); err != nil {
-			return nil, fmt.Errorf("data directory: %w", err)
-		}
+	if c.f, err = fsys.OpenRW(name); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	return c, nil
 }
@@ -63,7 +59,7 @@ func parseClock(name string, raw []byte) (int64, error) {
 	switch {
 	case err != nil || ns < 0:
 		return 0, &DamagedError{name, "it does not begin with a time of 19 digits"}
-	case string(raw) != string(clockLine(ns)) && string(raw) != fmt.Sprintf("%0*d\n", clockDigits, ns):
+	case string(raw) != string(clockLine(ns)):
 		return 0, &DamagedError{name, "the checksum of its line differs"}
 	}
 	return ns, nil
@@ -86,17 +82,11 @@ func (c *clockFile) keep(ns int64) error {
 	return nil
 }
 
-func (c *clockFile) write(line []byte) (err error) {
-	if c.f == nil {
-		if err = replaceFile(c.fsys, filepath.Dir(c.name), c.name, line); err == nil {
-			c.f, err = c.fsys.OpenRW(c.name)
-		}
-		return err
-	}
-	if _, err = c.f.WriteAt(line, 0); err != nil {
+func (c *clockFile) write(line []byte) error {
+	if _, err := c.f.WriteAt(line, 0); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	if err = c.f.Sync(); err != nil {
+	if err := c.f.Sync(); err != nil {
 		c.err = fmt.Errorf("data directory: %w", err)
 	}
 	return c.err
@@ -116,8 +106,5 @@ func (c *clockFile) at() int64 {
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.f == nil {
-		return nil
-	}
 	return errors.Join(c.err, c.f.Close())
 }

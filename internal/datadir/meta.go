@@ -43,7 +43,7 @@ type Meta struct {
 	// Filling means that the backfill and the demo data are not complete. A start that
 	// finds it set begins the directory over.
 	Filling bool `json:"filling"`
-	// Sealed means that CLOCK and NONCES are there, and that NONCES has a last line.
+	// Sealed means that CLOCK and NONCES are there.
 	Sealed bool `json:"sealed,omitempty"`
 	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
 	// at the start. A log that does not reach its place has lost records.

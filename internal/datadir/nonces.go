@@ -73,7 +73,7 @@ const (
 )
 
 // openNonces opens or creates the file. knownMs is the latest time that the clock or a journal has reached. ended
-// reports that the file must be there, with its last line. The caller must refuse timestamps before notBeforeMs
+// reports that the file must be there. The caller must refuse timestamps before notBeforeMs
 // and every nonce that Used yields, and must then call Follow.
 func openNonces(fsys vfs.FS, path string, knownMs int64, ended bool) (n *Nonces, notBeforeMs int64, err error) {
 	n = &Nonces{fsys: fsys, path: path, least: nonceFileLimit, floor: func([]byte) int64 { return 0 }}
@@ -94,7 +94,7 @@ func (n *Nonces) open(knownMs int64, ended bool) (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return n.replace(nil)
 	case err == nil:
-		err = n.read(knownMs, ended)
+		err = n.read(knownMs)
 	}
 	if err != nil && n.f != nil {
 		err = errors.Join(err, n.f.Close())
@@ -102,15 +102,12 @@ func (n *Nonces) open(knownMs int64, ended bool) (err error) {
 	return err
 }
 
-// read verifies the file. It replaces a damaged one, and one of an older program, whose last line or whose
-// checksums are not there.
-func (n *Nonces) read(knownMs int64, ended bool) error {
+// read verifies the file. It replaces a damaged one.
+func (n *Nonces) read(knownMs int64) error {
 	total, err := n.f.Size()
 	if err != nil {
 		return err
 	}
-	var plain []byte // the lines of a program without checksums
-	old := !ended
 	for text, err := range rawLines(n.f) {
 		if err != nil {
 			return err
@@ -125,30 +122,16 @@ func (n *Nonces) read(knownMs int64, ended bool) error {
 			if err != nil || whole {
 				return err
 			}
-		case old && text[0] != nonceMark && n.size == 0:
-			if l, ok := parseNonceFields(text); ok { // a pass of that program may have left the rest of a line
-				plain = appendNonceLine(plain, l.timestampMs, string(l.key), l.nonce)
-				n.newest = max(n.newest, l.timestampMs)
-			}
-			continue
 		}
 		n.bad = fmt.Sprintf("the line at offset %d is not valid", n.size)
 		err = n.f.Close()
 		n.shut(knownMs)
 		return err
 	}
-	switch {
-	case !old:
-		n.bad = fmt.Sprintf("it ends at offset %d without its last line", n.size)
-		err := n.f.Close()
-		n.shut(knownMs)
-		return err
-	case n.size > 0:
-		_, err := n.f.WriteAt(appendNonceEnd(nil, n.size), n.size)
-		return errors.Join(err, n.f.Sync())
-	default:
-		return errors.Join(n.f.Close(), n.replace(plain))
-	}
+	n.bad = fmt.Sprintf("it ends at offset %d without its last line", n.size)
+	err = n.f.Close()
+	n.shut(knownMs)
+	return err
 }
 
 // shut replaces a damaged file by one that refuses every timestamp that may have been accepted: those up to
@@ -241,19 +224,12 @@ func parseNonceLine(text []byte) (l nonceLine, ok bool) {
 		[8]byte(text[1:sum-1]) != checksum(text[sum:]) {
 		return l, false
 	}
-	l, ok = parseNonceFields(text[sum:])
-	l.text = text
-	return l, ok
-}
-
-// parseNonceFields parses a line behind its checksum, or one of an older program.
-func parseNonceFields(text []byte) (l nonceLine, ok bool) {
-	stamp, rest, _ := bytes.Cut(text, []byte(" "))
+	stamp, rest, _ := bytes.Cut(text[sum:], []byte(" "))
 	key, nonce, ok := bytes.Cut(rest, []byte(" "))
 	nonce, ended := bytes.CutSuffix(nonce, []byte("\n"))
 	ms, err := strconv.ParseInt(string(stamp), 10, 64)
 	ok = ok && ended && err == nil && !bytes.Contains(nonce, []byte(" "))
-	return nonceLine{timestampMs: ms, key: key, nonce: nonce}, ok
+	return nonceLine{timestampMs: ms, key: key, nonce: nonce, text: text}, ok
 }
 
 func appendNonceLine(dst []byte, timestampMs int64, publicKey string, nonce []byte) []byte {

@@ -53,7 +53,7 @@ func (w *Writer) fold(e *engine.Event) {
 		if e.Pair != engine.ControlPair {
 			w.add(e, "order", w.orderBody(e))
 		}
-	case engine.EventNothing, engine.EventAsset, engine.EventAccountOpened:
+	case engine.EventNothing, engine.EventAsset:
 	}
 }
 

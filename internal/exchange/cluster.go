@@ -112,7 +112,7 @@ func offered(advertised, listens string) string {
 	return listens
 }
 
-// infoOf returns what a term record tells. Earlier programs wrote their version only.
+// infoOf returns what a term record tells, nothing for a text that is none.
 func infoOf(text []byte) (info termInfo) {
 	if err := json.Unmarshal(text, &info); err != nil {
 		return termInfo{}

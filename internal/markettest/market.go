@@ -38,8 +38,12 @@ func Instrument(code string, digitsPrice, digitsAmount int) *engine.Instrument {
 // Do applies a command at the time of the clock and folds its events. They are valid until the
 // next call.
 func (m *Market) Do(cmd engine.Command) []engine.Event {
-	cmd.TimeNs = m.Clock.NowNs()
+	cmd.TimeNs, cmd.First = m.Clock.NowNs(), true
 	m.events = m.Core.Apply(&cmd, m.events[:0])
+	for m.Core.Unfinished(cmd.Pair) {
+		rest := engine.Command{Kind: engine.Continue, Pair: cmd.Pair, TimeNs: cmd.TimeNs, First: true}
+		m.events = m.Core.Apply(&rest, m.events)
+	}
 	m.Feed.Fold(m.events)
 	return m.events
 }

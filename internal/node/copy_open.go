@@ -211,7 +211,7 @@ func readCopyState(dir string) (s CopyState, err error) {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return s, fmt.Errorf("%s is damaged, or of an earlier program: %w", filepath.Join(dir, copyMark), err)
+		return s, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, copyMark), err)
 	}
 	return s, nil
 }

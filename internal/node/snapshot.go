@@ -17,7 +17,7 @@ import (
 // The format of a snapshot, which internal/stream/FORMAT.md shows.
 const (
 	snapshotMagic  = "THN1"
-	snapshotFormat = 1
+	snapshotFormat = 2
 	maxHead        = 1 << 20
 	chunkBytes     = 256 << 10
 	maxStore       = 8 << 30 // bytes of the snapshot of a store in memory

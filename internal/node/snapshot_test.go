@@ -95,6 +95,18 @@ func TestSnapshotsAreWhole(t *testing.T) {
 	}
 }
 
+// A snapshot of an earlier or a later format is refused by name.
+func TestSnapshotsOfOtherFormatsAreRefused(t *testing.T) {
+	small := snapshot(t, stream.State{Seq: 1}, map[stream.Log]string{stream.Engine: "m"})
+	for _, format := range []string{"1", "3"} {
+		other := bytes.Replace(small, []byte(`"format":2`), []byte(`"format":`+format), 1)
+		_, _, err := read(other)
+		if !errors.Is(err, node.ErrSnapshot) || !strings.Contains(err.Error(), "format "+format+", and this program reads 2") {
+			t.Errorf("format %s: %v", format, err)
+		}
+	}
+}
+
 // archived is a log with valid messages, and an archive.
 type archived struct {
 	t       *testing.T

@@ -105,9 +105,7 @@ func (s *Survey) message(r *stream.Reader, last uint64, progress func(done, tota
 // noteTerm keeps the address of the writer.
 func (s *Survey) noteTerm(text []byte) {
 	var info struct{ Address string }
-	if json.Unmarshal(text, &info) != nil {
-		info.Address = "" // of an earlier program, which wrote its version alone
-	}
+	_ = json.Unmarshal(text, &info) // without an address the writer advertises none
 	s.Writer = info.Address
 }
 

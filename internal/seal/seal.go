@@ -25,7 +25,7 @@ const (
 
 const (
 	mark    = 0 // first byte of a sealed message
-	version = 1 // second byte
+	version = 2 // second byte
 )
 
 // The purposes of messages.

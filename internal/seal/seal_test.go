@@ -96,13 +96,20 @@ func TestTheFormatIsFixed(t *testing.T) {
 	if got, want := k.ID(), "87de6efac14370bf"; got != want {
 		t.Errorf("the id of the key is %s, want %s", got, want)
 	}
-	message, err := hex.DecodeString("000187de6efac14370bf332adbeeeaf9a770f4e59e8a276f928310b8f7f14d92d06a1f" +
-		"531b4f396b610e851542223bfd7d0116866fe3f8")
+	message, err := hex.DecodeString("000287de6efac14370bf3d8de769e96bfa98ffd5369e4adb91fe43e4a9f6ac67d2bd20" +
+		"5854e9c6bdc60eb5b93aaa2e4519ccde64879400")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if plain, err := k.Open(message, Snapshot); err != nil || string(plain) != "state" {
 		t.Errorf("%q, %v", plain, err)
+	}
+	for _, other := range []byte{1, 3} {
+		message[1] = other
+		says := fmt.Sprintf("version %d of a sealed message, this program reads 2", other)
+		if _, err := k.Open(message, Snapshot); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("version %d: %v", other, err)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ const (
 
 const (
 	magic     = "THM1"
-	version   = 1
+	version   = 2
 	headBytes = 64
 	partBytes = 16
 	maxLength = 3 // bytes of the length of a record: MaxMessage is below 1<<21
@@ -61,8 +61,8 @@ const (
 var (
 	// ErrDamaged reports bytes that no writer of this format has written.
 	ErrDamaged = errors.New("stream: the message is damaged")
-	// ErrVersion reports a message of a later format.
-	ErrVersion = errors.New("stream: a later program has written this; replace this one by the writer's version")
+	// ErrVersion reports a message of another format.
+	ErrVersion = errors.New("stream: a program with another format has written this; use the writer's version")
 )
 
 var (
@@ -103,7 +103,7 @@ func Decode(b []byte) (Message, error) {
 	case sum(b) != le.Uint32(b[60:]):
 		return Message{}, fmt.Errorf("%w: the checksum differs", ErrDamaged)
 	case b[5] != version:
-		return Message{}, fmt.Errorf("%w: format %d, and this program knows %d", ErrVersion, b[5], version)
+		return Message{}, fmt.Errorf("%w: format %d, and this program reads %d alone", ErrVersion, b[5], version)
 	}
 	m := Message{
 		Kind: Kind(b[4]), Rules: le.Uint16(b[6:]), Term: le.Uint64(b[8:]), Node: le.Uint64(b[16:]),

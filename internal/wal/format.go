@@ -13,7 +13,7 @@ import (
 )
 
 // FormatVersion is the version of the segment format written and read here.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // MaxRecord is the largest payload in bytes: four times the largest request body, far below the range of the
 // length field.

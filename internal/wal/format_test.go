@@ -91,7 +91,7 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 		sum.sum(0, seed(1)...)
 		return append(sum[len(f):], f...)
 	}
-	first := header("TICKWAL\n", 2, 3, 1, 1, chain0)
+	first := header("TICKWAL\n", 3, 3, 1, 1, chain0)
 	got := fsys.Content(path.Join(testDir, "000001.wal"))
 	frames := slices.Concat(
 		frame(1, chain1, "one", 5), frame(2, chain2, "and eight", 7), frame(3, chain3, "it's 8 B", 0),
@@ -123,13 +123,13 @@ func TestTheFilesAreThoseOfTheFormat(t *testing.T) {
 	}
 	slot(sealed, 1, 3, 3, 3, 1|2)
 	got = fsys.Content(path.Join(testDir, "000002.wal"))
-	if second := header("TICKWAL\n", 2, 3, 2, 4, chain3); !slices.Equal(got[:128], second) || len(got) != 1536 {
+	if second := header("TICKWAL\n", 3, 3, 2, 4, chain3); !slices.Equal(got[:128], second) || len(got) != 1536 {
 		t.Errorf("header of the second segment\n%x, want\n%x", got, second)
 	}
 	slot(got[512:1024], 2, 3, 3, 3, 4)
 	slot(got[1024:], 2, 3, 3, 3, 4)
 
-	snap := header("TICKSNP\n", 2, 3, 9, 3, chain3)
+	snap := header("TICKSNP\n", 3, 3, 9, 3, chain3)
 	chunk := func(length uint32, body drawn) {
 		var d drawn
 		d.u32(length)

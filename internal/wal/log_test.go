@@ -201,9 +201,9 @@ func TestOtherVersionsAreRefusedByName(t *testing.T) {
 		version, record uint32
 		want            string
 	}{
-		{1, 1, "log format version 1, written by OtherHive 9, an older program"},
-		{3, 1, "log format version 3, written by OtherHive 9, a newer program"},
-		{2, 7, "record format version 7, written by OtherHive 9, a newer program"},
+		{2, 1, "log format version 2, written by OtherHive 9, an older program"},
+		{4, 1, "log format version 4, written by OtherHive 9, a newer program"},
+		{3, 7, "record format version 7, written by OtherHive 9, a newer program"},
 	} {
 		fsys := vfstest.NewMem()
 		f, err := fsys.Create(path.Join(testDir, segmentName(1)))

@@ -15,7 +15,7 @@ import (
 )
 
 // SnapshotVersion is the version of the snapshot format written and read here.
-const SnapshotVersion = 2
+const SnapshotVersion = 3
 
 // SnapshotsKept is the number of retained snapshots: the newest, and the one before as a
 // fallback.

@@ -155,6 +155,21 @@ func TestSnapshotOfAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
+func TestSnapshotsOfOtherFormatsAreRefusedByName(t *testing.T) {
+	for format, age := range map[uint32]string{
+		SnapshotVersion - 1: "snapshot format version 2, written by OtherHive 9, an older program",
+		SnapshotVersion + 1: "snapshot format version 4, written by OtherHive 9, a newer program",
+	} {
+		fsys := vfstest.NewMem()
+		h := header{version: format, record: 1, segment: 1, first: 1, writer: "OtherHive 9"}
+		fsys.Put(path.Join(testDir, SnapshotName(1)), h.encode(snapshotMagic))
+		var version *VersionError
+		if _, err := loadBody(fsys, 10); !errors.As(err, &version) || !strings.Contains(err.Error(), age) {
+			t.Errorf("format %d: %v", format, err)
+		}
+	}
+}
+
 func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 	const n = 2000
 	for _, fail := range []bool{false, true} {

@@ -10,8 +10,8 @@ import (
 	"tickhive/engine"
 )
 
-// BodyFormat is the version of a snapshot's body.
-const BodyFormat = 1
+// bodyFormat is the version of a snapshot's body. Read refuses any other one.
+const bodyFormat = 2
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).
@@ -65,7 +65,7 @@ func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
 	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
 	// uninterruptible step, for which a garbage collection would have to wait.
 	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, r.part+r.part/4)}
-	head := binary.AppendUvarint(nil, BodyFormat)
+	head := binary.AppendUvarint(nil, bodyFormat)
 	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)
 	b.part(partHead, 0, head)
 	b.part(partCoreControl, 0, r.Core.EncodeControl(nil))
@@ -158,9 +158,9 @@ func (r *Replica) readPart(tag byte, number uint64, data []byte) error {
 
 func (r *Replica) readHead(data []byte) error {
 	format, n := binary.Uvarint(data)
-	if n <= 0 || format != BodyFormat {
-		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this version, which has %d",
-			format, BodyFormat)
+	if n <= 0 || format != bodyFormat {
+		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this program, which has %d",
+			format, bodyFormat)
 	}
 	pos, m := binary.Uvarint(data[n:])
 	if m <= 0 {

@@ -48,6 +48,7 @@ func states(batches [][]engine.Command) []string {
 	for _, b := range batches {
 		for i := range b {
 			c := b[i]
+			c.First = true
 			events = r.Core.Apply(&c, events[:0])
 			r.Feed.Fold(events)
 			hashes = append(hashes, r.Hash().Hash)

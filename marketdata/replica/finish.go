@@ -8,9 +8,7 @@ import "tickhive/engine"
 func (r *Replica) Finish(write func(cmd *engine.Command) error) error {
 	for _, p := range r.Core.AppendUnfinished(nil) {
 		for r.Core.Unfinished(p) {
-			cmd := engine.Command{
-				Kind: engine.Continue, Pair: p, TimeNs: r.LastNs, Rules: engine.RulesVersion, First: true,
-			}
+			cmd := engine.Command{Kind: engine.Continue, Pair: p, TimeNs: r.LastNs, First: true}
 			if err := write(&cmd); err != nil {
 				return err
 			}

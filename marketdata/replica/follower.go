@@ -82,7 +82,7 @@ type pairState struct {
 
 // pairStates returns the states by pair; the first is the control stream.
 func pairStates(c *engine.Core) []pairState {
-	all := []pairState{{seq: c.LastSeq(engine.ControlPair), orders: c.Accounts()}}
+	all := []pairState{{seq: c.LastSeq(engine.ControlPair)}}
 	for id := range engine.PairID(c.Pairs()) {
 		p := pairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
 		p.trade, p.price = c.LastTrade(id)
@@ -92,7 +92,7 @@ func pairStates(c *engine.Core) []pairState {
 }
 
 // Digest returns a checksum of what takes no time to compare: by pair seq, last order, last trade, its price and the
-// number of open orders. The control stream counts with the number of accounts.
+// number of open orders.
 func Digest(c *engine.Core) uint64 {
 	var h xxhash.Digest
 	h.Reset()

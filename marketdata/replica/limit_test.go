@@ -1,6 +1,9 @@
 package replica_test
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"tickhive/internal/vfs/vfstest"
@@ -32,6 +35,23 @@ func TestLoadReportsDamagedSnapshotsOnly(t *testing.T) {
 			if err != nil || r.Pos != want || len(found.Damaged) != damaged {
 				t.Errorf("limit %d: %v, position %d, want %d; damaged: %v", limit, err, r.Pos, want, found.Damaged)
 			}
+		}
+	}
+}
+
+// A body of an earlier or a later format is refused by name.
+func TestBodiesOfOtherFormatsAreRefused(t *testing.T) {
+	var body bytes.Buffer
+	if err := replica.New(replica.Options{}).Write(&body, nil); err != nil {
+		t.Fatal(err)
+	}
+	const format = 3 // behind tag, number and length of the head
+	for other := range byte(5) {
+		body.Bytes()[format] = other
+		err := replica.New(replica.Options{}).Read(bytes.NewReader(body.Bytes()))
+		says := fmt.Sprintf("body format %d cannot be read by this program, which has 2", other)
+		if other == 2 && err != nil || other != 2 && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("format %d: %v", other, err)
 		}
 	}
 }

@@ -106,7 +106,6 @@ func (x *run) trade(n int) {
 				Code: code, Base: code[:2], Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2,
 			}})
 		}
-		x.submit(engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{7}})
 		x.submit(engine.Command{
 			Kind: engine.SetAsset, Pair: engine.ControlPair,
 			Asset: &engine.Asset{Symbol: "AA", Name: "Aa"},

@@ -507,7 +507,7 @@ func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrumen
 	switch r.Trigger {
 	case marketdata.Waiting, marketdata.Triggered:
 		b = strconv.AppendBool(b, r.Trigger == marketdata.Triggered)
-	case marketdata.NoStop, marketdata.TriggerUnknown:
+	case marketdata.NoStop:
 		b = append(b, "null"...)
 	}
 	b = encode.AppendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
@@ -527,9 +527,6 @@ func appendOrderTerms(b []byte, r *marketdata.OrderRecord, ins *engine.Instrumen
 		b = append(b, "null"...)
 	}
 	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), `","dateChanged":`...)
-	if r.ChangedNs == 0 {
-		return append(b, "null"...)
-	}
 	return append(encode.AppendISO(append(b, '"'), r.ChangedNs, 7), '"')
 }
 

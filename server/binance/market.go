@@ -625,15 +625,7 @@ func appendKline(b []byte, in *engine.Instrument, k *Kline) []byte {
 	b = strconv.AppendInt(append(b, `",`...), k.End*1000-1, 10)
 	b = fixed.AppendU128(append(b, `,"`...), k.QuoteVolume, in.DigitsTotal())
 	b = strconv.AppendInt(append(b, `",`...), k.Trades, 10)
-	b = appendKnown(append(b, ','), k.TakerVolume, in.DigitsAmount, !k.TakersUnknown)
-	b = appendKnown(append(b, ','), k.TakerQuote, in.DigitsTotal(), !k.TakersUnknown)
-	return append(b, `,"0"]`...)
-}
-
-// appendKnown appends a number in quotes, or null for an unknown one.
-func appendKnown(b []byte, v fixed.U128, digits int, known bool) []byte {
-	if !known {
-		return append(b, "null"...)
-	}
-	return append(fixed.AppendU128(append(b, '"'), v, digits), '"')
+	b = fixed.AppendU128(append(b, `,"`...), k.TakerVolume, in.DigitsAmount)
+	b = fixed.AppendU128(append(b, `","`...), k.TakerQuote, in.DigitsTotal())
+	return append(b, `","0"]`...)
 }

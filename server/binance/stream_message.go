@@ -236,8 +236,8 @@ func (f *Facade) appendKlineMessage(s *stream, v *marketdata.View, k *Kline, eve
 	b = strconv.AppendInt(append(b, `,"n":`...), k.Trades, 10)
 	b = strconv.AppendBool(append(b, `,"x":`...), closed)
 	b = appendQuoted128(append(b, ','), "q", k.QuoteVolume, in.DigitsTotal())
-	b = appendKnown(append(b, `,"V":`...), k.TakerVolume, in.DigitsAmount, !k.TakersUnknown)
-	b = appendKnown(append(b, `,"Q":`...), k.TakerQuote, in.DigitsTotal(), !k.TakersUnknown)
+	b = appendQuoted128(append(b, ','), "V", k.TakerVolume, in.DigitsAmount)
+	b = appendQuoted128(append(b, ','), "Q", k.TakerQuote, in.DigitsTotal())
 	return append(b, `,"B":"0"}}`...)
 }
 

@@ -118,7 +118,7 @@ func (u *UserFeed) Observe(e *engine.Event, h *marketdata.History) {
 			u.record(e, h, e.Account, e.Order, false)
 		}
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventPair, engine.EventNothing,
-		engine.EventAsset, engine.EventAccountOpened: // no order of an account has changed
+		engine.EventAsset: // no order of an account has changed
 	}
 }
 

@@ -26,8 +26,7 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	m.Clock.Set(r.StartNs())
 	m.loop = m.Run(t, sequencer.LoopOptions{})
 	spec := r.PairSpec()
-	taker := m.loop.Do(engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1}})
-	r.UseAccounts(taker[0].Account, 0)
+	r.UseAccounts(1, 0)
 	m.pair = m.loop.AddPairs(&spec)[0]
 	m.board = publicBoard{Board: m.Feed.Board(), Pair: spec.Code}
 	return m

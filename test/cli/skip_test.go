@@ -52,7 +52,7 @@ func poison(t *testing.T, dir string) (pos uint64) {
 		}
 	}
 	cmd := engine.Command{
-		Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
+		Kind: engine.Place, TimeNs: last.TimeNs, Account: 77, Price: 100,
 		Amount: 100,
 	}
 	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})

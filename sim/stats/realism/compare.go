@@ -213,7 +213,7 @@ func Simulate(ctx context.Context, o sim.Options, instruments []*engine.Instrume
 	}
 	out := map[string]Samples{}
 	for _, ins := range instruments {
-		cmd := engine.Command{Kind: engine.AddPair, Instrument: ins, TimeNs: o.StartNs, Rules: engine.RulesVersion}
+		cmd := engine.Command{Kind: engine.AddPair, Instrument: ins, TimeNs: o.StartNs, First: true}
 		s.events = s.core.Apply(&cmd, s.events[:0])
 		id, ok := s.core.PairByCode(ins.Code)
 		if !ok {
@@ -257,7 +257,7 @@ func (s *simulation) step(ns int64) {
 	t.advance(ns)
 	for i := range s.cmds {
 		c := &s.cmds[i]
-		c.TimeNs, c.Rules, c.First = ns, engine.RulesVersion, true
+		c.TimeNs, c.First = ns, true
 		s.events = s.core.Apply(c, s.events[:0])
 		s.market.Observe(s.events)
 		for j := range s.events {
