@@ -44,8 +44,8 @@ func (g *golden) routesDocumented() {
 	file := regexp.MustCompile(`^/(app|swagger)/`)
 	parameter := regexp.MustCompile(`\\\{[^}]*\\\}`)
 	for _, routes := range [][]string{
-		routesOf(g.opened.Public().RouteStats()),
-		routesOf(g.opened.Internal().RouteStats()),
+		routesOf(g.rig.Opened.Public().RouteStats()),
+		routesOf(g.rig.Opened.Internal().RouteStats()),
 	} {
 		for _, path := range routes {
 			switch {

@@ -115,7 +115,7 @@ func (g *golden) edge(w people) {
 func (g *golden) pages() {
 	g.area = "pages"
 	skip, hash := regexp.MustCompile(`^/(api|udf|v1|ws)(/|$)`), regexp.MustCompile(`^(/(app|swagger)/)[0-9a-f]{12}/`)
-	for _, r := range g.opened.Public().Routes() {
+	for _, r := range g.rig.Opened.Public().Routes() {
 		if skip.MatchString(r.Path) {
 			continue
 		}

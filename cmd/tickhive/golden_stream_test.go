@@ -212,7 +212,7 @@ func (g *golden) heartbeats() {
 	}
 	c.show(m)
 	g.note("the end")
-	go g.opened.Hub().Shutdown() // as the program does when it stops
+	go g.rig.Opened.Hub().Shutdown() // as the program does when it stops
 	for {
 		m, err := c.s.Next()
 		if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
@@ -21,7 +20,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"tickhive/client"
-	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
 
@@ -47,8 +46,7 @@ const goldenStartMs = 1_767_225_600_000
 // free ports, and each request sent after the response to the previous one.
 type golden struct {
 	t        testing.TB
-	opened   *exchange.Opened
-	launch   *exchange.Launch
+	rig      *exchangetest.Rig
 	dir      string // data directory
 	public   string // http://127.0.0.1:PORT
 	internal string
@@ -82,27 +80,19 @@ func newGolden(t *testing.T, flags serveFlags) *golden {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.opened, err = exchange.Open(o); err != nil {
-		t.Fatal(err)
-	}
-	g.public = "http://" + g.opened.PublicAddr()
-	g.internal = "http://" + g.opened.InternalAddr()
+	g.rig = exchangetest.Open(t, o)
+	g.public, g.internal = g.rig.Public, "http://"+g.rig.Opened.InternalAddr()
 	return g
 }
 
 // ready starts the market and admits clients.
 func (g *golden) ready() {
 	g.t.Helper()
-	g.launch = g.opened.Launch()
-	x, err := g.launch.Running()
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	x.Admit()
+	g.rig.Ready()
 }
 
 // stop ends the program in order. Its data directory is complete afterwards.
-func (g *golden) stop() { g.launch.Stop(context.Background()) }
+func (g *golden) stop() { g.rig.Stop() }
 
 // text returns the buffer of the current area's file.
 func (g *golden) text() *bytes.Buffer {
@@ -320,12 +310,12 @@ func (g *golden) routesAnswered() {
 		"/internal/v1/snapshots/latest", // needs a replica: see snapshot_http_test.go
 	}
 	table := map[string]bool{}
-	for _, r := range g.opened.Public().Routes() {
+	for _, r := range g.rig.Opened.Public().Routes() {
 		table[r.Method+" "+r.Path] = false
 	}
 	for listener, stats := range map[string][]edge.RouteStat{
-		"public":   g.opened.Public().RouteStats(),
-		"internal": g.opened.Internal().RouteStats(),
+		"public":   g.rig.Opened.Public().RouteStats(),
+		"internal": g.rig.Opened.Internal().RouteStats(),
 	} {
 		for i := range stats {
 			if r := &stats[i]; r.Path != "" {

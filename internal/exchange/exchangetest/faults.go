@@ -36,9 +36,9 @@ func (g *Faults) AdvanceTo(ns int64) error {
 	return g.Exchange.AdvanceTo(ns)
 }
 
-// open puts r.Faults between the handlers and the engine. The caller's hooks run afterwards and may add further
+// hook puts r.Faults between the handlers and the engine. The caller's hooks run afterwards and may add further
 // layers.
-func (r *Rig) open(h *exchange.Hooks) {
+func (r *Rig) hook(h *exchange.Hooks) {
 	then := *h
 	h.Account = func(o *account.Options) {
 		r.Clock, _ = o.Clock.(*clock.Manual)

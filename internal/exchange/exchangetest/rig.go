@@ -28,14 +28,15 @@ import (
 // StartNs is the start of a rig's virtual clock: 2026-01-01T00:00:00Z.
 const StartNs = int64(1_767_225_600_000_000_000)
 
-// Rig is a running exchange of a test.
+// Rig is an exchange of a test.
 type Rig struct {
-	*exchange.Running
-	Public   string // http://127.0.0.1:PORT
-	Internal string // http://127.0.0.1:PORT/internal/v1
-	Log      *Log
-	Clock    *clock.Manual // nil: the machine's
-	Faults   Faults
+	*exchange.Running // nil until Ready
+	Opened            *exchange.Opened
+	Public            string // http://127.0.0.1:PORT
+	Internal          string // http://127.0.0.1:PORT/internal/v1
+	Log               *Log
+	Clock             *clock.Manual // nil: the machine's
+	Faults            Faults
 
 	t    testing.TB
 	dir  string
@@ -60,7 +61,17 @@ func Options(dir string) exchange.Options {
 // Start opens, recovers and starts an exchange and admits clients.
 func Start(t testing.TB, o exchange.Options) *Rig {
 	t.Helper()
-	return start(&Rig{t: t, dir: o.Dir, Log: &Log{}}, o)
+	r := Open(t, o)
+	r.Ready()
+	return r
+}
+
+// Open opens an exchange whose clients wait until Ready.
+func Open(t testing.TB, o exchange.Options) *Rig {
+	t.Helper()
+	r := &Rig{t: t, dir: o.Dir, Log: &Log{}}
+	r.open(o)
+	return r
 }
 
 // StartInMemory is Start with listeners in memory, which Dial and DialInternal reach.
@@ -74,33 +85,39 @@ func StartInMemory(t testing.TB, o exchange.Options) *Rig {
 		}
 		return r.public, nil
 	}
-	return start(r, o)
+	r.open(o)
+	r.Ready()
+	return r
 }
 
-func start(r *Rig, o exchange.Options) *Rig {
-	t := r.t
-	t.Helper()
+func (r *Rig) open(o exchange.Options) {
+	r.t.Helper()
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(r.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	r.open(&o.Hooks)
-	opened, err := exchange.Open(o)
-	if err != nil {
-		t.Fatal(err)
+	r.hook(&o.Hooks)
+	var err error
+	if r.Opened, err = exchange.Open(o); err != nil {
+		r.t.Fatal(err)
 	}
-	launch := opened.Launch()
+	r.Public, r.Internal = "http://"+r.Opened.PublicAddr(), "http://"+r.Opened.InternalAddr()+"/internal/v1"
+}
+
+// Ready recovers and starts the exchange and admits clients.
+func (r *Rig) Ready() {
+	r.t.Helper()
+	launch := r.Opened.Launch()
 	r.stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		launch.Stop(ctx)
 	})
-	t.Cleanup(r.stop)
+	r.t.Cleanup(r.stop)
+	var err error
 	if r.Running, err = launch.Running(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	r.Admit()
-	r.Public, r.Internal = "http://"+r.PublicAddr(), "http://"+r.InternalAddr()+"/internal/v1"
-	return r
 }
 
 // Dial connects to the public listener in memory from an address.
