@@ -11,16 +11,16 @@ func (g *golden) guard(w people) {
 	g.area = "internal"
 	g.note("a halted account")
 	const order = `"currencyPairCode":"ETH_USDT","side":"buy","type":"limit","price":2000,"amount":1`
-	g.place(w.carol.Id, order, order+`,"clientOrderId":"c-1"`)
-	g.in("POST", "/users/"+w.carol.Id+"/halt", `{"reason":"x"}`)
+	g.place(w.carol.ID, order, order+`,"clientOrderId":"c-1"`)
+	g.in("POST", "/users/"+w.carol.ID+"/halt", `{"reason":"x"}`)
 	g.in("POST", "/users/"+harness.BuiltinUUID+"/halt", "")
-	g.in("POST", "/users/"+w.carol.Id+"/halt", "")
-	g.place(w.carol.Id, order, order+`,"clientOrderId":"c-1"`)
-	g.in("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s}}]}`, w.carol.Id, order))
-	g.in("GET", "/users/"+w.carol.Id, "")
-	g.in("DELETE", "/users/"+w.carol.Id+"/halt", "")
-	g.in("DELETE", "/users/"+w.carol.Id+"/halt", "")
-	g.place(w.carol.Id, order)
+	g.in("POST", "/users/"+w.carol.ID+"/halt", "")
+	g.place(w.carol.ID, order, order+`,"clientOrderId":"c-1"`)
+	g.in("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s}}]}`, w.carol.ID, order))
+	g.in("GET", "/users/"+w.carol.ID, "")
+	g.in("DELETE", "/users/"+w.carol.ID+"/halt", "")
+	g.in("DELETE", "/users/"+w.carol.ID+"/halt", "")
+	g.place(w.carol.ID, order)
 	g.area = "trading"
 	g.note("the dead man's switch")
 	for _, body := range []string{
@@ -30,11 +30,11 @@ func (g *golden) guard(w people) {
 		g.as(w.carol, "POST", "/api/orders/cancel-all-after", body)
 	}
 	g.area = "internal"
-	g.in("POST", "/users/"+w.alice.Id+"/halt", "{}")
+	g.in("POST", "/users/"+w.alice.ID+"/halt", "{}")
 	g.area = "trading"
 	g.as(w.alice, "POST", "/api/orders", `{"currencyPairCode":"ETH_USDT","side":"buy","amount":1,"price":2000}`)
 	g.area = "internal"
-	g.in("DELETE", "/users/"+w.alice.Id+"/halt", "")
+	g.in("DELETE", "/users/"+w.alice.ID+"/halt", "")
 	g.advance(1000)
 	g.area = "trading"
 	g.as(w.carol, "GET", "/api/user/orders?status=active", "")

@@ -105,25 +105,25 @@ func (g *golden) users() people {
 	}
 	g.in("POST", "/users", `{"nickname":"alice"}`)
 	g.in("POST", "/users", `{"level":31}`)
-	g.in("PATCH", "/users/"+w.carol.Id, `{"dealBidDiscountFraction":"0.25","avatarId":"simple"}`)
+	g.in("PATCH", "/users/"+w.carol.ID, `{"dealBidDiscountFraction":"0.25","avatarId":"simple"}`)
 	for _, u := range []*harness.Voter{w.alice, w.bob, w.carol} {
-		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USDT","amount":"100000"}`)
-		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"BTC","amount":2.5}`)
-		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"NATIVE","amount":250}`)
-		g.in("POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USBI","amount":5000}`)
+		g.in("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"100000"}`)
+		g.in("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"BTC","amount":2.5}`)
+		g.in("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"NATIVE","amount":250}`)
+		g.in("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USBI","amount":5000}`)
 	}
 	link := harness.Object(g.t, g.as(w.alice, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":20}`))
 	g.as(w.bob, "POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, link["code"]))
 	code := harness.Object(g.t, g.as(w.bob, "GET", "/api/affiliate/invite-code", ""))
 	g.as(w.carol, "POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code["inviteCode"]))
-	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.5"}`)
-	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"50"}`)
-	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"BTC","amount":"0.0001"}`)
-	g.in("POST", "/users/"+w.carol.Id+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
-	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":"StakeAccrual","currencyCode":"USDT","amount":10}`)
-	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":40,"currencyCode":"USDT","amount":"3"}`)
-	g.in("POST", "/users/"+w.carol.Id+"/profits", `{"profitType":1,"currencyCode":"USDT","amount":"3"}`)
-	g.in("GET", "/users/"+w.carol.Id, "")
+	g.in("POST", "/users/"+w.carol.ID+"/withdrawals", `{"currencyCode":"BTC","amount":"0.5"}`)
+	g.in("POST", "/users/"+w.carol.ID+"/withdrawals", `{"currencyCode":"BTC","amount":"50"}`)
+	g.in("POST", "/users/"+w.carol.ID+"/withdrawals", `{"currencyCode":"BTC","amount":"0.0001"}`)
+	g.in("POST", "/users/"+w.carol.ID+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
+	g.in("POST", "/users/"+w.carol.ID+"/profits", `{"profitType":"StakeAccrual","currencyCode":"USDT","amount":10}`)
+	g.in("POST", "/users/"+w.carol.ID+"/profits", `{"profitType":40,"currencyCode":"USDT","amount":"3"}`)
+	g.in("POST", "/users/"+w.carol.ID+"/profits", `{"profitType":1,"currencyCode":"USDT","amount":"3"}`)
+	g.in("GET", "/users/"+w.carol.ID, "")
 	g.in("GET", "/users/"+harness.BuiltinUUID, "")
 	g.in("GET", "/totals", "")
 	return w
@@ -148,14 +148,14 @@ func (g *golden) orders(w people) {
 		btc+`"side":"sell","type":"limit","price":65020,"amount":3,"displayAmount":0.25`,
 		btc+`"side":"buy","type":"limit","price":64990,"amount":2,"timeInForce":"gtc","postOnly":true`,
 		btc+`"side":"buy","type":"limit","price":64980.01,"amount":0.125`)
-	g.place(w.bob.Id,
+	g.place(w.bob.ID,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.25,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.25,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":0.3,"clientOrderId":"b-1"`,
 		btc+`"side":"buy","type":"market","quoteAmount":"1000"`,
 		btc+`"side":"sell","type":"stop_limit","price":64000,"stopPrice":64500,"amount":0.1`,
 		btc+`"side":"buy","type":"limit","price":64970,"amount":0.2,"selfTradePrevention":"decrement"`)
-	g.place(w.carol.Id,
+	g.place(w.carol.ID,
 		btc+`"side":"sell","type":"market","amount":"0.4"`,
 		btc+`"side":"buy","type":"limit","price":65000.5,"amount":99`,
 		btc+`"side":"buy","type":"limit","price":65020,"amount":20,"timeInForce":"fok"`,
@@ -189,7 +189,7 @@ func (g *golden) orders(w people) {
 	g.in("GET", "/orders/999", "")
 	g.in("DELETE", "/orders/4", "")
 	g.in("DELETE", "/orders/4", "")
-	g.in("DELETE", "/orders?accountId="+w.carol.Id, "")
+	g.in("DELETE", "/orders?accountId="+w.carol.ID, "")
 	g.in("GET", "/book/BTC_USDT?depth=5", "")
 	g.in("GET", "/book/BTC_USDT?depth=x", "")
 	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"halted"}`)
@@ -319,8 +319,8 @@ func (g *golden) accounts(w people) {
 	for _, target := range []string{
 		"/api/currencies/user/commissions", "/api/affiliate/inviters/search?query=a", "/api/affiliate/inviters/search",
 		"/api/affiliate/inviters/my", "/api/affiliate/inviters/" +
-			w.bob.Id, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
-		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.Id + "/user-info", "/api/affiliate/" + w.bob.Id +
+			w.bob.ID, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
+		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.ID + "/user-info", "/api/affiliate/" + w.bob.ID +
 			"/user-info",
 		"/api/affiliate/accruals",
 		"/api/affiliate/accruals?pageSize=1&pageNumber=2&profitTypes=1&profitTypes=StakeAccrual&currencyCode=USDT",

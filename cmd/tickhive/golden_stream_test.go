@@ -195,7 +195,7 @@ func (g *golden) private(w people) {
 		c.send(auth, 1)
 		c.send(client.Request{Op: "subscribe", Channel: channel}, 2)
 		g.order(fmt.Sprintf(`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"sell","type":"limit",`+
-			`"price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.Id))
+			`"price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.ID))
 		c.next(1)
 		c.close()
 	}

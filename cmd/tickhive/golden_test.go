@@ -149,8 +149,8 @@ func (g *golden) as(u *harness.Voter, method, target, body string) string {
 // member creates a user with a key that may trade.
 func (g *golden) member(body string) *harness.Voter {
 	g.t.Helper()
-	u := &harness.Voter{Id: g.id(g.in("POST", "/users", body), "id")}
-	key := g.in("POST", "/users/"+u.Id+"/apikeys", `{"name":"golden"}`)
+	u := &harness.Voter{ID: g.id(g.in("POST", "/users", body), "id")}
+	key := g.in("POST", "/users/"+u.ID+"/apikeys", `{"name":"golden"}`)
 	u.Public, u.Private = g.id(key, "publicKey"), g.id(key, "privateKey")
 	return u
 }

@@ -63,7 +63,7 @@ func main() {
 	os.Exit(process())
 }
 
-// process runs the program and returns the exit code. main and the tests that start the binary call it.
+// process runs the program and returns the exit code.
 func process() int {
 	args := hideToken(os.Args)
 	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, cmdline.HeapFloor)}

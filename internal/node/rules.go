@@ -15,8 +15,8 @@ import (
 
 // Rules is the version of the rules by which this program executes records, and which its term records carry. It is the
 // sum of the versions of the four logs, which only rise, so the sum rises with each of them; the market's are the version
-// of its rules and the version of its records. Rules is a variable for tests that run programs of several versions.
-var Rules = uint16(engine.RulesVersion) + engine.CommandVersion + accounts.RulesVersion + launchpad.RecordVersion +
+// of its rules and the version of its records.
+const Rules = uint16(engine.RulesVersion) + engine.CommandVersion + accounts.RulesVersion + launchpad.RecordVersion +
 	hive.RecordVersion
 
 // Newer reports whether an error of a reader means that the stream needs a later program.

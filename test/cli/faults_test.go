@@ -36,7 +36,7 @@ func startFaulty(t *testing.T, args ...string) *faulty {
 		f.Limit("AA_BB", []string{"buy", "sell"}[i%2], fmt.Sprint(100+i%2*100+i), "1")
 	}
 	f.alice = f.Voter(0, "1", "1")
-	f.Call(200, "POST", "/users/"+f.alice.Id+"/deposits", `{"currencyCode":"BB","amount":"100000"}`)
+	f.Call(200, "POST", "/users/"+f.alice.ID+"/deposits", `{"currencyCode":"BB","amount":"100000"}`)
 	return f
 }
 
@@ -207,7 +207,7 @@ func TestLostAcknowledgements(t *testing.T) {
 		t.Errorf("the second acknowledgement: %d %s %v", a.Status, a.Body, err)
 	}
 	open := f.Call(200, "GET", "/book/AA_BB", "")
-	if n := strings.Count(fmt.Sprint(open["bids"]), f.alice.Id); n != 2 {
+	if n := strings.Count(fmt.Sprint(open["bids"]), f.alice.ID); n != 2 {
 		t.Errorf("%d orders of the user rest in the book, want both: %v", n, open["bids"])
 	}
 	if a := f.As(f.alice, "/api/apikeys", `{"name":"x"}`); a.Status != 200 {

@@ -32,7 +32,7 @@ func holds(in *harness.Instance, u *harness.Voter, want string) {
 			Held         json.Number
 		}
 	}
-	if err := json.Unmarshal([]byte(in.Do("GET", in.Internal+"/users/"+u.Id, "").Body), &user); err != nil {
+	if err := json.Unmarshal([]byte(in.Do("GET", in.Internal+"/users/"+u.ID, "").Body), &user); err != nil {
 		in.T.Fatal(err)
 	}
 	for _, b := range user.Balances {
@@ -53,7 +53,7 @@ func TestAHaltOutlivesTheProcess(t *testing.T) {
 	a, b := in.Trader(), in.Trader()
 	rest(in, a)
 	rest(in, b)
-	path := "/users/" + a.Id + "/halt"
+	path := "/users/" + a.ID + "/halt"
 	expect(t, in.Call(200, "POST", path, ""), map[string]string{"halted": "true", "canceled": "4", "open": "0"})
 	for range 2 {
 		in.Signal(syscall.SIGKILL)
@@ -61,7 +61,7 @@ func TestAHaltOutlivesTheProcess(t *testing.T) {
 		in = harness.StartEmpty(t, args...)
 		holds(in, a, nothingHeld)
 		holds(in, b, allHeld)
-		if got := in.Call(200, "GET", "/users/"+a.Id, "")["halted"]; got != true {
+		if got := in.Call(200, "GET", "/users/"+a.ID, "")["halted"]; got != true {
 			t.Fatalf("halted: %v", got)
 		}
 		const order = `"side":"buy","currencyPairCode":"AA_USDT","price":1,"amount":1`
@@ -69,7 +69,7 @@ func TestAHaltOutlivesTheProcess(t *testing.T) {
 			harness.Object(t, got.Body)["code"] != "ACCOUNT_HALTED" {
 			t.Errorf("a signed order: %d %s", got.Status, got.Body)
 		}
-		internal := fmt.Sprintf(`{"accountId":%q,"type":"limit",%s}`, a.Id, order)
+		internal := fmt.Sprintf(`{"accountId":%q,"type":"limit",%s}`, a.ID, order)
 		expect(t, in.Call(200, "POST", "/orders", internal),
 			map[string]string{"status": "Rejected", "rejectReason": "account_halted"})
 		batch := in.Do("POST", in.Internal+"/orders/batch", `{"commands":[{"place":`+internal+`}]}`).Body
@@ -79,7 +79,7 @@ func TestAHaltOutlivesTheProcess(t *testing.T) {
 		if got := in.As(b, "/api/orders", "{"+order+"}"); got.Status != 200 {
 			t.Errorf("an order of another user: %d %s", got.Status, got.Body)
 		}
-		in.Call(200, "DELETE", "/orders?accountId="+b.Id, "")
+		in.Call(200, "DELETE", "/orders?accountId="+b.ID, "")
 		rest(in, b)
 		in.Signal(syscall.SIGTERM) // leaves a snapshot
 		in.Wait()

@@ -48,14 +48,14 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	}
 	spawned := harness.Object(t, a.Body)
 	token := harness.Within(spawned, "worker.agentNftId")
-	if b := in.Do("GET", in.Internal+"/users/"+u.Id, ""); !strings.Contains(b.Body,
+	if b := in.Do("GET", in.Internal+"/users/"+u.ID, ""); !strings.Contains(b.Body,
 		`"currencyCode":"NATIVE","free":2.5,`) {
 		t.Errorf("the fee: %s", b.Body)
 	}
 	in.Call(200, "POST", "/launchpad/tokens/"+token+"/liquidity",
-		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":100}`, u.Id))
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":100}`, u.ID))
 	in.Call(200, "POST", "/launchpad/tokens/"+token+"/swaps",
-		fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, u.Id))
+		fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, u.ID))
 	in.Call(200, "POST", "/launchpad/tokens/"+token+"/boosts", `{"tier":"short"}`)
 	prop := in.Call(200, "POST", "/hive/proposals",
 		`{"tokenId":`+token+`,"topic":"mev_protection","payload":{"mevProtection":"strict"},"proposer":"me",`+
@@ -212,7 +212,7 @@ func (l *hiveLoad) run(in *harness.Instance, token string, props []string, n int
 	for i := 0; ; i++ {
 		l.pending++
 		status, _ := post(in.Internal+"/launchpad/tokens/"+token+"/swaps",
-			fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`, l.user.Id))
+			fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`, l.user.ID))
 		if status != 200 {
 			return
 		}
@@ -259,7 +259,7 @@ func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 			entries: map[string]string{},
 		}
 	}
-	owner := loads[0].user.Id
+	owner := loads[0].user.ID
 	token := harness.Within(in.Call(200, "POST", "/launchpad/tokens",
 		fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, owner)), "worker.agentNftId")
 	in.Call(200, "POST", "/launchpad/tokens/"+token+"/liquidity",
@@ -297,7 +297,7 @@ func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 
 func (l *hiveLoad) check(t *testing.T, in *harness.Instance, n int) {
 	t.Helper()
-	body := in.Do("GET", in.Internal+"/users/"+l.user.Id, "").Body
+	body := in.Do("GET", in.Internal+"/users/"+l.user.ID, "").Body
 	found := -1
 	for extra := range l.pending + 1 {
 		if strings.Contains(body, fmt.Sprintf(`"currencyCode":"USBI","free":%d.0,`, 100_000-l.spent-extra)) {

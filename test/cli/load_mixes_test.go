@@ -49,7 +49,7 @@ func startLoaded(t *testing.T) *faulty {
 	// Nearer than the orders of the mix rest, so that no market order meets an order of the same key.
 	f.Limit("AA_BB", "sell", "151", "1000")
 	f.Limit("AA_BB", "buy", "149", "1000")
-	f.Call(200, "POST", "/users/"+f.alice.Id+"/deposits", `{"currencyCode":"AA","amount":"100000"}`)
+	f.Call(200, "POST", "/users/"+f.alice.ID+"/deposits", `{"currencyCode":"AA","amount":"100000"}`)
 	return f
 }
 

@@ -55,7 +55,7 @@ func TestABinanceSignatureIsRefusedAfterARestart(t *testing.T) {
 	in, facade := run()
 	in.Pair("BTC_USDT")
 	u := in.Voter(20, "1", "1")
-	in.Call(200, "POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
+	in.Call(200, "POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
 	order := func(aheadMs int64) string {
 		text := fmt.Sprintf("symbol=BTCUSDT&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=2&recvWindow=60000"+
 			"&timestamp=%d", time.Now().UnixMilli()+aheadMs)

@@ -32,7 +32,7 @@ func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
 		t.Fatal(a.Status, a.Body)
 	}
 	balancesUntil(t, s, `"balances":[{"currencyCode":"NATIVE","free":50.0,"held":0.0,"total":50.0}]`)
-	p.Call(200, "POST", "/users/"+u.Id+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
+	p.Call(200, "POST", "/users/"+u.ID+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
 	balancesUntil(t, s, `"balances":[{"currencyCode":"USBI","free":0.0,"held":0.0,"total":0.0}]`)
 }
 

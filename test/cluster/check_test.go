@@ -121,7 +121,7 @@ func (c *failing) findOrders(writer *harness.Instance, found map[string]int) {
 	c.decode(writer.Do("GET", writer.Internal+"/book/AA_USDT?depth=0", "").Body, &book)
 	mine := map[string]bool{c.batcher: true}
 	for _, u := range c.once {
-		mine[u.Id] = true
+		mine[u.ID] = true
 	}
 	for _, level := range book.Bids {
 		for _, o := range level.Orders {
@@ -153,7 +153,7 @@ func (c *failing) findTokens(writer *harness.Instance, found map[string]int) {
 			break
 		}
 	}
-	if left := c.balance(writer, c.agents.spawner.Id, "NATIVE"); left.Cmp(big.NewRat(1000-spawned, 1)) != 0 {
+	if left := c.balance(writer, c.agents.spawner.ID, "NATIVE"); left.Cmp(big.NewRat(1000-spawned, 1)) != 0 {
 		c.t.Errorf("after %d tokens of 1 NATIVE each, %s of 1000 are left", spawned, left.FloatString(3))
 	}
 }

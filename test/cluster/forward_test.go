@@ -151,9 +151,9 @@ func (c *cluster) readsItsOwnWrites(t *testing.T, u *harness.Voter, served strin
 // usesTheClientsAddress checks the white list, the limit of an address, and the security log.
 func (c *cluster) usesTheClientsAddress(t *testing.T, u *harness.Voter) {
 	t.Helper()
-	key := c.writer.Call(200, "POST", "/users/"+u.Id+"/apikeys",
+	key := c.writer.Call(200, "POST", "/users/"+u.ID+"/apikeys",
 		`{"name":"home","canTrade":true,"ipWhitelist":["192.0.2.0/24"]}`)
-	home := &harness.Voter{Id: u.Id, Public: key["publicKey"].(string), Private: key["privateKey"].(string)}
+	home := &harness.Voter{ID: u.ID, Public: key["publicKey"].(string), Private: key["privateKey"].(string)}
 	for address, status := range map[string]int{"192.0.2.7": 200, "198.51.100.1": 403} {
 		if a := c.from(address, home, "GET", "/api/wallets/balances", ""); a.Status != status {
 			t.Errorf("white list, from %s: %d %s", address, a.Status, a.Body)

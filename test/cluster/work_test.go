@@ -48,7 +48,7 @@ func (c *failing) beginWork() {
 	for range onceVoters {
 		u := in.Voter(25, "10", "10")
 		in.Call(200, "POST", "/launchpad/tokens/"+h.token+"/transfers",
-			fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":100}`, h.spawner.Id, u.Id))
+			fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":100}`, h.spawner.ID, u.ID))
 		h.voters = append(h.voters, u)
 	}
 	for range proposals {
@@ -80,7 +80,7 @@ func (c *failing) tradeOnce(id int, u *harness.Voter) {
 		begun := time.Now()
 		node, a := c.signed(q, u, "POST", "/api/orders",
 			`{"side":"buy","currencyPairCode":"AA_USDT","price":1,"amount":`+amount+`}`)
-		o := op{kind: "order", key: u.Id + " " + amount, client: id, node: node}
+		o := op{kind: "order", key: u.ID + " " + amount, client: id, node: node}
 		if c.history.add(o, begun, a.status, a.body) != wasAcked {
 			continue
 		}
@@ -104,8 +104,8 @@ func (c *failing) vote(id int, u *harness.Voter) {
 		}
 		begun := time.Now()
 		node, a := c.signed(q, u, "POST", target,
-			fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, p, p+" "+u.Id))
-		o := op{kind: "vote", key: p + " " + u.Id, client: id, node: node}
+			fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, p, p+" "+u.ID))
+		o := op{kind: "vote", key: p + " " + u.ID, client: id, node: node}
 		if c.history.add(o, begun, a.status, a.body) != wasAcked {
 			continue
 		}
@@ -114,7 +114,7 @@ func (c *failing) vote(id int, u *harness.Voter) {
 			c.t.Errorf("vote: %v: %s", err, a.body)
 		}
 		c.history.mu.Lock()
-		c.agents.weights[u.Id] = got.Weight
+		c.agents.weights[u.ID] = got.Weight
 		c.history.mu.Unlock()
 	}
 }

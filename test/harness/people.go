@@ -11,7 +11,7 @@ import (
 
 // Voter is a user with a key that may trade.
 type Voter struct {
-	Id, Public, Private string
+	ID, Public, Private string
 	Nonces              int
 	mu                  sync.Mutex
 }
@@ -19,11 +19,11 @@ type Voter struct {
 // Voter creates a user of the given level with NATIVE and USBI.
 func (in *Instance) Voter(level int, native, usbi string) *Voter {
 	in.T.Helper()
-	u := &Voter{Id: in.Call(200, "POST", "/users", fmt.Sprintf(`{"level":%d}`, level))["id"].(string)}
+	u := &Voter{ID: in.Call(200, "POST", "/users", fmt.Sprintf(`{"level":%d}`, level))["id"].(string)}
 	for code, amount := range map[string]string{"NATIVE": native, "USBI": usbi} {
-		in.Call(200, "POST", "/users/"+u.Id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, code, amount))
+		in.Call(200, "POST", "/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, code, amount))
 	}
-	key := in.Call(200, "POST", "/users/"+u.Id+"/apikeys", `{"name":"test","canTrade":true}`)
+	key := in.Call(200, "POST", "/users/"+u.ID+"/apikeys", `{"name":"test","canTrade":true}`)
 	u.Public, u.Private = key["publicKey"].(string), key["privateKey"].(string)
 	return u
 }
@@ -67,7 +67,7 @@ func Within(m map[string]any, path string) string {
 func (in *Instance) Trader() *Voter {
 	in.T.Helper()
 	u := in.Voter(0, "1", "1")
-	in.Call(200, "POST", "/users/"+u.Id+"/deposits", `{"currencyCode":"USDT","amount":10000}`)
+	in.Call(200, "POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":10000}`)
 	return u
 }
 
@@ -75,7 +75,7 @@ func (in *Instance) Trader() *Voter {
 func (in *Instance) Opened(u *Voter) (n int) {
 	in.T.Helper()
 	for _, pair := range []string{"AA_USDT", "BB_USDT"} {
-		n += strings.Count(in.Do("GET", in.Internal+"/book/"+pair+"?depth=0", "").Body, u.Id)
+		n += strings.Count(in.Do("GET", in.Internal+"/book/"+pair+"?depth=0", "").Body, u.ID)
 	}
 	return n
 }

@@ -21,7 +21,7 @@ type edition struct{ name, file, place, instead string }
 var (
 	present = edition{name: "tickhive"}
 	// next is the next version of the program, whose records the present one does not know.
-	next = edition{"next", "internal/node/rules.go", "var Rules = uint16(", "var Rules = 1 + uint16("}
+	next = edition{"next", "internal/node/rules.go", "const Rules = uint16(", "const Rules = 1 + uint16("}
 	// former is a version that knows no referral settings.
 	former = edition{"former", "cmd/tickhive/stream.go", `"hive", "referral"}`, `"hive"}`}
 )
