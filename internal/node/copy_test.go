@@ -193,7 +193,7 @@ func TestACopyOffTheChainIsPutAside(t *testing.T) {
 		},
 		"a damaged log":   func(c *copied) jet.Log { damage(c, "hive/000001.wal", 1600); return c.log(12) },
 		"a damaged state": func(c *copied) jet.Log { damage(c, "COPY", 0); return c.log(12) },
-		"an earlier program": func(c *copied) jet.Log {
+		"a state that is none": func(c *copied) jet.Log {
 			c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), []byte("Copy of"), 0o600))
 			return c.log(12)
 		},

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,7 +157,8 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	}
 	// After a kill the CLOCK file may be behind the journal. The first record is then
 	// refused.
-	behind := fmt.Appendf(nil, "%019d\n", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()) // of an older program
+	behind := fmt.Appendf(nil, "%019d", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+	behind = fmt.Appendf(behind, " %08x\n", crc32.Checksum(behind, crc32.MakeTable(crc32.Castagnoli)))
 	if err := os.WriteFile(filepath.Join(dir, "CLOCK"), behind, 0o600); err != nil {
 		t.Fatal(err)
 	}
