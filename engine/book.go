@@ -11,10 +11,10 @@ import (
 // book is one pair: its ladders, open orders, client ids and waiting stops, and the events that
 // it emits. Each part is a type; book holds the operations that need several of them.
 type book struct {
-	inst *Instrument
-	id   PairID
-	opts *Options
-	tape tape
+	inst   *Instrument
+	id     PairID
+	opts   *Options
+	stream stream
 
 	lastN uint64 // number of the newest order (OrderID.N)
 	trade TradeID
@@ -32,7 +32,7 @@ type book struct {
 
 func newBook(inst *Instrument, opts *Options) *book {
 	return &book{
-		inst: inst, id: inst.ID, opts: opts, tape: tape{pair: inst.ID},
+		inst: inst, id: inst.ID, opts: opts, stream: stream{pair: inst.ID},
 		sides:   ladders{newLadder(Buy), newLadder(Sell)},
 		orders:  openOrders{owners: owners.NewSet()},
 		stops:   stops{sides: [2]slots.Keys{slots.NewKeys(), slots.NewKeys()}},
@@ -76,7 +76,7 @@ func (b *book) detach(s int32, o *order, quiet bool) {
 	l.open -= o.shown + hidden
 	b.orders.dequeue(o, lv)
 	if !quiet {
-		b.tape.level(lv)
+		b.stream.level(lv)
 	}
 	if lv.count == 0 {
 		l.remove(&b.orders.levels, ls)

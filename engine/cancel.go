@@ -25,7 +25,7 @@ func (b *book) cancel(cmd *Command) {
 		r = PairHalted
 	}
 	if r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.stream.refuse(cmd, r)
 		return
 	}
 	b.cancelOpen(s, o, CauseRequest, cmd.Client)
@@ -38,7 +38,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
 		return
 	}
 	lv := b.orders.levels.At(o.level)
-	b.tape.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause).Client = own
+	b.stream.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause).Client = own
 	b.detach(s, o, false)
 	b.forget(s, o)
 }
@@ -46,7 +46,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause, own *ClientID) {
 func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 	b.stops.remove(&b.orders, o)
 	st := b.unpark(s, o)
-	e := b.tape.canceled(o, b.orders.account(o), st.price, o.shown, cause)
+	e := b.stream.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	e.Client = own
 	if st.flags&FlagQuote != 0 {
 		e.Quote = st.quote
@@ -57,7 +57,7 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause, own *ClientID) {
 // cancelAll carries out a mass cancel, the oldest order first.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
-		b.tape.refuse(cmd, PairHalted)
+		b.stream.refuse(cmd, PairHalted)
 		return
 	}
 	b.cancelOn(&continuation{cmd: cmd})
@@ -68,7 +68,7 @@ func (b *book) cancelOn(m *continuation) {
 	builtin := m.cmd.ofBuiltin()
 	bound := b.cancelBound(m.cmd)
 	for {
-		if b.tape.spent() {
+		if b.stream.spent() {
 			c := b.pause()
 			c.cmd, c.from, c.canceled = m.cmd.clone(), m.from, m.canceled
 			return
@@ -79,14 +79,14 @@ func (b *book) cancelOn(m *continuation) {
 		}
 		o := b.orders.at(s)
 		if m.from = o.n + 1; builtin && o.owner != owners.Builtin {
-			b.tape.visit()
+			b.stream.visit()
 			continue
 		}
 		b.cancelOpen(s, o, CauseRequest, nil)
 		m.canceled = true
 	}
 	if !m.canceled {
-		b.tape.emit(EventNothing).Account = m.cmd.Account
+		b.stream.emit(EventNothing).Account = m.cmd.Account
 	}
 }
 

@@ -15,7 +15,7 @@ func (c *Core) Check() error {
 			continue
 		}
 		if err := b.check(); err != nil {
-			return fmt.Errorf("engine: pair %s at seq %d: %w", b.inst.Code, b.tape.seq, err)
+			return fmt.Errorf("engine: pair %s at seq %d: %w", b.inst.Code, b.stream.seq, err)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 }
 
 func (b *book) emitPair(cmd *Command, dst []Event) []Event {
-	b.tape.startCommand(cmd, dst)
-	b.tape.emit(EventPair).Instrument = b.inst
-	return b.tape.endCommand()
+	b.stream.startCommand(cmd, dst)
+	b.stream.emit(EventPair).Instrument = b.inst
+	return b.stream.endCommand()
 }

@@ -64,8 +64,8 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	if b.unfinished != nil {
 		dst = b.finish(cmd, dst)
 	}
-	b.tape.startCommand(cmd, dst)
-	b.tape.bound(c.opts.PartEvents)
+	b.stream.startCommand(cmd, dst)
+	b.stream.bound(c.opts.PartEvents)
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)
@@ -78,11 +78,11 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	default:
 		panic("BUG: engine: no command of a pair") // applyControl handles all other kinds
 	}
-	work := b.tape.work(from)
+	work := b.stream.work(from)
 	if c.slice.add(work, c.opts.PartEvents) || b.unfinished != nil {
 		c.slice.over = true
 	}
-	return b.tape.endCommand()
+	return b.stream.endCommand()
 }
 
 func (c *Core) applyControl(cmd *Command, dst []Event) []Event {

@@ -73,7 +73,7 @@ func (x *ordinary) take(b *book) (found int64) {
 		for left > 0 && lv.head != 0 {
 			s := lv.head
 			o := b.orders.at(s)
-			if o.marks&markIceberg != 0 || o.owner == owner && cmd.STP != SelfTradeNone || b.tape.spent() {
+			if o.marks&markIceberg != 0 || o.owner == owner && cmd.STP != SelfTradeNone || b.stream.spent() {
 				x.left = left
 				return shown
 			}
@@ -97,7 +97,7 @@ func (x *ordinary) take(b *book) (found int64) {
 				b.forget(s, o)
 			}
 		}
-		b.tape.level(lv)
+		b.stream.level(lv)
 		if lv.count == 0 {
 			opp.remove(&b.orders.levels, ls)
 		}
@@ -122,5 +122,5 @@ func (x *ordinary) rest(b *book) {
 		o.marks |= markClient
 		b.orders.cold.At(s).client = x.client
 	}
-	b.tape.level(b.append(s, o, cmd.Price, 0))
+	b.stream.level(b.append(s, o, cmd.Price, 0))
 }

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"math"
+
+	"tickhive/internal/fixed"
+)
+
 // match takes from the other side, best price first, then by arrival, until the taker is
 // filled, ended, at its limit, or the side is empty. It returns false when the part ends before.
 func (b *book) match(t *taker) (done bool) {
@@ -19,7 +25,7 @@ func (b *book) match(t *taker) (done bool) {
 			return false
 		}
 		if lv.shown != shown { // refills may have made up for what was taken
-			b.tape.level(lv)
+			b.stream.level(lv)
 		}
 		if lv.count == 0 {
 			opp.remove(&b.orders.levels, ls)
@@ -32,7 +38,7 @@ func (b *book) match(t *taker) (done bool) {
 // and its earn limit allow a lot: an order of its own account that it cannot reach stays as it is.
 func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
-		if b.tape.spent() {
+		if b.stream.spent() {
 			return false
 		}
 		s := lv.head
@@ -82,8 +88,8 @@ func (t *taker) fill(price, q int64) {
 func (b *book) emitTrade(s int32, o *order, price, q int64) *Event {
 	b.trade++
 	b.last = price
-	e := b.tape.emit(EventTrade)
-	b.tape.weigh(tradeWeight)
+	e := b.stream.emit(EventTrade)
+	b.stream.weigh(tradeWeight)
 	e.Maker = MakeOrderID(b.id, o.n)
 	e.Trade = b.trade
 	e.Price = price
@@ -122,7 +128,7 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 			b.slices--
 			lv.shown += o.shown
 			b.orders.enqueue(s, o, ls, lv)
-			e := b.tape.emit(EventRefilled)
+			e := b.stream.emit(EventRefilled)
 			e.Order = MakeOrderID(b.id, o.n)
 			e.Account = b.orders.account(o)
 			e.Side = o.side
@@ -170,7 +176,7 @@ func (b *book) rest(t *taker) {
 	}
 	o.total = t.filled + t.left
 	if lv := b.enqueue(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
-		b.tape.level(lv)
+		b.stream.level(lv)
 	}
 }
 
@@ -197,7 +203,7 @@ func (b *book) enqueue(s int32, o *order, price, open, display int64, client int
 
 // cancelTaker cancels the taker's remainder.
 func (b *book) cancelTaker(t *taker) {
-	e := b.tape.emit(EventCanceled)
+	e := b.stream.emit(EventCanceled)
 	e.Order = t.id
 	e.Account = t.account
 	e.Side = t.side
@@ -242,4 +248,289 @@ func (b *book) releaseNew(owner, client int32) {
 		b.clients.Close(client)
 	}
 	b.orders.owners.DropOrder(owner)
+}
+
+// taker is the order being matched: a new order, a triggered stop or a replaced order. Meanwhile it is on no
+// level.
+type taker struct {
+	n       uint64
+	id      OrderID
+	slot    int32 // slot of an order that is already open (stop, replace), 0: a new order
+	owner   int32 // slot of its owner, which exists until the taker is released
+	client  int32
+	account AccountID
+
+	side   Side
+	market bool
+	tif    TimeInForce
+	stp    SelfTrade
+	flags  uint8
+
+	limit   int64 // ticks; for a market order the worst possible price
+	left    int64 // open lots; by quote: unlimited
+	filled  int64 // lots, earlier fills included
+	display int64
+	was     int64 // what the level it comes back to showed before a replace took it out
+	found   int64 // what the level showed at which an earlier part paused, before it took; 0: none
+
+	capped bool       // money limits what it may spend
+	money  fixed.U128 // left to spend when capped
+
+	bounded bool       // earn limits what it may bring
+	earn    fixed.U128 // left to bring when bounded: product units of a sell, lots of a buy by quote
+
+	makerFee, takerFee, discount uint32
+
+	ended bool // the remainder is canceled with cause, whatever the time in force
+	cause CancelCause
+}
+
+func (t *taker) byQuote() bool { return t.flags&FlagQuote != 0 }
+
+// open returns the open amount that events report.
+func (t *taker) open() int64 {
+	if t.byQuote() {
+		return 0
+	}
+	return t.left
+}
+
+// lots returns the lots that it may take at price: its open amount, or less when its money ends before.
+func (t *taker) lots(price int64) int64 {
+	if !t.capped {
+		return t.left
+	}
+	return min(t.left, lotsFor(t.money, price))
+}
+
+// lotsFor returns the number of lots that an amount of product units buys at price.
+func lotsFor(money fixed.U128, price int64) int64 {
+	q, _ := money.DivMod64(uint64(price))
+	if q.Hi != 0 || q.Lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(q.Lo)
+}
+
+// setEarn sets the limit of what the order may bring. A buy by amount needs none, because its amount limits it.
+func (t *taker) setEarn(limit fixed.U128) {
+	t.bounded, t.earn = !limit.IsZero() && (t.side == Sell || t.byQuote()), limit
+}
+
+// earnable returns how many of q lots at price the order may take within its earn limit.
+func (t *taker) earnable(price, q int64) int64 {
+	if t.side == Sell {
+		if !t.earn.Less(total(price, q)) {
+			return q
+		}
+		return lotsFor(t.earn, price)
+	}
+	return min(q, lotsFor(t.earn, 1))
+}
+
+// earned subtracts the proceeds of q lots at price from the earn limit.
+func (t *taker) earned(price, q int64) {
+	if t.side == Buy {
+		price = 1
+	}
+	t.earn = t.earn.Sub(total(price, q))
+}
+
+// exceedsLimit reports whether an order that would rest may exceed its earn limit. Of those, only a sell has one.
+func (t *taker) exceedsLimit() bool {
+	return t.bounded && t.earn.Less(total(t.limit, t.left))
+}
+
+// stopAtLimit ends the order at its earn limit.
+func (t *taker) stopAtLimit() { t.ended, t.cause = true, CauseLimit }
+
+// setMarket sets the limit to the worst possible price.
+func (t *taker) setMarket() {
+	t.market, t.tif, t.limit = true, IOC, 1
+	if t.side == Buy {
+		t.limit = math.MaxInt64
+	}
+	if t.byQuote() {
+		t.left = math.MaxInt64
+	}
+}
+
+// selfTrade handles a taker that meets an order of its own account, of which it could take a lot; the taker's mode
+// decides (docs/contract/matching.md#self-trade-prevention). Neither side trades.
+func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
+	switch t.stp {
+	case CancelTaker:
+		t.stop()
+	case CancelMaker:
+		b.cancelMaker(opp, lv, s, o)
+	case CancelBoth:
+		b.cancelMaker(opp, lv, s, o)
+		t.stop()
+	case Decrement:
+		b.decrement(t, opp, lv, s, o)
+	default:
+		panic("BUG: engine: self-trade mode " + t.stp.String() + " cannot meet itself")
+	}
+}
+
+func (t *taker) stop() { t.ended, t.cause = true, CauseSelfTrade }
+
+// cancelMaker cancels a maker in the level that is being swept.
+func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
+	hidden := b.orders.hidden(s, o)
+	lv.shown -= o.shown
+	lv.hidden -= hidden
+	b.slices -= b.orders.slicesOf(s, o)
+	opp.open -= o.shown + hidden
+	b.orders.dequeue(o, lv)
+	b.stream.canceled(o, b.orders.account(o), lv.price, o.shown+hidden, CauseSelfTrade)
+	b.forget(s, o)
+}
+
+// decrement reduces both orders by the smaller remainder without a trade. The maker keeps its
+// place and loses its reserve first; an order at 0 is canceled.
+func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
+	hidden := b.orders.hidden(s, o)
+	open := o.shown + hidden
+	d := min(t.left, open)
+	// the remainder is money; without a quote amount, money has no limit here, because nothing is paid
+	if t.byQuote() {
+		d = min(t.lots(lv.price), open)
+	}
+	b.shrink(s, o, lv, opp, open-d)
+	o.total -= d
+	b.stream.reduced(MakeOrderID(b.id, o.n), t.account, o.side, lv.price, d).OpenAmount = open - d
+	if t.byQuote() {
+		t.money = t.money.Sub(total(lv.price, d))
+	} else {
+		t.left -= d
+	}
+	e := b.stream.reduced(t.id, t.account, t.side, lv.price, d)
+	e.OpenAmount = t.open()
+	if t.byQuote() {
+		e.Flags, e.Quote = t.flags, t.money
+	}
+	if d == open {
+		b.cancelMaker(opp, lv, s, o)
+	}
+	if t.left == 0 {
+		t.stop()
+	}
+}
+
+// shrink lowers an order's open amount and keeps its place; it reduces the reserve first.
+func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
+	hidden := b.orders.hidden(s, o)
+	l.open -= o.shown + hidden - open
+	shown := min(o.shown, open)
+	lv.shown -= o.shown - shown
+	o.shown = shown
+	if o.marks&markIceberg != 0 {
+		lv.hidden -= hidden - (open - shown)
+		b.slices -= b.orders.slicesOf(s, o)
+		b.orders.cold.At(s).hidden = open - shown
+		b.slices += b.orders.slicesOf(s, o)
+	}
+}
+
+// scan is the check of a fill-or-kill taker between two parts.
+type scan struct {
+	need  int64      // lots still to be found; 0: no check is unfinished
+	earn  fixed.U128 // left of the taker's earn limit
+	price int64      // of the level to go on with
+	n     uint64     // of the order to go on with at this level, 0: its first
+	// The lots of other accounts at this level before order n: shown, and with reserves.
+	shown, whole int64
+}
+
+// fillable reports whether a fill-or-kill taker would be filled completely; it changes nothing. It counts hidden lots,
+// but no lots that self-trade prevention or the taker's earn limit would keep from trading. An order of the taker's own
+// account where the limit allows no lot ends it too, though lots behind may bring less. It counts whole levels by their
+// sums and reads single orders only when the account has other orders. known is false when the part ends before the
+// answer is found.
+func (b *book) fillable(t *taker) (fills, known bool) {
+	opp := &b.sides[t.side.Opposite()]
+	at, left := b.scan, *t
+	if at.need == 0 {
+		at.need = t.left
+	} else {
+		left.earn = at.earn
+	}
+	own := t.stp != SelfTradeNone && b.orders.owners.At(t.owner).Open > 1 // it may have orders besides the taker
+	known = true
+	opp.downFrom(at.price, func(ls int32) bool {
+		lv := b.orders.levels.At(ls)
+		if opp.better(t.limit, lv.price) {
+			return false
+		}
+		if known = !b.stream.spent(); !known {
+			at.price = lv.price
+			return false
+		}
+		b.stream.visit()
+		lots, blocked, last := lv.shown+lv.hidden, false, false
+		if own {
+			if blocked, known = b.othersAt(t, lv, &at); !known {
+				at.price = lv.price
+				return false
+			}
+			lots = at.whole
+			if blocked {
+				lots = at.shown
+			}
+			last = b.orders.at(lv.tail).owner == t.owner && at.shown == at.whole
+			at.n, at.shown, at.whole = 0, 0, 0
+		}
+		lots = min(lots, at.need)
+		if left.bounded {
+			must := lots
+			if last && lots < at.need {
+				must++ // it is to reach the order of its own behind the last lot
+			}
+			if left.earnable(lv.price, must) < must {
+				return false
+			}
+			left.earned(lv.price, lots)
+		}
+		if at.need -= lots; at.need == 0 {
+			fills = true
+			return false
+		}
+		return !blocked
+	})
+	if known {
+		b.scan = scan{}
+	} else {
+		at.earn = left.earn
+		b.scan = at
+	}
+	return fills, known
+}
+
+// othersAt counts the lots of other accounts that a taker gets at a level. Unless its mode cancels
+// the maker, an order of the same account ends the taker there (blocked): the taker cannot reach
+// the orders behind it, nor the reserves that would queue behind it. The answer is not known yet
+// when the part ends before.
+func (b *book) othersAt(t *taker, lv *level, at *scan) (blocked, known bool) {
+	s := lv.head
+	if at.n != 0 {
+		s = b.orders.ids.Get(at.n)
+	}
+	for s != 0 {
+		o := b.orders.at(s)
+		if b.stream.spent() {
+			at.n = o.n
+			return false, false
+		}
+		b.stream.visit()
+		switch {
+		case o.owner != t.owner:
+			at.shown += o.shown
+			at.whole += o.shown + b.orders.hidden(s, o)
+		case t.stp != CancelMaker:
+			return true, true
+		}
+		s = o.next
+	}
+	return false, true
 }

@@ -121,22 +121,22 @@ func (c *Core) applyContinue(cmd *Command, dst []Event) []Event {
 	if b == nil || b.unfinished == nil {
 		return dst
 	}
-	b.tape.startCommand(cmd, dst)
-	b.tape.bound(c.opts.PartEvents)
+	b.stream.startCommand(cmd, dst)
+	b.stream.bound(c.opts.PartEvents)
 	b.resume()
-	c.slice.add(b.tape.work(len(dst)), c.opts.PartEvents)
-	return b.tape.endCommand()
+	c.slice.add(b.stream.work(len(dst)), c.opts.PartEvents)
+	return b.stream.endCommand()
 }
 
 // finish carries out all that is left of the unfinished command, because another command of the
 // pair comes before its Continue. The sequencer never sends one; a journal has one when an
 // operator has skipped a Continue.
 func (b *book) finish(cmd *Command, dst []Event) []Event {
-	b.tape.startCommand(cmd, dst)
+	b.stream.startCommand(cmd, dst)
 	for b.unfinished != nil {
 		b.resume()
 	}
-	return b.tape.endCommand()
+	return b.stream.endCommand()
 }
 
 // Void reports whether Apply would pass over cmd, because its slice is over.

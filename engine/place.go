@@ -8,12 +8,12 @@ func (b *book) place(cmd *Command) {
 		if known = b.clients.Find(cmd.Client.Hash); known != 0 {
 			switch e := b.clients.At(known); {
 			case cmd.Client.Reusable && e.Open():
-				b.tape.refuse(cmd, DuplicateClientOrderID)
+				b.stream.refuse(cmd, DuplicateClientOrderID)
 				return
 			case cmd.Client.Reusable:
 				known = 0 // the order takes the id over when it is accepted
 			case e.Content == cmd.Client.Content:
-				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.Order())
+				b.stream.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.Order())
 				return
 			}
 		}
@@ -22,15 +22,15 @@ func (b *book) place(cmd *Command) {
 		return
 	}
 	if r := b.checkMembers(cmd); r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.stream.refuse(cmd, r)
 		return
 	}
 	if known != 0 {
-		b.tape.refuse(cmd, DuplicateClientOrderID)
+		b.stream.refuse(cmd, DuplicateClientOrderID)
 		return
 	}
 	if r := b.checkState(cmd); r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.stream.refuse(cmd, r)
 		return
 	}
 	b.placeTaker(cmd)
@@ -48,7 +48,7 @@ func (b *book) placeTaker(cmd *Command) {
 	if r != NotRejected {
 		b.orders.owners.DropOrder(t.owner)
 		if known {
-			b.tape.refuse(cmd, r)
+			b.stream.refuse(cmd, r)
 		} else {
 			b.pause().cmd = cmd.clone()
 		}
@@ -62,7 +62,7 @@ func (b *book) placeTaker(cmd *Command) {
 			b.park(&t, cmd)
 			return
 		}
-		b.tape.triggered(&t, cmd.Type, cmd.Stop, cmd.Price)
+		b.stream.triggered(&t, cmd.Type, cmd.Stop, cmd.Price)
 		entered = b.enterTriggered(&t)
 	} else {
 		entered = b.enter(&t)
@@ -239,7 +239,7 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 func (b *book) accepted(cmd *Command, owner int32) (n uint64, client int32, e *Event) {
 	b.lastN++
 	n = b.lastN
-	e = b.tape.emit(EventAccepted)
+	e = b.stream.emit(EventAccepted)
 	if cmd.Client != nil {
 		if cmd.Client.Reusable {
 			b.clients.Forget(&b.orders.owners, cmd.Client.Hash)

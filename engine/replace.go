@@ -8,7 +8,7 @@ import "tickhive/internal/fixed"
 func (b *book) replace(cmd *Command) {
 	s, o, r := b.checkReplace(cmd)
 	if r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.stream.refuse(cmd, r)
 		return
 	}
 	lv := b.orders.levels.At(o.level)
@@ -26,7 +26,7 @@ func (b *book) replace(cmd *Command) {
 		return
 	}
 	if r := b.checkReplaced(cmd, s, o, price, amount, open, amount-filled); r != NotRejected {
-		b.tape.refuse(cmd, r)
+		b.stream.refuse(cmd, r)
 		return
 	}
 	limit := b.earnLimit(cmd, o, open)
@@ -125,7 +125,7 @@ func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
 }
 
 func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U128) {
-	e := b.tape.emit(EventReplaced)
+	e := b.stream.emit(EventReplaced)
 	e.Order = MakeOrderID(b.id, o.n)
 	e.Account = b.orders.account(o)
 	e.Side = o.side
@@ -141,7 +141,7 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, 
 	b.shrink(s, o, lv, &b.sides[o.side], open)
 	o.total = amount
 	if lv.shown != shown {
-		b.tape.level(lv)
+		b.stream.level(lv)
 	}
 }
 

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"tickhive/engine/owners"
+	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -21,7 +25,7 @@ const maxStateText = 1 << 16
 // and state hashes both use it. One walk method a structure serves both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
-//	         0 or 1 and the unfinished command (state_parts.go), bids, asks, buy stops, sell stops, client ids
+//	         0 or 1 and the unfinished command (state.go), bids, asks, buy stops, sell stops, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
@@ -147,4 +151,547 @@ func (w walker) client(id *ClientID, account *AccountID, open *bool) {
 	w.Bool(open)
 	w.hash(&id.Hash)
 	w.hash(&id.Content)
+}
+
+// EncodeControl appends everything that belongs to no pair: assets by symbol. Like EncodePair, it is canonical.
+func (c *Core) EncodeControl(dst []byte) []byte {
+	w := walker{wire.Writer(dst)}
+	k := &c.control
+	w.U64(new(uint64(StateFormat)))
+	w.U64((*uint64)(&k.seq))
+	assets := c.Assets()
+	w.Len(len(assets))
+	for _, a := range assets {
+		w.asset(a)
+	}
+	return w.Bytes()
+}
+
+// HashControl returns the SHA-256 of EncodeControl.
+func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil)) }
+
+// DecodeControl replaces the registers of an empty core by the ones that EncodeControl wrote. After an error
+// the core is unchanged.
+func (c *Core) DecodeControl(data []byte) error {
+	w := walker{wire.Reader(data)}
+	if err := w.format("registers"); err != nil {
+		return err
+	}
+	k := control{assets: map[string]*Asset{}}
+	w.UpTo((*uint64)(&k.seq), 1<<63-1)
+	for range w.Len(0) {
+		a := &Asset{}
+		w.asset(a)
+		if k.assets[a.Symbol] != nil {
+			w.Fail("asset %q is there twice", a.Symbol)
+		}
+		k.assets[a.Symbol] = a
+	}
+	if err := w.End(); err != nil {
+		return fmt.Errorf("engine: state of the registers: %w", err)
+	}
+	c.control = k
+	return nil
+}
+
+func (w walker) asset(a *Asset) {
+	w.Text(&a.Symbol, maxStateText)
+	w.Text(&a.Name, maxStateText)
+	w.bits64(&a.UnifiedCryptoassetID)
+	for _, v := range [...]*fixed.I128{&a.MinWithdraw, &a.MaxWithdraw, &a.MakerFee, &a.TakerFee} {
+		w.i128(v)
+	}
+	for _, b := range [...]*bool{
+		&a.HasMinWithdraw, &a.HasMaxWithdraw, &a.HasMakerFee, &a.HasTakerFee,
+		&a.Fiat, &a.HasUnifiedID, &a.CanWithdraw, &a.CanDeposit,
+	} {
+		w.Bool(b)
+	}
+}
+
+// pairState encodes the state of a pair or decodes it.
+type pairState struct {
+	walker
+	b    *book
+	part *partState // nil: no command is unfinished
+}
+
+// EncodePair appends the whole state of a pair; DecodePair restores it. Equal pairs have equal bytes. It
+// appends nothing for an unknown pair. Only the owner's goroutine may call it.
+func (c *Core) EncodePair(dst []byte, p PairID) []byte {
+	b := c.book(p)
+	if b == nil {
+		return dst
+	}
+	s := pairState{walker{wire.Writer(dst)}, b, b.partState()}
+	s.write()
+	return s.Bytes()
+}
+
+// HashPair returns the SHA-256 of EncodePair, without the whole encoding in memory; zero for an unknown pair. It calls
+// pause, unless it is nil, after every 64 KiB; the pair must not change before HashPair has returned.
+func (c *Core) HashPair(p PairID, pause func()) (sum [32]byte) {
+	if b := c.book(p); b != nil {
+		h := sha256.New()
+		s := pairState{walker{wire.Stream(wire.Pausing(h, pause))}, b, b.partState()}
+		s.write()
+		_ = s.End() // a hash accepts every write
+		h.Sum(sum[:0])
+	}
+	return sum
+}
+
+func (s *pairState) write() {
+	s.U64(new(uint64(StateFormat)))
+	s.instrument(s.b.inst)
+	s.walk()
+}
+
+// DecodePair adds the pair that EncodePair wrote. The core must not have the pair yet. After an error the core
+// is unchanged. A state may exceed a limit of the options; the limit then only refuses further orders.
+func (c *Core) DecodePair(data []byte) (PairID, error) {
+	w := walker{wire.Reader(data)}
+	if err := w.format("a pair"); err != nil {
+		return 0, err
+	}
+	inst := &Instrument{}
+	w.instrument(inst)
+	b := newBook(inst, &c.opts)
+	if err := inst.Validate(); err != nil {
+		w.Fail("%w", err)
+	}
+	s := pairState{walker: w, b: b}
+	s.walk() // after an error it reads zeros
+	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
+		w.Fail("the core has this pair, or this number, already")
+	}
+	if err := w.End(); err != nil {
+		return 0, fmt.Errorf("engine: state of pair %q: %w", inst.Code, err)
+	}
+	c.register(b)
+	return b.id, nil
+}
+
+// walk encodes or decodes everything after the instrument.
+func (s *pairState) walk() {
+	b := s.b
+	s.UpTo((*uint64)(&b.stream.seq), math.MaxInt64)
+	s.UpTo(&b.lastN, 1<<orderIDBits-1)
+	s.UpTo((*uint64)(&b.trade), math.MaxInt64)
+	s.I63(&b.last)
+	oldest, _, _ := b.orders.ids.Next(0)
+	s.UpTo(&oldest, b.lastN)
+	if s.Reading() {
+		b.orders.ids.Span(oldest, b.lastN)
+	}
+	unfinished := s.part != nil
+	if s.Bool(&unfinished); unfinished {
+		s.codePart()
+	}
+	for side := range b.sides {
+		s.side(Side(side))
+	}
+	if b.sides.crossed() { // never while it writes
+		s.Fail("the book is crossed")
+	}
+	for side := range b.stops.sides {
+		if s.Reading() {
+			s.readStops(Side(side))
+		} else {
+			s.writeStops(Side(side))
+		}
+	}
+	if !s.Reading() {
+		s.writeClients()
+		return
+	}
+	if s.part != nil {
+		s.restorePart()
+	}
+	s.relink(oldest)
+	s.readClients()
+	if s.part != nil {
+		s.linkTaker()
+	}
+}
+
+func (s *pairState) side(side Side) {
+	b := s.b
+	l := &b.sides[side]
+	levels := s.Len(l.Count())
+	if !s.Reading() {
+		b.walk(side, 0, func(lv *level) bool {
+			s.I63(&lv.price)
+			s.Len(int(lv.count))
+			for i := lv.head; i != 0; {
+				o := b.orders.at(i)
+				account := b.orders.account(o)
+				s.U64(&o.n)
+				s.order(o, b.orders.cold.At(i), &account)
+				i = o.next
+			}
+			return true
+		})
+		return
+	}
+	for range levels {
+		var price int64
+		s.I63(&price)
+		if w := l.Lowest(); price < 1 || w != 0 && !l.better(b.orders.levels.At(w).price, price) {
+			s.Fail("level %d is out of order", price)
+		}
+		n := s.Len(0)
+		if n == 0 {
+			s.Fail("level %d is empty", price)
+		}
+		for range n {
+			s.readOrder(side, price)
+		}
+	}
+}
+
+func (s *pairState) readOrder(side Side, price int64) {
+	b := s.b
+	o, c, account := order{side: side, n: s.readN()}, coldOrder{}, AccountID(0)
+	s.order(&o, &c, &account)
+	if o.marks&markIceberg != 0 && o.shown > c.display {
+		s.Fail("order %d shows more than a slice", o.n)
+	}
+	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
+		!b.roomFor(side, c.hidden+o.shown) {
+		s.Fail("order %d does not add up", o.n)
+	}
+	if s.Err() != nil {
+		return
+	}
+	i := b.orders.restore(o, c, account)
+	b.append(i, b.orders.at(i), price, c.hidden)
+}
+
+// readN decodes the number of an order, which must not have occurred before.
+func (s *pairState) readN() (n uint64) {
+	ids := &s.b.orders.ids
+	s.UpTo(&n, s.b.lastN)
+	if n == 0 || ids.Get(n) != 0 {
+		s.Fail("order %d is there twice, or out of range", n)
+	}
+	return n
+}
+
+// relink builds the owners' lists of open orders, by id.
+func (s *pairState) relink(oldest uint64) {
+	q := &s.b.orders
+	if n, _, _ := q.ids.Next(0); n != oldest {
+		s.Fail("the oldest open order is %d, not %d", n, oldest)
+	}
+	var turns wire.Turns
+	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
+		turns.Turn()
+		if o := q.at(i); o.owner != owners.Builtin {
+			q.link(i, o)
+		}
+	}
+}
+
+func (s *pairState) writeStops(side Side) {
+	q, keys := &s.b.orders, s.b.stops.sides[side]
+	n := 0
+	keys.Down(func(ls int32) bool {
+		n += int(q.levels.At(ls).count)
+		return true
+	})
+	s.Len(n)
+	keys.Down(func(ls int32) bool {
+		for i := q.levels.At(ls).head; i != 0; {
+			o := q.at(i)
+			account := q.account(o)
+			s.U64(&o.n)
+			s.stop(o, s.b.stops.parked.At(q.cold.At(i).stop), &account)
+			i = o.next
+		}
+		return true
+	})
+}
+
+func (s *pairState) readStops(side Side) {
+	b := s.b
+	first := int64(math.MaxInt64)
+	var before uint64
+	for range s.Len(0) {
+		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
+		s.stop(&o, &st, &account)
+		key := stopKey(side, st.stop)
+		if key > first || key == first && o.n < before || through(b.last, side, st.stop) && s.part == nil {
+			s.Fail("stop %d is out of order or already through", o.n)
+		}
+		first, before = key, o.n
+		if i := s.restoreStop(&o, &st, account); i != 0 {
+			b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
+		}
+	}
+}
+
+// restoreStop restores a stop that was read, and returns its slot, 0 after an error. The caller
+// queues it.
+func (s *pairState) restoreStop(o *order, st *stopOrder, account AccountID) int32 {
+	b, side, limit := s.b, o.side, st.typ == StopLimit
+	o.total = o.shown
+	if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
+		o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
+		limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+		s.Fail("stop %d does not add up", o.n)
+	}
+	if s.Err() != nil {
+		return 0
+	}
+	if limit {
+		b.stops.lots[side] += o.shown
+		b.slices += st.slices(o.shown)
+	}
+	ps := b.stops.parked.Alloc()
+	*b.stops.parked.At(ps) = *st
+	i := b.orders.restore(*o, coldOrder{stop: ps}, account)
+	b.orders.owners.At(b.orders.at(i).owner).Stops++
+	return i
+}
+
+// writeClients writes the window from the oldest on, then the ids of open orders that
+// have left it.
+func (s *pairState) writeClients() {
+	c := &s.b.clients
+	inside := 0
+	for range c.Window() {
+		inside++
+	}
+	outside := c.Outside()
+	s.Len(inside)
+	s.Len(len(outside))
+	for e := range c.Window() {
+		s.writeClient(e)
+	}
+	for _, i := range outside {
+		s.writeClient(c.At(i))
+	}
+}
+
+func (s *pairState) writeClient(e *owners.Client) {
+	n, account, open := e.Order(), AccountID(s.b.orders.owners.Account(e.Owner)), e.Open()
+	s.U64(&n)
+	s.client(&ClientID{Hash: e.Hash, Content: e.Content}, &account, &open)
+}
+
+func (s *pairState) readClients() {
+	b, q := s.b, &s.b.orders
+	named := 0
+	inside, outside := s.Len(0), s.Len(0)
+	var last uint64
+	for i := range inside + outside {
+		if i == inside {
+			last = 0
+		}
+		var n uint64
+		var account AccountID
+		var open bool
+		var id ClientID
+		s.UpTo(&n, b.lastN)
+		s.client(&id, &account, &open)
+		slot := q.ids.Get(n)
+		if n <= last || b.clients.Find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
+			open && (q.at(slot).marks&markClient == 0 || q.account(q.at(slot)) != account ||
+				q.cold.At(slot).client != 0) {
+			s.Fail("client id of order %d does not fit", n)
+		}
+		if s.Err() != nil {
+			return
+		}
+		last = n
+		entry := b.clients.Restore(&q.owners, owners.Client{Hash: id.Hash, Content: id.Content}, n, uint32(account),
+			open, i < inside)
+		if open {
+			named++
+			q.cold.At(slot).client = entry
+		}
+	}
+	var turns wire.Turns
+	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
+		turns.Turn()
+		if q.at(i).marks&markClient != 0 {
+			named--
+		}
+	}
+	if named != 0 {
+		s.Fail("an order lacks its client id")
+	}
+}
+
+// partState is the unfinished command of a pair as the state has it:
+//
+//	part     0 or 1 and the record of its command, first number to cancel, canceled;
+//	         0 or 1 and the taker: n, account, client, side, type, limits, amounts, rates;
+//	         check of a fill-or-kill order: need, earn limit, price, n, shown, whole;
+//	         wave; number of reached stops; each in the order in which they are triggered:
+//	         wave, n, side, then as a waiting stop
+type partState struct {
+	continuation
+	record  []byte
+	account AccountID // of the taker
+	named   bool      // the taker has a client id
+	stops   []reachedState
+}
+
+type reachedState struct {
+	wave    uint32
+	order   order
+	stop    stopOrder
+	account AccountID
+}
+
+// partState returns the unfinished command of b, nil for none.
+func (b *book) partState() *partState {
+	if b.unfinished == nil {
+		return nil
+	}
+	p := &partState{continuation: *b.unfinished}
+	if p.cmd != nil {
+		p.record = AppendCommand(nil, p.cmd)
+	}
+	if p.taker != nil {
+		p.account, p.named = p.taker.account, p.taker.client != 0
+	}
+	queue := slices.Clone(b.stops.queue)
+	slices.SortFunc(queue, slots.Queued.Compare)
+	p.stops = make([]reachedState, len(queue))
+	for i, r := range queue {
+		o := b.orders.at(r.Slot)
+		p.stops[i] = reachedState{r.Wave, *o, *b.stops.parked.At(b.orders.cold.At(r.Slot).stop), b.orders.account(o)}
+	}
+	return p
+}
+
+// codePart codes the unfinished command.
+func (s *pairState) codePart() {
+	if s.Reading() {
+		s.part = &partState{}
+	}
+	p, b := s.part, s.b
+	s.codeCommand(p)
+	hasTaker := p.taker != nil
+	if s.Bool(&hasTaker); hasTaker {
+		if s.Reading() {
+			p.taker = &taker{}
+		}
+		s.codeTaker(p, p.taker)
+	}
+	at := &b.scan
+	s.I63(&at.need)
+	s.u128(&at.earn)
+	s.I63(&at.price)
+	s.UpTo(&at.n, b.lastN)
+	s.I63(&at.shown)
+	s.I63(&at.whole)
+	s.U32(&b.stops.wave)
+	n := s.Len(len(p.stops))
+	for i := range n {
+		if s.Err() != nil {
+			return
+		}
+		if s.Reading() {
+			p.stops = append(p.stops, reachedState{})
+		}
+		r := &p.stops[i]
+		s.U32(&r.wave)
+		s.U64(&r.order.n)
+		s.U8((*uint8)(&r.order.side), uint8(Sell))
+		s.stop(&r.order, &r.stop, &r.account)
+	}
+	if p.cmd != nil && p.taker != nil || (at.need != 0) != s.checks(p) {
+		s.Fail("the unfinished command does not add up")
+	}
+}
+
+// checks reports whether p must be in the check of a fill-or-kill order.
+func (s *pairState) checks(p *partState) bool {
+	if p.cmd != nil {
+		return p.cmd.Kind == Place
+	}
+	return p.taker != nil && s.b.scan.need != 0
+}
+
+func (s *pairState) codeCommand(p *partState) {
+	has := p.cmd != nil
+	if s.Bool(&has); !has {
+		return
+	}
+	text := string(p.record)
+	if s.Text(&text, maxStateText); s.Reading() {
+		p.cmd = &Command{}
+		if err := DecodeCommand([]byte(text), p.cmd); err != nil ||
+			p.cmd.Kind != Place && p.cmd.Kind != CancelAll || p.cmd.Pair != s.b.id {
+			s.Fail("the unfinished command is none: %v", err)
+		}
+	}
+	s.U64(&p.from)
+	s.Bool(&p.canceled)
+}
+
+func (s *pairState) codeTaker(p *partState, t *taker) {
+	s.UpTo(&t.n, s.b.lastN)
+	s.U32((*uint32)(&p.account))
+	s.Bool(&p.named)
+	s.U8((*uint8)(&t.side), uint8(Sell))
+	s.Bool(&t.market)
+	s.U8((*uint8)(&t.tif), uint8(FOK))
+	s.U8((*uint8)(&t.stp), uint8(Decrement))
+	s.U8(&t.flags, math.MaxUint8)
+	for _, v := range [...]*int64{&t.limit, &t.left, &t.filled, &t.display, &t.was, &t.found} {
+		s.I63(v)
+	}
+	s.Bool(&t.capped)
+	s.u128(&t.money)
+	s.Bool(&t.bounded)
+	s.u128(&t.earn)
+	s.U32(&t.makerFee)
+	s.U32(&t.takerFee)
+	s.U32(&t.discount)
+	if s.Reading() {
+		t.cause, t.account = CauseRemainder, p.account
+	}
+}
+
+// restorePart restores the taker and the reached stops of a book that is read.
+func (s *pairState) restorePart() {
+	b, p := s.b, s.part
+	if t := p.taker; t != nil {
+		if t.n == 0 || b.orders.ids.Get(t.n) != 0 || t.left < 1 || t.limit < 1 {
+			s.Fail("the unfinished order %d does not add up", t.n)
+		}
+		o := order{n: t.n, side: t.side, stp: t.stp, makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount}
+		if p.named {
+			o.marks = markClient
+		}
+		t.id = MakeOrderID(b.id, t.n)
+		t.slot = b.orders.restore(o, coldOrder{}, p.account)
+		t.owner = b.orders.at(t.slot).owner
+	}
+	before := slots.Queued{}
+	for i := range p.stops {
+		r := &p.stops[i]
+		now := slots.Queued{N: r.order.n, Wave: r.wave}
+		n := r.order.n
+		if n == 0 || n > b.lastN || b.orders.ids.Get(n) != 0 || before.Compare(now) >= 0 || r.wave > b.stops.wave {
+			s.Fail("the reached stop %d is out of order", n)
+		}
+		before = now
+		now.Slot = s.restoreStop(&r.order, &r.stop, r.account)
+		b.stops.queue = append(b.stops.queue, now) // sorted, so it is a heap
+	}
+	c := p.continuation
+	b.unfinished = &c
+}
+
+// linkTaker gives the taker the client id that was read after it.
+func (s *pairState) linkTaker() {
+	if t := s.part.taker; s.part.named {
+		t.client = s.b.orders.cold.At(t.slot).client
+	}
 }

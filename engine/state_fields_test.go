@@ -124,7 +124,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	b.inst = &inst
 	eachField(t, "instrument", b.inst, hash, "Base", "Quote") // parts of the code
 	for name, change := range map[string]func(){
-		"seq":                func() { b.tape.seq++ },
+		"seq":                func() { b.stream.seq++ },
 		"newest order":       func() { b.lastN++ },
 		"newest trade":       func() { b.trade++ },
 		"last price":         func() { b.last++ },

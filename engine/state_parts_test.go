@@ -59,7 +59,7 @@ func unfinishedStops(t *testing.T) []stateField {
 	return unfinished(t, func(s *sliced) { s.stops(30, engine.GTC) }, place(engine.Buy, 1000, 1))
 }
 
-// A state holds the members of an unfinished command where the drawing in state_parts.go has them.
+// A state holds the members of an unfinished command where the drawing in state.go has them.
 func TestUnfinishedCommandIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields []stateField

@@ -18,7 +18,7 @@ type stateField struct {
 	byte  bool   // one byte, whatever the value
 }
 
-// stateReader reads an encoded pair by the drawings in state.go and state_parts.go alone: it shares no code with
+// stateReader reads an encoded pair by the drawings in state.go and state.go alone: it shares no code with
 // them. A test changes members and puts the state together again.
 type stateReader struct {
 	t      testing.TB

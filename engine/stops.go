@@ -103,10 +103,10 @@ func (b *book) collect() (done bool) {
 				break
 			}
 			for lv.head != 0 {
-				if b.tape.spent() {
+				if b.stream.spent() {
 					return false
 				}
-				b.tape.visit()
+				b.stream.visit()
 				s := lv.head
 				o := q.at(s)
 				q.dequeue(o, lv)
@@ -146,7 +146,7 @@ func (b *book) cascade() {
 			b.stops.wave = 0
 			return
 		}
-		if b.tape.spent() {
+		if b.stream.spent() {
 			b.pause()
 			return
 		}
@@ -176,7 +176,7 @@ func (b *book) trigger(s int32) (done bool) {
 		t.setMarket()
 	}
 	t.setEarn(st.earn)
-	b.tape.triggered(&t, st.typ, st.stop, st.price)
+	b.stream.triggered(&t, st.typ, st.stop, st.price)
 	return b.enterTriggered(&t)
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// tape is the event stream of one pair: it numbers the events and appends them to the slice of
+// stream is the event stream of one pair: it numbers the events and appends them to the slice of
 // the command under way.
-type tape struct {
+type stream struct {
 	pair  PairID
 	out   []Event // the caller's slice up to its capacity, during Apply
 	n     int     // number of events in it
@@ -19,42 +19,42 @@ type tape struct {
 }
 
 // startCommand directs the following events to dst.
-func (t *tape) startCommand(cmd *Command, dst []Event) {
+func (t *stream) startCommand(cmd *Command, dst []Event) {
 	t.out, t.n, t.nowNs = dst[:cap(dst)], len(dst), cmd.TimeNs
 	t.stop, t.visits = math.MaxInt, 0
 }
 
 // bound makes the part under way pause before it has made more than events events.
-func (t *tape) bound(events int) { t.stop = t.n + events - partReserve }
+func (t *stream) bound(events int) { t.stop = t.n + events - partReserve }
 
 // spent reports whether the part under way has done its work: the command must pause.
-func (t *tape) spent() bool { return t.n >= t.stop }
+func (t *stream) spent() bool { return t.n >= t.stop }
 
 // visit counts an order or level that the command looked at without an event.
-func (t *tape) visit() {
+func (t *stream) visit() {
 	if t.visits++; t.visits%visitsPerEvent == 0 {
 		t.stop--
 	}
 }
 
 // weigh makes the newest event count for so many.
-func (t *tape) weigh(events int) {
+func (t *stream) weigh(events int) {
 	t.stop -= events - 1
 	t.visits += visitsPerEvent * (events - 1)
 }
 
 // work returns the work of the part that began at from, in events.
-func (t *tape) work(from int) int { return t.n - from + t.visits/visitsPerEvent }
+func (t *stream) work(from int) int { return t.n - from + t.visits/visitsPerEvent }
 
 // endCommand returns the slice with the events since begin.
-func (t *tape) endCommand() (dst []Event) {
+func (t *stream) endCommand() (dst []Event) {
 	dst, t.out = t.out[:t.n], nil
 	return dst
 }
 
 // emit appends the next event of the pair with its common members set and the others zero. The pointer is valid
 // until the next emit.
-func (t *tape) emit(kind EventKind) *Event {
+func (t *stream) emit(kind EventKind) *Event {
 	n := t.n
 	if uint(n) >= uint(len(t.out)) {
 		t.grow()
@@ -74,13 +74,13 @@ func (t *tape) emit(kind EventKind) *Event {
 // grow makes room for events. It is a function of its own because few calls of emit need it.
 //
 //go:noinline
-func (t *tape) grow() {
+func (t *stream) grow() {
 	t.out = slices.Grow(t.out, 1)
 	t.out = t.out[:cap(t.out)]
 }
 
 // level emits the current shown amount of a level.
-func (t *tape) level(lv *level) {
+func (t *stream) level(lv *level) {
 	e := t.emit(EventLevel)
 	e.Side = lv.side
 	e.Price = lv.price
@@ -88,7 +88,7 @@ func (t *tape) level(lv *level) {
 }
 
 // refuse emits the refusal of a command, which changes nothing.
-func (t *tape) refuse(cmd *Command, r Reason) *Event {
+func (t *stream) refuse(cmd *Command, r Reason) *Event {
 	e := t.emit(EventRejected)
 	e.Reason = r
 	e.Side = cmd.Side
@@ -105,7 +105,7 @@ func (t *tape) refuse(cmd *Command, r Reason) *Event {
 }
 
 // canceled emits the end of an order that has open lots.
-func (t *tape) canceled(o *order, account AccountID, price, open int64, cause CancelCause) *Event {
+func (t *stream) canceled(o *order, account AccountID, price, open int64, cause CancelCause) *Event {
 	e := t.emit(EventCanceled)
 	t.weigh(cancelWeight)
 	e.Order = MakeOrderID(t.pair, o.n)
@@ -119,7 +119,7 @@ func (t *tape) canceled(o *order, account AccountID, price, open int64, cause Ca
 }
 
 // reduced emits that self-trade prevention reduced an order by d lots.
-func (t *tape) reduced(id OrderID, account AccountID, side Side, price, d int64) *Event {
+func (t *stream) reduced(id OrderID, account AccountID, side Side, price, d int64) *Event {
 	e := t.emit(EventReduced)
 	e.Order = id
 	e.Account = account
@@ -130,7 +130,7 @@ func (t *tape) reduced(id OrderID, account AccountID, side Side, price, d int64)
 }
 
 // triggered emits that a stop has become the taker by.
-func (t *tape) triggered(by *taker, typ OrderType, stop, price int64) {
+func (t *stream) triggered(by *taker, typ OrderType, stop, price int64) {
 	e := t.emit(EventTriggered)
 	e.Order = by.id
 	e.Account = by.account
