@@ -78,7 +78,7 @@ type generated struct {
 func generate(t *testing.T) *generated {
 	t.Helper()
 	long(t)
-	g := &generated{T: t, dir: t.TempDir(), exchange: serve(t, build(t))}
+	g := &generated{T: t, dir: t.TempDir(), exchange: serve(t)}
 	var at struct{ Public, Internal string }
 	if err := json.Unmarshal([]byte(g.exchange), &at); err != nil {
 		t.Fatal(err)

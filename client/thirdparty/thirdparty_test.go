@@ -1,7 +1,6 @@
 package thirdparty
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tickhive/test/harness"
 )
 
 // runTime limits one file of tests; with TICKHIVE_SOAK=1 the bots trade for botTime.
@@ -73,7 +74,6 @@ func TestClients(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("node_modules", "ccxt")); err != nil {
 		needed(t, "the packages are not installed: `npm ci` in client/thirdparty")
 	}
-	program := build(t)
 	files, err := filepath.Glob("*_test.mjs")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%v: %v", files, err)
@@ -82,51 +82,19 @@ func TestClients(t *testing.T) {
 		if file == "check_test.mjs" {
 			continue
 		}
-		t.Run(file, func(t *testing.T) { node(t, file, "EXCHANGE="+serve(t, program)) })
+		t.Run(file, func(t *testing.T) { node(t, file, "EXCHANGE="+serve(t)) })
 	}
-}
-
-// build compiles the program.
-func build(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "tickhive")
-	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-pgo=off", "-o", name, "tickhive/cmd/tickhive")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return name
 }
 
 // serve starts an exchange with a demo market and returns its line of JSON.
-func serve(t *testing.T, program string, args ...string) string {
+func serve(t *testing.T) string {
 	t.Helper()
-	c := exec.Command(program, append([]string{
-		"serve", "--ephemeral", "--backfill", "3h", "--quiet", "--log-level", "warn",
-	}, args...)...)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "TICKHIVE_") {
-			c.Env = append(c.Env, e)
-		}
-	}
-	c.Stderr = os.Stderr
-	out, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := harness.Launch(t, nil, "serve", "--ephemeral", "--backfill", "3h", "--quiet", "--log-level", "warn")
 	t.Cleanup(func() {
-		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if err := c.Wait(); err != nil {
-			t.Errorf("the program ended with %v", err)
+		in.Signal(syscall.SIGTERM)
+		if code := in.Wait(); code != 0 {
+			t.Errorf("the program ended with %d", code)
 		}
 	})
-	s := bufio.NewScanner(out)
-	if !s.Scan() {
-		t.Fatal(fmt.Errorf("the program says nothing: %w", s.Err()))
-	}
-	return s.Text()
+	return in.WaitLine("{")
 }
