@@ -168,7 +168,7 @@ func (r *Rig) names() (paths []string) {
 }
 
 // SnapshotDirectory returns a data directory with users, orders and two snapshots of the market and of the accounts, as
-// the end of a process would leave it.
+// the end of a process between two snapshots would leave it.
 func SnapshotDirectory(t testing.TB) (dir string) {
 	t.Helper()
 	o := Options(t.TempDir())
@@ -179,7 +179,10 @@ func SnapshotDirectory(t testing.TB) (dir string) {
 		r.Limit("BTC_USDT", "buy", "1", "1")
 		r.Call(http.MethodPost, "/users", fmt.Sprintf(`{"nickname":"user%d"}`, i))
 	}
-	return r.Kill()
+	for dir == "" || len(Files(t, dir, "*/*.tmp")) > 0 { // a snapshot is being written
+		dir = r.Kill()
+	}
+	return dir
 }
 
 // Files returns the paths of a directory's files that match pattern, oldest name first.
