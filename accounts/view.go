@@ -14,8 +14,8 @@ type View struct{ s *State }
 // View returns the handle for readers.
 func (s *State) View() *View { return &View{s} }
 
-// Users returns the number of users; their numbers are 1 to Users.
-func (v *View) Users() int {
+// UserCount returns the number of users; their numbers are 1 to UserCount.
+func (v *View) UserCount() int {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	return len(v.s.dir.users) - 1

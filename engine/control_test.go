@@ -37,7 +37,7 @@ func TestAddPair(t *testing.T) {
 		}
 	}
 	if ids := c.PairsByCode(); len(ids) != 4 || ids[0] != 3 || ids[1] != 1 || ids[2] != 0 || ids[3] != 2 ||
-		c.Pairs() != 4 {
+		c.EndPair() != 4 {
 		t.Errorf("pairs by code: %v", ids)
 	}
 	if id, ok := c.PairByCode("BBB_USD"); !ok || id != 1 {

@@ -25,8 +25,8 @@ func (c *Core) PairByCode(code string) (PairID, bool) {
 	return id, ok
 }
 
-// Pairs returns the highest pair number plus one; with one loop, the number of pairs.
-func (c *Core) Pairs() int { return len(c.books) }
+// EndPair returns the highest pair number plus one.
+func (c *Core) EndPair() PairID { return PairID(len(c.books)) }
 
 // PairsByCode returns the numbers of the pairs, sorted by code in byte order.
 func (c *Core) PairsByCode() []PairID {

@@ -234,7 +234,7 @@ func (c *journalVerifyCmd) print(
 }
 
 func seqSum(c *engine.Core) (sum uint64) {
-	for id := range engine.PairID(c.Pairs()) {
+	for id := range c.EndPair() {
 		sum += uint64(c.LastSeq(id))
 	}
 	return sum

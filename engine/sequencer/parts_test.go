@@ -97,7 +97,7 @@ func (s *slicing) run(batches int) {
 		case k == len(steppers)+1:
 			s.collect()
 		case k == len(steppers)+2:
-			if asked < batches && s.core.Pairs() == sliceTestPairs && s.reading.CompareAndSwap(false, true) {
+			if asked < batches && s.core.EndPair() == sliceTestPairs && s.reading.CompareAndSwap(false, true) {
 				s.read(engine.PairID(s.r.IntN(sliceTestPairs)))
 			}
 		case asked < batches:

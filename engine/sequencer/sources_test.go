@@ -36,7 +36,7 @@ func TestSubmittersBesideASourceAreAnswered(t *testing.T) {
 		for seed := range uint64(6) {
 			source := &burst{due: enginetest.DayNs + int64(time.Second)}
 			s := newSlicing(t, policy, seed, source)
-			for s.core.Pairs() < sliceTestPairs {
+			for s.core.EndPair() < sliceTestPairs {
 				s.loop.Step()
 				s.loop.Committer().Step()
 			}

@@ -69,7 +69,7 @@ func NewExporter(ctx context.Context, to *jet.Events, epoch string, now uint64,
 
 // Begin makes the pairs of a market known whose earlier events are not folded.
 func (x *Exporter) Begin(core *engine.Core) {
-	for id := range engine.PairID(core.Pairs()) {
+	for id := range core.EndPair() {
 		if in, ok := core.Pair(id); ok {
 			x.writer.setPair(in)
 		}

@@ -74,7 +74,7 @@ func (a *accountSide) checkpoint() error {
 // exist. In a replay, recorded takers trade through it with the built-in account.
 func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 	a := x.accounts
-	for n := range uint32(a.view.Users()) {
+	for n := range uint32(a.view.UserCount()) {
 		if u, ok := a.view.User(n + 1); ok && u.Nickname == nickname {
 			return engine.AccountID(n + 1), nil
 		}

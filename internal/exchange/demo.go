@@ -29,7 +29,7 @@ func (x *Running) demo() error {
 	if x.sim == nil {
 		return nil
 	}
-	if x.accounts.view.Users() == 0 {
+	if x.accounts.view.UserCount() == 0 {
 		if err := x.addDemoUsers(); err != nil {
 			return fmt.Errorf("demo users: %w", err)
 		}

@@ -18,7 +18,7 @@ func (x *Running) AccountsReflect(pos uint64) bool { return x.accounts.store.Ret
 func (x *Running) Incidents() int { return len(x.data.Incidents()) }
 
 // Users returns the number of users.
-func (r *Recovered) Users() int { return r.accounts.view.Users() }
+func (r *Recovered) Users() int { return r.accounts.view.UserCount() }
 
 // Ready reports whether clients are admitted.
 func (b *base) Ready() bool { return b.front.ready.Load() }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"tickhive/engine"
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
@@ -70,7 +68,7 @@ func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
 	b.part(partHead, 0, head)
 	b.part(partCoreControl, 0, r.Core.EncodeControl(nil))
 	b.part(partFeedControl, 0, r.Feed.AppendControlState(nil))
-	for id := range engine.PairID(r.Core.Pairs()) {
+	for id := range r.Core.EndPair() {
 		b.buf = r.Core.EncodePair(b.buf[:0], id)
 		b.part(partCorePair, uint64(id), b.buf)
 		b.buf = r.Feed.AppendPairState(b.buf[:0], id)

@@ -83,7 +83,7 @@ type pairState struct {
 // pairStates returns the states by pair; the first is the control stream.
 func pairStates(c *engine.Core) []pairState {
 	all := []pairState{{seq: c.LastSeq(engine.ControlPair)}}
-	for id := range engine.PairID(c.Pairs()) {
+	for id := range c.EndPair() {
 		p := pairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
 		p.trade, p.price = c.LastTrade(id)
 		all = append(all, p)

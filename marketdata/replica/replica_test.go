@@ -100,7 +100,7 @@ func (x *run) stop() {
 // trade sends n random commands over two pairs.
 func (x *run) trade(n int) {
 	x.t.Helper()
-	if x.core.Pairs() == 0 {
+	if x.core.EndPair() == 0 {
 		for _, code := range []string{"AA_USDT", "BB_USDT"} {
 			x.submit(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
 				Code: code, Base: code[:2], Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2,
