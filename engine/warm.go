@@ -46,7 +46,8 @@ func window(cmds []*Command, n int) []*Command {
 	return cmds[from:min(from+LookAhead, len(cmds))]
 }
 
-// index takes the first step for the n-th window of commands.
+// index takes the first step for the n-th window of commands: it fetches the places at which the book's indexes find
+// the orders and client ids that the commands name.
 func (w *warmer) index(c *Core, cmds []*Command, n int) {
 	lines, needed := w.lines[:0], false
 	for _, cmd := range window(cmds, n) {
@@ -69,7 +70,7 @@ func (w *warmer) index(c *Core, cmds []*Command, n int) {
 	w.fetch(lines)
 }
 
-// order takes the second step.
+// order takes the second step: it looks the orders up in the index and fetches them.
 func (w *warmer) order(c *Core, cmds []*Command, n int) {
 	lines, found := w.lines[:0], &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
@@ -85,7 +86,8 @@ func (w *warmer) order(c *Core, cmds []*Command, n int) {
 	w.fetch(lines)
 }
 
-// links takes the third step.
+// links takes the third step: it fetches what the orders refer to, that is their levels, neighbors and client ids. For
+// a place it fetches the newest orders of the level and the owner.
 func (w *warmer) links(c *Core, cmds []*Command, n int) {
 	lines, found := w.lines[:0], &w.orders[n%len(w.orders)]
 	for i, cmd := range window(cmds, n) {
