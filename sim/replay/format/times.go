@@ -78,8 +78,8 @@ func (k timeKind) String() string {
 	}[k]
 }
 
-// OneUnit returns the kind without differences that one file may have: a date without a time of day counts as a
-// date with one.
+// OneUnit returns the notation to compare with the other rows of a file, which must all use one notation. Dates with
+// and without a time of day may be mixed, so both give timeWritten.
 func (k timeKind) OneUnit() timeKind { return min(k, timeWritten) }
 
 // readTime reads a Unix time or a date. The size of a Unix time determines its unit: seconds below 10^11, then

@@ -30,7 +30,7 @@ const (
 	priceUnits = 1_000_000_000
 )
 
-// schema is a schema that is read.
+// schema describes the records of one schema of Databento, such as mbo, that the package can read.
 type schema struct {
 	kind  byte   // type of its records
 	bytes int    // length of a record
@@ -40,7 +40,7 @@ type schema struct {
 
 const headEvent = "ts_recv,ts_event,publisher_id,instrument_id,action,side,price,size,"
 
-// schemas maps the names of the schemas that are read to their records.
+// schemas holds the schemas that the package can read, by Databento's names.
 var schemas = map[string]*schema{
 	"mbo":      {typeOrder, 56, headEvent + "order_id,flags,symbol\n", orderRow},
 	"mbp-1":    {typeTop, 80, headEvent + headTop(1), levelsRow},
@@ -82,22 +82,23 @@ func schemaName(code uint16) string {
 func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 func u64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// orderRow appends the columns of an mbo record: order_id 16, price 24, size 32, flags 36, action 38, side 39,
-// ts_recv 40.
+// orderRow appends the columns of an mbo record. Their byte offsets in the record: order_id 16, price 24, size 32,
+// flags 36, action 38, side 39, ts_recv 40.
 func orderRow(dst, r []byte) []byte {
 	dst = eventRow(dst, r, u64(r[40:]), r[38], r[39], r[24:], u32(r[32:]))
 	dst = append(strconv.AppendUint(dst, u64(r[16:]), 10), ',')
 	return strconv.AppendUint(dst, uint64(r[36]), 10)
 }
 
-// tradeRow appends the columns of a trade: price 16, size 24, action 28, side 29, flags 30, ts_recv 32.
+// tradeRow appends the columns of a trade. Their byte offsets in the record: price 16, size 24, action 28, side 29,
+// flags 30, ts_recv 32.
 func tradeRow(dst, r []byte) []byte {
 	dst = eventRow(dst, r, u64(r[32:]), r[28], r[29], r[16:], u32(r[24:]))
 	return strconv.AppendUint(dst, uint64(r[30]), 10)
 }
 
-// levelsRow appends the columns of a trade and the levels behind it, best first, each of 32 bytes: prices 0 and 8,
-// sizes 16 and 20, numbers of orders 24 and 28.
+// levelsRow appends the columns of a trade and of the levels that follow it in the record, best first. A level has 32
+// bytes; the byte offsets in it, bid and ask: prices 0 and 8, sizes 16 and 20, numbers of orders 24 and 28.
 func levelsRow(dst, r []byte) []byte {
 	dst = tradeRow(dst, r)
 	for l := r[48:]; len(l) >= 32; l = l[32:] {
