@@ -70,9 +70,9 @@ func soundPoint(key []byte) bool {
 	return u.Mul(u, v).Mod(u, edwards.p).ModSqrt(u, edwards.p) != nil // x^2 = (y^2-1) / (dy^2+1)
 }
 
-// matches reports whether the request's signature is by the key. A key of one scheme never matches
-// a signature of the other. The cost depends on the signature's length alone: the unknown key replaces
-// a key without a part for the scheme.
+// matches reports whether the key made the request's signature. A key of one scheme never matches a signature of the
+// other scheme. The cost depends on the signature's length alone, because the time of an answer must not tell what a
+// key is: where the key has no secret for the signature's scheme, v.unknown is checked in its place.
 func (v *Verifier) matches(key *Key, m *macScratch, r *Request) bool {
 	if len(r.Signature) == hmacHex {
 		states := key.mac

@@ -72,8 +72,8 @@ func (v *Verifier) Identify(nowNs int64, publicKey []byte, remote netip.Addr) (P
 	return key.principal(), nil
 }
 
-// payloadMatches reports whether the signature is by the key. As in matches, the cost depends on the form of the
-// signature alone.
+// payloadMatches reports whether the key made the signature. The cost depends on the signature's form alone, as in the
+// function matches: the time of an answer must not tell whether a key exists, so an unknown key is checked too.
 func (v *Verifier) payloadMatches(p *Payload) bool {
 	if bytes.ContainsFunc(p.Text, func(r rune) bool { return r < ' ' }) {
 		return false

@@ -179,7 +179,8 @@ func (k *Key) principal() Principal {
 	}
 }
 
-// checkTime refuses a timestamp before NotBeforeMs or outside the window, whose bounds are valid.
+// checkTime refuses a request whose timestamp is before NotBeforeMs, or differs from the server's time by more than the
+// request's API-RecvWindow. checkHeaders has refused a malformed API-RecvWindow before.
 func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 	sent := parseDigits(r.Timestamp)
 	window, _ := windowOf(r.RecvWindow)
