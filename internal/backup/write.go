@@ -150,7 +150,7 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the current file.
+// Close closes the file of the directory that the Reader is reading, if there is one.
 func (r *Reader) Close() error {
 	r.cur = nil
 	if r.file == nil {

@@ -57,8 +57,8 @@ func remedied(err error) error {
 	return &remediedError{err, remedy}
 }
 
-// Room adds the remedy to the error of a start for which the disk has no room. Other errors, nil, and an error that has
-// its remedy stay as they are.
+// Room adds a remedy to the error of a start that failed because the disk or the quota is full. It returns any other
+// error unchanged, also nil and an error that has a remedy already.
 func Room(err error) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) || errors.As(err, new(*remediedError)) {
 		return err

@@ -26,7 +26,7 @@ const SnapshotExt = ".snap"
 
 const (
 	snapshotMagic = "TICKSNP\n"
-	// chunkBytes is verified at a time, before anyone decodes it.
+	// chunkBytes is the size of a chunk. A reader verifies the checksum of a chunk before it decodes the chunk.
 	chunkBytes  = 256 << 10
 	chunkHead   = 8
 	endOfChunks = 0xFFFFFFFF // in the length word: the last chunk, holding the body's length
