@@ -1,8 +1,8 @@
-// Package aggregator writes the documents of the listing sites (docs/contract/listing.md) and the
-// summary of docs/contract/market-data.md#time-summary-status over published views.
+// Package aggregator writes the market data that listing sites, such as CoinGecko and CoinMarketCap, poll from an
+// exchange (docs/contract/listing.md), and the summary of docs/contract/market-data.md#time-summary-status.
 //
-// Owner: none; every function is pure: it appends text that is a function of frozen views to the
-// caller's slice.
+// Owner: none; every function is pure: it appends text to the caller's slice, and the text is a function of published
+// views.
 //
 // Invariants:
 //

@@ -1,5 +1,6 @@
-// Package hive manages the agents above the launchpad's tokens: workers, scouts and queens, their configuration and
-// status, proposals and votes, and the action log (docs/contract/hive.md).
+// Package hive keeps the agents that act on the launchpad's tokens: one worker for each token, and the scouts and
+// queens above the workers. It holds the workers' configuration and status, proposals about workers and the users'
+// votes, and the log of the agents' actions (docs/contract/hive.md).
 //
 // State is a pure state machine, View the immutable state that readers use, Store the durable shell. A spawn is a
 // record of the launchpad alone: the hive folds the facts of tokens (State.Fold).

@@ -21,7 +21,7 @@ func (s Status) String() string { return statusNames[s] }
 // Times are Unix seconds, 0: never.
 type Worker struct {
 	ID          uint32 // from 1
-	Known       bool   // the worker's fact has been folded
+	Known       bool   // the launchpad has reported the worker's token (State.Fold)
 	Token       [20]byte
 	Symbol      string
 	DeployedSec int64
@@ -82,7 +82,8 @@ func unknownWorker(field string) *refuse.Refusal {
 	return refuse.Missing(field, "No worker has this token id.")
 }
 
-// knownWorker returns the worker with this id if its fact has been folded.
+// knownWorker returns the worker with this id if the launchpad has reported its token (State.Fold). During a recovery
+// a worker may exist before that, without a name and a token.
 func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	w, ok := s.workers.Get(id)
 	if !ok || !w.Known {

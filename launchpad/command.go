@@ -70,7 +70,7 @@ type BuyBoost struct {
 // remain.
 type InjectFault struct{ Count uint64 }
 
-// Tick applies the changes that are due by time alone. Due returns it.
+// Tick applies the changes that time alone makes due, such as the end of a boost. State.Due returns the Tick.
 type Tick struct{}
 
 func (Begin) command()        {}

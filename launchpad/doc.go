@@ -1,5 +1,6 @@
-// Package launchpad is the agent-token launchpad and the in-process ledger below it: spawned tokens, their
-// constant-product pools, native, USBI and token balances, boosts (docs/contract/launchpad.md).
+// Package launchpad lets users create ("spawn") tokens of agents and trade them in constant-product pools. A ledger in
+// this process takes the place of a blockchain: it holds balances of NATIVE, USBI and the tokens, pools and boosts
+// (docs/contract/launchpad.md). Package hive keeps the agents.
 //
 // State is a pure state machine (same records, same state), View the immutable state that readers use, Store the
 // durable shell.
