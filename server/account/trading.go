@@ -570,7 +570,7 @@ func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 
 func appendID(b []byte, id uint64) []byte { return strconv.AppendUint(b, id, 10) }
 
-// Guard returns what cancels the orders of a user without a request of theirs.
+// Guard returns the guard, which cancels all orders of a user without a request of the user, such as after a halt.
 func (s *Service) Guard() *entry.Guard { return s.guard }
 
 // switchForm is the body of POST /api/orders/cancel-all-after.

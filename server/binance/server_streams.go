@@ -345,7 +345,8 @@ func (s *socket) answer(text []byte) error {
 	return s.send(append(append(append(b, `,"id":`...), r.ID...), '}'))
 }
 
-// perform returns the result of a request, or what is wrong with it; then nothing was changed.
+// perform carries out a request and returns the JSON text of its result. A request that it refuses changes nothing; the
+// problem says why.
 func (s *socket) perform(r *request) (result, problem string) {
 	var names []string
 	switch r.Method {

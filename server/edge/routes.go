@@ -86,8 +86,8 @@ type Route struct {
 	Time bool
 	// MaxAgeSec is the max-age of a shared document, in seconds; 0 means 1.
 	MaxAgeSec int
-	// Symbol is the parameter that names the only pair of the answer, where Params has no pair code; empty: none. Code
-	// returns the pair code of its value.
+	// Symbol names the parameter that selects the answer's only pair by another text than a pair code; empty: the route
+	// has no such parameter. Code converts the parameter's value to a pair code.
 	Symbol string
 	Code   func(value string) string
 	// Params describes the query parameters, and the parameters of the path that are not plain text.
