@@ -80,8 +80,8 @@ func (a *agents) measure(ins *engine.Instrument) {
 // maxLots limits the smallest order, so that sizes computed from it cannot overflow int64.
 const maxLots = 1 << 40
 
-// defaultSmallest returns the smallest order to assume for a pair without a minimum: 5 units of money, or the
-// same value in another quote currency.
+// defaultSmallest returns the value of the smallest order to assume for a pair without a minimum: 5 units of the quote
+// currency, as for a dollar. For BTC, ETH and BNB, which are worth more, it returns about the same value.
 func defaultSmallest(ins *engine.Instrument) fixed.U128 {
 	unit := fixed.FromU64(1)
 	for range ins.DigitsTotal() {

@@ -129,7 +129,7 @@ const (
 	maxKeptAnswers = 1000 // of a rule
 )
 
-// Answer is a kept answer.
+// Answer is an answer of the exchange that a Stale rule keeps, to send it again later.
 type Answer struct {
 	Headers [][2]string
 	Body    []byte

@@ -213,7 +213,7 @@ func (w *world) logf(format string, args ...any) {
 	}
 }
 
-// fail notes the first broken promise.
+// fail keeps the first broken promise as the run's failure; later ones are mostly its consequences.
 func (w *world) fail(format string, args ...any) {
 	if w.failure == nil {
 		w.failure = fmt.Errorf(format, args...)
