@@ -26,9 +26,9 @@ import (
 	"tickhive/server/public"
 )
 
-// Child is the other end of a measurement in a process of its own, so that the CPU times of both ends are separate:
-// `tickhive-bench child NAME ARGS...`. It prints a line `ready`, answers each line of its standard input with one line,
-// and ends when its standard input ends.
+// Child carries out `tickhive-bench child NAME ARGS...`: the other end of a measurement, such as the server. The other
+// end is a process of its own, so that the CPU times of both ends are separate. The process prints a line `ready`,
+// answers each line of its standard input with one line, and ends when its standard input ends.
 func Child(name string, args []string, in io.Reader, out io.Writer) error {
 	for _, c := range []struct {
 		name string

@@ -1,9 +1,9 @@
-// Package floor is the reference for the matching core: the flat array book of package limit, which
-// validates nothing, looks nothing up and emits nothing, and the three order streams of package wl,
-// generated in memory from fixed seeds.
+// Package floor is the reference to which the benchmarks compare the matching core: a book that does the least work
+// with which orders can be matched (package limit), and three order streams that both match (package wl), generated in
+// memory from fixed seeds. The book validates nothing, looks nothing up and emits nothing.
 //
-// What it is: measuring equipment of this project, copied unchanged (limit.go, wl.go and
-// the generator in gen.go) so that a ratio measured here is a ratio to the anchor.
+// limit.go, wl.go and the generator in gen.go are unchanged copies of the anchor, a measuring tool of this project, so
+// that a ratio to the floor is also a ratio to the anchor.
 //
 // Owner: the caller; nothing is shared.
 //
