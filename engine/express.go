@@ -2,11 +2,12 @@ package engine
 
 import "tickhive/engine/owners"
 
-// Almost all orders are ordinary: limit orders that are good till canceled, without a reserve or an earn limit, which
-// no check refuses. express carries them out in one pass, without a taker and the checks that cannot concern them. The
-// rules are those of place, match and rest: they go on with an order that stops being ordinary on its way.
+// Almost all orders are ordinary: limit orders, good till canceled, without a reserve or an earn limit, that no check
+// refuses. express carries out an ordinary order in one pass. It makes no taker and skips the checks that cannot apply.
+// Its rules are the rules of place, match and rest, and these functions go on with an order that stops being ordinary
+// while express carries it out.
 
-// ordinary is an order on this way.
+// ordinary is an order that express carries out.
 type ordinary struct {
 	cmd           *Command
 	owner, client int32
@@ -14,7 +15,7 @@ type ordinary struct {
 	left          int64
 }
 
-// express carries out the Place of an ordinary order. It returns false for any other, and has then changed nothing.
+// express carries out the Place of an ordinary order. For any other order it changes nothing and returns false.
 func (b *book) express(cmd *Command) bool {
 	x := ordinary{cmd: cmd, left: cmd.Amount}
 	crosses := b.sides.crosses(cmd.Side, cmd.Price)

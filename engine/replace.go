@@ -103,10 +103,10 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	return NotRejected
 }
 
-// fundsCover reports whether the money that the order holds for its open part (was lots) and spare beyond that
-// are enough for open lots at price. The accounts computed spare before the command was sequenced. Since then
-// the order may have traded or become smaller, and may need more than they hold. Nothing overflows: a total is
-// at most MaxTotal, and spare is the difference of two totals.
+// fundsCover reports whether an order's money is enough for open lots at price. The money is what the order holds for
+// its open part, was lots at the old price, and spare. The accounts computed spare before the command was sequenced.
+// Since then the order may have traded or become smaller, so its new open part may need more than this money. Nothing
+// overflows: a total is at most MaxTotal, and spare is the difference of two totals.
 func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bool {
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))

@@ -71,10 +71,10 @@ func (f *folds) observe(events []engine.Event) {
 // unpublished reports whether folded events are not visible to readers yet.
 func (f *folds) unpublished() bool { return f.dirty && !f.quiet }
 
-// sealed returns the time before which no command can be folded any more, at the time ns of the
-// clock: ns, unless commands up to pos are stamped that are not folded yet, or the outcome of one is unknown,
-// so that the next start may fold it. What a sink publishes at that time is final up to it, so that a candle
-// which has ended by then is closed for good. The loop stamps no later command before a time that it has published.
+// sealed returns the time up to which a sink's publication is final when the clock is at ns: no command before that
+// time can be folded later, so a candle that has ended by then is closed for good. The time is ns, unless a command up
+// to pos is stamped and not folded yet, or the outcome of a command is unknown, so that the next start may fold it. The
+// loop stamps no later command before a time that it has published.
 func (f *folds) sealed(pos uint64, ns int64) int64 {
 	if len(f.withheld) > 0 { // what is folded of the pair is not shown
 		return min(ns, f.withheldNs)

@@ -5,9 +5,9 @@ import "unsafe"
 // tableShards is the number of parts of a table, each of which grows alone. So growth moves few entries at once.
 const tableShards = 64
 
-// maxProbe bounds every search of a Table: an entry is less than so many places behind the one that its hash names. Of
-// mixed hashes one in 100,000 would go further while a shard of 16 Ki places fills up to three quarters; the shard then
-// grows earlier.
+// maxProbe bounds every search of a Table: an entry is fewer than maxProbe places behind the place that its hash names.
+// With well mixed hashes, one entry in 100,000 would be farther away before a shard of 16 Ki places is three quarters
+// full; the shard then grows earlier.
 const maxProbe = 128
 
 // sparse is the share of its places below which a shard does not grow any more for a put that finds no place within
@@ -108,8 +108,8 @@ func (t *Table) Put(hash uint32, slot int32, key Key) {
 	t.count++
 }
 
-// grow makes room, and drops the entries of deleted slots. It takes the entries in the order of their places, so each
-// finds a place that is no further from the one that its hash names than before.
+// grow makes room, and drops the entries of deleted slots. It moves the entries in the order of their places, so no
+// entry gets farther from the place that its hash names.
 func (s *tableShard) grow() {
 	old := s.entries
 	size := len(old)
