@@ -335,8 +335,9 @@ func (d *Dir) SetFilling(filling bool) error {
 // ForgetEpoch makes the next start begin a new epoch.
 func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
 
-// NoteLostSync notes a failed sync of a log. The next start judges the ends of the logs as after a power cut. shown
-// tells whether a client has seen what was not synced: then it begins a new epoch too, unless it follows a clean stop.
+// NoteLostSync stores that a sync of a log failed. The next start judges the ends of the logs as after a power cut.
+// shown says that a client may have seen unsynced records: then the next start also begins a new epoch, unless it
+// follows a clean stop.
 func (d *Dir) NoteLostSync(shown bool) error {
 	return d.change(func(m *Meta) {
 		if m.LostSyncs++; shown {

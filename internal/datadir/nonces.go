@@ -193,8 +193,8 @@ func (n *Nonces) Used(notBeforeMs int64) iter.Seq[auth.UsedNonce] {
 	}
 }
 
-// Follow sets the floors below which lines may be dropped: those of the present process, after
-// it has read Used. It returns the error of that read, if any.
+// Follow sets the function that returns the floor of a key; lines with timestamps below the floor may be dropped. The
+// floors are the present process's, which must have read Used before. Follow returns the error of that read, if any.
 func (n *Nonces) Follow(floor func(publicKey []byte) int64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -97,8 +97,8 @@ func (n *Nonces) shrink() error {
 	return nil
 }
 
-// appendKept appends a line that is still required. Instead of the first obsolete line of a key it appends the
-// key's floor, unless the floor is longer than the line, which then stays.
+// appendKept appends a line that is still required and drops an obsolete line. The key's floor, a line of its own,
+// replaces the first obsolete line of each key, unless the floor is longer than that line: then the line stays.
 func (n *Nonces) appendKept(dst []byte, l *nonceLine) []byte {
 	floor, met := n.pass.keys[string(l.key)]
 	if !met {

@@ -26,9 +26,10 @@ type Rebuilt struct {
 	Term  uint64
 }
 
-// WriteMeta writes meta.json, the last file of the directory, with an incident. It is the content after a clean stop,
-// without NONCES: the next start refuses signed requests with timestamps that may have been used. In a new epoch that
-// is a minute; a standby that continues an epoch refuses those before its start only, because its clients wait.
+// WriteMeta writes meta.json, the last file of the directory, with an incident. The content is as after a clean stop.
+// The directory has no NONCES, so the next start refuses signed requests whose timestamps may have been used before: in
+// a new epoch, the requests of one minute. A standby that continues an epoch refuses only timestamps before its own
+// start, because its clients wait.
 func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,

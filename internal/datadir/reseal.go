@@ -172,7 +172,7 @@ func (d resealing) each(f func(name string) error) error {
 	return nil
 }
 
-// settled refuses a directory to which a change of the key is under way.
+// settled refuses a directory in which a change of the sealing key was begun and not completed.
 func (m *Meta) settled(path string) error {
 	if m.Resealing {
 		return fmt.Errorf("data directory: the change of the key of %s was cut short: start it once with "+

@@ -51,8 +51,9 @@ type File interface {
 	io.Closer
 }
 
-// Mapper is implemented by files whose bytes can be written in memory: those of OS on Linux, where a mapping,
-// ReadAt and Sync see the same pages. An access to a mapping faults when the file has been cut or its disk fails.
+// Mapper is implemented by files whose bytes can be written in memory. The files of OS implement it on Linux, where a
+// mapping, ReadAt and Sync see the same pages. An access to a mapping faults when the file has been cut or its disk
+// fails.
 type Mapper interface {
 	// Map returns the bytes [off, off+n) of the file, which must have them; off is a multiple of the page size.
 	Map(off, n int64) ([]byte, error)

@@ -172,8 +172,8 @@ func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 	return l.Write()
 }
 
-// noteWritten writes into the slot that the log reaches last. After an error the slot says what it
-// said before, unless the log has stopped.
+// noteWritten records in the active segment's slot that the log ends with the record last. After an error it restores
+// the slot, or stops the log if that fails too.
 func (l *Log) noteWritten(last uint64) error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()

@@ -42,8 +42,8 @@ func (l *Log) Rotate() error {
 	return nil
 }
 
-// noteFollowed writes into the active segment's slot that there is one behind it. After an error the
-// slot says what it said before, or the log has stopped.
+// noteFollowed records in the active segment's slot that another segment follows. After an error it restores the slot,
+// or stops the log if that fails too.
 func (l *Log) noteFollowed() error {
 	l.slotMu.Lock()
 	defer l.slotMu.Unlock()

@@ -148,7 +148,8 @@ func (l *Log) writeSlot(seg *openSegment) error {
 	}
 	s.put(&l.slotBuf, seg.seed)
 	if _, err := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot)); err != nil {
-		// A part of it may have arrived, and a start refuses a slot that does not verify.
+		// The file may hold a part of the slot now. A start refuses a slot that does not verify, so the slot is written
+		// again.
 		_, again := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot))
 		return fmt.Errorf("%s: write the slot: %w", seg.path, errors.Join(err, again))
 	}
@@ -156,7 +157,8 @@ func (l *Log) writeSlot(seg *openSegment) error {
 	return nil
 }
 
-// turnSlot makes the other slot the one that is written. The current one must be durable.
+// turnSlot makes the segment's other slot the one to be written next. The current slot must be durable, because a power
+// cut may tear the slot that is being written.
 func (s *openSegment) turnSlot() { s.slot = 1 - s.slot }
 
 // syncSlot makes the current slot durable. Needs slotMu.

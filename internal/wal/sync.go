@@ -102,10 +102,11 @@ func (l *Log) noteSynced(dirty []*openSegment) {
 	_ = l.writeSlot(a)
 }
 
-// sealSynced ends the full segments that hold nothing unsynced, once the segment behind each is
-// durable: it says so in the segment's slot, syncs and closes it. Without that a start would not
-// miss the segments behind. The owner no longer writes to them, so a segment that waits for no sync
-// was covered by one that has ended, maybe while it was active. Needs syncMu: no sync is in flight.
+// sealSynced ends the full segments whose records are all synced, once the segment behind each is durable. It marks the
+// end in the segment's slot, syncs the segment and closes the file. Without the mark a start would not notice that
+// later segments are missing. The owner no longer writes to a full segment, so a sync that has ended covers each
+// segment that is not in unsynced, maybe since the time when the segment was active. Needs syncMu: no sync is in
+// flight.
 func (l *Log) sealSynced() error {
 	l.listMu.Lock()
 	behind := append(l.full[min(1, len(l.full)):len(l.full):len(l.full)], l.segments[len(l.segments)-1])
