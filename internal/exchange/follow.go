@@ -191,8 +191,9 @@ func explainFollow(err error) error {
 	return node.Explain(err)
 }
 
-// follow executes messages until ctx ends or something fails, and puts the reason into y.ended. A node that serves, and
-// meets the records of a later program, goes on serving what it has: its clients would lose their sockets.
+// follow executes messages until ctx ends or something fails, and puts the reason into y.ended. A node that serves
+// clients and meets the records of a later program executes nothing more, but goes on serving the state that it has: if
+// the node ended, its clients would lose their sockets.
 func (y *Following) follow(ctx context.Context, from uint64, serves func() bool, take func(uint64, []byte) error) {
 	err := y.o.Follow.Log.Follow(ctx, from, take)
 	if node.Newer(err) && serves() {
@@ -323,8 +324,8 @@ func (y *Following) execute(at stream.Place, record []byte) error {
 	return fmt.Errorf("BUG: log %d", at.Log)
 }
 
-// publish shows what was executed. The writer stamps no later command before sentNs, so a candle that has ended by
-// then is final. A pair with an unfinished command is not shown, and no time passes meanwhile.
+// publish publishes the state after the executed records. The writer stamps no later command before sentNs, so a candle
+// that has ended by then is final. A pair with an unfinished command is not shown, and no time passes meanwhile.
 func (y *Following) publish(sentNs int64, executed bool) {
 	unfinished := y.core.AppendUnfinished(nil)
 	now := max(sentNs, y.market.LastNs, y.shown)

@@ -215,7 +215,7 @@ func (j *journal) makeDurable() error {
 	return nil
 }
 
-// close runs last, unless it is nil or the journal has failed, and closes the journal.
+// close calls last and closes the journal. It does not call last if last is nil or the journal has failed.
 func (j *journal) close(last func() error) error {
 	if j == nil {
 		return nil

@@ -210,7 +210,8 @@ func (b *base) BinanceAddr() string { return listen.Address(b.front.binanceLn) }
 // Failed receives the error of a listener that ended unexpectedly, or ErrFenced.
 func (b *base) Failed() <-chan error { return b.front.failed }
 
-// fail reports an error that ends the exchange, unless others wait already.
+// fail reports on Failed an error that ends the exchange. It drops the error if the channel is full, because an earlier
+// error ends the exchange already.
 func (f *front) fail(err error) {
 	select {
 	case f.failed <- err:

@@ -159,8 +159,9 @@ func (r *restored) openJournal() (err error) {
 	return err
 }
 
-// noteLostSync notes a failed sync of a log. Clients have seen what was not synced in the journal alone, and not under
-// always. The journal that a start opens may come from a process with another policy.
+// noteLostSync stores that a sync of a log failed. Clients may have seen unsynced records of the journal, unless its
+// sync policy is always, but never of another log. Before the journal is open such records count as seen, because the
+// process that wrote the journal may have had another policy.
 func (r *restored) noteLostSync(log string) {
 	shown := log == "engine" && (r.journal == nil || r.o.Journal.Sync != sequencer.SyncAlways)
 	if err := r.data.NoteLostSync(shown); err != nil {

@@ -9,9 +9,9 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// A phase stops its own parts and those of the phases before it, from the outside in: no new
-// connections, accepted requests are finished, the loop stops, the stores and the journal are
-// closed, and the directory records a clean end last.
+// A phase stops its own parts and the parts of the phases before it, from the outside in: it takes no new connections,
+// finishes the accepted requests, stops the loop, closes the stores and the journal, and at last records a clean end in
+// the directory.
 
 // halt ends the watch, the scrubs and the snapshots, which need the loop, and then the loop.
 func (x *Running) halt() {

@@ -42,7 +42,8 @@ func (m *Mirror) checkStream(at *stream.State, begun, own *node.Genesis) error {
 	return nil
 }
 
-// checkSettings compares the settings of a stream with the own ones by keys.
+// checkSettings refuses a stream that began with other settings than this exchange has. The text of a stream that an
+// earlier program began may lack keys; FullSettings adds them before the comparison.
 func (m *Mirror) checkSettings(begun, own string) (err error) {
 	if begun != own && m.source.FullSettings != nil {
 		if begun, err = m.source.FullSettings(begun); err != nil {

@@ -11,7 +11,7 @@ var logNames = [stream.Logs]string{"engine", "accounts", "launchpad", "hive"}
 // Chains follows the checksum chains of the four logs for a node that writes none of them. One goroutine uses it.
 type Chains [stream.Logs]wal.Position
 
-// BeginAt makes the chains those of a snapshot.
+// BeginAt sets the chains to the positions of a snapshot.
 func (c *Chains) BeginAt(h *Head) {
 	for i := range c {
 		c[i] = wal.Position{Seq: h.At.Pos[i], Chain: h.Chains[i]}

@@ -93,7 +93,8 @@ type Archive interface {
 }
 
 // staleFor is the time for which a log may look shorter than it was, or lack a message, before messages count as lost.
-// A server that was frozen, or cut off from the others, answers from what it had: it believes for 10 s that it leads.
+// A server that was frozen, or cut off from the other servers, answers with its former log: it believes for 10 s that
+// it leads.
 const staleFor = 30 * time.Second
 
 // lasting tells what lasts from what passes: a log that lacks messages may be one of a server that is behind.
