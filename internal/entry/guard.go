@@ -92,8 +92,8 @@ func (g *Guard) Counts() map[string]uint64 {
 	return n
 }
 
-// Halt cancels the orders of an account that was halted, and returns their number. Later steps cancel those on
-// their way to the engine and those of halted pairs.
+// Halt cancels the open orders of a halted account and returns the number of canceled orders. Later steps cancel the
+// orders that were on their way to the engine, and the orders of halted pairs.
 func (g *Guard) Halt(account engine.AccountID) (canceled int) {
 	g.mu.Lock()
 	s := g.begin(account, Halted, 0)

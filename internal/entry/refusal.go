@@ -98,8 +98,9 @@ var reasonFields = map[engine.Reason]string{
 	engine.DuplicateClientOrderID: "clientOrderId",
 }
 
-// limitText returns the message of a reason that has a limit of the pair, with the limit as a number; else nothing.
-// The last trade is that of the moment, which may be a newer one than the order was compared with.
+// limitText returns the message of a reason that has a limit of the pair, with the limit as a number, and nothing for
+// another reason. The last trade in the message is the newest one now. The engine may have compared the order with an
+// earlier one.
 func limitText(r engine.Reason, cmd *engine.Command, v *marketdata.View) string {
 	in := v.Instrument
 	worth := func(limit fixed.U128) string {

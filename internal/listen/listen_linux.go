@@ -49,8 +49,9 @@ func tuneListener(_, _ string, c syscall.RawConn) error {
 	}), err)
 }
 
-// synCookies reports whether the kernel goes on to take connections when its queue of those that have sent nothing is
-// full. Otherwise a flood of them would shut out everybody else, and the listener must not let them wait there.
+// synCookies reports whether the kernel accepts further connections when its queue of connections that have sent
+// nothing is full. If it does not, a flood of such connections would shut out everybody else, so the listener must not
+// let them wait in that queue.
 func synCookies() bool {
 	setting, err := os.ReadFile("/proc/sys/net/ipv4/tcp_syncookies")
 	return err == nil && !bytes.Equal(bytes.TrimSpace(setting), []byte("0"))

@@ -62,7 +62,7 @@ func (m *Market) Limit(p engine.PairID, side engine.Side, price, amount int64) {
 // Pass moves the clock forward.
 func (m *Market) Pass(ns int64) { m.Clock.Set(m.Clock.NowNs() + ns) }
 
-// Publish publishes what was folded, at the time of the clock.
+// Publish publishes the folded events, at the time of the clock.
 func (m *Market) Publish() { m.Feed.Publish(m.Clock.NowNs()) }
 
 // View returns the newest published view of a pair.

@@ -75,7 +75,7 @@ func (p *apiParams) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// apiMethods are the methods: those of routes, and those of the connection itself.
+// apiMethods holds the methods of the WebSocket API: of the routes, and of the connection itself, such as a log-on.
 var apiMethods = func() map[string]*endpoint {
 	m := map[string]*endpoint{}
 	for _, e := range endpoints() {

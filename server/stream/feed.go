@@ -142,7 +142,7 @@ func (q *PrivateQueue) room(n int) bool {
 	return !q.dropped
 }
 
-// Withhold sets the pairs whose messages are kept back. Release queues those of the others.
+// Withhold sets the pairs whose messages are kept back. Release queues the kept messages of the other pairs.
 func (q *PrivateQueue) Withhold(pairs []engine.PairID) {
 	before := q.withheld
 	q.withheld = make(map[engine.PairID]*messageList, len(pairs))
@@ -170,8 +170,8 @@ func (q *PrivateQueue) Release() {
 	q.released = nil
 }
 
-// PutOf queues a message about a pair, or keeps it back while the pair is withheld. Too many are dropped
-// like those of a full queue.
+// PutOf queues a message about a pair, or keeps it back while the pair is withheld. When too many are kept back, PutOf
+// drops all messages, as Put does when the queue is full.
 func (q *PrivateQueue) PutOf(p engine.PairID, m PrivateMessage) {
 	l, held := q.withheld[p]
 	switch {
@@ -185,7 +185,7 @@ func (q *PrivateQueue) PutOf(p engine.PairID, m PrivateMessage) {
 	}
 }
 
-// drop makes every private stream start over.
+// drop discards the queued messages, so every private stream starts over.
 func (q *PrivateQueue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -255,8 +255,8 @@ func (o operation) authenticate() {
 	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
 }
 
-// guard sets whether the orders of the key's account are canceled when the socket is gone. For another account
-// that it guarded before, the socket is gone now.
+// guard sets whether the orders of the key's account are canceled when the socket closes. If the socket guarded another
+// account before, the guard of that account acts as if the socket had closed now.
 func (o operation) guard(key SocketKey) {
 	c, feed := o.conn, o.hub.opts.Private
 	if o.req.cancelOnDisconnect {
