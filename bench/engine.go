@@ -171,8 +171,8 @@ func checked(name string, got, want wl.Stats) error {
 // users is the number of accounts of E1a (docs/internals/performance.md#e1a).
 const users = 100
 
-// withUsers makes the orders those of users accounts as trading clients send them: buyers and sellers have different
-// accounts, so all orders trade that would trade without accounts; half of the orders have client ids.
+// withUsers gives the orders accounts and client ids, as trading clients send them. Buyers and sellers have different
+// accounts, so every order trades that would trade without accounts; half of the orders have client ids.
 func (r *coreRun) withUsers() *coreRun {
 	r.ids = make([]engine.ClientID, 4096)
 	return r

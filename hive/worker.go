@@ -92,8 +92,8 @@ func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	return w, true
 }
 
-// edit returns a copy of a worker to be changed; put then stores it. For an unknown worker (during a recovery,
-// before the facts are folded) the copy has no name.
+// edit returns a copy of a worker to be changed; put then stores it. For a worker that the launchpad has not reported
+// yet (during a recovery) the copy has no name.
 func (s *State) edit(id uint32) *Worker {
 	if id == 0 || id > MaxWorkers {
 		panic("BUG: hive: worker id out of range")

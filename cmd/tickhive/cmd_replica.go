@@ -90,8 +90,8 @@ func (r *replicaCmd) run(p *program, s serveFlags, kept *listen.Kept, signals pr
 	return r.stand(ctx, p, &o, time.Duration(cfg.Cluster.TakeoverAfter), signals)
 }
 
-// stand follows with a copy while another node is the writer, and with --promote is the writer when that one falls
-// silent, in turns.
+// stand follows with a copy while another node is the writer. With --promote it becomes the writer when the other
+// writer falls silent, and follows again when it is no longer the writer.
 func (r *replicaCmd) stand(ctx context.Context, p *program, o *exchange.Options, after time.Duration,
 	signals processSignals,
 ) error {

@@ -48,8 +48,9 @@ func (s *serveCmd) checkReplaceable(c *Config) error {
 	return nil
 }
 
-// write serves as a writer until the process ends or another node is the writer. Then it goes on as a replica of that
-// one, on the same sockets; with --promote as a standby, also when the other node was the writer before this start.
+// write serves as a writer until the process ends or another node becomes the writer. Then it goes on as a replica of
+// the new writer, on the same sockets. With --promote it goes on as a standby, also if another node was the writer
+// before this start already.
 func (s *serveCmd) write(p *program, cfg *Config, o exchange.Options, a announcement, signals processSignals) error {
 	kept := &listen.Kept{Open: listen.At}
 	defer kept.Close()
@@ -123,7 +124,8 @@ func (s *serveCmd) replica(cfg *Config) (r *replicaCmd, flags serveFlags, err er
 	if s.Promote {
 		r.DataDir = cfg.Data.Dir
 	}
-	// Paths of a writer are relative to its directory, those of a replica to the working directory.
+	// A path in a writer's settings is relative to its data directory, but in a replica's settings to the working
+	// directory.
 	for key, path := range map[string]string{
 		"cluster.key_file": cfg.Cluster.KeyFile, "internal.token_file": cfg.Internal.TokenFile,
 	} {
@@ -169,7 +171,7 @@ func openCopy(dir string, g node.Genesis, keep []string, log *slog.Logger) (*nod
 	})
 }
 
-// putAside renames a data directory that no process uses, in the place of the one that was put aside before.
+// putAside renames a data directory that no process uses, and deletes the directory that an earlier call has renamed.
 func putAside(dir string) error {
 	idle, err := datadir.OpenIdle(dir) // refused while a process uses it
 	if err != nil {
@@ -181,7 +183,7 @@ func putAside(dir string) error {
 // before returns the place of a former data directory.
 func before(dir string) string { return filepath.Clean(dir) + ".before" }
 
-// takeAlong copies the files that a directory lacks from the one that was put aside.
+// takeAlong copies the files of keep that a directory lacks from the directory that putAside has renamed.
 func takeAlong(dir string, keep []string) error {
 	for _, name := range keep {
 		to := filepath.Join(dir, name)
@@ -217,7 +219,8 @@ func wasStandby(dir string) (bool, error) {
 	return node.IsCopy(dir) || epoch != "", err
 }
 
-// formerEpoch returns the epoch of a data directory, or of the one that was put aside for it; empty: neither is there.
+// formerEpoch returns the epoch of a data directory, else of the directory that putAside has renamed; empty: neither
+// exists.
 func formerEpoch(dir string) (string, error) {
 	for _, d := range []string{dir, before(dir)} {
 		meta, err := datadir.ReadMeta(d)

@@ -29,7 +29,8 @@ const (
 	maxWhole    = 20 // most digits before the point that fixed.Parse accepts; an int64 has fewer
 )
 
-// tooLarge replaces a number of more digits. It is 10^20, above every number of ticks or lots.
+// tooLarge replaces a number with more than maxWhole digits before the point. It is 10^20, above every number of ticks
+// or lots.
 var tooLarge = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()
 
 // ParseDecimal reads [+-]digits[.digits][e[+-]digits]. It accepts more digits than fixed.Parse, because a

@@ -100,8 +100,8 @@ var ownLine = []string{
 	remedyBinance, remedyBitstamp, remedyPrice,
 }
 
-// maxProblems bounds the listed problems of a recording, maxForeign those of a file that looks like another format: its
-// lines all say the same.
+// maxProblems bounds the problems that are listed for a recording. maxForeign bounds them for a file that looks like
+// another format, because its lines all have the same problem.
 const (
 	maxProblems = 20
 	maxForeign  = 3

@@ -337,7 +337,7 @@ func levelAt(price, amount cell) (l level, ok bool, err error) {
 	return l, err == nil, locate(amount.At, err)
 }
 
-// group reads the rows of one message: those of one time, or all of a complete book.
+// group reads the rows of one message: all rows with one time, or all rows of a complete book.
 func (t *tardis) group(f *tardisFile) error {
 	whole, ns, rows := f.isSnapshot(), f.ns, 0
 	if !whole && !f.begun {

@@ -88,7 +88,8 @@ type PairReport struct {
 	Pair   string `json:"pair"`
 	Rows   []Row  `json:"statistics"`
 	Inside int    `json:"inside"` // number of rows that are inside
-	// Topics is the number of topics that the recordings have, TopicsInside of those whose rows are all inside.
+	// Topics is the number of topics that the recordings have. TopicsInside is the number of topics of which all rows
+	// are inside.
 	Topics       int `json:"topics"`
 	TopicsInside int `json:"topicsInside"`
 }
