@@ -7,8 +7,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// ErrOverdrawn reports a balance below zero where everything else adds up. Only the accepted loss of commands leads
-// there: an account has withdrawn or sold what the lost commands had brought it.
+// ErrOverdrawn reports a balance below zero where everything else adds up. Only the accepted loss of commands leads to
+// such a balance: an account has withdrawn or sold what the lost commands had brought it.
 var ErrOverdrawn = errors.New("a balance is below zero")
 
 // check implements View.Check. The caller must hold mu.

@@ -36,8 +36,8 @@ func (q *query) begin() {
 	q.part = func() bool { _, paused := next(); return paused }
 }
 
-// queries holds the queries that arrive, those that wait until their pair is no longer busy, and those that have
-// paused. The loop's goroutine owns it, but for arriving.
+// queries holds the queries that arrive, the queries that wait until their pair is no longer busy, and the queries that
+// have paused.
 type queries struct {
 	loop     *Loop
 	arriving chan *query

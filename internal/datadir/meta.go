@@ -91,8 +91,8 @@ func (m *Meta) Had(number uint64) bool {
 	return m.Terms == [2]uint64{} || m.Terms[0] == number || m.Terms[1] == number || slices.Contains(m.Tried, number)
 }
 
-// Incident is one row of the status page's incidents. Those with equal kind and message are one row. The times are those
-// of the process clock, Unix ms.
+// Incident is one row of the status page's incidents. Incidents with equal kind and message are one row. The times are
+// the process clock's, Unix ms.
 type Incident struct {
 	AtMs    int64 // of the newest one
 	FirstMs int64 // of the oldest one

@@ -72,9 +72,9 @@ func (r *Request) resize(n int) {
 	r.Answers = r.Answers[:n]
 }
 
-// SubmitOne carries out the request's only command. It refuses an unknown pair, and every
-// command that the engine refuses but one: the new order of an operator, whose answer has the
-// reason.
+// SubmitOne carries out the request's only command. It returns a refusal if the pair is unknown or the engine refuses
+// the command. The one exception is an operator's new order that the engine refuses: SubmitOne returns nil, and the
+// order's answer has the reason.
 func (r *Request) SubmitOne() *refuse.Refusal {
 	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.Instrument(c.Place.Pair) == nil {
 		return refuse.Missing("currencyPairCode", "There is no pair %s.", c.Place.Pair)

@@ -30,7 +30,7 @@ func (f *front) status() public.StatusInfo {
 	return info
 }
 
-// incidents returns the incidents, newest first, behind those that last.
+// incidents returns first the incidents that still last, and then the ended ones, newest first.
 func (f *front) incidents() (all []edge.Incident) {
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {

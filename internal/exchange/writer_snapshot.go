@@ -19,7 +19,8 @@ import (
 const cutWithin = 10 * time.Second
 
 // snapshot writes a snapshot of a writer (docs/internals/replication.md#snapshots-of-nodes). The loop stands while the
-// accounts are encoded, and later records are not sent before the stream has confirmed those that it reflects.
+// accounts are encoded. Later records are not sent before the stream has confirmed the records that the snapshot
+// reflects.
 func (w *writing) snapshot(to io.Writer) (seq uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), cutWithin,
 		fmt.Errorf("the stream has not confirmed the records within %s", cutWithin))

@@ -35,8 +35,8 @@ func PercentChangeHalfEven(now, then int64) I128 {
 }
 
 // AverageDigits returns the number of fractional digits of an average of prices with digitsPrice digits: six more than
-// the price has, so that rounding changes an average by at most a millionth of a tick; at least those of
-// percentages, at most Scale. They are never fewer than the price has, so the average of prices is never 0.
+// a price has, so that rounding changes an average by at most a millionth of a tick. It is at least the number of
+// digits of a percentage and at most Scale. It is never less than digitsPrice, so the average of prices is never 0.
 func AverageDigits(digitsPrice int) int { return min(Scale, max(QuotientDigits, digitsPrice+6)) }
 
 // AppendAverageHalfEven appends total / amount as a price with AverageDigits, rounded half to even. total is in units

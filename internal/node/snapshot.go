@@ -133,8 +133,8 @@ func (s *summing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadSnapshot reads a snapshot up to the one of the market, which Market reads. It closes from when it fails;
-// otherwise Close does.
+// ReadSnapshot reads the parts of a node's snapshot before the market's snapshot; Market reads that one. ReadSnapshot
+// closes from when it fails, Close when it does not.
 //
 // Errors: ErrSnapshot.
 func ReadSnapshot(from io.ReadCloser) (s *Snapshot, err error) {

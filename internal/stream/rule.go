@@ -63,9 +63,10 @@ func (s *State) allows(m *Message, data []byte) bool {
 	return true
 }
 
-// maxStrays is the number of messages of the present writer, behind one that does not verify, that may not count. A
-// writer whose message was displaced sends it again, behind as many as it has in flight; one whose message was damaged
-// in the log never does.
+// maxStrays is the number of messages of the present writer that a Reader skips because they do not count, after a
+// message that did not verify. A writer whose message was displaced sends the message again, behind as many messages as
+// it has in flight, so some skipped messages are normal. A writer whose message was damaged in the log never sends it
+// again: then all later messages would be skipped, so the Reader stops (Unsure).
 const maxStrays = 64
 
 // Reader folds the messages of a log in their order.

@@ -288,8 +288,8 @@ func (w *Writer) Read(seq uint64, data []byte) error {
 	return nil
 }
 
-// End takes the number of the last message of the log. It ends a doubt when the writer has read all of them: what is
-// not in the log is published again.
+// End takes the number of the last message of the log. When the writer has read up to that message, End ends a doubt:
+// the writer then knows which of its messages the log lacks, and publishes them again.
 //
 // Errors: ErrShrunk. The writer stays in doubt.
 func (w *Writer) End(last uint64) error {

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// setUp makes the first users, pairs and tokens, and those that were lost. It runs in a coroutine.
+// setUp makes the first users, pairs and tokens. After a fault it makes again the ones that were lost. It runs in a
+// coroutine.
 func (w clients) setUp() {
 	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_CC"} {
 		if !slices.Contains(w.model.pairs, code) {

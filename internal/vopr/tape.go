@@ -27,8 +27,8 @@ const (
 // windowSlackS is the age in seconds that the figures of a window may have: it slides when the loop publishes.
 const windowSlackS = 120
 
-// checkTapes compares each pair's public trades with those that it had, and its candles and 24 h window with the
-// folds of these trades.
+// checkTapes compares each pair's public trades with the trades that the pair had before, and its candles and 24 h
+// window with the folds of these trades.
 func (w checker) checkTapes() {
 	for _, pair := range w.model.pairs {
 		w.model.latestNs = max(w.model.latestNs, w.model.readClockNs)

@@ -44,7 +44,8 @@ type ServerOptions struct {
 	Routes  []string
 	// LazySync makes it acknowledge before it syncs, for tests.
 	LazySync bool
-	// Hidden makes it tell no server and no client an address: they know only those that they were given.
+	// Hidden keeps the server from advertising addresses: other servers and clients know only the addresses that they
+	// were given.
 	Hidden bool
 }
 
