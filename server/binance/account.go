@@ -226,7 +226,8 @@ var selfTrades = [...]string{
 	engine.CancelBoth: "EXPIRE_BOTH", engine.Decrement: "DECREMENT",
 }
 
-// quantity returns the lots that an order asked for; an order by quote amount asked for those that it got.
+// quantity returns the lots that an order asked for. An order by quote amount asked for no number of lots, so its
+// quantity is the lots that it got.
 func quantity(r *marketdata.OrderRecord) int64 {
 	if r.ByQuote {
 		return r.Filled
@@ -331,7 +332,8 @@ func (f *Facade) appendCanceled(b []byte, root *marketdata.Root, in *engine.Inst
 	return append(appendOrderFigures(b, in, r), '}')
 }
 
-// balances returns a row for every currency: those of assets and pairs, zeros included, and the caller's others.
+// balances returns a row for every currency: the currencies of assets and pairs, zeros included, and the caller's other
+// currencies.
 func (q *call) balances(root *marketdata.Root, zeros bool) []accounts.BalanceView {
 	rows := q.f.opt.Users.Balances(q.Principal.Account)
 	if !zeros {

@@ -377,7 +377,7 @@ func (q *call) between(v *marketdata.View) (marketdata.Query, *failure) {
 	}, err
 }
 
-// myTrades serves GET /api/v3/myTrades: the newest fills of the pair, or those from an id or a time on, or those
+// myTrades serves GET /api/v3/myTrades: the newest fills of the pair, the fills from an id or a time on, or the fills
 // of an order.
 func myTrades(q *call) ([]byte, *failure) {
 	v, err := q.pair()

@@ -10,7 +10,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// Limits of the pairs in the parameter symbols: maxTickers for the tickers, maxRolling for those of a rolling
+// Limits of the pairs in the parameter symbols: maxTickers for the tickers, maxRolling for the tickers of a rolling
 // window.
 const (
 	maxTickers = 1000
@@ -91,7 +91,7 @@ type window struct {
 	count                 int64
 }
 
-// day returns the figures of the last 24 hours, which are those of the pair's ticker.
+// day returns the figures of the last 24 hours, which the pair's ticker has.
 func day(root *marketdata.Root, v *marketdata.View) *window {
 	t, now := &v.Ticker, secondOf(root)
 	w := &window{
@@ -110,7 +110,7 @@ func (w *window) countFrom(v *marketdata.View, ns int64) {
 	}
 }
 
-// append appends the members of the window that every form has, and with full those of FULL.
+// append appends the members of the window that every form has, and with full also the members of the form FULL.
 func (w *window) append(b []byte, in *engine.Instrument, full bool) []byte {
 	if full {
 		b = append(w.appendChange(append(b, ','), in), ',')

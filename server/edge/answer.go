@@ -177,8 +177,8 @@ var (
 		"API-Nonce, API-Signature, API-RecvWindow")
 )
 
-// exposed are the headers of answers that a page of another origin may read: those of a public answer that the contract
-// gives a meaning. Without the list, a browser hides all but a few general ones from the page's script.
+// exposed lists the headers of public answers that have a meaning in the contract. A page of another origin may read
+// them: without the list, a browser hides all but a few general headers from the page's script.
 const exposed = "ETag, Retry-After, X-Fault, X-Lag-Ms, X-Next-Cursor, X-Next-Start, X-RateLimit-Limit, " +
 	"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Seq, X-Served-By, X-Truncated"
 

@@ -27,7 +27,7 @@ type Ctx struct {
 	*fasthttp.RequestCtx
 	// Principal is nil for a call without credentials.
 	Principal *Principal
-	// Credentials are those that Options.Authenticate verifies.
+	// Credentials holds the credentials of the request, which Options.Authenticate verifies.
 	Credentials Credentials
 
 	edge   *Listener

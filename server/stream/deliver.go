@@ -56,7 +56,7 @@ func deliverAll(h *Hub, batch []delivery) {
 }
 
 // subscribedAlike returns the number of deliveries at the front of a batch whose streams probably have the same
-// subscribers in the same order, as those of clients that subscribe to the same pairs. It is at least one.
+// subscribers in the same order, because clients often subscribe to the same pairs. It is at least one.
 func subscribedAlike(batch []delivery) int {
 	subs := batch[0].stream.subs
 	for i, d := range batch {
@@ -127,8 +127,8 @@ func (j *joinedUpdates) of(run []delivery) *message {
 // slowConns are the connections for which an update of a delivery did not fit.
 type slowConns []*conn
 
-// resync handles them once the delivery is over, because resyncSlow may remove subscribers from a stream. Several
-// updates that do not fit count once.
+// resync resyncs the slow connections. It runs when the delivery is over, because resyncSlow may remove subscribers
+// from a stream. A connection for which several updates did not fit is resynced once.
 func (s slowConns) resync(h *Hub) {
 	h.deliveries++
 	for _, c := range s {

@@ -73,7 +73,8 @@ type PrivateQueue struct {
 	released []messageList // of pairs that are no longer withheld
 }
 
-// messageList holds messages in chunks: one more never copies those that are there, for which the sequencer had to wait.
+// messageList holds messages in chunks, so that one more message never copies the others: the sequencer would have to
+// wait for the copy.
 type messageList struct {
 	chunks [][]PrivateMessage
 	n      int
@@ -92,7 +93,7 @@ func (l *messageList) add(m PrivateMessage) {
 	l.n++
 }
 
-// join moves the messages of another messageList behind those of l.
+// join moves the messages of another messageList behind the messages of l.
 func (l *messageList) join(other messageList) {
 	l.chunks = append(l.chunks, other.chunks...)
 	l.n += other.n

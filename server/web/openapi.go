@@ -299,8 +299,8 @@ func take(o object, name string) object {
 // streamsPath is the path of the AsyncAPI document.
 const streamsPath = "/swagger/v1/asyncapi.json"
 
-// AsyncAPI returns the AsyncAPI 3 document of /ws. Its objects are those of the public OpenAPI
-// document, so that both describe them once.
+// AsyncAPI returns the AsyncAPI 3 document of /ws. It takes its objects from the public OpenAPI document, so that no
+// object is described twice.
 func AsyncAPI() ([]byte, error) {
 	doc, err := readPart("streams")
 	if err != nil {
