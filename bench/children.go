@@ -100,8 +100,8 @@ func natsChild(args []string, in io.Reader, out io.Writer) error {
 // wakeEvery is the time between two wake-ups of wakeupsChild.
 const wakeEvery = 5 * time.Millisecond
 
-// wakeupsChild wakes up every wakeEvery and does nothing else, so that its delays are those that the machine causes at
-// its present load. For each line that it reads it writes the p99 of the delays since the line before, in ms.
+// wakeupsChild wakes up every wakeEvery and does nothing else, so only the machine, at its present load, delays it. For
+// each line that it reads it writes the p99 of the delays since the line before, in ms.
 func wakeupsChild(_ []string, in io.Reader, answers io.Writer) error {
 	fmt.Fprintln(answers, "ready")
 	var mu sync.Mutex

@@ -49,8 +49,9 @@ var (
 	allTickers = load.Get("", aggregator+"/tickers")
 )
 
-// answers polls the market for a round while it changes perSecond times a second, or only wakes up. It returns the
-// server's CPU an answer in us, without that of the changing thread, and the changes a second.
+// answers polls the market for a round. Meanwhile the market changes perSecond times a second, or its thread only wakes
+// up. answers returns the server's CPU time for an answer in us, without the CPU time of the thread that changes the
+// market, and the changes a second.
 func (m *changing) answers(req *load.Request, conns, perSecond int, on bool, d time.Duration) (us, rate float64,
 	err error,
 ) {

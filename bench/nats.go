@@ -59,7 +59,7 @@ type natsLog struct {
 	last    uint64 // number of its last message
 }
 
-// log makes a stream with so many copies and one message.
+// log makes a stream with the given number of copies and publishes one message to it.
 func (c *natsConn) log(name string, copies int) (*natsLog, error) {
 	l := &natsLog{name: name, conn: c, subject: "bench." + name}
 	var err error

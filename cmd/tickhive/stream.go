@@ -45,8 +45,8 @@ func (c *Config) streamSettings() (string, error) {
 	return text.String() + "[[" + tables, nil
 }
 
-// readStream replaces the settings on which the meaning of the records depends by those of a stream. A key that the
-// stream lacks, because an earlier program began it, has its default: this program's own configuration says nothing
+// readStream replaces the settings that determine the meaning of the records by the settings of a stream. A key that
+// the stream lacks, because an earlier program began it, has its default: this program's own configuration says nothing
 // about the meaning of the records.
 func (c *Config) readStream(text string) error {
 	d := defaultConfig()
@@ -205,7 +205,8 @@ type embeddedStream struct {
 // seedFile is the file of a data directory with the credentials of the embedded server.
 const seedFile = "stream.nk"
 
-// startStream starts the embedded server. Its credentials outlast the process, so that those of other nodes stay valid.
+// startStream starts the embedded server. Its credentials outlast the process, so that the credentials of other nodes
+// stay valid.
 func (c *Config) startStream() (*jet.Server, error) {
 	file := cmp.Or(c.Stream.Credentials, filepath.Join(c.Data.Dir, seedFile))
 	seed, err := datadir.Secret(file, jet.NewSeed)

@@ -11,8 +11,8 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// feeder turns records into commands. It stores the ids of our orders: those that the recording names, and the
-// unnamed ones. Each pass over the files has its own feeder.
+// feeder turns records into commands. It stores the ids of our orders, both the orders that the recording names and the
+// orders without a name. Each pass over the files has its own feeder.
 type feeder struct {
 	entry *orderEntry
 	check *checker

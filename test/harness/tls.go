@@ -18,7 +18,7 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// WriteCertificate writes a self-signed certificate for 127.0.0.1 that ends then, and its key.
+// WriteCertificate writes a self-signed certificate for 127.0.0.1, which expires at ends, and its key.
 func WriteCertificate(t *testing.T, dir string, serial int64, ends time.Time) (cert, key string) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -31,7 +31,8 @@ type Answer struct {
 	Body   string
 }
 
-// connections keeps those of as many goroutines as a test has: a client that dials for each request is slow.
+// connections keeps enough idle connections for the goroutines of a test, because a client that dials for each request
+// is slow.
 var connections = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 // internalAPI is the prefix of the routes of the internal API.

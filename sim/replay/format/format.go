@@ -210,7 +210,8 @@ func Select(r Reader, pair string) {
 	}
 }
 
-// UseExchangeTime makes r take the times of the exchange instead of those of receipt. It must be called before Learn.
+// UseExchangeTime makes r take the times of the exchange instead of the times of receipt. It must be called before
+// Learn.
 func UseExchangeTime(r Reader) error {
 	switch t := r.(type) {
 	case *binance:

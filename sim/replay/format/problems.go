@@ -142,7 +142,7 @@ func (p *problems) err() error {
 	return errors.Join(p.list...)
 }
 
-// several are the problems of a recording, of which the first ones are listed.
+// several reports the n problems of a recording. It lists only the first ones.
 type several struct {
 	list []error
 	n    int

@@ -201,8 +201,8 @@ func setLevel(levels []format.Level, side engine.Side, l format.Level) []format.
 // levelsMost bounds the levels of a side that are looked at.
 const levelsMost = 100_000
 
-// Simulate runs a market without a server and returns the samples of all its pairs, by code. The instruments are
-// those of the pairs in o; o.Core must be nil.
+// Simulate runs a market without a server and returns the samples of all its pairs, by code. instruments holds the
+// instruments of the pairs in o; o.Core must be nil.
 func Simulate(ctx context.Context, o sim.Options, instruments []*engine.Instrument, length time.Duration) (
 	map[string]Samples, error,
 ) {
