@@ -45,7 +45,8 @@ type shownSeq struct {
 // shownKept limits the number of stored publications.
 const shownKept = 4 << 20
 
-// newMarket returns a market with so many pairs, each with trades and so many levels on both sides.
+// newMarket returns a market with the given number of pairs, each with trades and the given number of levels on both
+// sides.
 func newMarket(pairs, levels int) *market {
 	m := &market{feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
 	for i := range pairs {

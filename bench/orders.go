@@ -72,7 +72,7 @@ func singleOrders(pairs ...string) (out []*load.Request) {
 	return out
 }
 
-// batches returns n requests of so many orders each, which alternate as in orderBody.
+// batches returns n requests of size orders each, which alternate as in orderBody.
 func batches(n, size int, pairs ...string) (out []*load.Request) {
 	for b := range n {
 		body := []byte(`{"commands":[`)
@@ -88,7 +88,7 @@ func batches(n, size int, pairs ...string) (out []*load.Request) {
 	return out
 }
 
-// batchRequests returns requests of so many orders of the first pair each.
+// batchRequests returns requests of size orders of the first pair each.
 func batchRequests(size int) []*load.Request { return batches(4, size, pairName(0)) }
 
 // runSigned measures O1: the CPU of a signed order, which rests or trades, against the GET of a ticker.

@@ -43,8 +43,8 @@ func runReplication(r *Run) error {
 	return nil
 }
 
-// replicationJournal measures D1 and D2 with so many copies of the stream, and with one copy D4 on the stream that they
-// leave.
+// replicationJournal measures D1 and D2 with the given number of copies of the stream. With one copy it also measures
+// D4, on the stream that D1 and D2 leave.
 func replicationJournal(r *Run, copies int) error {
 	c, err := r.startCluster(copies, contents{1, 60, 10}, "journal.ack=quorum")
 	if err != nil {

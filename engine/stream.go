@@ -37,7 +37,7 @@ func (t *stream) visit() {
 	}
 }
 
-// weigh makes the newest event count for so many.
+// weigh makes the newest event count as the given number of events, when its work is more than one event's.
 func (t *stream) weigh(events int) {
 	t.stop -= events - 1
 	t.visits += visitsPerEvent * (events - 1)

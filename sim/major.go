@@ -161,7 +161,7 @@ func (t *step) cancel(id engine.OrderID) {
 	t.dst = append(t.dst, engine.Command{Kind: engine.Cancel, Pair: t.a.id, Order: id})
 }
 
-// lay places a quote of a random size, on average so many times 6 typical trades.
+// lay places a quote of a random size: on average, times x 6 typical trades.
 func (t *step) lay(side engine.Side, price, times int64) {
 	if price > 0 {
 		t.place(side, engine.GTC, price, t.a.rng.heavy(6*times*t.a.typical))

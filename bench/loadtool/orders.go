@@ -30,7 +30,7 @@ const (
 	// restAway is the distance of a resting order from the last price: far enough to be canceled before it
 	// trades, and inside the price band of the built-in pairs.
 	restAway = 0.03
-	// marketEvery is the share of orders that take liquidity: one in so many.
+	// One order in marketEvery takes liquidity.
 	marketEvery = 10
 	// cancelsInBatch is the largest number of commands in a batch.
 	cancelsInBatch = 100

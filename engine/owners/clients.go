@@ -61,7 +61,7 @@ type Clients struct {
 // states, snapshots and events have the hashes, and nothing reads the order of a table.
 var secret = [2]uint64{rand.Uint64(), rand.Uint64()} // the source is seeded by the system's randomness
 
-// NewClients returns an empty table for so many ids of a pair and of an account.
+// NewClients returns an empty table that remembers at most perPair ids of the pair and perOwner ids of an account.
 func NewClients(perPair int, perOwner int32) Clients {
 	return Clients{perPair: perPair, perOwner: perOwner, secret: secret}
 }

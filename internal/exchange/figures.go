@@ -27,7 +27,8 @@ func (f *front) limited() map[string]uint64 {
 	return map[string]uint64{"messages": stream.StatsOf(f.hub).Limited, "weight": f.binance.Stats().OverWeight}
 }
 
-// facadeAuth returns refused credentials of the Binance listener under the names of the own headers.
+// facadeAuth returns the numbers of refused credentials on the Binance listener, under the names of the headers that
+// the public listener uses for the same credentials.
 func (f *front) facadeAuth() map[string]uint64 {
 	s := f.binance.Stats()
 	return map[string]uint64{

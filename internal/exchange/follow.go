@@ -36,7 +36,8 @@ type FollowOptions struct {
 	// ArchiveEvery is the time between two snapshots that a node with a Copy archives; 0: it archives none. Trim
 	// removes the messages that the archived snapshots reflect.
 	ArchiveEvery time.Duration
-	// Peers are addresses of internal listeners of nodes that give a snapshot; the token is the own one.
+	// Peers are the addresses of internal listeners of nodes that give a snapshot. This node sends its own token to
+	// them.
 	Peers []string
 	Trim  bool
 }

@@ -149,9 +149,9 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	}
 }
 
-// finish carries out what is left of the commands that the journal ends in the middle of, before
-// anything sees the market. Where the disk has no room for the records, the loop does so once there is room: until then
-// the pair shows the parts that the journal has, and takes no changes.
+// finish carries out the rest of the commands that the journal ends in the middle of, before anything sees the market.
+// Where the disk has no room for the records, the loop does so once there is room: until then the pair shows the parts
+// that the journal has, and takes no changes.
 func (r *replay) finish() error {
 	pairs := r.market.Core.AppendUnfinished(nil)
 	if len(pairs) == 0 {

@@ -70,7 +70,7 @@ func (c chunks) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writeBlock writes a length and so many bytes.
+// writeBlock writes the length of a block and then the block.
 func writeBlock(w io.Writer, block []byte) error {
 	if _, err := w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(block)))); err != nil {
 		return err
@@ -121,7 +121,7 @@ type Snapshot struct {
 	r      *summing
 }
 
-// summing reads from r and adds what it has read to sum.
+// summing reads from r and adds the bytes that it has read to sum.
 type summing struct {
 	r   *bufio.Reader
 	sum hash.Hash64
@@ -173,7 +173,7 @@ func ReadSnapshot(from io.ReadCloser) (s *Snapshot, err error) {
 	return s, nil
 }
 
-// readBlock reads a length and so many bytes, into buf if it has room.
+// readBlock reads a length and then a block of that length, into buf if it has room.
 func readBlock(r io.Reader, buf []byte, limit uint32) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {

@@ -348,7 +348,7 @@ func rewrite(f vfs.File, from, to int64) error {
 	return nil
 }
 
-// lostSync stops the log after a failed sync of what it has had.
+// lostSync stops the log after a failed sync of files that existed before this start.
 func (l *opening) lostSync(cause error) error {
 	l.opts.Failed = l.failed
 	return l.Fail(cause)

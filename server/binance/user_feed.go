@@ -404,8 +404,8 @@ type heldChunks struct {
 	n      int
 }
 
-// add holds the reports of one part for an account. It returns false, and forgets those before, when the account's
-// subscribers could not take so many.
+// add keeps the reports of one part of a command for an account. If the account's subscribers could not take all of its
+// reports, add forgets them and returns false.
 func (h *heldReports) add(pair engine.PairID, account engine.AccountID, chunk []*userMessage) bool {
 	if h.pairs == nil {
 		h.pairs = map[engine.PairID]map[engine.AccountID]*heldChunks{}

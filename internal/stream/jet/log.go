@@ -63,8 +63,8 @@ type Log interface {
 	//
 	// Errors: ErrUnavailable.
 	Respond(answer func(question []byte) []byte) (stop func(), err error)
-	// Ask asks all nodes that respond, and returns the answers that arrive within a time, and within a tenth of it
-	// behind the one before, at most so many. Any client of the servers may have sent them.
+	// Ask asks all nodes that respond, and returns at most the given number of answers. It waits for the time within,
+	// but after an answer only for a tenth of within. Any client of the servers may have sent the answers.
 	//
 	// Errors: ErrUnavailable.
 	Ask(ctx context.Context, question []byte, within time.Duration, most int) (answers [][]byte, err error)
