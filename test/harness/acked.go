@@ -58,12 +58,14 @@ func (a *Acked) Begin(in *Instance) {
 	}
 }
 
+// AckedOrder is what the program has acknowledged of an order.
 type AckedOrder struct {
 	Filled string
 	Status string
 	Amount string
 }
 
+// CrashOrder holds the members of an order's answer that a restart must not change.
 type CrashOrder struct {
 	OrderID int64       `json:"orderId"`
 	Pair    string      `json:"currencyPairCode"`

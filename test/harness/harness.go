@@ -27,7 +27,8 @@ import (
 // Main runs the tests of a package that starts the program. It is the whole TestMain of the package.
 func Main(m *testing.M) {
 	if words := strings.Fields(os.Getenv(asStream)); len(words) > 0 {
-		os.Exit(serveStream(words))
+		fmt.Fprintln(os.Stderr, serveStream(words))
+		os.Exit(1)
 	}
 	waitTogether()
 	hearHangups()
@@ -285,6 +286,7 @@ type Answer struct {
 	Body   string
 }
 
+// HTTPClient sends the requests of the tests. It asks for no compression, so an answer has the program's own bytes.
 var HTTPClient = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
 	Timeout:   Patience, // a virtual day takes 7 s on a quiet core

@@ -14,6 +14,7 @@ import (
 // LineState selects whether a line passes bytes.
 type LineState int
 
+// What a line does with its connections.
 const (
 	LineUp     LineState = iota
 	LineCut              // connections are closed, new ones immediately
@@ -32,6 +33,7 @@ type Line struct {
 	conns map[net.Conn]struct{}
 }
 
+// NewLine opens a line to the address in the URL target. It closes with the test.
 func NewLine(t *testing.T, target string) *Line {
 	t.Helper()
 	u, err := url.Parse(target)

@@ -51,13 +51,12 @@ func (s *testSeed) Remote(at string) jet.Remote {
 	return jet.Remote{URLs: []string{"nats://" + at}, Seed: s.File}
 }
 
-// serveStream runs a server until the process is killed. One of several tells no other way to a server than the links,
-// because it would go round a fault.
-func serveStream(words []string) int {
+// serveStream runs a server until the process is killed, and returns only if the server does not start. One of several
+// tells no other way to a server than the links, because it would go round a fault.
+func serveStream(words []string) error {
 	seed, err := os.ReadFile(words[0])
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	words = words[1:]
 	o := jet.ServerOptions{Dir: words[0], Listen: words[1], Seed: string(seed)}
@@ -68,8 +67,7 @@ func serveStream(words []string) int {
 		o.Name, o.Cluster, o.Routes, o.Hidden = words[2], words[3], words[4:], true
 	}
 	if _, err := jet.StartServer(o); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	fmt.Println("stream ready")
 	select {}
