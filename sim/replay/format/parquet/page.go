@@ -124,14 +124,15 @@ func checkCodec(codec format.CompressionCodec) error {
 	switch codec {
 	case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
 		return nil
-	}
-	return &problem{
-		fmt.Errorf("the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec),
-		"write the file again with one of these: " + rewrite,
+	default:
+		return &problem{
+			fmt.Errorf("the compression is %s, want none, SNAPPY, GZIP or ZSTD", codec),
+			"write the file again with one of these: " + rewrite,
+		}
 	}
 }
 
-// unpack unpacks a page to exactly size bytes.
+// unpack unpacks a page to exactly size bytes. Its codec is one that checkCodec takes, but not none.
 func unpack(codec format.CompressionCodec, in []byte, size int64) ([]byte, error) {
 	if size == 0 && len(in) == 0 {
 		return nil, nil
@@ -157,6 +158,8 @@ func unpack(codec format.CompressionCodec, in []byte, size int64) ([]byte, error
 			defer z.Close()
 			out, err = io.ReadAll(io.LimitReader(z, size+1))
 		}
+	default:
+		err = errors.ErrUnsupported
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", codec, err)
