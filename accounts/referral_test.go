@@ -241,7 +241,8 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 		page.Items[0].ProfitType != accrual.WithdrawalCommission {
 		t.Fatalf("%+v", page)
 	}
-	if page, _ := r.s.View().Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
+	page, _ = r.s.View().Accruals(1).Page(accrual.Filter{}, accrual.Cursor{}, 1, 20)
+	if page.TotalCount != 0 || page.Items == nil {
 		t.Fatalf("%+v", page)
 	}
 	r.check()

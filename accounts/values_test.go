@@ -113,7 +113,8 @@ func TestIdentities(t *testing.T) {
 // Currency codes have 1 to 20 of A-Z and 0-9, amounts are above 0 and at most 10^20.
 func TestCurrencyCodesAndAmounts(t *testing.T) {
 	for code, ok := range map[string]bool{
-		"AZ": true, "09": true, "A0": true, strings.Repeat("Q", 20): true, strings.Repeat("Q", 21): false, "A": true, "1": true,
+		strings.Repeat("Q", 20): true, strings.Repeat("Q", 21): false,
+		"AZ": true, "09": true, "A0": true, "A": true, "1": true,
 		"": false, "A@": false, "A[": false, "A/": false, "A:": false, "Az": false, "A ": false, "É": false,
 	} {
 		if reject := checkCurrency(code); (reject == nil) != ok {

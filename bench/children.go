@@ -35,8 +35,12 @@ func Child(name string, args []string, in io.Reader, out io.Writer) error {
 		args int // the least number
 		run  func(args []string, in io.Reader, out io.Writer) error
 	}{
-		{"constant", 1, constantChild}, {"market", 2, marketChild}, {"frames", 0, framesChild},
-		{"listen", 3, listenChild}, {"wakeups", 0, wakeupsChild}, {"nats", 4, natsChild},
+		{"constant", 1, constantChild},
+		{"market", 2, marketChild},
+		{"frames", 0, framesChild},
+		{"listen", 3, listenChild},
+		{"wakeups", 0, wakeupsChild},
+		{"nats", 4, natsChild},
 	} {
 		if c.name == name && len(args) >= c.args {
 			return c.run(args, in, out)

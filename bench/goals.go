@@ -75,12 +75,18 @@ func engineRows() (rows []row) {
 		}
 		rows = append(rows,
 			row{goal, x.name + " core", "ns/op", x.core, "floor", best, "Core.Apply, one account"},
-			row{"E1a", x.name + " core, orders of users", "ns/op", x.users, "built-in account", best,
-				fmt.Sprintf("%d accounts, cancel_taker, rates, client ids on half of the orders", users)},
-			row{"E2", x.name + " allocations, growth included", "mallocs/op", 0.001, "", best,
-				"place, cancel, replace and match"},
-			row{"E5", x.name + " core + books, trades, candles, windows", "ns/op", x.folds, "floor", best,
-				fmt.Sprintf("views published every %d commands", publishEvery)})
+			row{
+				"E1a", x.name + " core, orders of users", "ns/op", x.users, "built-in account", best,
+				fmt.Sprintf("%d accounts, cancel_taker, rates, client ids on half of the orders", users),
+			},
+			row{
+				"E2", x.name + " allocations, growth included", "mallocs/op", 0.001, "", best,
+				"place, cancel, replace and match",
+			},
+			row{
+				"E5", x.name + " core + books, trades, candles, windows", "ns/op", x.folds, "floor", best,
+				fmt.Sprintf("views published every %d commands", publishEvery),
+			})
 	}
 	const all = "feed with everything on"
 	return append(rows,

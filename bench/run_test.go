@@ -156,7 +156,9 @@ func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 	}
 	codes := []string{"AA_BB", "CC_DD", "EE_FF"}
 	for name, requests := range map[string][]*load.Request{
-		"batches": batchRequests(batchSize), "mixed": batches(40, mixedBatch, codes...), "single": singleOrders(codes...),
+		"batches": batchRequests(batchSize),
+		"mixed":   batches(40, mixedBatch, codes...),
+		"single":  singleOrders(codes...),
 	} {
 		for _, r := range requests {
 			_, body, _ := bytes.Cut(r.Bytes(nil, nil), []byte("\r\n\r\n"))

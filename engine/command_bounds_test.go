@@ -102,8 +102,8 @@ func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
 				}
 				continue
 			}
-			says := fmt.Sprintf("rules version %d, and this program reads %d alone: use the program that wrote it", rules,
-				RulesVersion)
+			says := fmt.Sprintf("rules version %d, and this program reads %d alone: use the program that wrote it",
+				rules, RulesVersion)
 			if !errors.Is(err, ErrRecord) || !strings.Contains(err.Error(), says) {
 				t.Errorf("rules %d: %v", rules, err)
 			}

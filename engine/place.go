@@ -1,7 +1,7 @@
 package engine
 
-// place carries out a Place. It first answers a repeat of a remembered client id, or refuses a repeat of an open order's
-// if the id is reusable. Then it checks the order's members, then the pair's state, and then enters the order.
+// place carries out a Place. It first answers a repeat of a remembered client id, or refuses a repeat of an open
+// order's if the id is reusable. Then it checks the order's members, then the pair's state, and then enters the order.
 func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {

@@ -33,7 +33,10 @@ type combo struct {
 }
 
 func newMix() *mix {
-	return &mix{placed: map[engine.OrderID]combo{}, filled: map[combo]int{}, reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{}}
+	return &mix{
+		placed: map[engine.OrderID]combo{}, filled: map[combo]int{},
+		reasons: map[engine.Reason]int{}, ids: map[[2]uint64]bool{},
+	}
 }
 
 func (m *mix) count(cmd *engine.Command, events []engine.Event) {

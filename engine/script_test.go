@@ -17,11 +17,13 @@ import (
 // A script holds commands in the words of a trader, one a line, in a `market` block. The expected
 // text below the block lists every event. A line:
 //
-//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID [reusable]] [id=N]
+//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N]
+//		[client=ID [reusable]] [id=N]
 //	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...
 //	buy quote=QUOTE market ...
 //	... limit-earn=EARN: lots of a buy by quote, else money
-//	cancel ID [acct=N] [client=ID] · cancel all [acct=N] · replace ID|last [amount=N] [price=P] [limit-earn=P] [acct=N]
+//	cancel ID [acct=N] [client=ID] · cancel all [acct=N]
+//	replace ID|last [amount=N] [price=P] [limit-earn=P] [acct=N]
 //	state online|post_only|cancel_only|halted · min QUOTE
 //	book · orders (queue order) · stops
 //

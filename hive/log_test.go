@@ -339,7 +339,9 @@ func pageLatencies(t *testing.T, v *View, now int64, n int) {
 	measure("log, page in the middle", func() { v.Log(LogQuery{Page: Page{Page: int64(n) / 100, PageSize: 50}}) })
 	active := Active
 	measure("workers", func() { v.Workers(now, WorkerQuery{Page: Page{Page: 250, PageSize: 20}}) })
-	measure("workers active", func() { v.Workers(now, WorkerQuery{Page: Page{Page: 100, PageSize: 20}, Status: &active}) })
+	measure("workers active", func() {
+		v.Workers(now, WorkerQuery{Page: Page{Page: 100, PageSize: 20}, Status: &active})
+	})
 	measure("worker", func() { v.Worker(now, token) })
 	measure("overview", func() { v.Overview(now) })
 }

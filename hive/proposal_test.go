@@ -69,7 +69,8 @@ func TestProposalShapeAndLogEntry(t *testing.T) {
 		Tally: TallyInfo{QuorumCents: 100_00},
 	}
 	if fmt.Sprint(p) != fmt.Sprint(want) || p.ID() != "prop-1" || p.TokenID() != token {
-		t.Fatalf("%s of token %v: %s", p.ID(), p.TokenID(), differ.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", p)))
+		t.Fatalf("%s of token %v: %s", p.ID(), p.TokenID(),
+			differ.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", p)))
 	}
 	if u := r.must(propose(token, true)).Proposal; u.ID() != "prop-2" || u.ClosesSec != startSec+10+daySec {
 		t.Fatalf("%+v", u)

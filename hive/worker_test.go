@@ -195,7 +195,8 @@ func TestOverviewWindowsAreExactToTheSecond(t *testing.T) {
 		if o != want {
 			t.Fatalf("at +%d: %+v, want %+v", r.now-start, o, want)
 		}
-		if l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 1, PageSize: 1}}); l.Items[0].ActionCount24h != own {
+		l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{Page: 1, PageSize: 1}})
+		if l.Items[0].ActionCount24h != own {
 			t.Fatalf("actionCount24h %d, want %d", l.Items[0].ActionCount24h, own)
 		}
 	}

@@ -26,7 +26,8 @@ type ListQuery struct {
 func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
 	case q.After != 0 && (q.Sort != Recent || q.AsOf != nil):
-		return refuse.Param("cursor", "cursor is for sort=recent, without asOf: other orders change while they are read.")
+		return refuse.Param("cursor",
+			"cursor is for sort=recent, without asOf: other orders change while they are read.")
 	case q.Page < 1:
 		return refuse.Param("page", "page is at least 1.")
 	case q.PageSize < 1 || q.PageSize > MaxPageSize:

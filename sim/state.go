@@ -137,7 +137,8 @@ func (m *Market) DecodeState(data []byte) error {
 		return errState
 	}
 	if data[0] != stateVersion {
-		return fmt.Errorf("sim: the encoded state has version %d, and this program reads %d alone", data[0], stateVersion)
+		return fmt.Errorf("sim: the encoded state has version %d, and this program reads %d alone",
+			data[0], stateVersion)
 	}
 	w := walker{wire.Reader(data[1:])}
 	w.world(&m.world)

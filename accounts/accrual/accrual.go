@@ -97,9 +97,9 @@ type Set struct {
 	Person     func(user uint32) Person // any goroutine may call it
 }
 
-// Cursor is a place in the accruals of a receiver, behind a row: it has the row's time, and how many deals and others of
-// this time were there when the row was given and come behind it. Rows of a time arrive at the newer end, so the ones
-// that remain are the oldest. The zero Cursor is in front of all rows.
+// Cursor is a place in the accruals of a receiver, behind a row: it has the row's time, and how many deals and others
+// of this time were there when the row was given and come behind it. Rows of a time arrive at the newer end, so the
+// ones that remain are the oldest. The zero Cursor is in front of all rows.
 type Cursor struct {
 	TimeNs        int64
 	Deals, Others int

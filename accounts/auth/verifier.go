@@ -44,8 +44,8 @@ type Options struct {
 	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
 	MaxNonces int
 	// Keep stores a nonce before its request is admitted, so that a later process can refuse it. A
-	// write whose nonce cannot be stored is refused with 503, or with the error if it is a refusal. Nil: nonces end with
-	// the process.
+	// write whose nonce cannot be stored is refused with 503, or with the error if it is a
+	// refusal. Nil: nonces end with the process.
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 

@@ -1,8 +1,8 @@
 // Package loadtool loads one HTTP server at a rate and reports rates, errors and latencies.
 //
 // It is the tool behind `tickhive load`: a loop of bench/load with a line for each second (run.go), over one URL, over
-// the requests of a listing site, over signed orders (orders.go) or over sockets (streams.go); thresholds, and the report
-// as text, JSON and HTML (report.go).
+// the requests of a listing site, over signed orders (orders.go) or over sockets (streams.go); thresholds, and the
+// report as text, JSON and HTML (report.go).
 //
 // Owner: Run and the functions of Report belong to one goroutine.
 //

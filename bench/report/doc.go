@@ -6,8 +6,8 @@
 //
 // Invariants:
 //
-//  1. A measure is judged by its best rounds, unless it says otherwise, and never shown without the median, the smallest
-//     and the largest of its rounds.
+//  1. A measure is judged by its best rounds, unless it says otherwise, and never shown without the median, the
+//     smallest and the largest of its rounds.
 //  2. A target is part of the measure: "met" is computed, not written down.
 //  3. Compare calls a change a regression only beyond the noise that both files measured.
 //

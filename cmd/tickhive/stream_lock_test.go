@@ -17,7 +17,8 @@ func TestEveryListenerIsInTheTableOfSecurity(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := strings.Split(table, "\n")[2:]
 	for _, row := range rows {
-		if cells := strings.Split(strings.Trim(row, "|"), "|"); len(cells) != 4 || !strings.Contains(cells[3], "`Test") {
+		cells := strings.Split(strings.Trim(row, "|"), "|")
+		if len(cells) != 4 || !strings.Contains(cells[3], "`Test") {
 			t.Errorf("no test in %s", row)
 		}
 	}

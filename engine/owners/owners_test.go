@@ -75,8 +75,9 @@ func TestCheckNotices(t *testing.T) {
 	}
 }
 
-// The secret says where an id is in the table, and nothing else: with any secret the same ids are remembered, in the same
-// order. Ids that are at one place by one secret are not by another, and are all found even by the one they were chosen for.
+// The secret says where an id is in the table, and nothing else: with any secret the same ids are
+// remembered, in the same order. Ids that are at one place by one secret are not by another, and are all
+// found even by the one they were chosen for.
 func TestNothingDependsOnTheSecret(t *testing.T) {
 	const n, perPair, perOwner = 6000, 900, 300
 	r := rand.New(rand.NewPCG(1, 2))

@@ -21,8 +21,8 @@ const sparse = 8
 // No operation passes over more than maxProbe places, whatever the hashes are. A slot for which there is no place is
 // kept in a map, by its whole key; a search that finds nothing in the table goes on there (Spilled).
 //
-// Its zero value is empty. All bits of a hash must be well mixed. If others choose the keys, the hash should depend on a
-// secret: else they can make every search pass over maxProbe places and then read the map.
+// Its zero value is empty. All bits of a hash must be well mixed. If others choose the keys, the hash should depend on
+// a secret: else they can make every search pass over maxProbe places and then read the map.
 type Table struct {
 	shards  *[tableShards]tableShard // nil: never used
 	spilled map[Key]int32            // nil: never needed

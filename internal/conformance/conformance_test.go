@@ -183,7 +183,8 @@ func TestThePrefixOfTheRoutesIsFound(t *testing.T) {
 		}
 	}
 	_, err = conformance.Run(t.Context(), conformance.Options{Target: host + "/nothing", Now: start})
-	if err == nil || !strings.Contains(err.Error(), "/listing/coingecko") || !strings.Contains(err.Error(), "--standard") {
+	if err == nil || !strings.Contains(err.Error(), "/listing/coingecko") ||
+		!strings.Contains(err.Error(), "--standard") {
 		t.Errorf("nothing: %v", err)
 	}
 	if r := check(t, host+"/nothing", conformance.CoinGecko); r.Target != host+"/nothing" || r.Errors == 0 {

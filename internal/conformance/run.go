@@ -93,8 +93,8 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 		reports = append(reports, r.report)
 	}
 	if len(reports) == 0 {
-		return nil, fmt.Errorf("%w: give the prefix of the routes, and --standard coingecko or coinmarketcap to see what is "+
-			"wrong with them", missing)
+		return nil, fmt.Errorf("%w: give the prefix of the routes, and --standard coingecko or coinmarketcap to see "+
+			"what is wrong with them", missing)
 	}
 	return reports, nil
 }

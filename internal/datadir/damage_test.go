@@ -284,8 +284,14 @@ func TestADamagedFormatIsDamage(t *testing.T) {
 func TestOtherFormatsAreRefused(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{`{"format": 1, "writer": "TickHive 0.1.0", "seed": 7, "synced": true}`, "format 1, written by TickHive 0.1.0"},
-		{string(sealMeta([]byte("{\n  \"format\": 2,\n  \"writer\": \"TickHive 0.2.0\"\n}"))), "format 2, written by TickHive 0.2.0"},
-		{string(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive 9\"\n}"))), "format 4, written by TickHive 9"},
+		{
+			string(sealMeta([]byte("{\n  \"format\": 2,\n  \"writer\": \"TickHive 0.2.0\"\n}"))),
+			"format 2, written by TickHive 0.2.0",
+		},
+		{
+			string(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive 9\"\n}"))),
+			"format 4, written by TickHive 9",
+		},
 	} {
 		fsys := fuzzed(t, "meta.json", []byte(c.content))
 		_, err := Open(damageOptions(fsys))

@@ -7,8 +7,8 @@ import (
 	"tickhive/internal/vfs/vfstest"
 )
 
-// Equal incidents are one with a count, in memory and in meta.json, which does not grow by them. Others stay apart, in the
-// order of their newest time, and a list of different ones is bounded.
+// Equal incidents are one with a count, in memory and in meta.json, which does not grow by them. Others stay apart, in
+// the order of their newest time, and a list of different ones is bounded.
 func TestEqualIncidentsAreOne(t *testing.T) {
 	disk := vfstest.NewMem()
 	open := func() *Dir {

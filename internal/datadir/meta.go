@@ -209,9 +209,9 @@ func (d *Dir) change(f func(m *Meta)) error {
 	return d.save()
 }
 
-// atStart changes the Meta for a start, as change does. Where the directory cannot be written, a start goes on, so that a
-// full disk does not end the reads: the change stays in memory, and the logs take no record until Settle has stored it.
-// An empty directory has nothing to read, so there the error ends the start.
+// atStart changes the Meta for a start, as change does. Where the directory cannot be written, a start goes on, so that
+// a full disk does not end the reads: the change stays in memory, and the logs take no record until Settle has stored
+// it. An empty directory has nothing to read, so there the error ends the start.
 func (d *Dir) atStart(f func(m *Meta)) error {
 	err := d.change(f)
 	if err == nil {

@@ -52,7 +52,8 @@ func TestARefusedOrderSaysItsLimit(t *testing.T) {
 		{limit(engine.Sell, "1000.51", "0.1"), "price", band},
 	} {
 		if got := message(c.order); got != c.field+": "+c.want {
-			t.Errorf("%s x %s %s: %q, want %q for %s", c.order.Price, c.order.Amount, c.order.Quote, got, c.want, c.field)
+			t.Errorf("%s x %s %s: %q, want %q for %s", c.order.Price, c.order.Amount, c.order.Quote,
+				got, c.want, c.field)
 		}
 	}
 	for _, edge := range []string{"10.01", "1000.50"} { // what the message allows is accepted

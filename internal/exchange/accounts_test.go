@@ -50,7 +50,8 @@ func openTestAccounts(t *testing.T, dir string, clk clock.Clock, market *journal
 func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
 		dir := replica.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: EngineLogOptions()}
-		m, err := openJournal(dir, policy, Machine{Clock: clock.Real{}}, func(message, detail string) { t.Log(message, detail) })
+		m, err := openJournal(dir, policy, Machine{Clock: clock.Real{}},
+			func(message, detail string) { t.Log(message, detail) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := next.Do("GET", next.Public+"/api/status", "").Body
-	if !strings.Contains(status, "damaged snapshot ignored; using the previous one") || strings.Contains(status, newest) {
+	if !strings.Contains(status, "damaged snapshot ignored; using the previous one") ||
+		strings.Contains(status, newest) {
 		t.Errorf("the status does not report a snapshot, or names its file to everybody: %s", status)
 	}
 	if own := next.Do("GET", next.Internal+"/incidents", "").Body; !strings.Contains(own, newest) {

@@ -50,8 +50,8 @@ func readsOf(x *exchangetest.Rig, user string) (bodies []string) {
 	return bodies
 }
 
-// A full disk keeps nobody from reading: the exchange starts on it, after a kill and after a stop, however much of what a
-// start writes still finds room. It says that it is degraded, refuses changes with nothing applied, and takes them by
+// A full disk keeps nobody from reading: the exchange starts on it, after a kill and after a stop, however much of what
+// a start writes still finds room. It says that it is degraded, refuses changes with nothing applied, and takes them by
 // itself once there is room. Nothing that was acknowledged is lost, and nothing that was refused comes back.
 func TestAStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
@@ -168,8 +168,8 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A refused change says what ends the refusal: room, after which the same request works, or a restart after a failed sync,
-// for which no client waits (no Retry-After). The status says the same to the operator.
+// A refused change says what ends the refusal: room, after which the same request works, or a restart after a failed
+// sync, for which no client waits (no Retry-After). The status says the same to the operator.
 func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ store, path, body string }{
@@ -181,7 +181,10 @@ func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 			class                   vfstest.Class
 			says, incident, retries string
 		}{
-			{vfstest.SyncError, "until the operator restarts", "a sync failed, so a store accepts no changes until a restart", ""},
+			{
+				vfstest.SyncError, "until the operator restarts",
+				"a sync failed, so a store accepts no changes until a restart", "",
+			},
 			{vfstest.FullDisk, "at the moment", "Changes are accepted again as soon as the disk has room", "5"},
 		} {
 			disk := vfstest.NewMem()
@@ -195,7 +198,8 @@ func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 			x.Do("POST", x.Internal+path, c.body) // its outcome may be unknown
 			a := x.Do("POST", x.Internal+path, c.body)
 			if a.Status != 503 || !strings.Contains(a.Body, f.says) || a.Header.Get("Retry-After") != f.retries {
-				t.Errorf("%s, %v: %d, Retry-After %q, %s", c.store, f.class, a.Status, a.Header.Get("Retry-After"), a.Body)
+				t.Errorf("%s, %v: %d, Retry-After %q, %s", c.store, f.class, a.Status,
+					a.Header.Get("Retry-After"), a.Body)
 			}
 			waitFor(t, c.store+": an incident with: "+f.incident, func() bool {
 				return strings.Contains(x.Do("GET", x.Public+"/api/status", "").Body, f.incident)
@@ -234,7 +238,10 @@ func TestAStartThatCannotUseItsDirectorySaysWhatToDo(t *testing.T) {
 		}, []string{"meta.json", "restore the directory from a copy"}},
 		{"the lock on a full disk", noLock(syscall.ENOSPC), []string{"LOCK", "free some space and start again"}},
 		{"the lock on a read-only disk", noLock(syscall.EROFS), []string{"LOCK", "make the file system writable"}},
-		{"the lock of another user", noLock(syscall.EACCES), []string{"LOCK", "let the program's user read and write there"}},
+		{
+			"the lock of another user", noLock(syscall.EACCES),
+			[]string{"LOCK", "let the program's user read and write there"},
+		},
 	} {
 		o := exchangetest.Options(t.TempDir())
 		exchangetest.Start(t, o).Stop()

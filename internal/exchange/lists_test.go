@@ -32,15 +32,16 @@ func TestEveryListWithPagesHasACursor(t *testing.T) {
 	for _, route := range r.Running.Public().Routes() {
 		if page := pagedBy(route); page != "" {
 			paged = append(paged, route.Path)
-			if !slices.ContainsFunc(route.Params, func(f edge.Field) bool { return f.Name == "cursor" && f.Pattern != "" }) {
+			cursor := func(f edge.Field) bool { return f.Name == "cursor" && f.Pattern != "" }
+			if !slices.ContainsFunc(route.Params, cursor) {
 				t.Errorf("GET %s has %s and no cursor", route.Path, page)
 			}
 		}
 	}
 	slices.Sort(paged)
 	if want := []string{
-		"/api/affiliate/accruals", "/api/agents/action-logs", "/api/agents/proposals", "/api/agents/workers", "/api/deals",
-		"/api/launchpad/tokens", "/api/user/deals", "/api/user/orders",
+		"/api/affiliate/accruals", "/api/agents/action-logs", "/api/agents/proposals", "/api/agents/workers",
+		"/api/deals", "/api/launchpad/tokens", "/api/user/deals", "/api/user/orders",
 	}; !slices.Equal(paged, want) {
 		t.Errorf("lists with pages: %v, want %v", paged, want)
 	}
@@ -93,7 +94,9 @@ func TestListsOfTradesUnderLoad(t *testing.T) {
 		return res.Header.Get("X-Next-Cursor")
 	}
 	deals := uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
-	for _, query := range []string{"&pageSize=7", "&pageSize=100", "&pageSize=7&sinceDate=2026-01-01", "&pageSize=7&pageNumber=2"} {
+	for _, query := range []string{
+		"&pageSize=7", "&pageSize=100", "&pageSize=7&sinceDate=2026-01-01", "&pageSize=7&pageNumber=2",
+	} {
 		var ids []string
 		cursor := ""
 		for {

@@ -20,7 +20,8 @@ func (r *restored) logOptions(name string, o wal.Options) (wal.Options, error) {
 	o.Failed = func() { r.noteLostSync(name) }
 	o.Lost = func(l wal.Loss) error { return r.acceptLoss(name, l) }
 	o.MissingSnapshot = func(seq uint64) {
-		r.reportRecovery(fmt.Sprintf("the newest snapshot of the log %s is missing; the start replays more of it", name),
+		r.reportRecovery(
+			fmt.Sprintf("the newest snapshot of the log %s is missing; the start replays more of it", name),
 			fmt.Sprintf("of record %d", seq))
 	}
 	return o, err
@@ -33,8 +34,8 @@ func (r *restored) acceptLoss(name string, l wal.Loss) error {
 		"not been synced: they are gone; new epoch", name, l.Seq, l.To-l.Seq)
 	detail := ""
 	if l.Damage != nil {
-		text = fmt.Sprintf("--accept-data-loss: the log %s goes on from record %d, it had reached at least %d; new epoch",
-			name, l.Seq, l.To)
+		text = fmt.Sprintf("--accept-data-loss: the log %s goes on from record %d, it had reached at least %d; "+
+			"new epoch", name, l.Seq, l.To)
 		detail = l.Damage.Error()
 	}
 	r.log.Warn(text, "incident", "data_loss", "detail", detail)

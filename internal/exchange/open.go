@@ -167,7 +167,8 @@ func (b *base) makeSim() {
 	}
 	fullNs := startNs + int64(max(0, b.data.Backfill()-fullBefore))
 	if b.clock.Virtual() {
-		fullNs = math.MaxInt64 // deep books double the time that a fast-forward takes (docs/adr/0083-major-pairs-quote-one-tick.md)
+		// deep books double the time that a fast-forward takes (docs/adr/0083-major-pairs-quote-one-tick.md)
+		fullNs = math.MaxInt64
 	}
 	b.sim = sim.New(sim.Options{
 		Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs,
@@ -219,15 +220,18 @@ func (f *front) fail(err error) {
 	}
 }
 
-// incident logs an incident and stores it for the status page. The message is for everybody. detail, which may be empty,
-// is for the operator: it alone may name files, addresses and users, and what differs between two equal incidents.
+// incident logs an incident and stores it for the status page. The message is for everybody.
+// detail, which may be empty, is for the operator: it alone may name files, addresses and users,
+// and what differs between two equal incidents.
 func (b *base) incident(kind, message, detail string) {
 	args := []any{"incident", kind}
 	if detail != "" {
 		args = append(args, "detail", detail)
 	}
 	b.log.Warn(message, args...)
-	in := datadir.Incident{AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: message, Detail: detail}
+	in := datadir.Incident{
+		AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: message, Detail: detail,
+	}
 	if err := b.data.AddIncident(in); err != nil {
 		b.log.Error("incident not stored", "error", err)
 	}

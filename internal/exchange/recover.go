@@ -37,9 +37,9 @@ type restored struct {
 	ahead atomic.Bool
 }
 
-// whenRoom runs a step of the start that may write records. Where the disk has no room for them, the step and those after
-// it wait, and the watch tries them again: a full disk keeps nobody from reading. A step that is tried again must go on
-// where it stopped. In an empty directory there is nothing to read: there the error ends the start.
+// whenRoom runs a step of the start that may write records. Where the disk has no room for them, the step and those
+// after it wait, and the watch tries them again: a full disk keeps nobody from reading. A step that is tried again must
+// go on where it stopped. In an empty directory there is nothing to read: there the error ends the start.
 func (r *restored) whenRoom(step func() error) error {
 	r.owing.Lock()
 	defer r.owing.Unlock()
@@ -307,8 +307,8 @@ func (r *restored) attachAccounts() error {
 		return err
 	}
 	if bad := nonces.Damaged(); bad != "" {
-		r.reportRecovery(fmt.Sprintf("NONCES is damaged: the nonces that were used are not known; signed requests with "+
-			"timestamps before Unix ms %d are rejected", a.notBeforeMs), bad)
+		r.reportRecovery(fmt.Sprintf("NONCES is damaged: the nonces that were used are not known; signed requests "+
+			"with timestamps before Unix ms %d are rejected", a.notBeforeMs), bad)
 	} else if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
 		r.incident("clock", fmt.Sprintf("the clock is %s behind the last recorded time: "+
 			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond), "")
@@ -325,8 +325,8 @@ func (r *restored) attachAccounts() error {
 	}
 	if r.o.AcceptDataLoss || !r.data.WasClean() { // a failed sync may have lost a withdrawal too
 		if above := a.state.View().AboveBound(); above != "" {
-			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; withdraw the "+
-				"difference", above)
+			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; "+
+				"withdraw the difference", above)
 		}
 	}
 	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {

@@ -60,8 +60,8 @@ func (f *front) tooEarly() bool {
 	return a != nil && f.now()/int64(time.Millisecond) < a.notBeforeMs
 }
 
-// storesFailed returns the reason why a store accepts no changes at present, or why a step of the start waits; nil while
-// neither is so.
+// storesFailed returns the reason why a store accepts no changes at present, or why a step of
+// the start waits; nil while neither is so.
 func (f *front) storesFailed() error {
 	s, waits := f.stage.Load(), error(nil)
 	if owes := f.owes.Load(); owes != nil {

@@ -83,8 +83,8 @@ func (y *Following) takeOver(ctx context.Context, after time.Duration) (*Handove
 	return h, nil
 }
 
-// heard returns the number of the last message that was read, and when the last one arrived by which the writer spoke. A
-// message that does not verify may be one that the writer has sent: until it has spoken again, it has just spoken.
+// heard returns the number of the last message that was read, and when the last one arrived by which the writer spoke.
+// A message that does not verify may be one that the writer has sent: until it has spoken again, it has just spoken.
 func (y *Following) heard() (seq uint64, atNs int64) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

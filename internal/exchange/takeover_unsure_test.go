@@ -10,8 +10,8 @@ import (
 	"tickhive/internal/stream/jet"
 )
 
-// A standby whose last message does not verify does not know whether it has what the writer has acknowledged: for it the
-// writer is never silent, and it does not campaign.
+// A standby whose last message does not verify does not know whether it has what the writer has acknowledged: for it
+// the writer is never silent, and it does not campaign.
 func TestAStandbyThatIsUnsureDoesNotTakeOver(t *testing.T) {
 	y := &Following{reader: stream.NewReader(stream.State{Seq: 7}, node.Rules)}
 	y.read.Store(7)

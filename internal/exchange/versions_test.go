@@ -26,7 +26,8 @@ func TestLogsOfOtherVersionsAreRefused(t *testing.T) {
 		for version, age := range map[uint32]string{own - 1: "a newer program", own + 1: "an older program"} {
 			_, err := wal.Open(vfs.OS{}, filepath.Join(dir, log), wal.Options{NoLock: true, RecordVersion: version})
 			var other *wal.VersionError
-			if !errors.As(err, &other) || other.Got != own || other.Want != version || !strings.Contains(err.Error(), age) {
+			if !errors.As(err, &other) || other.Got != own || other.Want != version ||
+				!strings.Contains(err.Error(), age) {
 				t.Errorf("%s as version %d: %v", log, version, err)
 			}
 		}

@@ -61,15 +61,16 @@ func (w *watch) checkStores() {
 	if err := x.front.noncesFailed(); err != nil && !w.unsafe {
 		w.unsafe = true
 		x.log.Error("the nonces cannot be kept", "error", err)
-		x.incident("store", "the nonces cannot be kept: signed requests are refused until a restart: look at the disk, "+
-			"then restart the program", err.Error())
+		x.incident("store", "the nonces cannot be kept: signed requests are refused until a restart: "+
+			"look at the disk, then restart the program", err.Error())
 	}
 }
 
 // unusable says what an operator does about a store that accepts no changes.
 func unusable(err error) string {
 	if errors.Is(err, wal.ErrStopped) {
-		return "a sync failed, so a store accepts no changes until a restart: look at the disk, then restart the program"
+		return "a sync failed, so a store accepts no changes until a restart: " +
+			"look at the disk, then restart the program"
 	}
 	return "a store accepts no changes: it cannot write. Changes are accepted again as soon as the disk has room"
 }

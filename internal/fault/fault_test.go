@@ -272,7 +272,9 @@ func TestAnyTextIsSafe(t *testing.T) {
 // A rule names every pair that can exist, and no other text.
 func TestRulesTakeTheCodesOfPairs(t *testing.T) {
 	long := strings.Repeat("A", engine.MaxCurrencyCode)
-	for _, code := range []string{"W_USDT", "1_2", long + "_" + long[1:], long + "A_B", "B_" + long + "A", "_B", "A_", "a_B", "A_B_C"} {
+	for _, code := range []string{
+		"W_USDT", "1_2", long + "_" + long[1:], long + "A_B", "B_" + long + "A", "_B", "A_", "a_B", "A_B_C",
+	} {
 		if _, err := Parse("close pair=" + code); (err == nil) != engine.ValidPairCode(code) {
 			t.Errorf("%s: %v", code, err)
 		}

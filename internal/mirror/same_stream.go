@@ -32,10 +32,11 @@ func (m *Mirror) checkStream(at *stream.State, begun, own *node.Genesis) error {
 	}
 	for i, l := range m.source.Logs {
 		if at.Pos[i] > l.Log.LastSeq() {
-			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d. If the directory was "+
-				"restored from a copy, or lost records: make one from the stream, tickhive stream restore NEW --from "+
-				"nats://... If somebody else has written to the stream: make one from this directory, tickhive stream "+
-				"restore NEW --from-dir DIR, which begins a new stream, and change the credentials of the servers",
+			return fmt.Errorf("it has record %d of the log %s, and the data directory ends at %d. If the directory "+
+				"was restored from a copy, or lost records: make one from the stream, tickhive stream restore NEW "+
+				"--from nats://... If somebody else has written to the stream: make one from this directory, tickhive "+
+				"stream restore NEW --from-dir DIR, which begins a new stream, and change the credentials of the "+
+				"servers",
 				at.Pos[i], l.Name, l.Log.LastSeq())
 		}
 	}

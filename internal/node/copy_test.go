@@ -262,9 +262,9 @@ func TestRecordsBehindTheStateAreCompared(t *testing.T) {
 	c.must(copy.Close())
 }
 
-// The stream was lost and sent again in fewer, larger messages, so it ends before the last one of the copy. For 30 s that
-// may be a server which is behind: a stream that reaches the message meanwhile continues the copy. Then the copy is put
-// aside, with all its records, and a new one begins.
+// The stream was lost and sent again in fewer, larger messages, so it ends before the last one of the copy. For 30 s
+// that may be a server which is behind: a stream that reaches the message meanwhile continues the copy. Then the copy
+// is put aside, with all its records, and a new one begins.
 func TestACopyBehindTheEndOfTheStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		history byte          // of the stream

@@ -14,8 +14,8 @@ import (
 )
 
 // Rules is the version of the rules by which this program executes records, and which its term records carry. It is the
-// sum of the versions of the four logs, which only rise, so the sum rises with each of them; the market's are the version
-// of its rules and the version of its records.
+// sum of the versions of the four logs, which only rise, so the sum rises with each of them; the market's are the
+// version of its rules and the version of its records.
 const Rules = uint16(engine.RulesVersion) + engine.CommandVersion + accounts.RulesVersion + launchpad.RecordVersion +
 	hive.RecordVersion
 

@@ -101,7 +101,8 @@ func TestSnapshotsOfOtherFormatsAreRefused(t *testing.T) {
 	for _, format := range []string{"1", "3"} {
 		other := bytes.Replace(small, []byte(`"format":2`), []byte(`"format":`+format), 1)
 		_, _, err := read(other)
-		if !errors.Is(err, node.ErrSnapshot) || !strings.Contains(err.Error(), "format "+format+", and this program reads 2") {
+		if !errors.Is(err, node.ErrSnapshot) ||
+			!strings.Contains(err.Error(), "format "+format+", and this program reads 2") {
 			t.Errorf("format %s: %v", format, err)
 		}
 	}

@@ -46,8 +46,8 @@ func Unknown(what, then string) *Refusal {
 // reports that a sync has failed: repeating the request does not help until the operator has started the program again.
 func Unwritten(what string, untilRestart bool) *Refusal {
 	if untilRestart {
-		return New(Unavailable, "", "%s takes no changes until the operator restarts the exchange, because a write to its "+
-			"disk has failed for good; nothing was applied.", what)
+		return New(Unavailable, "", "%s takes no changes until the operator restarts the exchange, because a write "+
+			"to its disk has failed for good; nothing was applied.", what)
 	}
 	return Later(5, "%s takes no changes at the moment, because its disk takes no writes; nothing was applied.", what)
 }

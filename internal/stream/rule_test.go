@@ -207,8 +207,8 @@ func TestAReaderStopsAtWhatItCannotJudge(t *testing.T) {
 }
 
 // What does not verify does not count. While nothing that counts follows, it may be a message of the writer that was
-// damaged in the log: nobody may campaign, and the writer's further messages, which do not continue what the reader has,
-// stop it at a bound. A message of nobody is passed over: the writer continues what counts.
+// damaged in the log: nobody may campaign, and the writer's further messages, which do not continue what the reader
+// has, stop it at a bound. A message of nobody is passed over: the writer continues what counts.
 func TestAMessageThatDoesNotVerify(t *testing.T) {
 	w, l := leader(t)
 	for range 2 * maxStrays {

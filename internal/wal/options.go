@@ -55,8 +55,8 @@ type Options struct {
 	// MissingSnapshot receives the record of the newest snapshot that was written, if its file is gone. The
 	// log may still reach back far enough. nil: no receiver.
 	MissingSnapshot func(seq uint64)
-	// BeforeWrite is called before each batch is written. Its error refuses the batch like a full disk (ErrUnavailable).
-	// nil: nothing comes first.
+	// BeforeWrite is called before each batch is written. Its error refuses the batch like a full disk
+	// (ErrUnavailable). nil: nothing comes first.
 	BeforeWrite func() error
 	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
 	// without an error. nil: no receiver.

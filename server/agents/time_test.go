@@ -321,7 +321,9 @@ func TestWalksByCursorWhileRowsArrive(t *testing.T) {
 		if pages < 2 {
 			t.Errorf("%s: %d pages", target, pages)
 		}
-		for _, bad := range []string{"cursor=0", "cursor=x", "cursor=-1", "cursor=01", "cursor=9223372036854775808", "cursor=1&page=2"} {
+		for _, bad := range []string{
+			"cursor=0", "cursor=x", "cursor=-1", "cursor=01", "cursor=9223372036854775808", "cursor=1&page=2",
+		} {
 			c.CheckRefusal(c.Get(target+"&"+bad), 400, "INVALID_PARAM", "cursor")
 		}
 		if items, _ := c.Must(c.Get(target + "&cursor=9223372036854775807"))["items"].([]any); member == "workerId" &&

@@ -42,9 +42,11 @@ func TestAveragesHaveTheDigitsOfSmallPrices(t *testing.T) {
 		r.advance("2s")
 		for target, member := range map[string]string{
 			"/api/v3/avgPrice?symbol=": "price", "/api/v3/ticker/24hr?symbol=": "weightedAvgPrice",
-			"/api/v3/ticker?windowSize=1h&symbol=": "weightedAvgPrice", "/api/v3/ticker/tradingDay?symbol=": "weightedAvgPrice",
+			"/api/v3/ticker?windowSize=1h&symbol=": "weightedAvgPrice",
+			"/api/v3/ticker/tradingDay?symbol=":    "weightedAvgPrice",
 		} {
-			if _, body, _ := r.get(target + symbol); !strings.Contains(body, fmt.Sprintf(`"%s":"%s"`, member, c.whole)) {
+			_, body, _ := r.get(target + symbol)
+			if !strings.Contains(body, fmt.Sprintf(`"%s":"%s"`, member, c.whole)) {
 				t.Errorf("%s%s: %s, want %s %s", target, symbol, body, member, c.whole)
 			}
 		}
@@ -58,11 +60,13 @@ func TestAveragesHaveTheDigitsOfSmallPrices(t *testing.T) {
 		}
 		r.advance("25h")
 		zero := "0." + strings.Repeat("0", len(c.whole)-2)
-		if _, body, _ := r.get("/api/v3/ticker/24hr?symbol=" + symbol); !strings.Contains(body, `"weightedAvgPrice":"`+zero+`"`) {
+		_, body, _ := r.get("/api/v3/ticker/24hr?symbol=" + symbol)
+		if !strings.Contains(body, `"weightedAvgPrice":"`+zero+`"`) {
 			t.Errorf("%s without trades: %s, want %s", pair, body, zero)
 		}
 		// without a trade of five minutes it is the last price, with the same digits
-		last := c.second + map[bool]string{true: "."}[c.digitsPrice == 0] + strings.Repeat("0", len(zero)-2-c.digitsPrice)
+		last := c.second + map[bool]string{true: "."}[c.digitsPrice == 0] +
+			strings.Repeat("0", len(zero)-2-c.digitsPrice)
 		if _, body, _ := r.get("/api/v3/avgPrice?symbol=" + symbol); !strings.Contains(body, `"price":"`+last+`"`) {
 			t.Errorf("%s without trades: %s, want %s", pair, body, last)
 		}

@@ -48,8 +48,8 @@ func (u *user) duplicate(what string, p placed) {
 	}
 }
 
-// By REST: while an order is open its id is refused, whatever the content and the money that is left; the id of an order
-// that has ended, by a cancel or by a fill, makes a new one.
+// By REST: while an order is open its id is refused, whatever the content and the money that is left; the id of an
+// order that has ended, by a cancel or by a fill, makes a new one.
 func TestAClientOrderIDIsUniqueAmongOpenOrders(t *testing.T) {
 	r, a, b := funded(t)
 	first := a.ask("POST", orderPath, restBid+"newClientOrderId=q1")
@@ -68,7 +68,9 @@ func TestAClientOrderIDIsUniqueAmongOpenOrders(t *testing.T) {
 	}
 	seen := map[int64]bool{first.OrderID: true}
 	for i, params := range []string{
-		restBid, strings.Replace(restBid, "price=90", "price=91", 1), strings.Replace(restBid, "quantity=1", "quantity=2", 1),
+		restBid,
+		strings.Replace(restBid, "price=90", "price=91", 1),
+		strings.Replace(restBid, "quantity=1", "quantity=2", 1),
 	} {
 		gone := a.ask("DELETE", orderPath, "symbol=BTCUSDT&origClientOrderId=q1")
 		next := a.ask("POST", orderPath, params+"newClientOrderId=q1")
@@ -175,8 +177,8 @@ func TestCancelReplaceKeepsTheID(t *testing.T) {
 				t.Fatalf("%s %s: %+v", mode, order, got)
 			}
 			quote = got.NewOrderResponse
-			if open := a.ask("GET", orderPath, "symbol=BTCUSDT&origClientOrderId=quote"); open.OrderID != quote.OrderID ||
-				open.Status != "NEW" {
+			open := a.ask("GET", orderPath, "symbol=BTCUSDT&origClientOrderId=quote")
+			if open.OrderID != quote.OrderID || open.Status != "NEW" {
 				t.Errorf("%s %s: the order is %+v", mode, order, open)
 			}
 		}
@@ -195,8 +197,8 @@ func TestCancelReplaceKeepsTheID(t *testing.T) {
 	}
 }
 
-// An order and a cancel without an id get one, the same wherever the order is shown; it names the order, for its account
-// alone, and it is as unique as an id that was sent. Orders of the native API have one too.
+// An order and a cancel without an id get one, the same wherever the order is shown; it names the order, for its
+// account alone, and it is as unique as an id that was sent. Orders of the native API have one too.
 func TestIDsAreGenerated(t *testing.T) {
 	_, a, b := funded(t)
 	first, second := a.ask("POST", orderPath, restBid), a.ask("POST", orderPath, restBid)
@@ -261,8 +263,8 @@ func TestIDsAreGenerated(t *testing.T) {
 	if native["clientOrderId"] != nil {
 		t.Errorf("the native API shows %v", native["clientOrderId"])
 	}
-	if got := a.ask("GET", orderPath, fmt.Sprintf("symbol=BTCUSDT&orderId=%v", native["orderId"])); !generated.MatchString(
-		got.ClientOrderID) {
+	got := a.ask("GET", orderPath, fmt.Sprintf("symbol=BTCUSDT&orderId=%v", native["orderId"]))
+	if !generated.MatchString(got.ClientOrderID) {
 		t.Errorf("%+v", got)
 	}
 	_, body = a.raw("DELETE", "/api/v3/openOrders", "symbol=BTCUSDT")
@@ -390,8 +392,8 @@ func TestIDsSurviveARestart(t *testing.T) {
 					t.Errorf("%s: %+v, was %+v", id, got, want)
 				}
 			}
-			repeat := r.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":90,`+
-				`"amount":1,"clientOrderId":"ended","accountId":"`+a.id+`"}`)
+			repeat := r.Call("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
+				`"price":90,"amount":1,"clientOrderId":"ended","accountId":"`+a.id+`"}`)
 			if fmt.Sprint(repeat["orderId"]) != fmt.Sprint(ended.OrderID) {
 				t.Errorf("a native repeat: %v, want order %d", repeat, ended.OrderID)
 			}

@@ -34,8 +34,8 @@ func TestCodesOfEveryLengthOnEveryRoute(t *testing.T) {
 			r.Public + "/udf/symbols?symbol=TickHive:" + pair, r.Public + "/udf/symbols?symbol=" + base + "/" + quote,
 			r.Public + "/udf/history?resolution=1&from=0&to=9999999999&symbol=" + pair,
 			r.Public + "/listing/coingecko/orderbook?ticker_id=" + pair,
-			r.Public + "/listing/coinmarketcap/orderbook/" + pair, r.base + "/api/v3/depth?symbol=" + symbol, r.base + "/api/v3/ticker/24hr?symbol=" + symbol,
-			r.base + "/api/v3/exchangeInfo?symbol=" + symbol,
+			r.Public + "/listing/coinmarketcap/orderbook/" + pair, r.base + "/api/v3/depth?symbol=" + symbol,
+			r.base + "/api/v3/ticker/24hr?symbol=" + symbol, r.base + "/api/v3/exchangeInfo?symbol=" + symbol,
 		} {
 			if a := r.Do("GET", target, ""); a.Status != http.StatusOK || strings.Contains(a.Body, `"s":"error"`) {
 				t.Errorf("%s: %d %s", target, a.Status, a.Body)
@@ -51,7 +51,8 @@ func TestCodesOfEveryLengthOnEveryRoute(t *testing.T) {
 		for _, target := range []string{
 			r.Public + "/api/tickers?currencyPairCode=" + code, r.Public + "/udf/symbols?symbol=" + code,
 		} {
-			if a := r.Do("GET", target, ""); a.Status != http.StatusBadRequest && !strings.Contains(a.Body, `"s":"error"`) {
+			a := r.Do("GET", target, "")
+			if a.Status != http.StatusBadRequest && !strings.Contains(a.Body, `"s":"error"`) {
 				t.Errorf("%s: %d %s", target, a.Status, a.Body)
 			}
 		}

@@ -66,7 +66,8 @@ type Facade struct {
 // New returns a facade.
 func New(o Options) *Facade {
 	return &Facade{
-		opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), sockets: sockets{stop: make(chan struct{})}, feed: newUserFeed(&o),
+		opt: o, ids: newClientIDs(o.Seed), weights: newWeights(), feed: newUserFeed(&o),
+		sockets: sockets{stop: make(chan struct{})},
 	}
 }
 

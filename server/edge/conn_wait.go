@@ -125,8 +125,8 @@ func plainTimeout(err error) error {
 	return err
 }
 
-// discard reads and drops lingerBytes of the connection or its socket at most, until the client's end or the read deadline. It holds a buffer only
-// while it has bytes: a flood of slow requests ends in as many lingering connections.
+// discard reads and drops lingerBytes of the connection or its socket at most, until the client's end or the read
+// deadline. It holds a buffer only while it has bytes: a flood of slow requests ends in as many lingering connections.
 func (c *CountedConn) discard(from net.Conn) {
 	if c.wait.raw == nil {
 		_, _ = io.CopyN(io.Discard, from, lingerBytes)

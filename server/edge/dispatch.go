@@ -116,7 +116,8 @@ func (e *Listener) logRequest(c *Ctx) {
 }
 
 // find looks up the path and checks the target. Paths are strict: only the exact bytes of a route's path reach it
-// (docs/contract/market-data.md#http-behaviour). With the refusal of a target that is too long, it returns the path too.
+// (docs/contract/market-data.md#http-behaviour). With the refusal of a target
+// that is too long, it returns the path too.
 func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	target, path := ctx.Request.Header.RequestURI(), ctx.URI().PathOriginal()
 	var entry *pathEntry

@@ -8,7 +8,8 @@ import (
 
 // routeStats holds the counters of one route. Any goroutine may read them.
 type routeStats struct {
-	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx, index StatusStale the reads of a seq that is not there
+	// status counts by status class: index 2 counts 2xx, index StatusStale the reads of a seq that is not there
+	status  [6]atomic.Uint64
 	latency clock.Histogram
 }
 

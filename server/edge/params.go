@@ -341,8 +341,9 @@ func ParamCursor(pattern string) Field { return Field{Name: cursorName, Pattern:
 // ParamRow is the parameter that Ctx.Row reads.
 var ParamRow = ParamCursor("^[1-9][0-9]{0,18}$")
 
-// Cursor returns the parameter cursor, empty when it is missing. A list that moves on by cursor neither loses nor repeats
-// a row while rows arrive, because the cursor names the last row, and the number of a page counts from the newest.
+// Cursor returns the parameter cursor, empty when it is missing. A list that moves on by cursor
+// neither loses nor repeats a row while rows arrive, because the cursor names the last row, and the
+// number of a page counts from the newest.
 func (c *Ctx) Cursor(pageName string) (string, *refuse.Refusal) {
 	text, err := c.Str(cursorName)
 	if err != nil || text == "" {

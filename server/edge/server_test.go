@@ -93,7 +93,8 @@ func TestStatus(t *testing.T) {
 	info.OldestUnpublishedNs = m.Machine.Load() - 1_500_000_000
 	info.Incidents = make([]edge.Incident, 60)
 	info.Incidents[0] = edge.Incident{
-		AtMs: 5, FirstMs: 3, Count: 2, Kind: "store_stopped", Message: `disk "full"`, Detail: "write /var/lib/th: no space",
+		AtMs: 5, FirstMs: 3, Count: 2, Kind: "store_stopped", Message: `disk "full"`,
+		Detail: "write /var/lib/th: no space",
 	}
 	m.OK("/api/status", &s)
 	if s.Status != "degraded" || s.Pairs[0].ViewAgeMs != 1500 || len(s.Incidents) != 50 ||

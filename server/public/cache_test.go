@@ -74,7 +74,9 @@ func TestConditionalRequests(t *testing.T) {
 // The tickers of a listing site may be reused for the same time at both of their addresses.
 func TestTickersOfListingSitesAge(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
-	for _, route := range []string{servertest.Agg + "/tickers", "/v1/spot/market/tickers", "/listing/coingecko/tickers"} {
+	for _, route := range []string{
+		servertest.Agg + "/tickers", "/v1/spot/market/tickers", "/listing/coingecko/tickers",
+	} {
 		if got := m.OK(route, nil).Header.Get("Cache-Control"); got != "public, max-age=5" {
 			t.Errorf("%s: %s", route, got)
 		}
@@ -179,7 +181,8 @@ func TestGzip(t *testing.T) {
 		if z.Header.Get("Etag") != tag[:len(tag)-1]+`-g"` {
 			t.Errorf("GET %s: tags %s and %s", route, tag, z.Header.Get("Etag"))
 		}
-		if x := m.Get(route, "Accept-Encoding", "X-Gzip"); x.Body != z.Body || x.Header.Get("Content-Encoding") != "gzip" ||
+		x := m.Get(route, "Accept-Encoding", "X-Gzip")
+		if x.Body != z.Body || x.Header.Get("Content-Encoding") != "gzip" ||
 			x.Header.Get("Etag") != z.Header.Get("Etag") {
 			t.Errorf("GET %s: x-gzip differs from gzip: %v", route, x.Header)
 		}

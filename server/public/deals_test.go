@@ -311,7 +311,9 @@ func TestDealsByCursor(t *testing.T) {
 			t.Errorf("the newest page: %d rows before %q", len(got), after)
 		}
 	}
-	for _, bad := range []string{"cursor=0", "cursor=x", "cursor=1.2", "cursor=9223372036854775808", "cursor=2&pageNumber=1"} {
+	for _, bad := range []string{
+		"cursor=0", "cursor=x", "cursor=1.2", "cursor=9223372036854775808", "cursor=2&pageNumber=1",
+	} {
 		m.CheckRefusal(m.Get(list+"&"+bad), 400, "INVALID_PARAM", "cursor")
 	}
 }

@@ -55,7 +55,8 @@ func checked(t testing.TB, load func() (*contract, error), method, target string
 	}
 	var e struct{ Code string }
 	if json.Unmarshal([]byte(a.Body), &e) == nil && e.Code != "" && table[e.Code] != a.Status {
-		t.Errorf("%s %s: %s with status %d, docs/contract/errors.md says %d", method, target, e.Code, a.Status, table[e.Code])
+		t.Errorf("%s %s: %s with status %d, docs/contract/errors.md says %d", method, target, e.Code, a.Status,
+			table[e.Code])
 	}
 }
 

@@ -75,7 +75,8 @@ func TestBrowserTimeOfTheLastFigure(t *testing.T) {
 	b.wait("the book", `document.querySelector('.bid .row')`)
 	in.Call(200, "POST", "/clock", `{"advance":"61m"}`) // the page learns of it by the messages alone
 	in.Limit("BTC_USDT", "buy", "66810.00", "0.25")
-	b.wait("a message of the new hour", `[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === '66810.00')`)
+	b.wait("a message of the new hour",
+		`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === '66810.00')`)
 	now, err := harness.Object(t, in.Do("GET", in.Public+"/api/time", "").Body)["serverTime"].(json.Number).Int64()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,8 @@ func TestBrowserHeadAgreesWithItsLastPrice(t *testing.T) {
 	b.open("/?pair=TT_USDT")
 	b.wait("the head", `document.getElementById('last').textContent === '100.00'`)
 	const figures = `(() => { const dd = (name) => [...document.querySelectorAll('.head dl div')].
-		find((d) => d.querySelector('dt').textContent.includes(name)).querySelector('dd').textContent.replaceAll('\u202f', '');
+		find((d) => d.querySelector('dt').textContent.includes(name)).
+		querySelector('dd').textContent.replaceAll('\u202f', '');
 		return [document.getElementById('last').textContent, dd('high'), dd('low'), dd('volume USDT')]; })()`
 	b.js(`(window.wrong = [], new MutationObserver(() => { const [last, high, low] = ` + figures + `.map(Number);
 		if (!(low <= last && last <= high)) wrong.push([low, last, high].join(' ')); }).
@@ -143,7 +145,9 @@ func TestBrowserCancelIsInReach(t *testing.T) {
 	b.open("/?pair=BTC_USDT")
 	b.signIn(key)
 	b.hasMoney()
-	for _, size := range [][2]int64{{1440, 900}, {1280, 720}, {1024, 768}, {1920, 1080}, {768, 1024}, {360, 740}, {320, 640}} {
+	for _, size := range [][2]int64{
+		{1440, 900}, {1280, 720}, {1024, 768}, {1920, 1080}, {768, 1024}, {360, 740}, {320, 640},
+	} {
 		what := b.screen(size[0], size[1])
 		b.order("limit", map[string]string{"price": "60000.25", "amount": "0.12345678"})
 		b.openOrders(1)
@@ -157,11 +161,13 @@ func TestBrowserCancelIsInReach(t *testing.T) {
 				e.scrollIntoView({block: 'nearest'});
 				const r = e.getBoundingClientRect(), at = (x) => document.elementFromPoint(x, (r.top + r.bottom) / 2);
 				return r.left >= list.left && r.right <= list.right + 0.5 && r.right <= innerWidth &&
-					at(r.left + 2) === e && at(r.right - 2) === e ? '' : [r.left, r.right, 'of', list.left, list.right].join(' ');
+					at(r.left + 2) === e && at(r.right - 2) === e ? '' :
+					[r.left, r.right, 'of', list.left, list.right].join(' ');
 			}).join(''); })()`); got != "" {
 			t.Errorf("%s: a button to cancel is cut off: %s", what, got)
 		}
-		if got := b.js(`document.querySelector('#list').scrollWidth <= document.querySelector('#list').clientWidth`); size[0] > 320 && got != "true" {
+		fits := b.js(`document.querySelector('#list').scrollWidth <= document.querySelector('#list').clientWidth`)
+		if size[0] > 320 && fits != "true" {
 			t.Errorf("%s: the list of orders is wider than its panel", what)
 		}
 		for _, column := range map[int64][]string{1440: {"Time", "Amount", "Filled"}, 1280: {"Amount"}}[size[0]] {
@@ -189,10 +195,11 @@ func TestBrowserMessagesCoverNothing(t *testing.T) {
 	b.signIn(key)
 	b.hasMoney()
 	b.js(`document.querySelector('.keyline').checkVisibility()`)
-	const places = `[...document.querySelectorAll('[data-panel], .head, .tabs, header nav, .link')].filter((e) =>
-		e.checkVisibility()).map((e) => { const r = e.getBoundingClientRect(); return [e.className, r.left, r.top, r.right,
-		r.bottom].join(' '); }).join('\n')`
-	const said = `[...document.querySelectorAll('.toast, .ticket [role=status], .lost')].filter((e) => e.checkVisibility()).
+	const places = `[...document.querySelectorAll('[data-panel], .head, .tabs, header nav, .link')].
+		filter((e) => e.checkVisibility()).map((e) => { const r = e.getBoundingClientRect();
+		return [e.className, r.left, r.top, r.right, r.bottom].join(' '); }).join('\n')`
+	const said = `[...document.querySelectorAll('.toast, .ticket [role=status], .lost')].
+		filter((e) => e.checkVisibility()).
 		map((e) => e.innerText.replaceAll('\n', ' ').replaceAll('\u202f', '')).join('|')`
 	for _, size := range [][2]int64{{1440, 900}, {1280, 720}, {1024, 768}, {768, 1024}, {360, 740}} {
 		what := b.screen(size[0], size[1])
@@ -210,13 +217,14 @@ func TestBrowserMessagesCoverNothing(t *testing.T) {
 		if after := b.settles(before, places); after != before {
 			t.Errorf("%s: a message moves\n%s\nto\n%s", what, before, after)
 		}
-		if got := b.settles("", `(() => { const m = [...document.querySelectorAll('.toast')].find((e) => e.checkVisibility()).
-			getBoundingClientRect();
-			if (m.left < 0 || m.right > innerWidth || m.top < 0 || m.bottom > innerHeight || m.width < 100) return 'outside';
+		if got := b.settles("", `(() => { const m = [...document.querySelectorAll('.toast')].
+			find((e) => e.checkVisibility()).getBoundingClientRect();
+			if (m.left < 0 || m.right > innerWidth || m.top < 0 || m.bottom > innerHeight || m.width < 100)
+				return 'outside';
 			return [...document.querySelectorAll('[data-panel], .head, .tabs, header a, .link, #theme')].filter((e) =>
 			e.checkVisibility()).filter((e) => { const r = e.getBoundingClientRect(); return m.left < r.right - 0.5 &&
-			r.left < m.right - 0.5 && m.top < r.bottom - 0.5 && r.top < m.bottom - 0.5; }).map((e) => e.className || e.innerText).
-			join(); })()`); got != "" {
+			r.left < m.right - 0.5 && m.top < r.bottom - 0.5 && r.top < m.bottom - 0.5; }).
+			map((e) => e.className || e.innerText).join(); })()`); got != "" {
 			t.Errorf("%s: the message is upon %s", what, got)
 		}
 		b.js(`(document.querySelectorAll('.toast button').forEach((x) => x.click()), '')`)
@@ -301,7 +309,8 @@ func TestBrowserTicketSaysLimitsInNumbers(t *testing.T) {
 	b.hasMoney()
 	const notice = `document.querySelector('.ticket [role=status]').innerText`
 	const marked = `document.querySelector('.ticket [aria-invalid]')?.name`
-	const none = `document.querySelector('.ticket [role=status]').hidden && !document.querySelector('.ticket [aria-invalid]')`
+	const none = `document.querySelector('.ticket [role=status]').hidden &&
+		!document.querySelector('.ticket [aria-invalid]')`
 	refusals := 0
 	for _, c := range []struct{ price, amount, want, field string }{
 		{"60000.001", "0.1", "A price in BTC_USDT has at most 2 decimals.", "price"},
@@ -338,7 +347,8 @@ func TestBrowserTicketSaysLimitsInNumbers(t *testing.T) {
 		b.order("limit", map[string]string{"price": typed, "amount": "0,001"})
 		n++
 		b.openOrders(n)
-		if got := b.js(`document.querySelector('[data-order] .link-like[title]').innerText.replaceAll('\u202f', '')`); got != want {
+		got := b.js(`document.querySelector('[data-order] .link-like[title]').innerText.replaceAll('\u202f', '')`)
+		if got != want {
 			t.Errorf("%q is an order at %s, want %s", typed, got, want)
 		}
 	}
@@ -412,8 +422,9 @@ func TestBrowserSearchPrefersTheExactName(t *testing.T) {
 	b := newBrowser(t, in, 1280, 800)
 	b.open("/")
 	b.wait("the pairs", `document.querySelectorAll('[data-pair]').length === 4`)
-	const rows = `[...document.querySelectorAll('.pairrow')].sort((a, b) => a.getBoundingClientRect().top -
-		b.getBoundingClientRect().top).map((r) => r.querySelector('[data-pair]').dataset.pair.replace('_USDT', '')).join(' ')`
+	const rows = `[...document.querySelectorAll('.pairrow')].
+		sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).
+		map((r) => r.querySelector('[data-pair]').dataset.pair.replace('_USDT', '')).join(' ')`
 	for query, want := range map[string]string{
 		"tok77": "TOK77 TOK771 TOK776 ATOK77", "tok77usdt": "TOK77 ATOK77", "TOK77/U": "TOK77 ATOK77",
 	} {
@@ -441,19 +452,23 @@ func TestBrowserPhoneShowsEverything(t *testing.T) {
 		b.wait("the market", `document.querySelectorAll('.bid .row').length > 0 && tickhive.candles().length > 10`)
 		b.live()
 		b.shot("phone-" + what)
-		if got := b.settles("", `[...document.querySelectorAll('header nav a, header .link, #theme, .head h1, .head .price, .head dt, `+
-			`.head dd, .credit, .tabs button')].filter((e) => e.matches('.credit') || e.checkVisibility()).map((e) => {
+		if got := b.settles("", `[...document.querySelectorAll('header nav a, header .link, #theme, .head h1, `+
+			`.head .price, .head dt, .head dd, .credit, .tabs button')].
+			filter((e) => e.matches('.credit') || e.checkVisibility()).map((e) => {
 			const r = e.getBoundingClientRect(); let name = '';
 			for (let p = e; p !== document.documentElement; p = p.parentElement) { const q = p.getBoundingClientRect();
-				if (q.width && getComputedStyle(p).overflowX !== 'visible' && (r.right > q.right + 0.5 || r.left < q.left - 0.5 ||
-				r.bottom > q.bottom + 0.5)) name = e.innerText; }
-			return !e.checkVisibility() || r.right > innerWidth + 0.5 || r.left < 0 || r.bottom > innerHeight || e.scrollWidth >
-				e.clientWidth + 1 && getComputedStyle(e).display !== 'inline' ? 'not whole: ' + e.innerText : name; }).
+				if (q.width && getComputedStyle(p).overflowX !== 'visible' &&
+				(r.right > q.right + 0.5 || r.left < q.left - 0.5 || r.bottom > q.bottom + 0.5)) name = e.innerText; }
+			return !e.checkVisibility() || r.right > innerWidth + 0.5 || r.left < 0 || r.bottom > innerHeight ||
+				e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline' ?
+				'not whole: ' + e.innerText : name; }).
 			filter(Boolean).join('; ')`); got != "" {
 			t.Errorf("%s: %s", what, got)
 		}
-		if got := b.js(`[...document.querySelectorAll('.head dt')].filter((e) => e.checkVisibility()).map((e) => e.innerText).join()`); !strings.Contains(got, "24 h high,24 h low,24 h volume BTC,24 h volume USDT") {
-			t.Errorf("%s: the head has %s", what, got)
+		head := b.js(`[...document.querySelectorAll('.head dt')].filter((e) => e.checkVisibility()).
+			map((e) => e.innerText).join()`)
+		if !strings.Contains(head, "24 h high,24 h low,24 h volume BTC,24 h volume USDT") {
+			t.Errorf("%s: the head has %s", what, head)
 		}
 		if got := b.js(`document.querySelector('.credit a').href`); got != "https://www.tradingview.com/" {
 			t.Errorf("%s: the credit links to %s", what, got)

@@ -72,8 +72,9 @@ func TestPagesSayWhyTheyWait(t *testing.T) {
 			proxy.ServeHTTP(w, r)
 		case r.URL.Path == "/api/status":
 			fmt.Fprintf(w, `{"status":%q,"version":"1","epoch":"1","startedAt":"2026-01-01T00:00:00.000Z",`+
-				`"uptimeSeconds":1,"time":1767225700000,"seq":1,"progress":null,"pairs":[],"incidents":[],"replication":`+
-				`{"role":"replica","term":1,"position":1,"lagMs":35242,"failed":false,"staleSince":1767225670000}}`,
+				`"uptimeSeconds":1,"time":1767225700000,"seq":1,"progress":null,"pairs":[],"incidents":[],`+
+				`"replication":{"role":"replica","term":1,"position":1,"lagMs":35242,"failed":false,`+
+				`"staleSince":1767225670000}}`,
 				f.status)
 		default:
 			w.WriteHeader(503)
@@ -97,8 +98,8 @@ func TestPagesSayWhyTheyWait(t *testing.T) {
 	}
 	now.Store(&refusal{"STALE", "This replica is behind.", "stale"})
 	b.open("/status")
-	b.wait("the status page of a stale replica", text+`.includes('This replica is 35 s behind its writer. It has refused `+
-		`reads since 2026-01-01 00:01:10 UTC') && `+text+`.includes('Recent incidents')`)
+	b.wait("the status page of a stale replica", text+`.includes('This replica is 35 s behind its writer. `+
+		`It has refused reads since 2026-01-01 00:01:10 UTC') && `+text+`.includes('Recent incidents')`)
 	now.Store(nil)
 	b.open("/")
 	b.wait("the market", `document.querySelector('[data-panel=chart]') && !document.querySelector('.starting')`)

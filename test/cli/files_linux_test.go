@@ -20,9 +20,9 @@ import (
 func launchWithFiles(t *testing.T, files int, args ...string) *harness.Instance {
 	t.Helper()
 	script := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files)
-	args = append([]string{"-c", script, harness.Program(t), "serve", "--listen", "127.0.0.1:0", "--internal-listen",
-		"127.0.0.1:0"},
-		args...)
+	args = append([]string{
+		"-c", script, harness.Program(t), "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0",
+	}, args...)
 	return harness.LaunchCommand(t, nil, exec.Command("/bin/sh", args...))
 }
 

@@ -74,8 +74,10 @@ func TestThePublicListenerSpeaksTLS(t *testing.T) {
 func TestPlainHTTPOnATLSPortIsAnsweredWithWords(t *testing.T) {
 	t.Parallel()
 	cert, key := harness.WriteCertificate(t, t.TempDir(), 1, time.Now().Add(24*time.Hour))
-	at := map[string]string{"public": harness.StreamAddress(t), "aggregator": harness.StreamAddress(t),
-		"binance": harness.StreamAddress(t)}
+	at := map[string]string{
+		"public": harness.StreamAddress(t), "aggregator": harness.StreamAddress(t),
+		"binance": harness.StreamAddress(t),
+	}
 	harness.Start(t, "--pairs", "none", "--sim", "off", "--listen", at["public"], "--binance-listen", at["binance"],
 		"--set", "aggregator.listen="+at["aggregator"], "--set", "tls.cert="+cert, "--set", "tls.key="+key)
 	for name, address := range at {

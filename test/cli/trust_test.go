@@ -46,10 +46,16 @@ func TestEveryClientCommandTakesAPrivateCA(t *testing.T) {
 		{"ready", []string{"ready", public}},
 		{"stats", []string{"stats", "--target", public, "--samples", "1", "--every", "1ms"}},
 		{"conformance", []string{"conformance", public}},
-		{"load polls", []string{"load", "--target", public + "/listing/coingecko", "--mix", "polls", "--duration", "1s"}},
+		{
+			"load polls",
+			[]string{"load", "--target", public + "/listing/coingecko", "--mix", "polls", "--duration", "1s"},
+		},
 		{"load streams", []string{"load", "--target", public, "--mix", "streams", "--duration", "1s"}},
 		{"demo-key", append([]string{"demo-key", signer}, internal...)},
-		{"load orders", []string{"load", "--target", public, "--mix", "orders", "--signed", signer, "--duration", "1s"}},
+		{
+			"load orders",
+			[]string{"load", "--target", public, "--mix", "orders", "--signed", signer, "--duration", "1s"},
+		},
 		{"faults", append([]string{"faults", "list"}, internal...)},
 		{"backup", append([]string{"backup", filepath.Join(dir, "b.tar")}, internal...)},
 	} {

@@ -11,8 +11,8 @@ import (
 	"tickhive/test/harness"
 )
 
-// A replica has the client order ids by both rules: its state is the writer's after ids of Binance's interface were used
-// again, repeated, canceled by ids of cancels, and repeated by the native API.
+// A replica has the client order ids by both rules: its state is the writer's after ids of Binance's interface were
+// used again, repeated, canceled by ids of cancels, and repeated by the native API.
 func TestReplicaHasTheClientOrderIDs(t *testing.T) {
 	t.Parallel()
 	at := harness.StreamAddress(t)

@@ -12,9 +12,9 @@ import (
 )
 
 // The only server of a stream loses its files, or the end of its messages. The replica ends and says so, the writer
-// acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost. A replica
-// with a copy starts too: the stream, whose messages are fewer now, ends before the last one of the copy, or has another
-// one there, so the copy is put aside.
+// acknowledges nothing more, and its next start sends again what its journal has: nothing acknowledged is lost. A
+// replica with a copy starts too: the stream, whose messages are fewer now, ends before the last one of the copy, or
+// has another one there, so the copy is put aside.
 func TestTheOnlyServerLosesItsFiles(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(dir string) error{

@@ -19,7 +19,8 @@ import (
 	"tickhive/test/harness"
 )
 
-// inject appends a message to the stream of a writer, which goes on sending meanwhile. data makes it behind the last one.
+// inject appends a message to the stream of a writer, which goes on sending
+// meanwhile. data makes it behind the last one.
 func inject(t *testing.T, in *harness.Instance, at string, data func(end stream.State, last []byte) []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
@@ -83,8 +84,8 @@ func hasUser(in *harness.Instance, user any) bool {
 	return in.Do("GET", fmt.Sprintf("%s/users/%v", in.Internal, user), "").Status == 200
 }
 
-// A message that is none stops nobody: the writer is in doubt for a moment and goes on, its next start and a replica pass
-// over the message, and the commands count it.
+// A message that is none stops nobody: the writer is in doubt for a moment and goes on, its next start and a replica
+// pass over the message, and the commands count it.
 func TestAMessageOfNobodyStopsNobody(t *testing.T) {
 	t.Parallel()
 	at, dir := harness.StreamAddress(t), t.TempDir()

@@ -15,8 +15,8 @@ import (
 // free are addresses that a test does not need to know.
 var free = []string{"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--quiet"}
 
-// embeddedWriter starts a writer with an embedded stream on a free port, whose credentials the program makes. It returns
-// the address of the stream, which the line "ready" has.
+// embeddedWriter starts a writer with an embedded stream on a free port, whose credentials the program makes. It
+// returns the address of the stream, which the line "ready" has.
 func embeddedWriter(t *testing.T, dir string) (in *harness.Instance, at string) {
 	t.Helper()
 	in = harness.Launch(t, []string{noCredentials}, append([]string{
@@ -32,8 +32,9 @@ func embeddedWriter(t *testing.T, dir string) (in *harness.Instance, at string) 
 	return in, m[1]
 }
 
-// Every process of the machine reaches the embedded stream. Its lock is a file of the data directory that only the owner
-// reads, made once. Without that file the refusal of a replica and of the commands of a stream names it; with it they follow.
+// Every process of the machine reaches the embedded stream. Its lock is a file of the data directory
+// that only the owner reads, made once. Without that file the refusal of a replica and of the commands
+// of a stream names it; with it they follow.
 func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +82,8 @@ func TestTheEmbeddedStreamIsLocked(t *testing.T) {
 	writer.EndsClean(dir)
 }
 
-// Credentials that every user of the machine may read, and ones that are none, are refused with the file and the remedy.
+// Credentials that every user of the machine may read, and ones that are none,
+// are refused with the file and the remedy.
 func TestBadCredentialsOfTheEmbeddedStreamAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, c := range map[string]struct {

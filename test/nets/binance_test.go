@@ -60,7 +60,8 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 		}
 		seen[code] = true
 		status := fmt.Sprint(a.Status)
-		if !slices.ContainsFunc(table[code], func(s string) bool { return s == status || s == "4xx" && status[0] == '4' }) {
+		has := func(s string) bool { return s == status || s == "4xx" && status[0] == '4' }
+		if !slices.ContainsFunc(table[code], has) {
 			t.Errorf("%s: %d with status %d, docs/contract/binance.md says %v", what, code, a.Status, table[code])
 		}
 	}
@@ -104,7 +105,8 @@ func TestEveryRowOfTheBinanceTableOfErrorsIsTrue(t *testing.T) {
 	}
 	refused("an amend to more", signed("PUT", fmt.Sprintf("order/amend/keepPriority?symbol=BTCUSDT&orderId=%d&newQty=2",
 		o.OrderID)), -2038)
-	refused("a listen key", p.n.Binanced(p.alice, "PUT", "/api/v3/userDataStream?listenKey="+strings.Repeat("a", 64)), -1125)
+	refused("a listen key", p.n.Binanced(p.alice, "PUT", "/api/v3/userDataStream?listenKey="+strings.Repeat("a", 64)),
+		-1125)
 	k := p.n.Call("POST", "/users/"+p.bob.ID+"/apikeys", `{"name":"reads","canTrade":false,"canManageKeys":false}`)
 	reads := &nets.User{ID: p.bob.ID, Public: k["publicKey"].(string), Private: k["privateKey"].(string)}
 	refused("a key that reads", p.n.Binanced(reads, "DELETE", "/api/v3/openOrders?symbol=BTCUSDT"), -2015)

@@ -76,8 +76,8 @@ func (c *Chain) next(s *client.Stream) *client.Message {
 	return m
 }
 
-// Check compares what the sockets have sent with the list of the user's deals: the same fills with the same figures, each
-// once, in the order of trade ids. It marks the end with an order on pair that is canceled at once, whose messages
+// Check compares what the sockets have sent with the list of the user's deals: the same fills with the same figures,
+// each once, in the order of trade ids. It marks the end with an order on pair that is canceled at once, whose messages
 // come last. It returns the number of fills.
 func (c *Chain) Check(pair string) int {
 	t := c.n.T
@@ -112,8 +112,8 @@ func (c *Chain) Check(pair string) int {
 	if c.binance != nil {
 		for r := c.nextReport(); fmt.Sprint(r["i"]) != mark || r["x"] != "CANCELED"; r = c.nextReport() {
 			if r["x"] == "TRADE" {
-				c.reports = append(c.reports, fmt.Sprintf("%s trade %s order %s: %s at %s, fee %s %s, maker %t", r["s"], r["t"],
-					r["i"], trim(r["l"]), trim(r["L"]), trim(r["n"]), r["N"], r["m"]))
+				c.reports = append(c.reports, fmt.Sprintf("%s trade %s order %s: %s at %s, fee %s %s, maker %t",
+					r["s"], r["t"], r["i"], trim(r["l"]), trim(r["L"]), trim(r["n"]), r["N"], r["m"]))
 			}
 		}
 		c.compare("executionReports", byPair(c.reports), textsOf(listed))

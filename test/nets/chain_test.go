@@ -51,7 +51,8 @@ func TestThePrivateSocketsHaveEveryFillOfTheList(t *testing.T) {
 			order(taker, eth+`"side":"buy","price":60,"amount":"0.5","selfTradePrevention":"none"}`) // with itself
 			order(taker, btc+`"side":"buy","isMarket":true,"quoteAmount":"300"}`)
 			order(taker, eth+`"side":"sell","price":40,"amount":3,"stopPrice":52}`) // a stop that a trade triggers
-			n.OK(taker, "POST", "/api/orders/batch", `{"commands":[{"place":`+eth+`"side":"sell","price":50,"amount":2}},`+
+			n.OK(taker, "POST", "/api/orders/batch", `{"commands":[`+
+				`{"place":`+eth+`"side":"sell","price":50,"amount":2}},`+
 				`{"place":`+eth+`"side":"sell","price":50,"amount":3}}]}`)
 			for name, c := range chains {
 				if fills := c.Check("BTC_USDT"); fills < 300 {

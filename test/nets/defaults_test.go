@@ -19,8 +19,8 @@ var stated = []struct{ path, name, value, other, doc, words string }{
 	{"/listing/coinmarketcap/trades/{pair}", "limit", "0", "2", "listing.md", "`start_time`, `end_time` as above"},
 }
 
-// Each default of the documents, and each that the contract states in words, is what an answer without the parameter has:
-// equal to the answer with the default, and different from the answer with another value.
+// Each default of the documents, and each that the contract states in words, is what an answer without the parameter
+// has: equal to the answer with the default, and different from the answer with another value.
 func TestEveryDefaultIsTheStatedOne(t *testing.T) {
 	t.Parallel()
 	n := nodeOf(t, exchangetest.Start(t, options("")))

@@ -13,8 +13,8 @@ import (
 	"tickhive/test/nets"
 )
 
-// order is the order of one list of an answer: the members by which its rows are sorted, - for descending, in the words of
-// the contract. Elements that are no objects have the members 0, 1 and so on, or none.
+// order is the order of one list of an answer: the members by which its rows are sorted, - for descending, in the words
+// of the contract. Elements that are no objects have the members 0, 1 and so on, or none.
 type order struct {
 	list  string // path of the route and place within the answer
 	query string // of the target; empty: any
@@ -26,13 +26,18 @@ type order struct {
 const (
 	byCode     = "Lists without a stated order are sorted by code, symbol or id in byte order"
 	byReferral = "sorted by the id of the referral, then by currency; changes of the level come last"
+	byAddress  = "all descending, ties by address ascending"
+	byTime     = "sorted by time descending, equal times by"
 	binance    = "The forms are those of Binance's documentation."
 	// own is for lists whose order is the client's or the program's own: they are not rows of the state.
 	own = ""
 )
 
 var orders = []order{
-	{"/api/affiliate/accrual-groups ", "", "date profitType currencyCode", "accounts.md", "one per UTC day, type and currency, ascending"},
+	{
+		"/api/affiliate/accrual-groups ", "", "date profitType currencyCode",
+		"accounts.md", "one per UTC day, type and currency, ascending",
+	},
 	{"/api/affiliate/accruals .items", "", "-date", "accounts.md", "hasPreviousPage, hasNextPage}`, newest first"},
 	{"/api/affiliate/accruals/breakdown .items", "", "fromUserId currencyCode", "accounts.md", byReferral},
 	{"/api/affiliate/accruals/explain .reasons", "", "fromUserId currencyCode date", "accounts.md", byReferral},
@@ -48,26 +53,38 @@ var orders = []order{
 	{"/api/agents/workers .items", "", "agentNftId", "hive.md", "ascending by worker id, default `pageSize` 20"},
 	{"/api/agents/workers/{tokenId} .config.signalSubscriptions", "", own, "", ""},
 	{"/api/agents/workers/{tokenId} .recentActions", "", "-blockTimestamp", "hive.md", "are the newest 20 entries"},
-	{"/api/launchpad/tokens/{id}/worker .recentActions", "", "-blockTimestamp", "launchpad.md", "its newest 20 actions"},
+	{
+		"/api/launchpad/tokens/{id}/worker .recentActions", "", "-blockTimestamp",
+		"launchpad.md", "its newest 20 actions",
+	},
 	{"/api/apikeys ", "", "publicKey", "accounts.md", "array of keys, sorted by public key"},
 	{"/api/apikeys [].ipWhitelist", "", own, "", ""},
 	{"/api/currencies ", "", "", "market-data.md", "`/api/currencies` and `/api/currencies/pairs` are sorted by code"},
-	{"/api/currencies/pairs ", "", "code", "market-data.md", "`/api/currencies` and `/api/currencies/pairs` are sorted by"},
+	{
+		"/api/currencies/pairs ", "", "code",
+		"market-data.md", "`/api/currencies` and `/api/currencies/pairs` are sorted by",
+	},
 	{"/api/currencies/commissions ", "", "hashCode", "market-data.md", "`/api/currencies/commissions` is sorted by"},
-	{"/api/currencies/user/commissions .commissions", "", "hashCode", "market-data.md", "the same records with the caller's"},
+	{
+		"/api/currencies/user/commissions .commissions", "", "hashCode",
+		"market-data.md", "the same records with the caller's",
+	},
 	{"/api/deals ", "", "-dealDateUtc", "market-data.md", "Rows are newest first; equal"},
-	{"/api/launchpad/tokens .items", "sort=volume", "-volume24h address", "launchpad.md", "all descending, ties by address"},
-	{"/api/launchpad/tokens .items", "sort=tvl", "-tvl address", "launchpad.md", "all descending, ties by address ascending"},
-	{"/api/launchpad/tokens .items", "sort=holders", "-holders address", "launchpad.md", "all descending, ties by address"},
+	{"/api/launchpad/tokens .items", "sort=volume", "-volume24h address", "launchpad.md", byAddress},
+	{"/api/launchpad/tokens .items", "sort=tvl", "-tvl address", "launchpad.md", byAddress},
+	{"/api/launchpad/tokens .items", "sort=holders", "-holders address", "launchpad.md", byAddress},
 	{"/api/launchpad/tokens .items", "", "-spawnedAt address", "launchpad.md", "`sort` is `recent` (default)"},
-	{"AGG/historical_trades .buy", "", "-trade_timestamp -trade_id", "listing.md", "sorted by time descending, equal times by"},
-	{"AGG/historical_trades .sell", "", "-trade_timestamp -trade_id", "listing.md", "sorted by time descending, equal times by"},
+	{"AGG/historical_trades .buy", "", "-trade_timestamp -trade_id", "listing.md", byTime},
+	{"AGG/historical_trades .sell", "", "-trade_timestamp -trade_id", "listing.md", byTime},
 	{"AGG/orderbook .bids", "", "-0", "api.md", "sorted by price descending (best bid first)"},
 	{"AGG/orderbook .asks", "", "0", "api.md", "sorted by price ascending (best ask first)"},
 	{"AGG/pairs .data.market_pairs", "", "market_pair", "market-data.md", byCode},
 	{"AGG/pairs ", "", "ticker_id", "listing.md", "every configured pair, sorted by code"},
 	{"AGG/tickers ", "", "ticker_id", "market-data.md", byCode},
-	{"/listing/coinmarketcap/orderbook/{pair} .bids", "", "-0", "api.md", "sorted by price descending (best bid first)"},
+	{
+		"/listing/coinmarketcap/orderbook/{pair} .bids", "", "-0",
+		"api.md", "sorted by price descending (best bid first)",
+	},
 	{"/listing/coinmarketcap/orderbook/{pair} .asks", "", "0", "api.md", "sorted by price ascending (best ask first)"},
 	{"/listing/coinmarketcap/summary ", "", "trading_pairs", "market-data.md", byCode},
 	{"/listing/coinmarketcap/trades/{pair} ", "", "-timestamp -trade_id", "listing.md", "`type`, newest first"},
@@ -107,9 +124,9 @@ var orders = []order{
 
 // noRows are the arrays that are no list: pairs of numbers, columns beside /udf/history .t, and constants.
 var noRows = []string{
-	".bids[]", ".asks[]", "/api/v3/klines []", "/udf/history .o", "/udf/history .h", "/udf/history .l", "/udf/history .c",
-	"/udf/history .v", "/udf/quotes .d", "_multipliers", "supported_resolutions", "/api/v3/exchangeInfo .symbols[].",
-	"/internal/v1/openapi.json",
+	".bids[]", ".asks[]", "/api/v3/klines []", "/udf/history .o", "/udf/history .h", "/udf/history .l",
+	"/udf/history .c", "/udf/history .v", "/udf/quotes .d", "_multipliers", "supported_resolutions",
+	"/api/v3/exchangeInfo .symbols[].", "/internal/v1/openapi.json",
 }
 
 // Every list of every answer has the order that the contract states. A list that the table does not name fails, and so

@@ -28,7 +28,8 @@ func NewReader(n *Node, number int) *Reader {
 	n.T.Helper()
 	r := &Reader{n: n, base: fmt.Sprint("R", number)}
 	r.pair = r.base + "_USDT"
-	n.Call(http.MethodPost, "/pairs", `{"code":"`+r.pair+`","digitsPrice":1,"digitsAmount":1,"makerFee":0,"takerFee":0}`)
+	n.Call(http.MethodPost, "/pairs",
+		`{"code":"`+r.pair+`","digitsPrice":1,"digitsAmount":1,"makerFee":0,"takerFee":0}`)
 	r.coins, r.cash = [2]int{1000, 1000}, [2]int{1000000, 1000000}
 	for i, u := range []**User{&r.maker, &r.taker} {
 		id := n.Call(http.MethodPost, "/users", "{}")["id"].(string)
@@ -42,11 +43,12 @@ func NewReader(n *Node, number int) *Reader {
 }
 
 func (r *Reader) deposit(u *User, currency string, amount int) {
-	r.n.Call(http.MethodPost, "/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency, amount))
+	r.n.Call(http.MethodPost, "/users/"+u.ID+"/deposits",
+		fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency, amount))
 }
 
-// Round trades once at a price: the maker's order rests, is replaced, is met in part, and its rest is canceled. The book
-// is empty before and after it.
+// Round trades once at a price: the maker's order rests, is replaced, is met in part, and its rest is
+// canceled. The book is empty before and after it.
 func (r *Reader) Round(price int) {
 	r.n.T.Helper()
 	const amount, more, met = 3, 5, 2
@@ -79,7 +81,8 @@ func (r *Reader) Round(price int) {
 	r.listed("after a cancel", id, false)
 
 	a = r.n.OK(r.taker, http.MethodPost, "/api/orders/batch", fmt.Sprintf(
-		`{"commands":[{"place":{"currencyPairCode":%q,"side":"buy","price":%d,"amount":%d}}]}`, r.pair, price-1, amount))
+		`{"commands":[{"place":{"currencyPairCode":%q,"side":"buy","price":%d,"amount":%d}}]}`,
+		r.pair, price-1, amount))
 	r.reads("after a batch", seqOf(&a), price-1, amount)
 	a = r.n.OK(r.taker, http.MethodDelete, "/api/orders?currencyPairCode="+r.pair, "")
 	if canceled := object(r.n.T, a.Body)["canceled"]; fmt.Sprint(canceled) != "1" {
@@ -143,8 +146,8 @@ func (r *Reader) reads(when string, seq uint64, price, amount int) {
 	var deals []struct{ Price client.Decimal }
 	parse(r.n.T, get("/api/deals?pageSize=100&currencyPairCode="+r.pair), &deals)
 	if len(deals) < min(r.trades, 100) || r.trades > 0 && whole(deals[0].Price) != r.last {
-		r.n.T.Errorf("%s: %d deals, the first %v; want %d, the first at %d", when, len(deals), deals[:min(len(deals), 1)],
-			r.trades, r.last)
+		r.n.T.Errorf("%s: %d deals, the first %v; want %d, the first at %d", when,
+			len(deals), deals[:min(len(deals), 1)], r.trades, r.last)
 	}
 	var candles []struct{ VolumeBase, Close client.Decimal }
 	parse(r.n.T, get("/api/ohlc?interval=year&start=2020-01-01&end=2100-01-01&currencyPairCode="+r.pair), &candles)
@@ -177,7 +180,8 @@ func (r *Reader) orderIs(when string, u *User, id, status string, open int) {
 			r.n.T.Errorf("%s: order %s is not canceled: %v", when, id, o)
 		}
 	} else if o["status"] != status || whole(o["amount"]) != open {
-		r.n.T.Errorf("%s: order %s is %v with %v open, want %s with %d", when, id, o["status"], o["amount"], status, open)
+		r.n.T.Errorf("%s: order %s is %v with %v open, want %s with %d", when, id,
+			o["status"], o["amount"], status, open)
 	}
 }
 
@@ -201,7 +205,8 @@ func (r *Reader) fill(when string, u *User, order string) {
 	var rows []client.Fill
 	parse(r.n.T, r.n.OK(u, http.MethodGet, "/api/user/deals", "").Body, &rows)
 	if len(rows) == 0 || rows[0].OrderID != order || int(rows[0].TradeID) != r.trades {
-		r.n.T.Errorf("%s: the newest deal is %+v, want trade %d of order %s", when, rows[:min(len(rows), 1)], r.trades, order)
+		r.n.T.Errorf("%s: the newest deal is %+v, want trade %d of order %s", when,
+			rows[:min(len(rows), 1)], r.trades, order)
 	}
 }
 

@@ -305,8 +305,8 @@ func (w *World) undocumented(n *Node, out map[string]Read) {
 	}
 }
 
-// Binanced sends a request to the Binance interface, signed unless u is nil. A timestamp or signature that target has is
-// kept.
+// Binanced sends a request to the Binance interface, signed unless u is nil. A
+// timestamp or signature that target has is kept.
 func (n *Node) Binanced(u *User, method, target string) Answer {
 	n.T.Helper()
 	if u == nil {

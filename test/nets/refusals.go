@@ -34,7 +34,8 @@ func ReadTable() (table Table, reasons map[string]string, err error) {
 	add := func(code, status string) {
 		n, err := strconv.Atoi(status)
 		if have, ok := table[code]; err != nil || ok && have != n {
-			errs = append(errs, fmt.Errorf("docs/contract/errors.md: %s has the statuses %d and %s", code, have, status))
+			errs = append(errs,
+				fmt.Errorf("docs/contract/errors.md: %s has the statuses %d and %s", code, have, status))
 		}
 		table[code] = n
 	}
@@ -53,7 +54,8 @@ func ReadTable() (table Table, reasons map[string]string, err error) {
 		}
 	}
 	if len(table) < 47 || len(reasons) < 22 {
-		errs = append(errs, fmt.Errorf("docs/contract/errors.md: %d codes and %d reasons found", len(table), len(reasons)))
+		errs = append(errs,
+			fmt.Errorf("docs/contract/errors.md: %d codes and %d reasons found", len(table), len(reasons)))
 	}
 	return table, reasons, errors.Join(errs...)
 }

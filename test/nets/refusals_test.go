@@ -112,7 +112,8 @@ func (p *provoke) orders(reasons map[string]string) {
 	n.OK(p.bob, "POST", "/api/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","price":100,"amount":1}`)
 	refused("would_cross", order(`"price":101,"amount":1,"postOnly":true`))
 	refused("fok_unfilled", order(`"price":101,"amount":2,"timeInForce":"fok"`))
-	n.Call("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":10,"maxQuoteAmount":9900,"priceBandUp":"1.5","priceBandDown":"0.5"}`)
+	n.Call("PATCH", "/pairs/BTC_USDT",
+		`{"minQuoteAmount":10,"maxQuoteAmount":9900,"priceBandUp":"1.5","priceBandDown":"0.5"}`)
 	refused("below_min_quote_amount", order(`"price":99,"amount":"0.01"`))
 	refused("above_max_quote_amount", order(`"price":99,"amount":"100.0001"`))
 	n.OK(p.alice, "POST", "/api/orders", order(`"price":100,"amount":"0.5"`))
@@ -134,7 +135,8 @@ func (p *provoke) orders(reasons map[string]string) {
 		for _, method := range []string{"DELETE", "PATCH"} {
 			body := map[string]string{"PATCH": `{"amount":2}`}[method]
 			p.Refused(reason+" by "+method, n.Send(p.alice, method, "/api/orders/"+number, body), reasons[reason])
-			p.Refused(reason+" inside by "+method, n.Inside(method, "/internal/v1/orders/"+number, body), reasons[reason])
+			p.Refused(reason+" inside by "+method, n.Inside(method, "/internal/v1/orders/"+number, body),
+				reasons[reason])
 		}
 	}
 	for _, state := range []string{"post_only", "cancel_only", "halted"} {

@@ -13,7 +13,8 @@ import (
 
 func main() {
 	server := flag.String("server", "nats://127.0.0.1:4222", "address of the NATS server")
-	nkey := flag.String("nkey", "", "file with the server's credentials; that of serve --journal embedded is stream.nk in its data directory")
+	nkey := flag.String("nkey", "", "file with the server's credentials; "+
+		"that of serve --journal embedded is stream.nk in its data directory")
 	epoch := flag.String("epoch", "", "epoch of the exchange, from /api/status")
 	pair := flag.String("pair", "BTC_USDT", "pair code")
 	count := flag.Int("count", 10, "how many events to print")

@@ -16,7 +16,8 @@ import (
 	"tickhive/internal/stream/jet"
 )
 
-// converse sends lines of the NATS protocol to an address and returns what comes until the server closes the connection.
+// converse sends lines of the NATS protocol to an address and returns what
+// comes until the server closes the connection.
 func converse(t *testing.T, address, lines string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

@@ -107,8 +107,8 @@ func lock(o *server.Options, seed string) (user nkeys.KeyPair, err error) {
 	return user, nil
 }
 
-// routePassword returns the password of the servers among each other. It does not tell the seed: it goes over a loopback
-// connection, to whoever listens at the address of a server that is down.
+// routePassword returns the password of the servers among each other. It does not tell the seed: it goes over a
+// loopback connection, to whoever listens at the address of a server that is down.
 func routePassword(seed string) string {
 	sum := sha256.Sum256([]byte("tickhive routes " + seed))
 	return hex.EncodeToString(sum[:])

@@ -19,7 +19,9 @@ func TestAServerSaysWhyItDoesNotStart(t *testing.T) {
 	for name, options := range map[string]func(taken string) jet.ServerOptions{
 		"clients": func(taken string) jet.ServerOptions { return jet.ServerOptions{Listen: taken} },
 		"servers": func(taken string) jet.ServerOptions {
-			return jet.ServerOptions{Listen: "127.0.0.1:0", Name: "s0", Cluster: taken, Routes: []string{freeAddress(t)}}
+			return jet.ServerOptions{
+				Listen: "127.0.0.1:0", Name: "s0", Cluster: taken, Routes: []string{freeAddress(t)},
+			}
 		},
 	} {
 		taken, err := net.Listen("tcp", "127.0.0.1:0")

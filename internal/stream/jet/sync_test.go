@@ -28,7 +28,8 @@ func TestCheckSyncFindsTheServersThatDoNot(t *testing.T) {
 			if c.lazy == 0 && err != nil {
 				t.Error(err)
 			}
-			if c.lazy > 0 && (!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges before")) {
+			if c.lazy > 0 &&
+				(!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges before")) {
 				t.Error(err)
 			}
 		})
@@ -168,11 +169,13 @@ accounts {
 				if sync == "always" && err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if sync != "always" && (!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges")) {
+				if sync != "always" &&
+					(!errors.Is(err, jet.ErrLazy) || !strings.Contains(err.Error(), "s0 acknowledges")) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			brief, cancel := context.WithTimeout(ctx, 5*jet.StatusWithin) // instead of formWithin: one attempt is enough
+			// instead of formWithin: one attempt is enough
+			brief, cancel := context.WithTimeout(ctx, 5*jet.StatusWithin)
 			defer cancel()
 			err := check(brief, without.Replace(accounts), func(jet.Remote, string) jet.SyncSources {
 				return jet.SyncSources{Monitor: []string{"http://" + freeAddress(t)}}

@@ -41,9 +41,9 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC",
 		"XBTUSD": "XBT_USD", "BNBUSD": "BNB_USD", "BTCTUSD": "BTC_TUSD", "USDT": "", "FOO": "",
-		"WUSDT": "W_USDT", "TUSDT": "T_USDT", "SBTC": "S_BTC", "BUSDT": "B_USDT", "W-USD": "W_USD", "1INCHUSDT": "1INCH_USDT",
-		"1000SATSUSDT": "1000SATS_USDT", "ABCDEFGHIJKLMNOPQRSTUSDT": "ABCDEFGHIJKLMNOPQRST_USDT",
-		"ABCDEFGHIJKLMNOPQRSTUUSDT": "",
+		"WUSDT": "W_USDT", "TUSDT": "T_USDT", "SBTC": "S_BTC", "BUSDT": "B_USDT", "W-USD": "W_USD",
+		"1INCHUSDT": "1INCH_USDT", "1000SATSUSDT": "1000SATS_USDT",
+		"ABCDEFGHIJKLMNOPQRSTUSDT": "ABCDEFGHIJKLMNOPQRST_USDT", "ABCDEFGHIJKLMNOPQRSTUUSDT": "",
 	} {
 		if got := splitPair(symbol); got != want {
 			t.Errorf("%s is %q, want %q", symbol, got, want)
@@ -60,10 +60,11 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 		t.Errorf("ticker F is %q", got)
 	}
 	for name, want := range map[string]string{
-		"btcusd_20161007_second_trade.csv.gz": "BTC_USD", "WUSDT-trades-2024-08-08.csv": "W_USDT", "t_usdt.csv": "T_USDT",
-		"1INCHUSDT-trades.csv": "1INCH_USDT", "1000SATSUSDT-trades-2024-08.zip": "1000SATS_USDT",
-		"1MBABYDOGEUSDT-trades.csv": "1MBABYDOGE_USDT", "ANIMECOINLONGUSDT-trades.csv": "ANIMECOINLONG_USDT",
-		"trades.csv": "", "usdt.csv": "", "2024-08-08.csv": "", "20240808_btc.csv": "", "20240808btcusd.csv": "",
+		"btcusd_20161007_second_trade.csv.gz": "BTC_USD", "WUSDT-trades-2024-08-08.csv": "W_USDT",
+		"t_usdt.csv": "T_USDT", "1INCHUSDT-trades.csv": "1INCH_USDT",
+		"1000SATSUSDT-trades-2024-08.zip": "1000SATS_USDT", "1MBABYDOGEUSDT-trades.csv": "1MBABYDOGE_USDT",
+		"ANIMECOINLONGUSDT-trades.csv": "ANIMECOINLONG_USDT", "trades.csv": "", "usdt.csv": "", "2024-08-08.csv": "",
+		"20240808_btc.csv": "", "20240808btcusd.csv": "",
 	} {
 		if got := pairInName(name); got != want {
 			t.Errorf("the name %s tells %q, want %q", name, got, want)

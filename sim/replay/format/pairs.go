@@ -42,8 +42,8 @@ func pairOf(base, quote string) string {
 
 // symbolInName begins with a currency of up to 20 letters and digits: T, ETH, 1INCH, 1000SATS; the digits of a date in
 // front are none.
-var symbolInName = regexp.MustCompile(`^(?:10*|[0-9])?[A-Za-z][A-Za-z0-9]{0,19}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
-	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
+var symbolInName = regexp.MustCompile(`^(?:10*|[0-9])?[A-Za-z][A-Za-z0-9]{0,19}[-_]?` +
+	`(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
 // pairInName returns the pair with which a file name begins (btcusd_20161007...), "" when there is none.
 func pairInName(name string) string {

@@ -79,7 +79,8 @@ func sign(_ context.Context, r *http.Request) error {
 	}
 	at, nonce, hash := strconv.FormatInt(time.Now().UnixMilli(), 10), rand.Text(), sha256.Sum256(body)
 	mac := hmac.New(sha256.New, []byte(exchange.PrivateKey))
-	mac.Write([]byte(strings.Join([]string{at, nonce, r.Method, r.URL.RequestURI(), hex.EncodeToString(hash[:])}, "\n")))
+	signed := []string{at, nonce, r.Method, r.URL.RequestURI(), hex.EncodeToString(hash[:])}
+	mac.Write([]byte(strings.Join(signed, "\n")))
 	for name, value := range map[string]string{
 		"API-PublicKey": exchange.PublicKey, "API-Timestamp": at, "API-Nonce": nonce,
 		"API-Signature": hex.EncodeToString(mac.Sum(nil)),
