@@ -135,7 +135,7 @@ func (r *coreRun) apply(cmd *engine.Command) {
 	r.now += 1000 // a million commands a second of market time
 	cmd.TimeNs, cmd.First = r.now, true
 	r.read(r.core.Apply(cmd, r.events[:0]))
-	for r.core.SliceOver() && r.core.Unfinished(cmd.Pair) {
+	for r.core.Unfinished(cmd.Pair) {
 		rest := engine.Command{Kind: engine.Continue, Pair: cmd.Pair, TimeNs: r.now, First: true}
 		r.read(r.core.Apply(&rest, r.events[:0]))
 	}
