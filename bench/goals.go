@@ -68,7 +68,7 @@ func engineRows() (rows []row) {
 	for _, x := range []struct {
 		name               string
 		core, users, folds float64
-	}{{"w1", 2.8, 1.8, 9}, {"w2", 0, 2.3, 16}, {"w3", 3.3, 2, 8}} {
+	}{{"w1", 3.2, 1.8, 9}, {"w2", 0, 2.3, 16}, {"w3", 4, 2, 8}} {
 		goal := "E1"
 		if x.core == 0 {
 			goal = "" // the floor overlaps the waits for memory, the core cannot

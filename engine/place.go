@@ -18,9 +18,6 @@ func (b *book) place(cmd *Command) {
 			}
 		}
 	}
-	if known == 0 && b.express(cmd) {
-		return
-	}
 	if r := b.checkMembers(cmd); r != NotRejected {
 		b.stream.refuse(cmd, r)
 		return
