@@ -83,7 +83,7 @@ type Order struct {
 	AveragePrice       *Decimal `json:"averagePrice"` // nil: no fill
 	Fee                *Decimal `json:"fee"`          // nil: of a first answer some deals are not retained
 	FeeCurrency        string   `json:"feeCurrencyCode"`
-	DateChanged        *string  `json:"dateChanged"`
+	DateChanged        string   `json:"dateChanged"`
 }
 
 // Fill is a deal of the caller's order.

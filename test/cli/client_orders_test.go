@@ -32,7 +32,7 @@ func TestGoClientTrades(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := order(c.Order(ctx, id)); o.Type != "limit" || o.TimeInForce != "gtc" || o.Fee == nil ||
-		o.DateChanged == nil {
+		o.DateChanged == "" {
 		t.Errorf("%+v", o)
 	}
 	if o := order(c.OrderByClientID(ctx, "BTC_USDT", "go-1")); o.ID != id {
