@@ -154,7 +154,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 
 // applyProfit credits an income and pays the uplines. Both are new money.
 func (s *State) applyProfit(rec *Record, res *Result) {
-	if rec.staged {
+	if rec.setAside {
 		s.releaseRoom(rec)
 	}
 	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)

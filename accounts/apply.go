@@ -2,10 +2,10 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// takeStage changes the balance when a record is planned, before it is durable. It subtracts the money of a
+// setAside changes the balance when a record is planned, before it is durable. It subtracts the money of a
 // withdrawal, so that no order can hold that money meanwhile. For a deposit or a profit it reserves room, so
 // that no order takes that room.
-func (s *State) takeStage(rec *Record) {
+func (s *State) setAside(rec *Record) {
 	if rec.Kind == Withdraw {
 		s.withdraw(rec)
 	} else if n, known := s.balances.currencyNo[rec.Currency]; known {
@@ -13,22 +13,22 @@ func (s *State) takeStage(rec *Record) {
 	} else {
 		return // a currency without a number is in no pair, so no order can receive it
 	}
-	rec.staged = true
-	staged := *rec
-	s.stage = &staged
+	rec.setAside = true
+	plan := *rec
+	s.planned = &plan
 }
 
 // Abandon undoes the last plan, whose record could not be written. Without a planned record it does nothing.
 // Only the store's goroutine may call it.
 func (s *State) Abandon() {
 	s.mu.Lock()
-	switch b := s.stage; {
+	switch b := s.planned; {
 	case b == nil:
 	case b.Kind != Withdraw:
-		s.stage = nil
+		s.planned = nil
 		s.releaseRoom(b)
 	default:
-		s.stage = nil
+		s.planned = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
 		t := &s.balances.totals[s.balances.currency(b.Currency)]
 		t.withdrawn = t.withdrawn.Minus(b.Amount)
@@ -38,7 +38,7 @@ func (s *State) Abandon() {
 	s.unlockFold()
 }
 
-// releaseRoom releases the room that takeStage reserved for a deposit or a profit.
+// releaseRoom releases the room that setAside reserved for a deposit or a profit.
 func (s *State) releaseRoom(rec *Record) {
 	s.balances.expect(rec.User, s.balances.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }
@@ -63,7 +63,7 @@ func (s *State) Apply(rec *Record) Result {
 	defer s.unlockFold()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stage = nil
+	s.planned = nil
 	s.lastNs = max(s.lastNs, rec.TimeNs)
 	res := Result{Kind: rec.Kind}
 	rec.Kind.row().apply(s, rec, &res)

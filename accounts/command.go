@@ -166,9 +166,9 @@ type Record struct {
 	Halted     bool           // SetHalt
 	DeadlineNs int64          // SetSwitch: when the switch fires; 0: it is off
 
-	// staged says that the plan has already changed the balance: it subtracted the money of a withdrawal, or
-	// reserved room for a deposit or a profit. It is not encoded; a decoded record is not staged.
-	staged bool
+	// setAside says that the plan has already changed the balance: it subtracted the money of a withdrawal, or
+	// reserved room for a deposit or a profit. It is not encoded; a decoded record does not have it.
+	setAside bool
 }
 
 // RestsOnEngine reports whether the record spends money that fills may have brought. Its

@@ -36,7 +36,7 @@ func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 func (s *State) applyDeposit(rec *Record, res *Result) {
-	if rec.staged {
+	if rec.setAside {
 		s.releaseRoom(rec)
 	}
 	n := s.balances.currency(rec.Currency)
@@ -71,9 +71,9 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 // applyWithdraw takes the money out of the balance and pays the referral share of the commission.
-// In a running store takeStage has taken the money already (rec.staged).
+// In a running store setAside has taken the money already (rec.setAside).
 func (s *State) applyWithdraw(rec *Record, res *Result) {
-	if !rec.staged {
+	if !rec.setAside {
 		s.withdraw(rec)
 	}
 	s.transfers.add(rec, rec.Amount.Add(rec.Commission).Neg())

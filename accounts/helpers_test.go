@@ -78,7 +78,7 @@ func (r *rig) try(cmd Command) (Result, *refuse.Refusal) {
 	if err != nil {
 		r.t.Fatalf("kind %d: a record does not decode: %v", cmd.Kind, err)
 	}
-	back.staged = rec.staged
+	back.setAside = rec.setAside
 	return r.s.Apply(&back), nil
 }
 

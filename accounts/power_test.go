@@ -349,7 +349,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		const group = 20
 		errs := make(chan error, group)
 		syncs, asked := p.fs.Count(vfstest.OpSync), p.asked
-		if err := p.store.Fold(func() {
+		if err := p.store.WithState(func() {
 			for range group {
 				go func() {
 					_, err := p.store.Do(deposit)

@@ -21,7 +21,7 @@ import (
 // the built-in account, which holds nothing, and for what accounts owe, the bound of 10^20 is checked at current prices
 // only.
 //
-// mu guards every member except opts, keys (a lock-free index), and stage, foldLocked and transfers
+// mu guards every member except opts, keys (a lock-free index), and planned, foldLocked and transfers
 // (owned by the store's goroutine).
 type State struct {
 	opts Options
@@ -47,7 +47,7 @@ type State struct {
 	aheadOfJournal int    // returned by AheadOfJournal; set by recovery only
 	// last record that was ahead of the journal now or at an earlier start, 0: none; see Recheckpoint
 	lastAhead uint64
-	stage     *Record // the planned Withdraw, Deposit or AddProfit that has not been applied yet
+	planned   *Record // the planned Withdraw, Deposit or AddProfit that has not been applied yet
 }
 
 // Counts holds counters for metrics, since the start of the process.
@@ -98,7 +98,7 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 		return Record{}, reject
 	}
 	if rec.Kind.row().moves {
-		s.takeStage(&rec)
+		s.setAside(&rec)
 	}
 	return rec, nil
 }

@@ -18,7 +18,7 @@ const (
 	// Skip is not a command but a journal record: it marks the record at Order as never
 	// carried out. A replay learns of it before that record (marketdata/replica).
 	Skip
-	// Continue goes on with the unfinished command of a pair (parts.go).
+	// Continue goes on with the unfinished command of a pair (continuation.go).
 	Continue
 )
 
@@ -85,7 +85,7 @@ type Command struct {
 	STP     SelfTrade
 	Flags   uint8
 	Refuse  Reason // Place, Replace: a reason found before the core; unless NotRejected, the core refuses with it
-	First   bool   // the first record of a write to the journal: a slice begins (parts.go)
+	First   bool   // the first record of a write to the journal: a slice begins (continuation.go)
 	Pair    PairID
 	Account AccountID
 

@@ -26,7 +26,7 @@ type Options struct {
 	PairSlices int64
 	// Pairs and Assets limit their numbers.
 	Pairs, Assets int
-	// PartEvents limits the events of one part of a command (parts.go).
+	// PartEvents limits the events of one part of a command (continuation.go).
 	PartEvents int
 }
 

@@ -18,8 +18,8 @@ const warmOrders = 16 << 10
 type warmer struct {
 	needed [4]bool             // by window: whether any command of it is of a large book
 	orders [2][LookAhead]int32 // by window: the slots of the orders that commands name, 0: none
-	lines  [6 * LookAhead]slots.Line
-	fetch  func([]slots.Line) // slots.Fetch, except in a test
+	lines  [6 * LookAhead]slots.CacheLine
+	fetch  func([]slots.CacheLine) // slots.Fetch, except in a test
 }
 
 // Warm fetches the memory that cmds[at:] will need. A call is due before cmds[at] whenever at is a multiple of
@@ -56,14 +56,14 @@ func (w *warmer) index(c *Core, cmds []*Command, n int) {
 			continue
 		}
 		if cmd.Client != nil && cmd.Kind == Place {
-			lines = append(lines, b.clients.Line(cmd.Client.Hash))
+			lines = append(lines, b.clients.CacheLine(cmd.Client.Hash))
 		}
 		if b.orders.count < warmOrders {
 			continue
 		}
 		needed = true
 		if cmd.Kind != Place {
-			lines = append(lines, b.orders.ids.Line(cmd.Order.N()))
+			lines = append(lines, b.orders.ids.CacheLine(cmd.Order.N()))
 		}
 	}
 	w.needed[n%len(w.needed)] = needed
@@ -77,9 +77,9 @@ func (w *warmer) order(c *Core, cmds []*Command, n int) {
 		found[i] = 0
 		if b := c.book(cmd.Pair); b != nil && cmd.Kind != Place && b.orders.count >= warmOrders {
 			found[i] = b.orders.ids.Get(cmd.Order.N())
-			lines = append(lines, b.orders.hot.Line(found[i]))
+			lines = append(lines, b.orders.hot.CacheLine(found[i]))
 			if b.clients.Open() > 0 {
-				lines = append(lines, b.orders.cold.Line(found[i]))
+				lines = append(lines, b.orders.cold.CacheLine(found[i]))
 			}
 		}
 	}
@@ -97,18 +97,18 @@ func (w *warmer) links(c *Core, cmds []*Command, n int) {
 		}
 		q := &b.orders
 		if cmd.Kind == Place {
-			lines = append(lines, q.hot.Line(q.levels.At(b.sides[cmd.Side&1].cached(cmd.Price)).tail))
+			lines = append(lines, q.hot.CacheLine(q.levels.At(b.sides[cmd.Side&1].cached(cmd.Price)).tail))
 			if cmd.Account != 0 {
-				lines = append(lines, q.hot.Line(q.owners.At(q.owners.Find(uint32(cmd.Account))).Tail))
+				lines = append(lines, q.hot.CacheLine(q.owners.At(q.owners.Find(uint32(cmd.Account))).Tail))
 			}
 		} else if s := found[i]; s != 0 {
 			o := q.at(s)
-			lines = append(lines, q.levels.Line(o.level), q.hot.Line(o.prev), q.hot.Line(o.next))
+			lines = append(lines, q.levels.CacheLine(o.level), q.hot.CacheLine(o.prev), q.hot.CacheLine(o.next))
 			if o.owner != owners.Builtin {
-				lines = append(lines, q.hot.Line(o.ownPrev), q.hot.Line(o.ownNext))
+				lines = append(lines, q.hot.CacheLine(o.ownPrev), q.hot.CacheLine(o.ownNext))
 			}
 			if o.marks&markClient != 0 {
-				lines = append(lines, b.clients.EntryLine(q.cold.At(s).client))
+				lines = append(lines, b.clients.EntryCacheLine(q.cold.At(s).client))
 			}
 		}
 	}

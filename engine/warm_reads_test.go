@@ -18,39 +18,39 @@ func TestWarmFetches(t *testing.T) {
 	c.Apply(&Command{Kind: AddPair, Pair: ControlPair, Instrument: &pair}, nil)
 	b := c.books[0]
 	q := &b.orders
-	var fetched [][]slot.Line
-	c.warmer.fetch = func(lines []slot.Line) { fetched = append(fetched, slices.Clone(lines)) }
-	check := func(name string, cmds []*Command, at int, want ...[]slot.Line) {
+	var fetched [][]slot.CacheLine
+	c.warmer.fetch = func(lines []slot.CacheLine) { fetched = append(fetched, slices.Clone(lines)) }
+	check := func(name string, cmds []*Command, at int, want ...[]slot.CacheLine) {
 		t.Helper()
 		fetched = nil
 		c.Warm(cmds, at)
-		fetched = slices.DeleteFunc(fetched, func(l []slot.Line) bool { return len(l) == 0 })
+		fetched = slices.DeleteFunc(fetched, func(l []slot.CacheLine) bool { return len(l) == 0 })
 		if !slices.EqualFunc(fetched, want, slices.Equal) {
 			t.Errorf("%s: fetched %x, want %x", name, fetched, want)
 		}
 	}
-	line := func(o *order) slot.Line { return slot.Line(unsafe.Pointer(o)) }
+	line := func(o *order) slot.CacheLine { return slot.CacheLine(unsafe.Pointer(o)) }
 	at := func(n uint64) *order { return q.at(q.ids.Get(n)) }
 	level := func(o *order) *level { return q.levels.At(o.level) }
 	add := func(i int) {
 		c.Apply(&Command{Side: Side(i % 2), Price: int64(100 + 900*(i%2) + i/2%50), Amount: 1, First: true}, nil)
 	}
 	cancel := func(n uint64) *Command { return &Command{Kind: Cancel, Order: MakeOrderID(0, n)} }
-	index := func(n uint64) []slot.Line { return []slot.Line{q.ids.Line(n)} }
-	order := func(n uint64) (lines []slot.Line) {
+	index := func(n uint64) []slot.CacheLine { return []slot.CacheLine{q.ids.CacheLine(n)} }
+	order := func(n uint64) (lines []slot.CacheLine) {
 		if lines = append(lines, line(at(n))); b.clients.Open() > 0 {
-			lines = append(lines, q.cold.Line(q.ids.Get(n)))
+			lines = append(lines, q.cold.CacheLine(q.ids.Get(n)))
 		}
 		return lines
 	}
-	links := func(n uint64) []slot.Line {
+	links := func(n uint64) []slot.CacheLine {
 		o := at(n)
-		lines := []slot.Line{slot.Line(unsafe.Pointer(level(o))), line(q.at(o.prev)), line(q.at(o.next))}
+		lines := []slot.CacheLine{slot.CacheLine(unsafe.Pointer(level(o))), line(q.at(o.prev)), line(q.at(o.next))}
 		if o.owner != owners.Builtin {
 			lines = append(lines, line(q.at(o.ownPrev)), line(q.at(o.ownNext)))
 		}
 		if o.marks&markClient != 0 {
-			lines = append(lines, b.clients.EntryLine(q.cold.At(q.ids.Get(n)).client))
+			lines = append(lines, b.clients.EntryCacheLine(q.cold.At(q.ids.Get(n)).client))
 		}
 		return lines
 	}
@@ -58,7 +58,7 @@ func TestWarmFetches(t *testing.T) {
 	id := &ClientID{Hash: [2]uint64{7, 8}}
 	place := Command{Side: Buy, Price: 100, Amount: 1, Client: id} // as add(0)
 	c.Apply(&place, nil)
-	entry := []slot.Line{b.clients.Line(id.Hash)}
+	entry := []slot.CacheLine{b.clients.CacheLine(id.Hash)}
 	check("a client id", []*Command{&place}, 0, entry)
 	check("a command that uses no client id", []*Command{{Kind: Cancel, Order: 1, Client: id}}, 0)
 	for i := 1; i < warmOrders-1; i++ {
@@ -73,12 +73,13 @@ func TestWarmFetches(t *testing.T) {
 	for _, n := range []uint64{first, middle, last} {
 		check("a cancel", []*Command{cancel(n)}, 0, index(n), order(n), links(n))
 	}
-	tail := []slot.Line{line(q.at(level(at(first)).tail))}
+	tail := []slot.CacheLine{line(q.at(level(at(first)).tail))}
 	check("a place", []*Command{{Side: Buy, Price: 100}}, 0, tail)
 	check("a place with a client id", []*Command{&place}, 0, entry, tail)
-	none := []slot.Line{line(q.at(0))}
+	none := []slot.CacheLine{line(q.at(0))}
 	check("a place at a price without a level", []*Command{{Side: Buy, Price: 30}}, 0, none)
-	check("an order that is not open", []*Command{cancel(1 << 20)}, 0, []slot.Line{0}, append(none, q.cold.Line(0)))
+	check("an order that is not open", []*Command{cancel(1 << 20)}, 0, []slot.CacheLine{0},
+		append(none, q.cold.CacheLine(0)))
 	check("a pair that does not exist", []*Command{{Kind: Cancel, Pair: 1, Order: 1}}, 0)
 	check("no command", nil, 0)
 
@@ -104,7 +105,7 @@ func TestWarmFetches(t *testing.T) {
 	for i := range 4 * LookAhead {
 		cmds = append(cmds, cancel(uint64(500+10*i)))
 	}
-	window := func(of func(uint64) []slot.Line, n int) (all []slot.Line) {
+	window := func(of func(uint64) []slot.CacheLine, n int) (all []slot.CacheLine) {
 		for i := range LookAhead {
 			all = append(all, of(uint64(500+10*(n*LookAhead+i)))...)
 		}
@@ -142,8 +143,8 @@ func TestWarmOfABookThatBecomesLarge(t *testing.T) {
 	c.Warm(cmds, 0)
 	c.Warm(cmds, LookAhead)
 	add(1, 1)
-	var links []slot.Line
-	c.warmer.fetch = func(lines []slot.Line) { links = slices.Clone(lines) }
+	var links []slot.CacheLine
+	c.warmer.fetch = func(lines []slot.CacheLine) { links = slices.Clone(lines) }
 	c.Warm(cmds, 2*LookAhead)
 	if len(links) != 3 {
 		t.Errorf("%d lines of one order, want its level and two neighbors", len(links))

@@ -179,7 +179,7 @@ func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 
 func foldAll(t *testing.T, st *Store, n int) {
 	t.Helper()
-	if err := st.Fold(func(s *State) {
+	if err := st.WithState(func(s *State) {
 		for i := range n {
 			s.Fold(fact(uint32(i)+1, startSec))
 		}

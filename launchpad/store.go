@@ -45,8 +45,8 @@ func OpenStore(o StoreOptions) (*Store, error) {
 // View returns the last published state: durable, one atomic load, never nil.
 func (s *Store) View() *View { return s.state.published.Load() }
 
-// Fold runs f on the state, in the store's goroutine and without a record (durable.Store.Fold).
-func (s *Store) Fold(f func(*State)) error { return s.Store.Fold(func() { f(s.state) }) }
+// WithState runs f on the state, in the store's goroutine and without a record (durable.Store.WithState).
+func (s *Store) WithState(f func(*State)) error { return s.Store.WithState(func() { f(s.state) }) }
 
 // Do calls st.Do and returns a recorded refusal (an injected fault) as the error, so that callers find every
 // *refuse.Refusal in one place.

@@ -99,12 +99,12 @@ func (c *Clients) Find(hash [2]uint64) int32 {
 	return s
 }
 
-// Line returns the cache line of the table in which Find begins its search.
-func (c *Clients) Line(hash [2]uint64) slots.Line { return c.table.Line(c.place(&hash)) }
+// CacheLine returns the cache line of the table in which Find begins its search.
+func (c *Clients) CacheLine(hash [2]uint64) slots.CacheLine { return c.table.CacheLine(c.place(&hash)) }
 
-// EntryLine returns the cache line of the members of an id that Close changes.
-func (c *Clients) EntryLine(s int32) slots.Line {
-	return slots.Line(unsafe.Pointer(&c.entries.At(s).order))
+// EntryCacheLine returns the cache line of the members of an id that Close changes.
+func (c *Clients) EntryCacheLine(s int32) slots.CacheLine {
+	return slots.CacheLine(unsafe.Pointer(&c.entries.At(s).order))
 }
 
 // Open returns the number of ids whose order is open.

@@ -43,13 +43,13 @@ type Batch struct {
 	done chan struct{} // nil: no submitter waits
 	next *Batch        // the next in the intake; later the next to be woken, see answer
 
-	begun int // commands that are applied, the newest perhaps in part
-	to    int // end of the commands in the slice under way
+	applied int // commands that are applied, the newest perhaps in part
+	to      int // end of the commands in the slice under way
 }
 
-// Begun returns how many commands the loop has applied when Submit has returned an error. The newest
+// AppliedCount returns how many commands the loop has applied when Submit has returned an error. The newest
 // of these may be unfinished; the commands behind it were not applied.
-func (b *Batch) Begun() int { return b.begun }
+func (b *Batch) AppliedCount() int { return b.applied }
 
 // Outcome returns the outcome of a batch that was offered, once: answered is false before the
 // loop has answered it, and after Outcome has returned the answer.

@@ -64,7 +64,7 @@ func (l *Loop) sharesSync() bool {
 // commands counts the commands of a slice.
 func commands(batches []*Batch) (n int) {
 	for _, b := range batches {
-		n += b.to - b.begun
+		n += b.to - b.applied
 	}
 	return n
 }
@@ -98,7 +98,7 @@ func (l *Loop) fillGroup(limit, known int) {
 			runtime.Gosched()
 			continue
 		}
-		idle, b.begun = 0, 0
+		idle, b.applied = 0, 0
 		if !l.work.slice(b) {
 			if err := l.work.deferBatch(b); err != nil {
 				l.stats.Busy.Add(1)

@@ -98,17 +98,17 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	}
 	applied, over := 0, false
 	for i, b := range batches {
-		for b.begun < b.to && !over {
+		for b.applied < b.to && !over {
 			if applied%engine.LookAhead == 0 {
 				l.core.Warm(next, applied)
 			}
-			at := b.begun
-			b.begun++
+			at := b.applied
+			b.applied++
 			l.apply(&b.Commands[at], b, at)
 			applied++
 			over = l.core.SliceOver()
 		}
-		if over && l.core.Unfinished(b.Commands[b.begun-1].Pair) {
+		if over && l.core.Unfinished(b.Commands[b.applied-1].Pair) {
 			ended = l.work.begin(b, ended)
 		} else {
 			ended = l.endOrDefer(b, ended)
@@ -128,7 +128,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 
 // endOrDefer adds a batch to ended, or makes it, or its next commands, wait.
 func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
-	if b.begun < len(b.Commands) {
+	if b.applied < len(b.Commands) {
 		l.work.waiting = append(l.work.waiting, b)
 		return ended
 	}
@@ -169,11 +169,11 @@ func (l *Loop) refuseSlice(batches []*Batch, err error) {
 	if n := len(l.committer.waiting); n > 0 { // it may hold the events of a batch that has begun
 		g := l.committer.waiting[n-1]
 		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
-			if b.begun > 0 {
+			if b.applied > 0 {
 				b.err = err
 				g.ended = append(g.ended, b)
 			}
-			return b.begun > 0
+			return b.applied > 0
 		})
 	}
 	l.refuse(batches, err)
@@ -210,13 +210,13 @@ func (l *Loop) writeJournal(batches []*Batch) (n int, err error) {
 		if l.times.manual == nil {
 			l.cont.TimeNs = max(l.times.lastNs, l.times.clk.NowNs())
 			if len(batches) > 0 { // one reading for the slice
-				l.cont.TimeNs = batches[0].Commands[batches[0].begun].TimeNs
+				l.cont.TimeNs = batches[0].Commands[batches[0].applied].TimeNs
 			}
 		}
 		l.refs = append(l.refs, &l.cont)
 	}
 	for _, b := range batches {
-		for i := b.begun; i < b.to; i++ {
+		for i := b.applied; i < b.to; i++ {
 			l.refs = append(l.refs, &b.Commands[i])
 		}
 	}
@@ -250,14 +250,14 @@ func (t *times) stamp(batches []*Batch) []*Batch {
 			continue
 		}
 		if b.Stamped {
-			if b.begun == 0 && !t.acceptStamps(b, last) {
+			if b.applied == 0 && !t.acceptStamps(b, last) {
 				b.answer(ErrTimeBack)
 				continue
 			}
 			last = b.Commands[b.to-1].TimeNs
 		} else {
 			last = max(last, now)
-			for i := b.begun; i < b.to; i++ {
+			for i := b.applied; i < b.to; i++ {
 				b.Commands[i].TimeNs = last
 			}
 		}

@@ -91,7 +91,7 @@ func (s *sources) act(src Source, due int64) {
 	} else {
 		b.Commands = s.commands
 	}
-	b.begun, b.err = 0, nil
+	b.applied, b.err = 0, nil
 	l.work.slice(b)
 	s.last = b
 	l.sequence([]*Batch{b})
@@ -100,5 +100,5 @@ func (s *sources) act(src Source, due int64) {
 // wait reports whether the sources must wait: a pair is busy, or their last batch has not ended.
 func (s *sources) wait() bool {
 	b := s.last
-	return s.loop.work.anyBusy() || b != nil && b.err == nil && b.begun < len(b.Commands)
+	return s.loop.work.anyBusy() || b != nil && b.err == nil && b.applied < len(b.Commands)
 }

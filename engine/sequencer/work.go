@@ -85,11 +85,11 @@ func (w *work) putBack(batches []*Batch) { w.waiting = slices.Insert(w.waiting, 
 func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 	kept := w.waiting[:0]
 	for _, b := range w.waiting {
-		if limit <= 0 || begun && b.Stamped && b.begun == 0 || !w.slice(b) {
+		if limit <= 0 || begun && b.Stamped && b.applied == 0 || !w.slice(b) {
 			kept = append(kept, b)
 			continue
 		}
-		limit -= b.to - b.begun
+		limit -= b.to - b.applied
 		group = append(group, b)
 	}
 	clear(w.waiting[len(kept):])
@@ -100,15 +100,15 @@ func (w *work) take(group []*Batch, limit int, begun bool) []*Batch {
 // slice chooses the next commands of a batch: at most limit, and none of a pair that is busy.
 // It reports whether there are any.
 func (w *work) slice(b *Batch) bool {
-	b.to = min(len(b.Commands), b.begun+w.limit)
+	b.to = min(len(b.Commands), b.applied+w.limit)
 	if w.anyBusy() {
-		for i := b.begun; i < b.to; i++ {
+		for i := b.applied; i < b.to; i++ {
 			if w.busy(b.Commands[i].Pair) {
 				b.to = i
 			}
 		}
 	}
-	return b.to > b.begun || len(b.Commands) == 0
+	return b.to > b.applied || len(b.Commands) == 0
 }
 
 // next returns the unfinished command that goes on in the next slice. There must be one.
@@ -118,7 +118,7 @@ func (w *work) next() *unfinishedCommand { return &w.unfinished[0] }
 // and returns the others.
 func (w *work) begin(b *Batch, ended []*Batch) []*Batch {
 	w.unfinished = append(w.unfinished, unfinishedCommand{
-		pair: b.Commands[b.begun-1].Pair, batch: b, index: b.begun - 1,
+		pair: b.Commands[b.applied-1].Pair, batch: b, index: b.applied - 1,
 	})
 	return slices.DeleteFunc(ended, w.keepBehind)
 }
@@ -172,7 +172,7 @@ func (l *Loop) abandon(err error) {
 		if seen[b] {
 			return
 		}
-		if seen[b] = true; b.begun > 0 {
+		if seen[b] = true; b.applied > 0 {
 			unknown = append(unknown, b)
 		} else {
 			refused = append(refused, b)

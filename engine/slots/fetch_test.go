@@ -9,5 +9,5 @@ import (
 // A line that is no address of the program is not read.
 func TestFetch(t *testing.T) {
 	slots.Fetch(nil)
-	slots.Fetch([]slots.Line{0, 1, ^slots.Line(0)})
+	slots.Fetch([]slots.CacheLine{0, 1, ^slots.CacheLine(0)})
 }

@@ -49,13 +49,13 @@ func (x *Index) Get(n uint64) int32 {
 	return x.pages[p].page[n&(pageSize-1)]
 }
 
-// Line returns the cache line in which Get finds the slot of n.
-func (x *Index) Line(n uint64) Line {
+// CacheLine returns the cache line in which Get finds the slot of n.
+func (x *Index) CacheLine(n uint64) CacheLine {
 	p := n>>pageBits - x.base
 	if p >= uint64(len(x.pages)) || x.pages[p].page == nil {
 		return 0
 	}
-	return Line(unsafe.Pointer(&x.pages[p].page[n&(pageSize-1)]))
+	return CacheLine(unsafe.Pointer(&x.pages[p].page[n&(pageSize-1)]))
 }
 
 // Put sets the slot of n, which must have none.

@@ -25,8 +25,8 @@ func (s *Slab[T]) At(i int32) *T {
 	return (*T)(unsafe.Add(chunk, uintptr(i&chunkMask)*unsafe.Sizeof(*new(T))))
 }
 
-// Line returns the cache line of the value of slot i, which may be 0.
-func (s *Slab[T]) Line(i int32) Line { return Line(unsafe.Pointer(s.At(i))) }
+// CacheLine returns the cache line of the value of slot i, which may be 0.
+func (s *Slab[T]) CacheLine(i int32) CacheLine { return CacheLine(unsafe.Pointer(s.At(i))) }
 
 // Alloc returns a free slot. Its value is whatever the previous user left.
 func (s *Slab[T]) Alloc() int32 {

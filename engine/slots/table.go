@@ -74,8 +74,8 @@ func (t *Table) Spilled(key Key) int32 {
 	return t.spilled[key]
 }
 
-// Line returns the cache line in which a search for a hash begins.
-func (t *Table) Line(hash uint32) Line {
+// CacheLine returns the cache line in which a search for a hash begins.
+func (t *Table) CacheLine(hash uint32) CacheLine {
 	if t.shards == nil {
 		return 0
 	}
@@ -83,7 +83,7 @@ func (t *Table) Line(hash uint32) Line {
 	if len(e) == 0 {
 		return 0
 	}
-	return Line(unsafe.Pointer(&e[hash/tableShards&uint32(len(e)-1)]))
+	return CacheLine(unsafe.Pointer(&e[hash/tableShards&uint32(len(e)-1)]))
 }
 
 // Put adds a slot, which must be positive, under a hash. The table must not have the key.

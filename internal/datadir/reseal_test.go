@@ -134,7 +134,7 @@ func TestAChangeOfTheKeyIsWholeOrNotAtAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := disk.Total() + n
+			last := disk.Operations() + n
 			disk.Before(func(op vfstest.Op) vfstest.Fault {
 				if op.N >= last {
 					return vfstest.Fault{Err: vfstest.ErrInjected}

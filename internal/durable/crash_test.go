@@ -126,7 +126,7 @@ func verifyToy(fsys *vfstest.Mem, clk *clock.Manual, states []string, acked int)
 	n := int(s.View().records)
 	text := ""
 	// The clock of the reopened store stands where nothing more falls due.
-	if err := s.Fold(func(st *toyState) { text = st.lines() }); err != nil {
+	if err := s.WithState(func(st *toyState) { text = st.lines() }); err != nil {
 		return err
 	}
 	if n < acked || n >= len(states) {
@@ -173,7 +173,7 @@ func TestStoreSurvivesEveryOperationFailingOnce(t *testing.T) {
 			s := newToyScript()
 			s.fsys.Before(vfstest.FailNth(n, vfstest.ErrInjected))
 			err := s.run(seed, 60)
-			if s.fsys.Total() < n {
+			if s.fsys.Operations() < n {
 				break
 			}
 			if runs++; err != nil {

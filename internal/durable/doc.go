@@ -1,7 +1,7 @@
 // Package durable makes a pure state durable with a write-ahead log: the pattern encode, append, sync, apply, publish,
 // reply that accounts, launchpad and hive share.
 //
-// Owner: a Store owns its state and its log with one goroutine. Any goroutine may call Do, Fold, Tick and Close.
+// Owner: a Store owns its state and its log with one goroutine. Any goroutine may call Do, WithState, Tick and Close.
 //
 // Invariants:
 //

@@ -15,7 +15,7 @@ import (
 type storeOwner[C, T any] struct {
 	lastNs    int64 // time of the last command; the store's time never goes back
 	changed   bool  // the state has changes that are not published yet
-	folded    bool  // a Fold has run since the last snapshot
+	touched   bool  // WithState has run since the last snapshot
 	wanted    bool  // a call requested a snapshot
 	unsynced  bool  // records were written since the last sync
 	group     []*request[C, T]
@@ -187,16 +187,16 @@ func (s *Store[C, R, T]) handle(req *request[C, T]) {
 	}
 	// A fold writes nothing, and its input does not come again. It therefore runs even when a full disk prevents
 	// due commands.
-	if err := s.due(now); err != nil && (req.kind != foldRequest || !errors.Is(err, wal.ErrUnavailable)) {
+	if err := s.due(now); err != nil && (req.kind != stateRequest || !errors.Is(err, wal.ErrUnavailable)) {
 		req.err = err
 		return
 	}
 	switch req.kind {
 	case doRequest:
 		req.res, req.err = s.carryOut(now, req.cmd)
-	case foldRequest:
-		req.fold()
-		s.owner.changed, s.owner.folded = true, true
+	case stateRequest:
+		req.use()
+		s.owner.changed, s.owner.touched = true, true
 	case snapshotRequest:
 		req.err = s.snapshotNow()
 	case snapshotSoonRequest:
@@ -323,7 +323,7 @@ func (s *Store[C, R, T]) finish() error {
 		return nil
 	}
 	var err error
-	if (s.owner.sinceSnap > 0 || s.owner.folded) && s.Health() == nil {
+	if (s.owner.sinceSnap > 0 || s.owner.touched) && s.Health() == nil {
 		err = s.snapshotNow()
 	}
 	return errors.Join(err, s.log.Close())

@@ -126,7 +126,7 @@ func (s *script) process(f []string) string {
 		s.clk.Set(s.number(f[1]))
 		return answer(s.store.Tick(s.clk.NowNs()))
 	case "reflect":
-		return answer(s.store.Fold(func(st *toyState) { st.reflects = uint64(s.number(f[1])) }))
+		return answer(s.store.WithState(func(st *toyState) { st.reflects = uint64(s.number(f[1])) }))
 	case "snapshot":
 		return answer(s.store.Snapshot())
 	case "close":
@@ -135,7 +135,7 @@ func (s *script) process(f []string) string {
 		return answer(err)
 	}
 	text := ""
-	if err := s.store.Fold(func(st *toyState) { text = st.summary() }); err != nil {
+	if err := s.store.WithState(func(st *toyState) { text = st.summary() }); err != nil {
 		return answer(err)
 	}
 	return text

@@ -56,7 +56,7 @@ func (s *Store[C, R, T]) begin() snapshotMark {
 		m.reflects = r.ReflectsSeq()
 	}
 	o := &s.owner
-	o.writing, o.writingAt, o.sinceSnap, o.folded, o.wanted = true, m, 0, false, false
+	o.writing, o.writingAt, o.sinceSnap, o.touched, o.wanted = true, m, 0, false, false
 	return m
 }
 

@@ -63,7 +63,7 @@ type Config struct {
 	Clock clock.Clock
 	// SnapshotBytes is the number of log bytes after which a snapshot is taken; 0: DefaultSnapshotBytes.
 	SnapshotBytes int64
-	// Follows makes a store whose records come from another one: the owner applies them with Fold. Nothing is due,
+	// Follows makes a store whose records come from another one: the owner applies them with WithState. Nothing is due,
 	// there is no first record, and Do is refused with ErrUnavailable. It excludes FS.
 	Follows bool
 	// Initial is the snapshot of another store with which one that Follows begins, as that store has written it; nil:
@@ -136,11 +136,11 @@ const (
 //	res, err := store.Do(cmd)    // durable and published; err: a refusal of the state,
 //	                             // or ErrUnavailable, ErrStopped, ErrBusy, ErrClosed
 //	store.Tick(nowNs)            // virtual clock; on a real one it wakes by itself
-//	store.Fold(func() { ... })   // input from elsewhere, without a record
+//	store.WithState(func() { ... })   // input from elsewhere, without a record
 //	store.Close()                // snapshot, close
 //
 // A package wraps its Store in a type with two methods: View returns what State.Publish stored last (one atomic load),
-// and Fold passes the state to its argument.
+// and WithState passes the state to its argument.
 //
 // A record is written (page cache) before it is applied, with one write per command and one sync per group: a full disk
 // then refuses the command and leaves log and state unchanged, so there is nothing to undo or to read again. A failed
@@ -177,7 +177,7 @@ type requestKind uint8
 
 const (
 	doRequest requestKind = iota
-	foldRequest
+	stateRequest
 	tickRequest
 	snapshotRequest
 	snapshotSoonRequest
@@ -186,7 +186,7 @@ const (
 type request[C, T any] struct {
 	kind   requestKind
 	cmd    C
-	fold   func()
+	use    func()
 	tickNs int64
 	res    T
 	err    error
@@ -209,12 +209,12 @@ func (s *Store[C, R, T]) Do(cmd C) (T, error) {
 	return req.res, req.err
 }
 
-// Fold runs f, which may change the state, in the store's goroutine and without a record. After a restart, the
-// same changes must come from elsewhere (engine events, holds). The store publishes the view before Fold
+// WithState runs f, which may change the state, in the store's goroutine and without a record. After a restart, the
+// same changes must come from elsewhere (engine events, holds). The store publishes the view before WithState
 // returns. It first carries out due commands, unless it cannot write at the moment; f must therefore give the
 // same state before and after such a command.
-func (s *Store[C, R, T]) Fold(f func()) error {
-	req := &request[C, T]{kind: foldRequest, fold: f, done: make(chan struct{})}
+func (s *Store[C, R, T]) WithState(f func()) error {
+	req := &request[C, T]{kind: stateRequest, use: f, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (s *Store[C, R, T]) Health() error {
 	return *p
 }
 
-// State returns the state, which only functions that Fold runs may use.
+// State returns the state, which only functions that WithState runs may use.
 func (s *Store[C, R, T]) State() State[C, R, T] { return s.state }
 
 // Recovered returns information about the recovery at the start.

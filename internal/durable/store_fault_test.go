@@ -96,7 +96,8 @@ func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
 			!errors.Is(err, syscall.EIO) {
 			t.Fatalf("%v", err)
 		}
-		if err := s.Fold(func(*toyState) { t.Error("folded into a stopped store") }); !errors.Is(err, wal.ErrStopped) {
+		err := s.WithState(func(*toyState) { t.Error("a stopped store ran it") })
+		if !errors.Is(err, wal.ErrStopped) {
 			t.Fatalf("%v", err)
 		}
 		if v := s.View(); v.amounts["a"] != 1 {
@@ -117,7 +118,7 @@ func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
 	_, err := s.Do(toyCommand{key: "a", add: 1})
 	must(t, err)
 	hold, entered := make(chan struct{}), make(chan struct{})
-	go func() { _ = s.Fold(func(*toyState) { close(entered); <-hold }) }()
+	go func() { _ = s.WithState(func(*toyState) { close(entered); <-hold }) }()
 	<-entered
 	cmds := []toyCommand{{key: "a", add: 10}, {key: "a", add: -1000}, {key: "b", add: 5}} // the second is refused
 	errs := make([]error, len(cmds))
@@ -173,7 +174,7 @@ func TestAStoreWhoseWriteCannotBeCutOffDoesNotKnowItsOutcome(t *testing.T) {
 	must(t, s.Close())
 }
 
-func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
+func TestWithStateDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	fsys, clk := vfstest.NewMem(), clock.NewManual(1000)
 	opts := toyOpts(fsys)
 	opts.Clock, opts.Log.PreallocBytes = clk, -1
@@ -185,7 +186,7 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	if err := s.Tick(2500); !errors.Is(err, wal.ErrUnavailable) {
 		t.Fatalf("the alarm on a full disk: %v", err)
 	}
-	must(t, s.Fold(func(st *toyState) { st.folded = append(st.folded, "told once") }))
+	must(t, s.WithState(func(st *toyState) { st.folded = append(st.folded, "told once") }))
 	if v := s.View(); v.folded != 1 || v.rung != 0 {
 		t.Fatalf("on a full disk: %+v", v)
 	}
@@ -208,7 +209,7 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	must(t, err)
 	fsys.FailNext(vfstest.OpSync, vfstest.Fault{Err: syscall.EIO})
 	clk.Set(3500)
-	if err := s.Fold(func(*toyState) {}); !errors.Is(err, wal.ErrStopped) || s.View().rung != 1 {
+	if err := s.WithState(func(*toyState) {}); !errors.Is(err, wal.ErrStopped) || s.View().rung != 1 {
 		t.Fatalf("%v, %+v", err, s.View())
 	}
 	must(t, s.Close())

@@ -115,7 +115,7 @@ func TestFullQueueRefusesAndNothingHappens(t *testing.T) {
 	opts.Queue = 3
 	s := mustStore(t, opts)
 	hold, entered := make(chan struct{}), make(chan struct{})
-	go func() { _ = s.Fold(func(*toyState) { close(entered); <-hold }) }()
+	go func() { _ = s.WithState(func(*toyState) { close(entered); <-hold }) }()
 	<-entered
 	var wg sync.WaitGroup
 	for range 3 {
@@ -202,7 +202,7 @@ func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
 			_, err := s.Do(toyCommand{key: "a", add: 1})
 			must(t, err)
 		}
-		must(t, s.Fold(func(st *toyState) { st.reflects = reflects }))
+		must(t, s.WithState(func(st *toyState) { st.reflects = reflects }))
 		must(t, s.Snapshot())
 	}
 	if s.RetainFrom() != 1 {
@@ -250,14 +250,14 @@ func TestRecordWaitsForWhatItRestsOn(t *testing.T) {
 	}
 	s := mustStore(t, opts)
 	st = s.state
-	must(t, s.Fold(func(st *toyState) { st.reflects = 8 }))
+	must(t, s.WithState(func(st *toyState) { st.reflects = 8 }))
 	_, err := s.Do(toyCommand{key: "a", add: 9})
 	must(t, err)
 	if _, err := s.Do(toyCommand{key: "a", add: -1}); !errors.Is(err, wal.ErrUnavailable) ||
 		s.View().amounts["a"] != 9 {
 		t.Fatalf("%v", err)
 	}
-	must(t, s.Fold(func(st *toyState) { st.reflects = 7 }))
+	must(t, s.WithState(func(st *toyState) { st.reflects = 7 }))
 	if got, err := s.Do(toyCommand{key: "a", add: -1}); err != nil || got != 8 {
 		t.Fatalf("%d, %v", got, err)
 	}
@@ -317,7 +317,7 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 	st = s.state
 	_, err := s.Do(toyCommand{key: "a", add: 1})
 	must(t, err)
-	must(t, s.Fold(func(st *toyState) { st.reflects = 7 }))
+	must(t, s.WithState(func(st *toyState) { st.reflects = 7 }))
 	must(t, s.Snapshot())
 	if asked != 1 || !slices.Equal(snapshots, []uint64{7}) {
 		t.Fatalf("asked %d times for a sync, for snapshots at %d", asked, snapshots)
@@ -338,21 +338,21 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 	must(t, again.Close())
 }
 
-// A store that follows another one applies what Fold brings, refuses commands, and does nothing by itself: what is due
-// comes as a record, too.
+// A store that follows another one applies what WithState does, refuses commands, and does nothing by itself: what is
+// due comes as a record, too.
 func TestStoreThatFollowsDoesNothingByItself(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	opts := toyOpts(nil)
 	opts.FS, opts.Follows, opts.First = nil, true, []toyCommand{{key: "first", add: 1}}
 	s := mustStore(t, opts)
-	must(t, s.Fold(func(state *toyState) { state.Apply(&toyRecord{toyCommand{key: "a", add: 7}, 1}) }))
+	must(t, s.WithState(func(state *toyState) { state.Apply(&toyRecord{toyCommand{key: "a", add: 7}, 1}) }))
 	if v := s.View(); v.amounts["a"] != 7 || v.records != 1 {
 		t.Errorf("the view: %+v", v)
 	}
 	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrUnavailable) {
 		t.Errorf("a command: %v", err)
 	}
-	must(t, s.Fold(func(state *toyState) { state.Apply(&toyRecord{toyCommand{alarm: 5}, 2}) }))
+	must(t, s.WithState(func(state *toyState) { state.Apply(&toyRecord{toyCommand{alarm: 5}, 2}) }))
 	must(t, s.Tick(1<<60))
 	if v := s.View(); v.amounts["a"] != 7 || v.records != 2 || v.rung != 0 {
 		t.Errorf("after a tick: %+v", v)

@@ -204,7 +204,9 @@ type toyStore struct {
 
 func (s *toyStore) View() *toyView { return s.state.published.Load() }
 
-func (s *toyStore) Fold(f func(*toyState)) error { return s.Store.Fold(func() { f(s.state) }) }
+func (s *toyStore) WithState(f func(*toyState)) error {
+	return s.Store.WithState(func() { f(s.state) })
+}
 
 func toyOpts(fsys vfs.FS) toyOptions {
 	return toyOptions{
@@ -235,6 +237,6 @@ func mustStore(t testing.TB, opts toyOptions) *toyStore {
 // textOf is the state of a store as text.
 func textOf(t testing.TB, s *toyStore) (text string) {
 	t.Helper()
-	must(t, s.Fold(func(st *toyState) { text = st.lines() }))
+	must(t, s.WithState(func(st *toyState) { text = st.lines() }))
 	return text
 }

@@ -29,8 +29,8 @@ type chunks struct {
 	reserved []reservation   // of the current chunk
 	taken    []bool          // by index in all: the events took over the reservation
 
-	// withheld is the refusal of a single order that lacks money and was therefore not submitted.
-	withheld engine.Reason
+	// unfunded is the refusal of a single order that lacks money and was therefore not submitted.
+	unfunded engine.Reason
 }
 
 // reservation is the money that is reserved for a command.
@@ -66,12 +66,12 @@ func (p *chunks) resize(n int) {
 func (p *chunks) reset() {
 	clear(p.all)
 	clear(p.taken)
-	p.batch.Commands, p.offset, p.applied, p.withheld = nil, 0, 0, engine.NotRejected
+	p.batch.Commands, p.offset, p.applied, p.unfunded = nil, 0, 0, engine.NotRejected
 }
 
 // submit submits all commands and ends their reservations. After an error, offset is the number
 // of commands in the chunks before, and the batch is the chunk that was not confirmed. With
-// withhold, an order that lacks money does not reach the engine (withheld).
+// withhold, an order that lacks money does not reach the engine (unfunded).
 func (p *chunks) submit(e *Entry, withhold bool) error {
 	locks := e.lock(p.all)
 	defer e.unlock(locks)
@@ -79,14 +79,14 @@ func (p *chunks) submit(e *Entry, withhold bool) error {
 		end := p.reserveChunk(e, p.offset)
 		// An order with a client order id must reach the engine: it may repeat an accepted one.
 		if cmd := &p.all[0]; withhold && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
-			p.withheld = cmd.Refuse
+			p.unfunded = cmd.Refuse
 			return nil
 		}
 		p.batch.Commands = p.all[p.offset:end]
 		err := e.opt.Exchange.Submit(&p.batch)
 		p.releaseUnused(e, err)
 		if err != nil {
-			p.applied = p.offset + p.batch.Begun()
+			p.applied = p.offset + p.batch.AppliedCount()
 			return err
 		}
 		p.offset = end

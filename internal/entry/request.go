@@ -137,8 +137,8 @@ func (r *Request) run(batch bool) *refuse.Refusal {
 	if err := r.chunks.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
 		return r.chunks.refused(err)
 	}
-	if r.chunks.withheld != engine.NotRejected {
-		r.Answers[0].Reason = r.chunks.withheld
+	if r.chunks.unfunded != engine.NotRejected {
+		r.Answers[0].Reason = r.chunks.unfunded
 	}
 	return nil
 }

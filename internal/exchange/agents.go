@@ -140,8 +140,8 @@ func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int
 func (a *agentSide) resume() error {
 	var last int64
 	err := errors.Join(
-		a.ledger.Fold(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
-		a.hive.Fold(func(s *hive.State) { last = max(last, s.LastNs()) }))
+		a.ledger.WithState(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
+		a.hive.WithState(func(s *hive.State) { last = max(last, s.LastNs()) }))
 	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
 		manual.Set(last)
 	}

@@ -29,7 +29,7 @@ func (b backupBody) Close() error { return errors.Join(b.Reader.Close(), b.end()
 
 // backup begins a backup of the exchange. The caller must close the body.
 func (f *front) backup() (body io.ReadCloser, size int64, refused *refuse.Refusal) {
-	x := f.stage.Load().running
+	x := f.phase.Load().running
 	if x == nil || x.journal == nil {
 		return nil, 0, refuse.New(refuse.Conflict, "", "The exchange runs without a data directory: there is nothing "+
 			"to back up.")
@@ -79,7 +79,7 @@ func (x *restored) logs() []mirror.NamedLog {
 
 // logStats returns the figures of the logs, none before the loop runs.
 func (f *front) logStats() (out []admin.LogStat) {
-	x := f.stage.Load().running
+	x := f.phase.Load().running
 	if x == nil || x.journal == nil {
 		return nil
 	}

@@ -146,8 +146,8 @@ func (f *front) published(b *base) func() <-chan struct{} {
 		return nil
 	}
 	return func() <-chan struct{} {
-		if y := f.stage.Load().follows; y != nil {
-			return y.news.Wait()
+		if y := f.phase.Load().follows; y != nil {
+			return y.changes.Wait()
 		}
 		return nil
 	}
@@ -160,7 +160,7 @@ func (f *front) newReplica(b *base) *forward.Replica {
 	}
 	return &forward.Replica{
 		LagNs: func() int64 {
-			if y := f.stage.Load().follows; y != nil {
+			if y := f.phase.Load().follows; y != nil {
 				return y.lagNs()
 			}
 			return 0
@@ -172,7 +172,7 @@ func (f *front) newReplica(b *base) *forward.Replica {
 
 // replicationStat returns the figures of this node for a scrape, nil if it is no node.
 func (f *front) replicationStat() *admin.ReplicationStat {
-	s := f.stage.Load()
+	s := f.phase.Load()
 	if y := s.follows; y != nil {
 		r := y.status()
 		answered, unreached, unknown := f.forward.Counts()

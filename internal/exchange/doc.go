@@ -13,7 +13,7 @@
 //	Following   in place of Running: no loop runs, the records come from a stream (Follow)
 //
 // Owner: one goroutine calls the phases in their order. Handlers run on goroutines of the servers: they read the
-// published views, and of the phase only the stage, an immutable value that a phase replaces whole.
+// published views, and of the phase only its phaseView, an immutable value that a phase replaces whole.
 //
 // Invariants:
 //

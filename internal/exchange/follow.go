@@ -66,7 +66,7 @@ type Following struct {
 	mu     sync.Mutex // held while a message is executed
 	market *replica.Replica
 
-	news     node.News
+	changes  node.ViewChanges
 	sentNs   atomic.Int64  // of the last message that counts
 	heardNs  atomic.Int64  // when it arrived, by the machine's clock
 	read     atomic.Uint64 // number of the last message that was read
@@ -122,7 +122,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 		return nil, err
 	}
 	go r.front.hub.Run()
-	r.front.enter(stage{accounts: r.accounts, follows: y})
+	r.front.enter(phaseView{accounts: r.accounts, follows: y})
 	bar := r.o.Progress("recovery")
 	level := make(chan struct{})
 	work, cancel := context.WithCancelCause(context.Background())
@@ -167,7 +167,7 @@ func (r *Recovered) Follow(ctx context.Context) (*Following, error) {
 		err = <-y.ended
 	}
 	r.front.hub.Shutdown()
-	r.front.enter(stage{accounts: r.accounts})
+	r.front.enter(phaseView{accounts: r.accounts})
 	return nil, err
 }
 
@@ -274,7 +274,7 @@ func (y *Following) take(seq uint64, data []byte) error {
 	y.term.Store(y.reader.State().Term)
 	y.position.Store(y.market.Pos)
 	y.sentNs.Store(m.SentNs)
-	y.news.Tell()
+	y.changes.Tell()
 	return nil
 }
 
@@ -303,24 +303,24 @@ func (y *Following) execute(at stream.Place, record []byte) error {
 		if err != nil {
 			return err
 		}
-		return y.accounts.store.Fold(func() { y.accounts.state.Apply(&rec) })
+		return y.accounts.store.WithState(func() { y.accounts.state.Apply(&rec) })
 	case stream.Launchpad:
 		rec, err := launchpad.DecodeRecord(record)
 		if err != nil {
 			return err
 		}
 		var res launchpad.Result
-		err = y.agents.ledger.Fold(func(s *launchpad.State) { res = s.Apply(&rec) })
+		err = y.agents.ledger.WithState(func(s *launchpad.State) { res = s.Apply(&rec) })
 		if err != nil || res.Fact == nil {
 			return err
 		}
-		return y.agents.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) })
+		return y.agents.hive.WithState(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) })
 	case stream.Hive:
 		rec, err := hive.DecodeRecord(record)
 		if err != nil {
 			return err
 		}
-		return y.agents.hive.Fold(func(s *hive.State) { s.Apply(&rec) })
+		return y.agents.hive.WithState(func(s *hive.State) { s.Apply(&rec) })
 	}
 	return fmt.Errorf("BUG: log %d", at.Log)
 }

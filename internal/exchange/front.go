@@ -35,7 +35,7 @@ import (
 )
 
 // front holds the listeners and the handlers behind them. It exists from Open on. Handlers that need
-// more than the published views read the stage.
+// more than the published views read the phase view.
 type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
@@ -59,17 +59,17 @@ type front struct {
 
 	scrubs   scrubStats
 	backups  backups
-	shelf    node.Shelf            // of snapshots of this node
+	kept     node.KeptSnapshots    // of snapshots of this node
 	owes     atomic.Pointer[error] // why a step of the start waits for room; nil: none does
 	gate     sequencer.Gate        // reference to the loop of Running
-	stage    atomic.Pointer[stage]
+	phase    atomic.Pointer[phaseView]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
 	progress atomic.Int64 // progress of backfill or recovery in millionths; negative: neither is running
 }
 
-// stage is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
+// phaseView is the part of the current phase that handlers may read. It is immutable: a later phase replaces it as
 // a whole (enter).
-type stage struct {
+type phaseView struct {
 	journal  *journal     // nil: nothing is stored, or the journal is not open yet
 	accounts *accountSide // nil: not recovered yet
 	running  *Running     // nil: no loop serves clients yet
@@ -91,7 +91,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if _, err := f.faults.Add(b.o.Faults, b.clock.NowNs()); err != nil {
 		return nil, fmt.Errorf("faults: %w", err)
 	}
-	f.stage.Store(&stage{})
+	f.phase.Store(&phaseView{})
 	f.replica = f.newReplica(b)
 	f.progress.Store(-1)
 	page, description, err := pages(&b.o)
@@ -164,7 +164,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.account.Authenticate, MachineNs: b.machineNs(), Certificate: o.Certificate,
-		Facade: f.binance.Edge(),
+		Facade: f.binance.Routes(),
 		Resources: []edge.Resource{
 			f.market.Routes, stream.Routes(f.hub), page, f.market.UDFRoutes, f.account.Routes, f.agents.Routes,
 		},
@@ -188,7 +188,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {
-				if x := f.stage.Load().running; x != nil {
+				if x := f.phase.Load().running; x != nil {
 					return x.loop.Stats(), x.loop.QueueLen()
 				}
 				return nil, 0
@@ -202,13 +202,13 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			Server: func() *edge.Server { return f.publicServer }, Accepts: f.accepts,
 			Logs: f.logStats, Replication: f.replicationStat,
 			Streams: f.streamStats, Limited: f.limited, FacadeAuth: f.facadeAuth,
-			Guarded: func() map[string]uint64 { return f.account.Guard().Counts() },
+			Guarded: func() map[string]uint64 { return f.account.Canceler().Counts() },
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
 	o.Settle = f.settler(b)
 	if b.o.Journal.Sync == sequencer.SyncAlways {
-		o.MakeDurable = func() error { return f.stage.Load().journal.makeDurable() }
+		o.MakeDurable = func() error { return f.phase.Load().journal.makeDurable() }
 	}
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
@@ -294,12 +294,12 @@ func (f *front) shutdown(ctx context.Context) {
 	public.Go(func() { end("public", f.publicServer.Shutdown) })
 	end("internal", f.internalServer.Shutdown)
 	public.Wait()
-	f.shelf.Close()
+	f.kept.Close()
 }
 
-// enter makes the stage of another phase visible to the handlers.
-func (f *front) enter(s stage) {
-	f.stage.Store(&s)
+// enter makes the view of another phase visible to the handlers.
+func (f *front) enter(s phaseView) {
+	f.phase.Store(&s)
 	if s.running == nil {
 		f.gate.Lead(nil)
 		return
@@ -321,10 +321,10 @@ func (f *front) accepts() []edge.AcceptStat {
 // stateHash returns the hash of the current state. With a journal a follower computes it, so
 // that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
 func (f *front) stateHash(b *base) (replica.StateHash, error) {
-	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
+	if x := f.phase.Load().running; x != nil && x.snapshots != nil {
 		return x.snapshots.keeper.Hash()
 	}
-	if y := f.stage.Load().follows; y != nil {
+	if y := f.phase.Load().follows; y != nil {
 		return y.StateHash(), nil
 	}
 	return replica.HashOf(&f.gate, b.core, b.feed)
@@ -332,7 +332,7 @@ func (f *front) stateHash(b *base) (replica.StateHash, error) {
 
 // user returns the level and the ledger address of an account.
 func (f *front) user(n engine.AccountID) (level int64, address string, ok bool) {
-	a := f.stage.Load().accounts
+	a := f.phase.Load().accounts
 	if a == nil || n <= 0 || int64(n) > math.MaxUint32 {
 		return 0, "", false
 	}
@@ -352,7 +352,7 @@ func (g clockGate) AdvanceTo(ns int64) error {
 	if err := g.f.data.KeepClock(ns); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
-	if x := g.f.stage.Load().running; x != nil {
+	if x := g.f.phase.Load().running; x != nil {
 		return x.AdvanceTo(ns)
 	}
 	return sequencer.ErrUnavailable

@@ -198,16 +198,16 @@ func (y *Following) offer() node.Offer {
 func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 	var k *node.Kept
 	var err error
-	y, x := f.stage.Load().follows, f.stage.Load().running
+	y, x := f.phase.Load().follows, f.phase.Load().running
 	switch {
 	case tag == admin.AnySnapshot:
-		k, err = f.shelf.Find("")
+		k, err = f.kept.Find("")
 	case tag != "":
-		k, err = f.shelf.Find(tag)
+		k, err = f.kept.Find(tag)
 	case y != nil:
-		k, err = f.shelf.Take(y.snapshot)
+		k, err = f.kept.Take(y.snapshot)
 	case x != nil && x.mirror.Load() != nil:
-		k, err = f.shelf.Take(x.mirror.Load().snapshot)
+		k, err = f.kept.Take(x.mirror.Load().snapshot)
 	default:
 		return nil, refuse.New(refuse.Conflict, "", "This node has no stream.")
 	}
@@ -258,14 +258,14 @@ func (r *restored) encode(log stream.Log) (s encoded, err error) {
 	case stream.Engine: // no store
 	case stream.Accounts:
 		a := r.accounts
-		err = a.store.Fold(func() {
+		err = a.store.WithState(func() {
 			take(a.store.Log(), a.state.AppendSnapshot(nil))
 			s.reflects = a.state.ReflectsSeq()
 		})
 	case stream.Launchpad:
-		err = r.agents.ledger.Fold(func(l *launchpad.State) { take(r.agents.ledger.Log(), l.AppendSnapshot(nil)) })
+		err = r.agents.ledger.WithState(func(l *launchpad.State) { take(r.agents.ledger.Log(), l.AppendSnapshot(nil)) })
 	case stream.Hive:
-		err = r.agents.hive.Fold(func(h *hive.State) {
+		err = r.agents.hive.WithState(func(h *hive.State) {
 			take(r.agents.hive.Log(), h.AppendSnapshot(nil))
 			s.reflects = h.ReflectsSeq()
 		})

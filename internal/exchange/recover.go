@@ -98,7 +98,7 @@ type Recovered struct{ *restored }
 func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 	r := &restored{base: o.base}
 	if err := r.recover(ctx); err != nil {
-		r.front.enter(stage{})
+		r.front.enter(phaseView{})
 		err = errors.Join(err, r.closeStores(), r.journal.close(nil))
 		o.failed = errors.Is(err, wal.ErrStopped) || errors.Is(err, wal.ErrEndUnknown)
 		return nil, explainDamage(err, o.o.AcceptDataLoss)
@@ -131,7 +131,7 @@ func (r *restored) recover(ctx context.Context) error {
 	if err := r.attachAccounts(); err != nil {
 		return err
 	}
-	r.front.enter(stage{journal: r.journal, accounts: r.accounts})
+	r.front.enter(phaseView{journal: r.journal, accounts: r.accounts})
 	if r.agents, err = r.openAgents(); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *restored) openJournal() (err error) {
 	}
 	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
-		r.front.enter(stage{journal: r.journal})
+		r.front.enter(phaseView{journal: r.journal})
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type Running struct {
 	snapshots *snapshots // nil: nothing is stored
 	watch     *watch
 	scrub     *scrub // nil: off
-	guard     *guard
+	canceler  *canceler
 	mirror    atomic.Pointer[writing] // handlers read it; nil: the records go nowhere else
 	founding  *node.Founding          // for a new stream; nil: it needs none
 }
@@ -47,20 +47,20 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	} else {
 		go x.front.hub.Run()
 	}
-	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
+	x.front.enter(phaseView{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.whenRoom(x.populate); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
-		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
+		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
 	if err := x.keepMirror(ctx); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
-		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
+		x.front.enter(phaseView{journal: x.journal, accounts: x.accounts})
 		return nil, err
 	}
-	x.keepGuard()
+	x.keepCanceling()
 	x.front.progress.Store(-1)
 	return x, nil
 }
@@ -104,9 +104,9 @@ func (x *Running) OpenOrders(p engine.PairID) (n int, err error) {
 	return n, err
 }
 
-// AdvanceTo moves the virtual clock: the market and the guard first, then launchpad and hive.
+// AdvanceTo moves the virtual clock: the market and the canceler first, then launchpad and hive.
 func (x *Running) AdvanceTo(ns int64) error {
-	if err := x.guard.advance(ns); err != nil {
+	if err := x.canceler.advance(ns); err != nil {
 		return err
 	}
 	return x.agents.advance()

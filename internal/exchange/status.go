@@ -19,12 +19,12 @@ func (f *front) status() public.StatusInfo {
 	for _, a := range f.faults.List(f.now()) {
 		info.Faults = append(info.Faults, public.FaultInfo{ID: a.ID, Rule: a.Public()})
 	}
-	if x := f.stage.Load().running; x != nil {
+	if x := f.phase.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
 		info.Replication = x.mirror.Load().status()
 		info.Degraded = info.Degraded || x.mirror.Load().failure() != nil
 	}
-	if y := f.stage.Load().follows; y != nil {
+	if y := f.phase.Load().follows; y != nil {
 		info.Replication = y.status()
 	}
 	return info
@@ -47,7 +47,7 @@ func (f *front) incidents() (all []edge.Incident) {
 
 // noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
 func (f *front) noncesFailed() error {
-	if a := f.stage.Load().accounts; a != nil {
+	if a := f.phase.Load().accounts; a != nil {
 		return a.nonces.Failed()
 	}
 	return nil // they are not open yet
@@ -56,14 +56,14 @@ func (f *front) noncesFailed() error {
 // tooEarly reports whether every signed request is refused, because the clock has not reached the first timestamp that
 // is accepted after a restart.
 func (f *front) tooEarly() bool {
-	a := f.stage.Load().accounts
+	a := f.phase.Load().accounts
 	return a != nil && f.now()/int64(time.Millisecond) < a.notBeforeMs
 }
 
 // storesFailed returns the reason why a store accepts no changes at present, or why a step of
 // the start waits; nil while neither is so.
 func (f *front) storesFailed() error {
-	s, waits := f.stage.Load(), error(nil)
+	s, waits := f.phase.Load(), error(nil)
 	if owes := f.owes.Load(); owes != nil {
 		waits = *owes
 	}

@@ -28,7 +28,7 @@ func (x *Running) halt() {
 // Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
 // the wait for requests.
 func (x *Running) Stop(ctx context.Context) {
-	x.guard.end()          // first: a stop is no disconnect of its clients
+	x.canceler.end()       // first: a stop is no disconnect of its clients
 	x.front.hub.Shutdown() // sockets first, because closing the listeners does not close them
 	x.front.binance.Shutdown()
 	x.front.shutdown(ctx)

@@ -127,7 +127,7 @@ func (w *writing) look(digest bool) (at mirror.Look, err error) {
 // barrier returns the last record of the accounts and the position of the market that they reflect.
 func (w *writing) barrier() (last, marketPos uint64, err error) {
 	a := w.x.accounts
-	err = a.store.Fold(func() { last, marketPos = a.store.Log().LastSeq(), a.state.EnginePos() })
+	err = a.store.WithState(func() { last, marketPos = a.store.Log().LastSeq(), a.state.EnginePos() })
 	return last, marketPos, err
 }
 
@@ -187,7 +187,7 @@ func (f *front) settler(b *base) func() *refuse.Refusal {
 		return nil
 	}
 	return func() *refuse.Refusal {
-		x := f.stage.Load().running
+		x := f.phase.Load().running
 		if x == nil || x.mirror.Load() == nil {
 			return nil
 		}

@@ -136,7 +136,7 @@ func (y *Following) campaign(ctx context.Context) (*Handover, error) {
 // the writer starts.
 func (y *Following) catchUp(ctx context.Context, h *Handover) error {
 	for {
-		more := y.news.Wait() // before the look: the message may arrive after it
+		more := y.changes.Wait() // before the look: the message may arrive after it
 		if y.term.Load() >= h.Term {
 			break
 		}

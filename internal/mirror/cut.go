@@ -60,7 +60,7 @@ func (m *Mirror) cut(work context.Context, c *cutting) error {
 	}
 	for c.ctx.Err() == nil {
 		_, changed, _ := m.confirmed() // before the look
-		if _, at := m.appender.Status(); at.Pos == to && m.appender.Open() == 0 {
+		if _, at := m.appender.Status(); at.Pos == to && m.appender.Unconfirmed() == 0 {
 			c.at = at
 			c.done <- nil
 			return nil

@@ -196,7 +196,7 @@ func (m *Mirror) sendDigest(work context.Context) error {
 	for {
 		_, changed, _ := m.confirmed() // before the look
 		_, at := m.appender.Status()
-		if at.Pos == m.sent && m.appender.Open() == 0 {
+		if at.Pos == m.sent && m.appender.Unconfirmed() == 0 {
 			break
 		}
 		if err := m.pause(work, changed); err != nil {

@@ -205,10 +205,10 @@ func TestATransferIsBounded(t *testing.T) {
 	}
 }
 
-// A shelf keeps two snapshots for ten minutes behind their last reader, and takes none while both are read.
+// A node keeps two snapshots for ten minutes behind their last reader, and takes none while both are read.
 func TestAShelfIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s node.Shelf
+		var s node.KeptSnapshots
 		number := uint64(0)
 		take := func() (*node.Kept, error) {
 			number++
@@ -261,10 +261,10 @@ func TestAShelfIsBounded(t *testing.T) {
 		}
 		s.Close()
 		if k, err := s.Find(""); k != nil || err != nil {
-			t.Errorf("a closed shelf has %v, %v", k, err)
+			t.Errorf("a closed store has %v, %v", k, err)
 		}
 		if _, err := take(); err == nil {
-			t.Error("a closed shelf takes one")
+			t.Error("a closed store takes one")
 		}
 		var b [4]byte
 		for _, k := range append(all, third) {
@@ -281,7 +281,7 @@ func TestAShelfIsBounded(t *testing.T) {
 
 // While one snapshot is being taken there is no second one, and one that fails leaves nothing behind.
 func TestAShelfTakesOneAtATime(t *testing.T) {
-	var s node.Shelf
+	var s node.KeptSnapshots
 	defer s.Close()
 	failed := errors.New("failed")
 	_, err := s.Take(func(io.Writer) (uint64, error) {

@@ -17,7 +17,7 @@ const (
 	keptFor    = 10 * time.Minute // behind the end of the last transfer
 )
 
-// The refusals of a Shelf. They are wrapped: use errors.Is.
+// The refusals of KeptSnapshots. They are wrapped: use errors.Is.
 var (
 	ErrTaking  = errors.New("node: a snapshot is being taken")
 	ErrReading = errors.New("node: too many snapshots are being read")
@@ -25,9 +25,9 @@ var (
 	ErrNone = errors.New("node: there is no snapshot at this moment")
 )
 
-// Shelf keeps the last snapshots of a node, so that a transfer can go on behind the byte at which it broke off. The
-// files have no names: their blocks go with the process. Any goroutine may use it.
-type Shelf struct {
+// KeptSnapshots keeps the last snapshots of a node, so that a transfer can go on behind the byte at which it broke
+// off. The files have no names: their blocks go with the process. Any goroutine may use it.
+type KeptSnapshots struct {
 	mu      sync.Mutex
 	taking  bool
 	closed  bool
@@ -35,13 +35,13 @@ type Shelf struct {
 	kept    []*keptFile // newest first
 }
 
-// keptFile is a snapshot on the shelf. The lock of the shelf guards it.
+// keptFile is one of KeptSnapshots, whose lock guards it.
 type keptFile struct {
 	tag     string
 	size    int64
 	file    *os.File
 	readers int
-	gone    bool // from the shelf; the last reader closes the file
+	gone    bool // no longer kept; the last reader closes the file
 	expires *time.Timer
 }
 
@@ -64,7 +64,7 @@ func (k *Kept) Close() error {
 // now.
 //
 // Errors: ErrTaking, ErrReading, ErrNone, and write's.
-func (s *Shelf) Take(write func(w io.Writer) (seq uint64, err error)) (*Kept, error) {
+func (s *KeptSnapshots) Take(write func(w io.Writer) (seq uint64, err error)) (*Kept, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (s *Shelf) Take(write func(w io.Writer) (seq uint64, err error)) (*Kept, er
 }
 
 // begin makes room for another file.
-func (s *Shelf) begin() error {
+func (s *KeptSnapshots) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -127,7 +127,7 @@ func newKept(write func(w io.Writer) (seq uint64, err error)) (*keptFile, error)
 // Find returns the kept snapshot with a tag, or the newest one for an empty tag; nil: there is none.
 //
 // Errors: ErrReading.
-func (s *Shelf) Find(tag string) (*Kept, error) {
+func (s *KeptSnapshots) Find(tag string) (*Kept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.kept {
@@ -142,7 +142,7 @@ func (s *Shelf) Find(tag string) (*Kept, error) {
 }
 
 // read begins a reading. The caller holds the lock.
-func (s *Shelf) read(k *keptFile) *Kept {
+func (s *KeptSnapshots) read(k *keptFile) *Kept {
 	s.readers++
 	k.readers++
 	k.expires.Stop()
@@ -150,7 +150,7 @@ func (s *Shelf) read(k *keptFile) *Kept {
 }
 
 // end ends a reading.
-func (s *Shelf) end(k *keptFile) {
+func (s *KeptSnapshots) end(k *keptFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers--
@@ -165,7 +165,7 @@ func (s *Shelf) end(k *keptFile) {
 }
 
 // expire removes a snapshot that no client has read for long.
-func (s *Shelf) expire(k *keptFile) {
+func (s *KeptSnapshots) expire(k *keptFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k.readers == 0 && !k.gone {
@@ -173,8 +173,8 @@ func (s *Shelf) expire(k *keptFile) {
 	}
 }
 
-// drop removes a snapshot from the shelf. The caller holds the lock.
-func (s *Shelf) drop(k *keptFile) {
+// drop removes a snapshot from the kept ones. The caller holds the lock.
+func (s *KeptSnapshots) drop(k *keptFile) {
 	k.gone = true
 	k.expires.Stop()
 	for i := range s.kept {
@@ -189,7 +189,7 @@ func (s *Shelf) drop(k *keptFile) {
 }
 
 // Close removes all snapshots. Readings that are under way go on.
-func (s *Shelf) Close() {
+func (s *KeptSnapshots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -2,14 +2,14 @@ package node
 
 import "sync"
 
-// News tells waiting requests that the views of a replica have changed. Any goroutine may use it.
-type News struct {
+// ViewChanges tells waiting requests that the views of a replica have changed. Any goroutine may use it.
+type ViewChanges struct {
 	mu   sync.Mutex
 	next chan struct{} // nil: no request waits
 }
 
 // Wait returns a channel that the next Tell closes.
-func (n *News) Wait() <-chan struct{} {
+func (n *ViewChanges) Wait() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {
@@ -19,7 +19,7 @@ func (n *News) Wait() <-chan struct{} {
 }
 
 // Tell wakes the waiting requests.
-func (n *News) Tell() {
+func (n *ViewChanges) Tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next != nil {

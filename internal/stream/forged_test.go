@@ -58,8 +58,9 @@ func TestAWriterMeetsMessagesThatItHasNotSent(t *testing.T) {
 		}
 		send(w, l)
 		switch _, records := valid(t, *l); {
-		case c.want == Leading && (w.Open() != 0 || records[len(records)-2] != "b" || records[len(records)-1] != "c"):
-			t.Errorf("%s: %d open, records %v", name, w.Open(), records)
+		case c.want == Leading &&
+			(w.Unconfirmed() != 0 || records[len(records)-2] != "b" || records[len(records)-1] != "c"):
+			t.Errorf("%s: %d open, records %v", name, w.Unconfirmed(), records)
 		case c.want != Leading && w.State() != before:
 			t.Errorf("%s: the state is %+v, not the one before the message %+v", name, w.State(), before)
 		}
@@ -77,8 +78,8 @@ func TestAWriterOutlastsManyMessagesOfNobody(t *testing.T) {
 		resolve(t, w, *l)
 		send(w, l)
 	}
-	if w.Status() != Leading || w.Open() != 0 || w.State().Pos.Of(Engine) != 10*maxStrays {
-		t.Errorf("status %d, %d open, %+v", w.Status(), w.Open(), w.State())
+	if w.Status() != Leading || w.Unconfirmed() != 0 || w.State().Pos.Of(Engine) != 10*maxStrays {
+		t.Errorf("status %d, %d open, %+v", w.Status(), w.Unconfirmed(), w.State())
 	}
 	valid(t, *l)
 }

@@ -142,7 +142,7 @@ func (r *random) settleAll() {
 		case nd.w == nil || nd.w.Status() == Fenced:
 		case nd.w.Status() == Campaigning:
 			r.fail(unsettled, "node %d still campaigns", n)
-		case nd.reported != len(nd.added) || nd.w.Open() > 0:
+		case nd.reported != len(nd.added) || nd.w.Unconfirmed() > 0:
 			r.fail(unsettled, "node %d: %d of %d acknowledged", n, nd.reported, len(nd.added))
 		default:
 			leading++

@@ -103,8 +103,8 @@ func (w *Writer) Founded() (at State, ok bool) {
 	return next.read.at, true
 }
 
-// Open returns the number of messages that are not confirmed, without the one that still collects records.
-func (w *Writer) Open() int { return len(w.window) }
+// Unconfirmed returns the number of messages that are not confirmed, without the one that still collects records.
+func (w *Writer) Unconfirmed() int { return len(w.window) }
 
 // Last returns the positions of the last records that were added.
 func (w *Writer) Last() Positions { return w.last }

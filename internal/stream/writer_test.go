@@ -37,9 +37,9 @@ func TestRecordsShareAMessageWhileOthersAreInFlight(t *testing.T) {
 		w.Acked(p.Number, l.append(p.Expect, p.Data))
 	}
 	send(w, l)
-	if len(flights) != 2 || len(*l) != 5 || w.State().Pos.Of(Engine) != 5 || w.Open() != 0 {
+	if len(flights) != 2 || len(*l) != 5 || w.State().Pos.Of(Engine) != 5 || w.Unconfirmed() != 0 {
 		t.Errorf("%d at once, %d messages, %d confirmed, %d open",
-			len(flights), len(*l), w.State().Pos.Of(Engine), w.Open())
+			len(flights), len(*l), w.State().Pos.Of(Engine), w.Unconfirmed())
 	}
 	r := NewReader(State{}, 1)
 	for i, data := range *l {
@@ -113,8 +113,8 @@ func TestADoubtReadsTheLog(t *testing.T) {
 		if _, records := valid(t, *l); len(records) != 2 || records[0] != "a" || records[1] != "b" {
 			t.Errorf("%s: records %v", name, records)
 		}
-		if w.State().Pos.Of(Engine) != 2 || w.Open() != 0 {
-			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos.Of(Engine), w.Open())
+		if w.State().Pos.Of(Engine) != 2 || w.Unconfirmed() != 0 {
+			t.Errorf("%s: %d confirmed, %d open", name, w.State().Pos.Of(Engine), w.Unconfirmed())
 		}
 	}
 }

@@ -177,8 +177,8 @@ func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 		f.position = x.Loop().Position()
 		f.market = replica.Hash(x.Core(), x.Feed()).Hash
 		f.accounts = sum(withoutTime(x.Accounts().AppendSnapshot(nil)))
-		w.check(x.Ledger().Fold(func(l *launchpad.State) { f.ledger = sum(l.AppendSnapshot(nil)) }))
-		w.check(x.Hive().Fold(func(h *hive.State) { f.hive = sum(h.AppendSnapshot(nil)) }))
+		w.check(x.Ledger().WithState(func(l *launchpad.State) { f.ledger = sum(l.AppendSnapshot(nil)) }))
+		w.check(x.Hive().WithState(func(h *hive.State) { f.hive = sum(h.AppendSnapshot(nil)) }))
 		f.clockMs = w.timeMs()
 		checker{w}.readStatus()
 		f.epoch, f.incidents = w.model.epoch, len(w.model.incidents)

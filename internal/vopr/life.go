@@ -186,7 +186,7 @@ func (w *world) noteLies(disk *vfstest.Mem) {
 // refusable reports whether a start may refuse the directory that a fault leaves: its data look like
 // acknowledged data.
 func refusable(c vfstest.Class) bool {
-	return c.OfRest() || c == vfstest.TornSector || c == vfstest.GarbageSector
+	return c.AtRest() || c == vfstest.TornSector || c == vfstest.GarbageSector
 }
 
 // staleStore names the store that lost records without a trace because an earlier content of a segment was put
@@ -204,7 +204,7 @@ func staleStore(file string) string {
 // It is the first one after them that right, unless it is nil, takes.
 func (w *world) cutAfter(ops int, right func(op vfstest.Op) bool, next func(seed uint64) *vfstest.Mem) {
 	p, disk, seed := w.p, w.disk, w.rnd.Uint64()
-	from := disk.Total()
+	from := disk.Operations()
 	disk.After(func(op vfstest.Op) {
 		if ok := right == nil || right(op); ok && op.N >= from+ops && !p.dead {
 			p.dead = true

@@ -245,7 +245,7 @@ func TestEveryOperationFailingOnceNeverLies(t *testing.T) {
 				s := &script{fsys: vfstest.NewMem(), opts: small(), steps: 50}
 				s.fsys.Before(fault.f(n))
 				err := s.run(seed)
-				if s.fsys.Total() < n {
+				if s.fsys.Operations() < n {
 					break
 				}
 				total++

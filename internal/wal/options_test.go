@@ -54,7 +54,7 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 			if err := do(fsys, opts); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", what, err, want)
 			}
-			if n := fsys.Total(); n > 0 {
+			if n := fsys.Operations(); n > 0 {
 				t.Errorf("%s: %d operations", what, n)
 			}
 		}

@@ -177,7 +177,7 @@ func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 		for op := 1; ; op++ {
 			fsys := vfstest.NewMem()
 			must(t, writeBody(fsys, 1, n))
-			start := fsys.Total()
+			start := fsys.Operations()
 			var after []*vfstest.Mem
 			if fail {
 				fsys.Before(vfstest.FailNth(start+op, vfstest.ErrInjected))
@@ -191,7 +191,7 @@ func TestSnapshotIsOldOrNewAfterACutAtEveryOperation(t *testing.T) {
 				})
 			}
 			err := writeBody(fsys, 2, n)
-			if fsys.Total() < start+op {
+			if fsys.Operations() < start+op {
 				break
 			}
 			after = append(after, fsys.Kill(), fsys.Crash(uint64(op)))

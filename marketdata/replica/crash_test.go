@@ -192,7 +192,7 @@ func TestEveryOperationFailing(t *testing.T) {
 	quiet := func(uint64) {}
 	probe := vfstest.NewMem()
 	drive(t, probe, sequencer.SyncAlways, batches, quiet)
-	total := probe.Total()
+	total := probe.Operations()
 	stride := 3
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		stride = 1

@@ -218,11 +218,11 @@ func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
 }
 
 // Join implements stream.PrivateFeed.
-func (f *privateFeed) Join(account engine.AccountID) { f.service.guard.Join(account) }
+func (f *privateFeed) Join(account engine.AccountID) { f.service.canceler.Join(account) }
 
 // Leave implements stream.PrivateFeed.
 func (f *privateFeed) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
-	f.service.guard.Leave(account, graceNs, withdrawn)
+	f.service.canceler.Leave(account, graceNs, withdrawn)
 }
 
 // OnKeyDeleted implements stream.PrivateFeed.

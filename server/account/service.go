@@ -80,7 +80,7 @@ type Service struct {
 	private  *privateFeed
 	listener Listener // nil: none
 	entry    *entry.Entry
-	guard    *entry.Guard
+	canceler *entry.Canceler
 	search   *edge.UserLimiter // of the search of inviters
 
 	// Set by Attach, before the server accepts requests.
@@ -102,7 +102,7 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Service{opt: o, entry: e, guard: entry.NewGuard(e), search: search}
+	d := &Service{opt: o, entry: e, canceler: entry.NewCanceler(e), search: search}
 	d.private = newPrivateFeed(d)
 	return d, nil
 }
@@ -112,7 +112,7 @@ func New(o Options) (*Service, error) {
 func (s *Service) Attach(from Store) {
 	s.state, s.change, s.view = from.State, from.Do, from.State.View()
 	s.entry.Attach(from.State)
-	s.guard.Attach(from.Do)
+	s.canceler.Attach(from.Do)
 	o := auth.Options{
 		Legacy: s.opt.Legacy, NotBeforeMs: from.NotBeforeMs, Used: from.Used, UsedNs: s.opt.Clock.NowNs(),
 		Keep: from.KeepNonce,

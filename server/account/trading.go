@@ -570,8 +570,8 @@ func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 
 func appendID(b []byte, id uint64) []byte { return strconv.AppendUint(b, id, 10) }
 
-// Guard returns the guard, which cancels all orders of a user without a request of the user, such as after a halt.
-func (s *Service) Guard() *entry.Guard { return s.guard }
+// Canceler returns what cancels all orders of a user without a request of the user, such as after a halt.
+func (s *Service) Canceler() *entry.Canceler { return s.canceler }
 
 // switchForm is the body of POST /api/orders/cancel-all-after.
 var switchForm = body.Of(
@@ -615,7 +615,7 @@ func (us users) halt(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	canceled := us.guard.Halt(user)
+	canceled := us.canceler.Halt(user)
 	open, coming, _ := us.view.HaltedOrders(uint32(user))
 	sendHalt(c, true, canceled, open+coming)
 	return nil

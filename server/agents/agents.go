@@ -72,7 +72,7 @@ func New(o Options) (*Service, error) {
 // Open sets the recovered stores and reports every token to the hive. The caller calls it
 // before the server is ready.
 func (s *Service) Open(ledger *launchpad.Store, h *hive.Store) error {
-	err := h.Fold(func(state *hive.State) {
+	err := h.WithState(func(state *hive.State) {
 		ledger.View().Facts(func(f launchpad.Fact) bool {
 			state.Fold(hive.Fact(f))
 			return true
@@ -93,7 +93,7 @@ func (s *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	}
 	res, err := launchpad.Do(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
-		if ferr := st.hive.Fold(func(state *hive.State) { state.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
+		if ferr := st.hive.WithState(func(state *hive.State) { state.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
 			// The change is durable in the ledger. The hive receives it at the next start.
 			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
 		}

@@ -90,8 +90,8 @@ type endpoint struct {
 	handle       func(q *call) ([]byte, *failure)
 }
 
-// Edge returns the routes for the listener; nil for a nil Facade.
-func (f *Facade) Edge() *edge.Facade {
+// Routes returns the routes for the listener; nil for a nil Facade.
+func (f *Facade) Routes() *edge.Facade {
 	if f == nil {
 		return nil
 	}

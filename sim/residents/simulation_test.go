@@ -88,7 +88,7 @@ func (p *place) carry(s residents.Action) {
 	if s.Ledger != nil {
 		var res launchpad.Result
 		if res, err = launchpad.Do(p.ledger, s.Ledger); err == nil && res.Fact != nil {
-			err = p.swarm.Fold(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
+			err = p.swarm.WithState(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
 		}
 	} else {
 		_, err = p.swarm.Do(s.Hive)
@@ -196,10 +196,10 @@ func TestTheSameSeedTakesTheSameStepsAndARestartChangesNothing(t *testing.T) {
 	}
 	for _, p := range []*place{a, b, c} {
 		var err error
-		if ferr := p.ledger.Fold(func(s *launchpad.State) { err = s.Check() }); ferr != nil || err != nil {
+		if ferr := p.ledger.WithState(func(s *launchpad.State) { err = s.Check() }); ferr != nil || err != nil {
 			t.Error(ferr, err)
 		}
-		if ferr := p.swarm.Fold(func(s *hive.State) { err = s.Check() }); ferr != nil || err != nil {
+		if ferr := p.swarm.WithState(func(s *hive.State) { err = s.Check() }); ferr != nil || err != nil {
 			t.Error(ferr, err)
 		}
 	}

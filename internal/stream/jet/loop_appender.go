@@ -66,8 +66,8 @@ func (a *Appender) Collect(log stream.Log, records ...[]byte) (pos uint64, err e
 	if a.ended != nil {
 		return 0, a.ended
 	}
-	open := a.w.Open()
-	if pos, err = a.w.Add(log, now, records...); err != nil || a.w.Open() > open {
+	open := a.w.Unconfirmed()
+	if pos, err = a.w.Add(log, now, records...); err != nil || a.w.Unconfirmed() > open {
 		signal(a.kick) // a message is full, or the queue
 	}
 	return pos, err
@@ -83,11 +83,11 @@ func (a *Appender) SetDigest(pos, digest uint64) {
 	a.w.SetDigest(pos, digest)
 }
 
-// Open returns the number of messages that are not confirmed.
-func (a *Appender) Open() int {
+// Unconfirmed returns the number of messages that are not confirmed.
+func (a *Appender) Unconfirmed() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.w.Open()
+	return a.w.Unconfirmed()
 }
 
 // Status returns the status of the writer and its state of the log: the confirmed positions.
@@ -145,7 +145,7 @@ func (a *Appender) run(ctx context.Context) error {
 			a.mu.Unlock()
 		case <-timeout.C:
 			a.mu.Lock()
-			open, at := a.w.Open(), a.w.State().Seq+1
+			open, at := a.w.Unconfirmed(), a.w.State().Seq+1
 			if open > 0 && at == waiting {
 				a.w.Failed(a.last)
 			}

@@ -51,7 +51,7 @@ func (m *Mem) succeed(power bool, fill func(after *Mem)) *Mem {
 	after.capacity, after.history, after.tally = m.capacity, m.history.copy(), m.tally
 	fill(after)
 	m.armed = slices.DeleteFunc(m.armed, func(a *armed) bool {
-		if a.AtCut && a.Class.OfRest() {
+		if a.AtCut && a.Class.AtRest() {
 			rest = append(rest, a)
 			return true
 		}

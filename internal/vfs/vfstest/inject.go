@@ -71,8 +71,8 @@ func (c Class) String() string { return classNames[c] }
 // OfCut reports whether the class changes what a power cut keeps.
 func (c Class) OfCut() bool { return c <= SkewedDirs }
 
-// OfRest reports whether the class changes files behind the program's back.
-func (c Class) OfRest() bool { return c >= BitRot }
+// AtRest reports whether the class changes files behind the program's back.
+func (c Class) AtRest() bool { return c >= BitRot }
 
 // Injection describes a fault: class, target and moment. The same injections into the same
 // operations do the same.
@@ -103,7 +103,7 @@ func (m *Mem) Inject(in Injection) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if in.Class.OfRest() && in.After == 0 && !in.AtCut {
+	if in.Class.AtRest() && in.After == 0 && !in.AtCut {
 		m.spoil(&in)
 		return
 	}
@@ -179,7 +179,7 @@ func (c Class) hits(k OpKind) bool {
 	case SyncErrorOld:
 		return k == OpSync
 	default:
-		return c.OfRest()
+		return c.AtRest()
 	}
 }
 
@@ -196,10 +196,10 @@ func (m *Mem) due(op Op) (e effect) {
 	left := m.armed[:0]
 	for _, a := range m.armed {
 		switch {
-		case a.AtCut || !a.Class.hits(op.Kind) || (!a.Class.OfRest() && !a.matches(op.Path)):
+		case a.AtCut || !a.Class.hits(op.Kind) || (!a.Class.AtRest() && !a.matches(op.Path)):
 		case a.After > 0:
 			a.After--
-		case a.Class.OfRest():
+		case a.Class.AtRest():
 			m.spoil(&a.Injection)
 			continue
 		case e.Err == nil && !e.lie:

@@ -97,8 +97,8 @@ func (m *Mem) Count(kind OpKind) int {
 	return m.counts[kind]
 }
 
-// Total returns the number of operations so far.
-func (m *Mem) Total() int {
+// Operations returns the number of operations so far.
+func (m *Mem) Operations() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.total

@@ -162,8 +162,8 @@ func TestFaultsShortenAndTear(t *testing.T) {
 	if got[0] != 7 || got[100] != 0 || got[vfs.SectorBytes] != 7 || len(got) != 2*vfs.SectorBytes {
 		t.Fatalf("torn: %d bytes", len(got))
 	}
-	if m.Count(OpWrite) != 2 || m.Total() < 4 {
-		t.Fatalf("%d writes of %d", m.Count(OpWrite), m.Total())
+	if m.Count(OpWrite) != 2 || m.Operations() < 4 {
+		t.Fatalf("%d writes of %d", m.Count(OpWrite), m.Operations())
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Faults of rest change one file that they are aimed at: at once, after some operations, or at the
 // end of the process and then in its successor only.
-func TestFaultsOfRest(t *testing.T) {
+func TestFaultsAtRest(t *testing.T) {
 	other := world(t)
 	other.Put("a/2.wal", bytes.Repeat([]byte{9}, 16*vfs.SectorBytes))
 	for class, check := range map[Class]func(t *testing.T, before, after *Mem){

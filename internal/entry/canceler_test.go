@@ -10,17 +10,17 @@ import (
 	"tickhive/internal/markettest"
 )
 
-// guarded is a rig with a guard and two pairs.
+// guarded is a rig with a canceler and two pairs.
 type guarded struct {
 	*rig
-	g    *entry.Guard
+	g    *entry.Canceler
 	done []string // causes of the cancels that ended
 }
 
 func newGuarded(t *testing.T) *guarded {
 	r := &guarded{rig: newRig(t)}
 	r.pair("ETH_USDT", 2, 4)
-	r.g = entry.NewGuard(r.e)
+	r.g = entry.NewCanceler(r.e)
 	r.g.Attach(r.change)
 	r.g.Done = func(_ engine.AccountID, c entry.Cause, _ int) { r.done = append(r.done, c.String()) }
 	return r
@@ -156,7 +156,7 @@ func TestOrdersOfAHaltedPairAreCanceledLater(t *testing.T) {
 			t.Errorf("%d commands to a halted pair", now-seq)
 		}
 		if restart {
-			r.g = entry.NewGuard(r.e)
+			r.g = entry.NewCanceler(r.e)
 			r.g.Attach(r.change)
 		}
 		r.setPair(engine.CancelOnly)

@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/step"
 )
 
-// Cause is the reason why a Guard cancels all orders of an account.
+// Cause is the reason why a Canceler cancels all orders of an account.
 type Cause uint8
 
 // The causes.
@@ -27,15 +27,15 @@ var causes = [...]Cause{Halted, SwitchFired, Disconnected}
 // String returns the word for logs and metrics.
 func (c Cause) String() string { return [...]string{"halt", "switch", "disconnect"}[c] }
 
-// maxJobs bounds the accounts whose orders one step of a Guard cancels.
+// maxJobs bounds the accounts whose orders one step of a Canceler cancels.
 const maxJobs = 64
 
-// Guard cancels all orders of an account without a request of its user: after a halt, when the dead man's switch
+// Canceler cancels all orders of an account without a request of its user: after a halt, when the dead man's switch
 // fires, and when the last socket is gone that had asked for it. It cancels in pairs that take no cancels later.
 //
 // Owner: any goroutine may call Halt, Join and Leave; one goroutine calls Step. Halts and switches are part of
 // the accounts, so a restart loses none; sockets are not.
-type Guard struct {
+type Canceler struct {
 	e  *Entry
 	do func(accounts.Command) (accounts.Result, error)
 	// Done, unless nil, is called after all orders of an account were canceled. Set it before the first step.
@@ -65,80 +65,80 @@ type job struct {
 	queued   bool
 }
 
-// NewGuard returns the guard of an Entry's accounts. Attach attaches it.
-func NewGuard(e *Entry) *Guard {
-	return &Guard{
+// NewCanceler returns the canceler of an Entry's accounts. Attach attaches it.
+func NewCanceler(e *Entry) *Canceler {
+	return &Canceler{
 		e: e, sockets: map[engine.AccountID]int{}, gone: map[engine.AccountID]int64{}, jobs: map[jobKey]*job{},
 	}
 }
 
 // Attach sets the function that changes the recovered accounts, and resumes halts that the last process left
 // unfinished. The caller calls it once, after Entry.Attach.
-func (g *Guard) Attach(do func(accounts.Command) (accounts.Result, error)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.do = do
-	for _, n := range g.e.view.HaltedUsers() {
-		g.begin(engine.AccountID(n), Halted, 0)
+func (x *Canceler) Attach(do func(accounts.Command) (accounts.Result, error)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.do = do
+	for _, n := range x.e.view.HaltedUsers() {
+		x.begin(engine.AccountID(n), Halted, 0)
 	}
 }
 
 // Counts returns how often all orders of an account were canceled, by the cause.
-func (g *Guard) Counts() map[string]uint64 {
+func (x *Canceler) Counts() map[string]uint64 {
 	n := map[string]uint64{}
 	for _, c := range causes {
-		n[c.String()] = g.counts[c].Load()
+		n[c.String()] = x.counts[c].Load()
 	}
 	return n
 }
 
 // Halt cancels the open orders of a halted account and returns the number of canceled orders. Later steps cancel the
 // orders that were on their way to the engine, and the orders of halted pairs.
-func (g *Guard) Halt(account engine.AccountID) (canceled int) {
-	g.mu.Lock()
-	s := g.begin(account, Halted, 0)
+func (x *Canceler) Halt(account engine.AccountID) (canceled int) {
+	x.mu.Lock()
+	s := x.begin(account, Halted, 0)
 	free := !s.running
 	s.running = true
-	g.mu.Unlock()
+	x.mu.Unlock()
 	if free {
-		g.carryOn(s)
+		x.carryOn(s)
 		canceled = s.canceled
-		g.endOrWait(s)
+		x.endOrWait(s)
 	}
 	return canceled
 }
 
 // Join counts a socket of the account that asks for the cancel of all orders when it is gone.
-func (g *Guard) Join(account engine.AccountID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sockets[account]++
-	delete(g.gone, account)
+func (x *Canceler) Join(account engine.AccountID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sockets[account]++
+	delete(x.gone, account)
 }
 
 // Leave ends Join. After the grace of the account's last socket, a step cancels the orders, unless the socket has
 // withdrawn its wish.
-func (g *Guard) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.sockets[account]--; g.sockets[account] > 0 {
+func (x *Canceler) Leave(account engine.AccountID, graceNs int64, withdrawn bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.sockets[account]--; x.sockets[account] > 0 {
 		return
 	}
-	delete(g.sockets, account)
+	delete(x.sockets, account)
 	if !withdrawn {
-		g.gone[account] = g.e.opt.Clock.NowNs() + graceNs
+		x.gone[account] = x.e.opt.Clock.NowNs() + graceNs
 	}
 }
 
 // NextNs returns the process time after nowNs at which the next cancel falls due, step.Never without one.
-func (g *Guard) NextNs(nowNs int64) int64 {
+func (x *Canceler) NextNs(nowNs int64) int64 {
 	next := step.Never
-	if at := g.e.view.NextSwitch(nowNs); at != 0 {
+	if at := x.e.view.NextSwitch(nowNs); at != 0 {
 		next = at
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, at := range g.gone {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, at := range x.gone {
 		next = min(next, max(at, nowNs+1))
 	}
 	return next
@@ -146,43 +146,43 @@ func (g *Guard) NextNs(nowNs int64) int64 {
 
 // Step begins the cancels that are due and goes on with those in progress, of at most maxJobs accounts. It
 // reports whether one of them ended.
-func (g *Guard) Step(nowNs int64) (worked bool) {
-	for _, s := range g.due(nowNs) {
-		g.carryOn(s)
-		worked = g.endOrWait(s) || worked
+func (x *Canceler) Step(nowNs int64) (worked bool) {
+	for _, s := range x.due(nowNs) {
+		x.carryOn(s)
+		worked = x.endOrWait(s) || worked
 	}
 	return worked
 }
 
 // due returns the jobs that the caller must carry on, and end when they are done.
-func (g *Guard) due(nowNs int64) (take []*job) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (x *Canceler) due(nowNs int64) (take []*job) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	var ended []engine.AccountID
-	for account, at := range g.gone {
+	for account, at := range x.gone {
 		if at <= nowNs {
 			ended = append(ended, account)
 		}
 	}
 	slices.Sort(ended)
 	for _, account := range ended[:min(len(ended), maxJobs)] {
-		delete(g.gone, account)
-		g.begin(account, Disconnected, nowNs)
+		delete(x.gone, account)
+		x.begin(account, Disconnected, nowNs)
 	}
 	var fired []accounts.Deadline
-	g.e.view.Fired(nowNs, func(d accounts.Deadline) bool {
-		if s := g.jobs[jobKey{engine.AccountID(d.User), SwitchFired}]; s == nil || s.firedNs != d.AtNs {
+	x.e.view.Fired(nowNs, func(d accounts.Deadline) bool {
+		if s := x.jobs[jobKey{engine.AccountID(d.User), SwitchFired}]; s == nil || s.firedNs != d.AtNs {
 			fired = append(fired, d)
 		}
 		return len(fired) < maxJobs
 	})
 	for _, d := range fired {
-		g.begin(engine.AccountID(d.User), SwitchFired, d.AtNs)
+		x.begin(engine.AccountID(d.User), SwitchFired, d.AtNs)
 	}
-	for len(g.queue) > 0 && len(take) < maxJobs {
-		s := g.queue[0]
-		g.queue, s.queued = g.queue[1:], false
-		if !s.running && g.jobs[s.jobKey] == s {
+	for len(x.queue) > 0 && len(take) < maxJobs {
+		s := x.queue[0]
+		x.queue, s.queued = x.queue[1:], false
+		if !s.running && x.jobs[s.jobKey] == s {
 			s.running = true
 			take = append(take, s)
 		}
@@ -191,79 +191,79 @@ func (g *Guard) due(nowNs int64) (take []*job) {
 }
 
 // wait queues a job for a later step. The caller must hold mu.
-func (g *Guard) wait(s *job) {
+func (x *Canceler) wait(s *job) {
 	if !s.queued {
-		g.queue, s.queued = append(g.queue, s), true
+		x.queue, s.queued = append(x.queue, s), true
 	}
 }
 
 // begin returns the job of an account for a cause and begins it again unless it is running. The caller must
 // hold mu.
-func (g *Guard) begin(account engine.AccountID, c Cause, atNs int64) *job {
+func (x *Canceler) begin(account engine.AccountID, c Cause, atNs int64) *job {
 	key := jobKey{account, c}
-	s := g.jobs[key]
+	s := x.jobs[key]
 	if s == nil {
 		s = &job{jobKey: key}
-		g.jobs[key] = s
+		x.jobs[key] = s
 	}
 	if !s.running {
 		s.begun, s.firedNs = false, atNs
-		g.wait(s)
+		x.wait(s)
 	}
 	return s
 }
 
 // carryOn cancels what it can. The caller has set running.
-func (g *Guard) carryOn(s *job) {
+func (x *Canceler) carryOn(s *job) {
 	if s.cause == Halted {
-		open, _, halted := g.e.view.HaltedOrders(uint32(s.account))
+		open, _, halted := x.e.view.HaltedOrders(uint32(s.account))
 		if s.begun = false; !halted || open == 0 {
 			return
 		}
 	}
 	if !s.begun {
-		bounds, err := g.e.bounds(&MassCancel{Caller: s.account, Pair: engine.ControlPair})
+		bounds, err := x.e.bounds(&MassCancel{Caller: s.account, Pair: engine.ControlPair})
 		if err != nil {
 			return // the engine takes nothing at the moment
 		}
 		s.bounds, s.begun = bounds, true
 	}
 	n := 0
-	n, s.bounds = g.e.cancelUpTo(s.account, s.bounds)
+	n, s.bounds = x.e.cancelUpTo(s.account, s.bounds)
 	s.canceled += n
 }
 
 // endOrWait removes a job that has canceled everything, or makes it wait. It reports whether it removed it.
-func (g *Guard) endOrWait(s *job) bool {
+func (x *Canceler) endOrWait(s *job) bool {
 	ended := s.begun && len(s.bounds) == 0
 	if s.cause == Halted {
-		open, coming, halted := g.e.view.HaltedOrders(uint32(s.account))
+		open, coming, halted := x.e.view.HaltedOrders(uint32(s.account))
 		ended = !halted || open+coming == 0
 	}
 	if ended && s.cause == SwitchFired {
-		ended = g.disarm(s)
+		ended = x.disarm(s)
 	}
-	g.mu.Lock()
+	x.mu.Lock()
 	s.running = false
 	if ended {
-		delete(g.jobs, s.jobKey)
+		delete(x.jobs, s.jobKey)
 	} else {
-		g.wait(s)
+		x.wait(s)
 	}
-	g.mu.Unlock()
+	x.mu.Unlock()
 	if !ended {
 		return false
 	}
-	g.counts[s.cause].Add(1)
-	if g.Done != nil {
-		g.Done(s.account, s.cause, s.canceled)
+	x.counts[s.cause].Add(1)
+	if x.Done != nil {
+		x.Done(s.account, s.cause, s.canceled)
 	}
 	return true
 }
 
 // disarm turns a switch off that has fired, unless its user has set it again.
-func (g *Guard) disarm(s *job) bool {
-	_, err := g.do(accounts.Command{Kind: accounts.SetSwitch, User: uint32(s.account), FiredNs: s.firedNs})
+func (x *Canceler) disarm(s *job) bool {
+	_, err := x.do(accounts.Command{Kind: accounts.SetSwitch, User: uint32(s.account), FiredNs: s.firedNs})
 	var reject *refuse.Refusal
 	return err == nil || errors.As(err, &reject)
 }
