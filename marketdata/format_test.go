@@ -88,8 +88,8 @@ func encodeOrder(o orderRec, x *orderExtra, begin uint64) []byte {
 	h := newHistory(Options{}.withDefaults())
 	h.fills.end = h.fills.limit + begin
 	if x != nil {
-		o.extra = h.extras.alloc() + 1
-		*h.extras.at(o.extra - 1) = *x
+		o.extra = h.extras.Alloc()
+		*h.extras.At(o.extra) = *x
 	}
 	w := walker{wire.Writer(nil)}
 	h.walkOrder(w, &o)
@@ -100,13 +100,13 @@ func encodeOrder(o orderRec, x *orderExtra, begin uint64) []byte {
 func decodeOrder(t *testing.T, data []byte) (o orderRec, x orderExtra, err error) {
 	t.Helper()
 	h := newHistory(Options{}.withDefaults())
-	i := h.extras.alloc() // a place that was used before
-	*h.extras.at(i) = orderExtra{stop: 900, client: &engine.ClientID{}, firstSeq: 901}
-	h.extras.release(i)
+	i := h.extras.Alloc() // a slot that was used before
+	*h.extras.At(i) = orderExtra{stop: 900, client: &engine.ClientID{}, firstSeq: 901}
+	h.extras.Release(i)
 	w := walker{wire.Reader(data)}
 	h.walkOrder(w, &o)
 	if o.extra != 0 {
-		x, o.extra = *h.extras.at(o.extra - 1), 0
+		x, o.extra = *h.extras.At(o.extra), 0
 	}
 	return o, x, w.End()
 }

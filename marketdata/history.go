@@ -2,6 +2,7 @@ package marketdata
 
 import (
 	"tickhive/engine"
+	"tickhive/engine/slots"
 	"tickhive/internal/fixed"
 )
 
@@ -18,8 +19,8 @@ import (
 // its two fills. At the default limits: 100,000 closed orders 13 MB; 1,000,000 fills 48 MB; 1,000,000
 // client ids that outlive their orders 264 MB plus their texts.
 type History struct {
-	open   slab[orderRec]
-	extras slab[orderExtra]
+	open   slots.Slab[orderRec]
+	extras slots.Slab[orderExtra]
 	closed ring[orderRec] // ordered by the time at which they ended
 	// closed orders beyond the limit of closed, retained because their client id may be repeated
 	remembered ring[orderRec]
@@ -27,12 +28,12 @@ type History struct {
 	accounts   []accountState
 	pairs      []*pairState // by pair id; finds the index of an order's pair
 
-	changed    []uint32   // slab places of the open orders that the current command has changed
+	changed    []int32    // slots of the open orders that the current command has changed
 	command    *pairState // pair of the current command
 	prefetched engine.Seq // sum of what prefetch reads: without a use the compiler would remove the reads
 
-	// walks between two turns; the key is 1 + the slab place of the open order at which the walk continues
-	pinned   map[uint32][]*orderWalk
+	// walks between two turns; the key is the slot of the open order at which the walk continues
+	pinned   map[int32][]*orderWalk
 	visited  uint64 // records that list queries have read
 	restored uint64 // number of restores from a snapshot; a walk that sees it change starts over
 }
@@ -41,7 +42,7 @@ type History struct {
 type accountState struct {
 	closed   uint64 // 1 + number of the account's newest closed order, 0: none
 	fill     uint64 // 1 + number of the account's newest fill, 0: none
-	openHead uint32 // 1 + slab place of the account's newest open order, 0: none
+	openHead int32  // slot of the account's newest open order, 0: none
 
 	// The lengths count retained entries. openCount stays 0 for the built-in account.
 	openCount, closedCount, fillCount uint32 // a trade of the account with itself is two fills
@@ -69,9 +70,9 @@ type orderRec struct {
 	createdNs     int64
 	changedNs     int64 // last change; the end of an order that is not open
 	account       engine.AccountID
-	extra         uint32 // 1 + slab place of the order's orderExtra, 0: none
-	next          uint32 // open order: 1 + slab place of the account's next older open order
-	// open order: 1 + slab place of the next newer one; closed order: distance to the account's next older
+	extra         int32 // slot of the order's orderExtra, 0: none
+	next          int32 // open order: slot of the account's next older open order
+	// open order: slot of the next newer one; closed order: distance to the account's next older
 	// closed order
 	prev uint32
 }

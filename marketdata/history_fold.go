@@ -28,11 +28,11 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 }
 
 func (h *History) accept(p *pairState, e *engine.Event) {
-	i := h.open.alloc()
+	i := h.open.Alloc()
 	if location(i) >= placeMask {
 		panic("BUG: marketdata: more open orders than places")
 	}
-	o := h.open.at(i)
+	o := h.open.At(i)
 	o.filledQuote, o.fee, o.filled, o.open = fixed.U128{}, fixed.I128{}, 0, e.Amount
 	o.seq, o.lastFill, o.id = 0, 0, e.Order
 	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
@@ -41,9 +41,9 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
 	stop := e.MakerOpen
 	if e.Client != nil || stop != 0 || e.Display != 0 || !e.Quote.IsZero() {
-		k := h.extras.alloc()
-		*h.extras.at(k) = orderExtra{stop: stop, display: e.Display, quote: e.Quote, client: e.Client}
-		o.extra = k + 1
+		k := h.extras.Alloc()
+		*h.extras.At(k) = orderExtra{stop: stop, display: e.Display, quote: e.Quote, client: e.Client}
+		o.extra = k
 	}
 	h.linkOpen(i, o)
 	p.orders.add(e.Order, inOpen|location(i))
@@ -58,8 +58,8 @@ func (h *History) change(p *pairState, id engine.OrderID, timeNs int64) *orderRe
 	if w&^placeMask != inOpen {
 		panic("BUG: marketdata: an event of an order that is not open")
 	}
-	i := uint32(w & placeMask)
-	o := h.open.at(i)
+	i := int32(w & placeMask)
+	o := h.open.At(i)
 	if o.id != id {
 		panic("BUG: marketdata: an event of an order that is not open")
 	}
@@ -155,13 +155,13 @@ func (h *History) endCommand() {
 	// The order that the command placed was changed first, so the loop closes it last. It is then the newest
 	// closed order and still retained for its answer, however low the limit is.
 	for _, i := range slices.Backward(h.changed) {
-		o := h.open.at(i)
+		o := h.open.At(i)
 		o.bits &^= bitChanged
 		o.seq = p.seq
 		if o.bits&bitPlaced == 0 {
 			o.bits |= bitPlaced
 			if o.extra != 0 {
-				h.extras.at(o.extra - 1).firstAnswer(o)
+				h.extras.At(o.extra).firstAnswer(o)
 			}
 		}
 		if !o.status.Open() {
@@ -179,12 +179,12 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 }
 
 // close moves an ended order from the open orders to the end of the closed ones.
-func (h *History) close(p *pairState, i uint32, o *orderRec) {
+func (h *History) close(p *pairState, i int32, o *orderRec) {
 	h.unlinkOpen(i, o)
 	place := h.closed.next
 	h.pushClosed(o)
 	p.orders.move(o.id, inClosed|location(place))
-	h.open.release(i)
+	h.open.Release(i)
 }
 
 // pushClosed appends an order to the closed ones and to its account's list of them.
@@ -205,7 +205,7 @@ func (h *History) pushClosed(o *orderRec) {
 // retain its first answer for a repeat of the client id.
 func (h *History) evict(o *orderRec) {
 	h.accounts[o.account].closedCount--
-	if o.extra == 0 || h.extras.at(o.extra-1).client == nil {
+	if o.extra == 0 || h.extras.At(o.extra).client == nil {
 		h.forget(o)
 		return
 	}
@@ -220,28 +220,28 @@ func (h *History) evict(o *orderRec) {
 func (h *History) forget(o *orderRec) {
 	h.pairs[o.id.Pair()].orders.forget(o.id)
 	if o.extra != 0 {
-		*h.extras.at(o.extra - 1) = orderExtra{}
-		h.extras.release(o.extra - 1)
+		*h.extras.At(o.extra) = orderExtra{}
+		h.extras.Release(o.extra)
 	}
 }
 
 // linkOpen links an order into its account's list of open orders. The built-in account has no list: it may own
 // most of a large book, and unlinking an order would load two further records from memory. Queries find its
 // orders through the index.
-func (h *History) linkOpen(i uint32, o *orderRec) {
+func (h *History) linkOpen(i int32, o *orderRec) {
 	if o.account == 0 {
 		return
 	}
 	a := h.account(o.account)
 	o.next = a.openHead
 	if a.openHead != 0 {
-		h.open.at(a.openHead - 1).prev = i + 1
+		h.open.At(a.openHead).prev = uint32(i)
 	}
-	a.openHead = i + 1
+	a.openHead = i
 	a.openCount++
 }
 
-func (h *History) unlinkOpen(i uint32, o *orderRec) {
+func (h *History) unlinkOpen(i int32, o *orderRec) {
 	if o.account == 0 {
 		return
 	}
@@ -251,12 +251,12 @@ func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	a := h.account(o.account)
 	a.openCount--
 	if o.prev != 0 {
-		h.open.at(o.prev - 1).next = o.next
+		h.open.At(int32(o.prev)).next = o.next
 	} else {
 		a.openHead = o.next
 	}
 	if o.next != 0 {
-		h.open.at(o.next - 1).prev = o.prev
+		h.open.At(o.next).prev = o.prev
 	}
 }
 
@@ -267,7 +267,7 @@ const prefetchOrders = 32_768
 // cache misses; during the fold each miss would delay the next. In a deep book a fold spends most of its time
 // on these misses.
 func (h *History) prefetch(events []engine.Event) {
-	if h.open.n < prefetchOrders {
+	if h.open.Used() < prefetchOrders {
 		return
 	}
 	var sum engine.Seq
@@ -286,7 +286,7 @@ func (h *History) prefetch(events []engine.Event) {
 		}
 		w := h.pairs[e.Pair].orders.get(id)
 		if w&^placeMask == inOpen {
-			o := h.open.at(uint32(w & placeMask))
+			o := h.open.At(int32(w & placeMask))
 			sum += o.seq + engine.Seq(o.account)
 		}
 	}

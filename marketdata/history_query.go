@@ -157,7 +157,7 @@ func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
 	if w&^placeMask != inOpen {
 		return OrderRecord{}, false
 	}
-	o := h.open.at(uint32(w & placeMask))
+	o := h.open.At(int32(w & placeMask))
 	return h.record(o), o.id == id
 }
 
@@ -166,10 +166,10 @@ func (h *History) Current(id engine.OrderID) (OrderRecord, bool) {
 // without a client id and for orders evicted long ago.
 func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	o, _ := h.lookup(id)
-	if o == nil || o.extra == 0 || h.extras.at(o.extra-1).client == nil {
+	if o == nil || o.extra == 0 || h.extras.At(o.extra).client == nil {
 		return OrderRecord{}, false
 	}
-	x := h.extras.at(o.extra - 1)
+	x := h.extras.At(o.extra)
 	first := *o
 	first.filled, first.filledQuote, first.open = x.firstFilled, x.firstFilledQuote, x.firstOpen
 	first.status, first.seq = x.firstStatus, x.firstSeq
@@ -195,7 +195,7 @@ func (h *History) lookup(id engine.OrderID) (*orderRec, location) {
 	var o *orderRec
 	switch place := uint32(w & placeMask); w &^ placeMask {
 	case inOpen:
-		o = h.open.at(place)
+		o = h.open.At(int32(place))
 	case inClosed:
 		o = h.closed.atPlace(place)
 	case inRemembered:
@@ -229,7 +229,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 		}
 	}
 	if o.extra != 0 {
-		x := h.extras.at(o.extra - 1)
+		x := h.extras.At(o.extra)
 		r.Quote, r.Stop, r.Display = x.quote, x.stop, x.display
 		if x.client != nil {
 			r.Client = x.client.Text
@@ -300,7 +300,7 @@ func (h *History) walkBuiltin(yield func(*orderRec) bool) {
 				if w&^placeMask != inOpen {
 					continue
 				}
-				if o := h.open.at(uint32(w & placeMask)); o.account == 0 && o.status.Open() && p.orders.get(o.id) == w {
+				if o := h.open.At(int32(w & placeMask)); o.account == 0 && o.status.Open() && p.orders.get(o.id) == w {
 					found = append(found, o)
 				}
 			}

@@ -52,8 +52,8 @@ func TestAHistoryIsRestoredIntoLowerLimits(t *testing.T) {
 			count(r.at(n))
 		}
 	}
-	if n := int(g.history.extras.n) - g.history.extras.free.Len(); n != used {
-		t.Errorf("%d places are in use, %d orders have one: the dropped ones keep theirs", n, used)
+	if n := g.history.extras.InUse(); n != used {
+		t.Errorf("%d slots are in use, %d orders have one: the dropped ones keep theirs", n, used)
 	}
 }
 

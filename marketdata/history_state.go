@@ -34,7 +34,7 @@ func (h *History) append(dst []byte) []byte {
 		}
 		w.U64(&base)
 	}
-	w.Len(int(h.open.n) - h.open.free.Len())
+	w.Len(h.open.InUse())
 	for _, p := range h.pairs {
 		if p != nil {
 			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o) })
@@ -73,7 +73,7 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 			if at&^placeMask != inOpen {
 				continue
 			}
-			o := h.open.at(uint32(at & placeMask))
+			o := h.open.At(int32(at & placeMask))
 			if n := (x.base+uint64(k))*idPageOrders + uint64(i); o.status.Open() && o.id.N() == n && x.get(o.id) == at {
 				yield(o)
 			}
@@ -143,27 +143,27 @@ func (h *History) read(w walker) {
 }
 
 func (h *History) readOpen(w walker) {
-	var slots []uint32
+	var slots []int32
 	for range w.Len(0) {
 		o := h.readOrder(w)
 		if o == nil {
 			return
 		}
-		i := h.open.alloc()
-		*h.open.at(i) = *o
+		i := h.open.Alloc()
+		*h.open.At(i) = *o
 		h.pairs[o.id.Pair()].orders.add(o.id, inOpen|location(i))
 		if o.account != 0 { // the built-in account has no list, see linkOpen
 			slots = append(slots, i)
 		}
 	}
 	var turns wire.Turns
-	slices.SortFunc(slots, func(a, b uint32) int {
+	slices.SortFunc(slots, func(a, b int32) int {
 		turns.Turn()
-		return newer(h.open.at(b), h.open.at(a))
+		return newer(h.open.At(b), h.open.At(a))
 	})
 	for _, i := range slots {
 		turns.Turn()
-		h.linkOpen(i, h.open.at(i))
+		h.linkOpen(i, h.open.At(i))
 	}
 }
 
@@ -253,10 +253,10 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 		return
 	}
 	if w.Reading() {
-		o.extra = h.extras.alloc() + 1
-		*h.extras.at(o.extra - 1) = orderExtra{}
+		o.extra = h.extras.Alloc()
+		*h.extras.At(o.extra) = orderExtra{}
 	}
-	h.walkExtra(w, h.extras.at(o.extra-1))
+	h.walkExtra(w, h.extras.At(o.extra))
 }
 
 func (h *History) walkExtra(w walker, x *orderExtra) {

@@ -1,41 +1,13 @@
 package marketdata
 
-import (
-	"tickhive/engine"
-	"tickhive/engine/slots"
-)
+import "tickhive/engine"
 
-const slabChunk = 1024
-
-// slab stores values in a list that grows and reuses freed places. A value keeps its place, so pointers to it
-// stay valid. Owner: the goroutine that owns the containing struct.
-type slab[T any] struct {
-	chunks []*[slabChunk]T
-	n      uint32              // places allocated so far
-	free   slots.Stack[uint32] // freed places
-}
-
-func (s *slab[T]) at(i uint32) *T { return &s.chunks[i/slabChunk][i%slabChunk] }
-
-func (s *slab[T]) alloc() uint32 {
-	if s.free.Len() > 0 {
-		return s.free.Pop()
-	}
-	if int(s.n/slabChunk) == len(s.chunks) {
-		s.chunks = append(s.chunks, new([slabChunk]T))
-	}
-	s.n++
-	return s.n - 1
-}
-
-// release frees a place. The slab does not clear it: the caller clears the value if it refers to memory that
-// should be collected.
-func (s *slab[T]) release(i uint32) { s.free.Push(i) }
+const ringChunk = 1024
 
 // ring retains the newest values up to a limit and overwrites the oldest. Values are numbered from 0 without a
 // gap. Owner: the goroutine that owns the containing struct.
 type ring[T any] struct {
-	chunks []*[slabChunk]T
+	chunks []*[ringChunk]T
 	limit  uint64
 	end    uint64 // number of the next value
 	next   uint32 // place of the next value: end modulo limit, stored because a division is slower
@@ -53,7 +25,7 @@ func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.first() }
 
 func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
 
-func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/slabChunk][i%slabChunk] }
+func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/ringChunk][i%ringChunk] }
 
 // full reports whether the next push overwrites the oldest value, which is then at next.
 func (r *ring[T]) full() bool { return r.end >= r.limit }
@@ -61,8 +33,8 @@ func (r *ring[T]) full() bool { return r.end >= r.limit }
 // push returns the place for the next value; the caller sets every member.
 func (r *ring[T]) push() *T {
 	i := r.next
-	if int(i/slabChunk) == len(r.chunks) {
-		r.chunks = append(r.chunks, new([slabChunk]T))
+	if int(i/ringChunk) == len(r.chunks) {
+		r.chunks = append(r.chunks, new([ringChunk]T))
 	}
 	r.end++
 	if r.next++; uint64(r.next) == r.limit {
@@ -71,7 +43,8 @@ func (r *ring[T]) push() *T {
 	return r.atPlace(i)
 }
 
-// location says which store holds an order (open, closed or remembered) and at which place; 0: not retained.
+// location says which store holds an order (open, closed or remembered) and at which place of a ring or slot of the
+// slab; 0: not retained.
 type location uint32
 
 const (
@@ -90,6 +63,9 @@ type idPage [idPageOrders]location
 
 // orderIndex finds the orders of one pair by number. It retains a page while an order in it is retained, and
 // drops empty pages at the front of the list. Owner: the feed's goroutine.
+//
+// slots.Index is another thing: it removes a number at once. Here evicted orders stay in place, and a snapshot has the
+// number of the first page.
 type orderIndex struct {
 	base  uint64 // number of the first page
 	pages []*idPage

@@ -11,7 +11,7 @@ import (
 
 // A ring has the newest values up to its limit, each by its number.
 func TestARingHasTheNewestValues(t *testing.T) {
-	for _, limit := range []uint64{1, 2, 3, slabChunk - 1, slabChunk, slabChunk + 1, 2*slabChunk + 7} {
+	for _, limit := range []uint64{1, 2, 3, ringChunk - 1, ringChunk, ringChunk + 1, 2*ringChunk + 7} {
 		r := ring[uint64]{limit: limit}
 		for n := range 3*limit + 5 {
 			same(t, n >= limit, r.full())
@@ -31,7 +31,7 @@ func TestARingHasTheNewestValues(t *testing.T) {
 				}
 			}
 		}
-		if n := (limit + slabChunk - 1) / slabChunk; uint64(len(r.chunks)) != n {
+		if n := (limit + ringChunk - 1) / ringChunk; uint64(len(r.chunks)) != n {
 			t.Errorf("limit %d: %d chunks, want %d", limit, len(r.chunks), n)
 		}
 	}

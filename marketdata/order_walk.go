@@ -64,7 +64,7 @@ type orderWalk struct {
 	left     int    // records that this turn may still read
 	restored uint64 // History.restored when the walk started
 
-	open   uint32 // 1 + slab place of the next open order to read, 0: none
+	open   int32  // slot of the next open order to read, 0: none
 	closed uint64 // 1 + number of the next closed order to read, 0: none
 	since  uint64 // number of the first order that closed after the first turn
 
@@ -189,7 +189,7 @@ func (w *orderWalk) findOpen() {
 			return
 		}
 		w.left--
-		o := h.open.at(w.open - 1)
+		o := h.open.At(w.open)
 		if w.page.complete(o.createdNs) || o.createdNs < q.SinceNs {
 			break
 		}
@@ -250,11 +250,11 @@ func (w *orderWalk) pick() {
 }
 
 // pin records that walk w continues at the open order w.open. If that order closes, advancePinned moves the
-// walk to the next older one; otherwise another order could own the slab place by the next turn.
+// walk to the next older one; otherwise another order could own the slot by the next turn.
 func (h *History) pin(w *orderWalk) {
-	h.open.at(w.open - 1).bits |= bitPinned
+	h.open.At(w.open).bits |= bitPinned
 	if h.pinned == nil {
-		h.pinned = map[uint32][]*orderWalk{}
+		h.pinned = map[int32][]*orderWalk{}
 	}
 	h.pinned[w.open] = append(h.pinned[w.open], w)
 }
@@ -273,20 +273,20 @@ func (h *History) unpin(w *orderWalk) {
 		return
 	}
 	if delete(h.pinned, w.open); w.open != 0 {
-		h.open.at(w.open - 1).bits &^= bitPinned
+		h.open.At(w.open).bits &^= bitPinned
 	}
 }
 
 // advancePinned moves the walks that continue at a closing order to the next older open order.
-func (h *History) advancePinned(i uint32, o *orderRec) {
-	walks := h.pinned[i+1]
-	delete(h.pinned, i+1)
+func (h *History) advancePinned(i int32, o *orderRec) {
+	walks := h.pinned[i]
+	delete(h.pinned, i)
 	o.bits &^= bitPinned
 	for _, w := range walks {
 		w.open = o.next
 	}
 	if o.next != 0 {
-		h.open.at(o.next - 1).bits |= bitPinned
+		h.open.At(o.next).bits |= bitPinned
 		h.pinned[o.next] = append(h.pinned[o.next], walks...)
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"tickhive/engine"
 )
 
-// open returns the record of an open order, and 1 + its place.
-func (r *rig) open(id engine.OrderID) (*orderRec, uint32) {
+// open returns the record of an open order, and its slot.
+func (r *rig) open(id engine.OrderID) (*orderRec, int32) {
 	h := r.feed.History()
-	i := uint32(h.pairs[id.Pair()].orders.get(id) & placeMask)
-	return h.open.at(i), i + 1
+	i := int32(h.pairs[id.Pair()].orders.get(id) & placeMask)
+	return h.open.At(i), i
 }
 
 // checkPinned checks which walks wait at which orders of ids, and that the orders' other bits are left alone.
 func checkPinned(t *testing.T, r *rig, ids []engine.OrderID, bits uint8, want map[engine.OrderID][]*orderWalk) {
 	t.Helper()
 	h := r.feed.History()
-	pinned := map[uint32][]*orderWalk{}
+	pinned := map[int32][]*orderWalk{}
 	for _, id := range ids {
 		o, at := r.open(id)
 		walks := want[id]
@@ -71,7 +71,7 @@ func TestWalksThatWaitAtOneOrder(t *testing.T) {
 		}
 		ends := func(id engine.OrderID) {
 			o, at := r.open(id)
-			h.advancePinned(at-1, o)
+			h.advancePinned(at, o)
 		}
 		type walks = map[engine.OrderID][]*orderWalk
 		waits(0, ids[3])

@@ -47,13 +47,12 @@ func (f *Feed) Stats() Stats {
 		}
 	}
 	h := f.history
-	s.OpenOrders = int(h.open.n) - h.open.free.Len()
+	s.OpenOrders = h.open.InUse()
 	s.ClosedOrders = int(h.closed.end - h.closed.first())
 	s.Remembered = int(h.remembered.end - h.remembered.first())
 	s.Fills = 2 * int(h.fills.end-h.fills.first())
-	records := len(h.open.chunks) + len(h.closed.chunks) + len(h.remembered.chunks)
-	s.OrderBytes += slabChunk * (int64(records)*int64(unsafe.Sizeof(orderRec{})) +
-		int64(len(h.extras.chunks))*int64(unsafe.Sizeof(orderExtra{})) +
+	records := len(h.closed.chunks) + len(h.remembered.chunks)
+	s.OrderBytes += h.open.Bytes() + h.extras.Bytes() + ringChunk*(int64(records)*int64(unsafe.Sizeof(orderRec{}))+
 		int64(len(h.fills.chunks))*int64(unsafe.Sizeof(fillRec{})))
 	return s
 }

@@ -213,21 +213,25 @@ func TestStatsAreExact(t *testing.T) {
 		p.orders.pages = []*idPage{nil, new(idPage), nil, new(idPage), new(idPage)}
 	}
 	h := f.history
-	h.open.n, h.open.chunks = 900, make([]*[slabChunk]orderRec, 2)
-	for i := range uint32(50) {
-		h.open.free.Push(i)
+	for range 900 {
+		h.open.Alloc()
 	}
-	h.closed.end, h.closed.chunks = 7000, make([]*[slabChunk]orderRec, 3)
-	h.remembered.end, h.remembered.chunks = 25, make([]*[slabChunk]orderRec, 4)
-	h.fills.end, h.fills.chunks = 6000, make([]*[slabChunk]fillRec, 5)
-	h.extras.chunks = make([]*[slabChunk]orderExtra, 6)
+	for i := range int32(50) {
+		h.open.Release(i + 1)
+	}
+	h.closed.end, h.closed.chunks = 7000, make([]*[ringChunk]orderRec, 3)
+	h.remembered.end, h.remembered.chunks = 25, make([]*[ringChunk]orderRec, 4)
+	h.fills.end, h.fills.chunks = 6000, make([]*[ringChunk]fillRec, 5)
+	for range 3 * 256 {
+		h.extras.Alloc()
+	}
 	same(t, Stats{
 		Pairs: 2, Levels: 330, Trades: 3000, TradeBytes: 9 * int64(unsafe.Sizeof(tradeChunk{})), DroppedYoung: 21,
 		Candles: 165, CandleBytes: 30 * int64(unsafe.Sizeof(candleChunk{})), Seconds: 30,
 		WindowBytes: 48*int64(unsafe.Sizeof(bucket{})) + 120*int64(unsafe.Sizeof(extreme{})), TextBytes: 1234,
 		OpenOrders: 850, ClosedOrders: 3000, Remembered: 10, Fills: 5000,
-		OrderBytes: 6*int64(unsafe.Sizeof(idPage{})) + 9*int64(unsafe.Sizeof([slabChunk]orderRec{})) +
-			6*int64(unsafe.Sizeof([slabChunk]orderExtra{})) + 5*int64(unsafe.Sizeof([slabChunk]fillRec{})),
+		OrderBytes: 6*int64(unsafe.Sizeof(idPage{})) + 7*int64(unsafe.Sizeof([ringChunk]orderRec{})) +
+			4*int64(unsafe.Sizeof([256]orderRec{})) + 4*int64(unsafe.Sizeof([256]orderExtra{})) + 5*int64(unsafe.Sizeof([ringChunk]fillRec{})),
 	}, f.Stats())
 }
 

@@ -51,5 +51,10 @@ func (s *Slab[T]) Release(i int32) { s.free.Push(i) }
 // InUse returns the number of slots in use.
 func (s *Slab[T]) InUse() int { return int(s.used) - s.free.n }
 
+// Bytes returns the memory that the values take.
+func (s *Slab[T]) Bytes() int64 {
+	return int64(len(s.chunks)) * int64(unsafe.Sizeof([1 << chunkBits]T{}))
+}
+
 // Used returns the number of slots that were ever in use.
 func (s *Slab[T]) Used() int32 { return s.used }
