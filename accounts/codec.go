@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"crypto/ed25519"
-	"encoding/binary"
 	"fmt"
 	"iter"
 
@@ -181,18 +180,10 @@ func (w walker) optional(v **string) {
 	*v = &text
 }
 
-// fixed64 encodes a number as 8 bytes, little endian.
-func (w walker) fixed64(v *uint64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], *v)
-	w.Fixed(b[:])
-	*v = binary.LittleEndian.Uint64(b[:])
-}
-
 func (w walker) money(v *fixed.I128) {
 	hi := uint64(v.Hi)
-	w.fixed64(&hi)
-	w.fixed64(&v.Lo)
+	w.Fixed64(&hi)
+	w.Fixed64(&v.Lo)
 	v.Hi = int64(hi)
 }
 

@@ -141,9 +141,9 @@ func (w *snapshot) rest() {
 }
 
 func (w *snapshot) sum(v *fixed.I192) {
-	w.fixed64(&v.W0)
-	w.fixed64(&v.W1)
-	w.fixed64(&v.W2)
+	w.Fixed64(&v.W0)
+	w.Fixed64(&v.W1)
+	w.Fixed64(&v.W2)
 }
 
 // currency encodes or decodes a currency number as its rank.
@@ -313,8 +313,8 @@ func (w *snapshot) order(o *orderHold) {
 	w.I64(&o.price)
 	w.I64(&o.open)
 	w.I64(&o.filled)
-	w.fixed64(&o.quote.Hi)
-	w.fixed64(&o.quote.Lo)
+	w.Fixed64(&o.quote.Hi)
+	w.Fixed64(&o.quote.Lo)
 	w.rate(&o.rates.Maker)
 	w.rate(&o.rates.Taker)
 	w.rate(&o.rates.Discount)

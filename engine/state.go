@@ -2,7 +2,6 @@ package engine
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -65,12 +64,8 @@ func (w walker) i128(v *fixed.I128) {
 }
 
 func (w walker) hash(h *[2]uint64) {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:], h[0])
-	binary.LittleEndian.PutUint64(b[8:], h[1])
-	if w.Fixed(b[:]); w.Reading() {
-		h[0], h[1] = binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
-	}
+	w.Fixed64(&h[0])
+	w.Fixed64(&h[1])
 }
 
 func (w walker) digits(p *int) {
@@ -80,20 +75,36 @@ func (w walker) digits(p *int) {
 	}
 }
 
-func (w walker) instrument(i *Instrument) {
+// name encodes or decodes the number of a pair, its code and its digits.
+func (w walker) name(i *Instrument, maxID uint64, maxCode int) {
 	id := uint64(i.ID)
-	w.UpTo(&id, MaxPairs-1)
-	w.Text(&i.Code, maxStateText)
-	if w.Reading() {
+	w.UpTo(&id, maxID)
+	if w.Text(&i.Code, maxCode); w.Reading() {
 		i.ID = PairID(id)
 		i.Base, i.Quote, _ = strings.Cut(i.Code, "_")
 	}
 	w.digits(&i.DigitsPrice)
 	w.digits(&i.DigitsAmount)
-	i.WalkLimits(w.Coder)
+}
+
+// Walk encodes or decodes an instrument of a state, except CreatedNs, which the states of books and of market data
+// encode differently. Encoding only reads it: readers of views have it.
+func (i *Instrument) Walk(c *wire.Coder, maxID uint64, maxCode int) {
+	w := walker{c}
+	w.name(i, maxID, maxCode)
+	limits := i.limits()
+	if w.U8(&limits, allLimits); w.Reading() {
+		i.HasMinQuote = limits&hasMinQuote != 0
+	}
+	w.u128(&i.MinQuote)
+	w.optionalLimits(i, limits)
 	w.U8((*uint8)(&i.State), uint8(Halted))
 	w.U32(&i.MakerFee)
 	w.U32(&i.TakerFee)
+}
+
+func (w walker) instrument(i *Instrument) {
+	i.Walk(w.Coder, MaxPairs-1, maxStateText)
 	w.bits64(&i.CreatedNs)
 }
 

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strings"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -56,25 +56,8 @@ func (w walker) format() {
 	}
 }
 
-func (w walker) digits(v *int) {
-	u := uint8(*v)
-	if w.U8(&u, fixed.Scale); w.Reading() {
-		*v = int(u)
-	}
-}
-
-// instrument encodes or decodes i. Encoding does not write to i, because readers of published views have it.
 func (w walker) instrument(i *engine.Instrument) {
-	w.U32((*uint32)(&i.ID))
-	if w.Text(&i.Code, 64); w.Reading() {
-		i.Base, i.Quote, _ = strings.Cut(i.Code, "_")
-	}
-	w.digits(&i.DigitsPrice)
-	w.digits(&i.DigitsAmount)
-	i.WalkLimits(w.Coder)
-	w.U8((*uint8)(&i.State), uint8(engine.Halted))
-	w.U32(&i.MakerFee)
-	w.U32(&i.TakerFee)
+	i.Walk(w.Coder, math.MaxUint32, 64)
 	w.I64(&i.CreatedNs)
 }
 

@@ -204,6 +204,15 @@ func (c *Coder) Fixed(p []byte) {
 	c.buf = c.buf[len(p):]
 }
 
+// Fixed64 encodes or decodes a number as 8 bytes, the least significant first.
+func (c *Coder) Fixed64(p *uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], *p)
+	if c.Fixed(b[:]); c.reading {
+		*p = binary.LittleEndian.Uint64(b[:])
+	}
+}
+
 // Text encodes or decodes a string with its length. Decoding more than limit bytes is an error.
 func (c *Coder) Text(p *string, limit int) {
 	n := uint64(len(*p))
