@@ -3,8 +3,12 @@ package accounts
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"tickhive/accounts/accrual"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // balances moves money between the balances of users and keeps the sums of each currency.
@@ -196,4 +200,190 @@ func (b *balances) room(u *user, code string, amount fixed.I128) bool {
 		return false
 	}
 	return amount.Cmp(b.headroom(u, n)) <= 0
+}
+
+func checkCurrency(code string) *refuse.Refusal {
+	if !engine.ValidCurrencyCode(code) {
+		return invalid("currencyCode", "currencyCode must be %s.", engine.CurrencyForm)
+	}
+	return nil
+}
+
+func checkAmount(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkCurrency(cmd.Currency); reject != nil {
+		return reject
+	}
+	if cmd.Amount.Sign() <= 0 || cmd.Amount.Cmp(MaxMoney) > 0 {
+		return invalid("amount", "amount must be above 0 and at most 10^20.")
+	}
+	rec.Currency, rec.Amount = cmd.Currency, cmd.Amount
+	return nil
+}
+
+func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	if !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency, cmd.Amount) {
+		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	}
+	return nil
+}
+
+func (s *State) applyDeposit(rec *Record, res *Result) {
+	if rec.setAside {
+		s.releaseRoom(rec)
+	}
+	n := s.balances.currency(rec.Currency)
+	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
+	s.transfers.add(rec, rec.Amount)
+	res.Balance = s.balances.viewWithout(s.dir.mustFind(rec.User), n, fixed.I192{})
+}
+
+func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	rec.Commission = s.opts.withdrawal(cmd.Currency).of(cmd.Amount)
+	u := s.dir.mustFind(cmd.User)
+	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
+		return insufficient(cmd.Currency)
+	}
+	least := cmd.Amount.Add(rec.Commission)
+	if u.profile.Unlimited {
+		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
+	}
+	var available fixed.I128
+	if n, known := s.balances.currencyNo[cmd.Currency]; known {
+		if r := u.find(n); r != nil {
+			available = s.balances.available(u, r)
+		}
+	}
+	if available.Cmp(least) < 0 {
+		return insufficient(cmd.Currency)
+	}
+	return nil
+}
+
+// applyWithdraw takes the money out of the balance and pays the referral share of the commission.
+// In a running store setAside has taken the money already (rec.setAside).
+func (s *State) applyWithdraw(rec *Record, res *Result) {
+	if !rec.setAside {
+		s.withdraw(rec)
+	}
+	s.transfers.add(rec, rec.Amount.Add(rec.Commission).Neg())
+	n := s.balances.currency(rec.Currency)
+	u := s.dir.mustFind(rec.User)
+	s.referral.payUplines(u, payment{
+		typ: accrual.WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
+	}, nil)
+	res.Balance, res.Commission = s.balances.viewWithout(u, n, fixed.I192{}), rec.Commission
+}
+
+// BalanceView is one balance of an account.
+type BalanceView struct {
+	CurrencyCode      string
+	Free, Held, Total fixed.I192
+}
+
+// TotalView is one row of GET /totals: Free + Held + Fees = Deposited - Withdrawn.
+type TotalView struct {
+	CurrencyCode                           string
+	Free, Held, Fees, Deposited, Withdrawn fixed.I192
+}
+
+// view returns a balance without the money that is not durable yet.
+func (b *balances) view(u *user, currency uint32) BalanceView {
+	return b.viewWithout(u, currency, b.arriving[balanceKey{u.n, currency}])
+}
+
+// viewWithout returns a balance without some of its money. The answer to a record, which waits until the record
+// is durable, leaves nothing out.
+func (b *balances) viewWithout(u *user, currency uint32, hidden fixed.I192) BalanceView {
+	out := BalanceView{CurrencyCode: b.currencies[currency]}
+	if r := u.find(currency); r != nil {
+		// The rounding of a fee may have used some 10^-18 of a reservation, so show the smaller amount.
+		free, pending := r.free.Sub(hidden), r.pending
+		if !u.profile.Unlimited {
+			if r.free.Sign() >= 0 { // an overdrawn balance is shown
+				free = positive(free)
+			}
+			pending = least(pending, positive(free))
+		}
+		out.Free, out.Held = free.Sub(pending), r.held.Add(pending)
+		out.Total = free.Add(r.held)
+	}
+	return out
+}
+
+// Balances returns the balances of an account that are not zero, by currency code.
+func (v *View) Balances(n uint32) []BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	out := []BalanceView{}
+	u := v.s.dir.user(n)
+	if u == nil {
+		return out
+	}
+	for i := range u.rows {
+		b := v.s.balances.view(u, u.rows[i].currency)
+		if b.Free.Sign() != 0 || b.Held.Sign() != 0 {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
+}
+
+// Settled returns the balances of an account without reservations: what records and events have made of them, so
+// they change with an order's events and not with its request. Balances that are zero are listed too.
+func (v *View) Settled(n uint32) []BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.dir.user(n)
+	if u == nil {
+		return nil
+	}
+	out := make([]BalanceView, 0, len(u.rows))
+	for i := range u.rows {
+		r := &u.rows[i]
+		free := r.free.Sub(v.s.balances.arriving[balanceKey{u.n, r.currency}])
+		out = append(out, BalanceView{
+			CurrencyCode: v.s.balances.currencies[r.currency], Free: free, Held: r.held, Total: free.Add(r.held),
+		})
+	}
+	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
+}
+
+// Balance returns one balance, zeros where there is none.
+func (v *View) Balance(n uint32, currencyCode string) BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u, c := v.s.dir.user(n), v.s.balances.currencyNo
+	if i, known := c[currencyCode]; known && u != nil {
+		return v.s.balances.view(u, i)
+	}
+	return BalanceView{CurrencyCode: currencyCode}
+}
+
+// Totals returns the sums over all accounts, the built-in one included, by currency code.
+func (v *View) Totals() []TotalView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	out := make([]TotalView, 0, len(v.s.balances.totals))
+	for i, t := range v.s.balances.totals {
+		for _, k := range v.s.balances.arrivingKeys {
+			if k.currency == uint32(i) {
+				hidden := v.s.balances.arriving[k]
+				t.free, t.deposited = t.free.Sub(hidden), t.deposited.Sub(hidden)
+			}
+		}
+		out = append(out, TotalView{
+			CurrencyCode: v.s.balances.currencies[i], Free: t.free.Sub(t.pending), Held: t.held.Add(t.pending),
+			Fees: t.fees, Deposited: t.deposited, Withdrawn: t.withdrawn,
+		})
+	}
+	slices.SortFunc(out, func(a, b TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
 }

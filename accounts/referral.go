@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tickhive/accounts/accrual"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -159,4 +160,187 @@ func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
 		return InviterView{}, false
 	}
 	return v.s.dir.mustFind(n).inviterView(), true
+}
+
+// referral pays shares of fees and incomes to the users above a user in the tree of inviters (uplines).
+//
+// Owner: State's mu guards it.
+type referral struct {
+	dir      *directory
+	balances *balances
+
+	config          Config
+	dealQueue       []uint32 // receivers of the retained deal accruals, oldest first
+	maxDealAccruals int
+	commandAccruals int
+	archived        uint64 // accruals added to the archive of their day, since the start
+}
+
+func newReferral(dir *directory, b *balances) *referral {
+	return &referral{dir: dir, balances: b, config: DefaultConfig(), maxDealAccruals: MaxDealAccruals}
+}
+
+// PaidAccrual is one accrual in the answer of a profit.
+type PaidAccrual struct {
+	UserID       string
+	Level        int
+	Amount       fixed.I128
+	CurrencyCode string
+}
+
+// moneySource is the source of the money of an accrual.
+type moneySource uint8
+
+const (
+	fromFees moneySource = iota
+	newMoney
+)
+
+// payment holds an amount of which shares are paid, and the way in which they are paid.
+type payment struct {
+	typ      accrual.Type
+	currency uint32
+	of       fixed.I128
+	timeNs   int64
+	from     moneySource
+}
+
+// payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down.
+func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
+	if pay.of.Sign() <= 0 {
+		return
+	}
+	up := u
+	for i, rate := range r.config.Levels {
+		if up.inviter == 0 {
+			return
+		}
+		up = r.dir.users[up.inviter]
+		if i == 1 && up.profile.IsAmbassador {
+			rate = up.profile.SecondLevel
+		}
+		r.accrue(up, accrual.Accrual{
+			TimeNs: pay.timeNs, Amount: shareFloor(pay.of, rate), From: u.n, Currency: pay.currency,
+			Level: uint32(i) + 1, Type: pay.typ,
+		}, pay, paid)
+	}
+}
+
+// payStaking pays shares of a staking income upwards from its earner: each upline gets their rate minus the
+// highest rate paid below them.
+func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
+	given, most := uint32(0), r.config.Staking[StakingLevels-1]
+	up := u
+	for level := uint32(1); up.inviter != 0 && given < most; level++ {
+		up = r.dir.users[up.inviter]
+		share := r.config.Staking[up.profile.Staking]
+		if share <= given {
+			continue
+		}
+		a := accrual.Accrual{
+			TimeNs: pay.timeNs, Source: pay.of, From: u.n, Currency: pay.currency, Level: level,
+			Applied: share - given, Type: accrual.StakeAccrual, Received: up.profile.Staking,
+		}
+		given = share
+		all := shareFloor(pay.of, a.Applied)
+		part := shareFloor(all, r.config.BonusShare)
+		if a.Amount = all.Sub(part); a.Amount.Sign() > 0 {
+			r.accrue(up, a, pay, paid)
+			a.Source = fixed.I128{} // the income is recorded only once
+		}
+		a.Amount, a.Bonus = part, true
+		r.accrue(up, a, pay, paid)
+	}
+}
+
+// accrue pays and records one accrual; it ignores an amount of zero. It pays as much as the receiver's balance
+// has room for. The rest of a fee stays in the fee account; the rest of new money is not created. Room that
+// orders have reserved does not count, because a recovery does not know it. An accrual may therefore take a
+// receiver beyond 10^20, by at most its amount, while an order of the receiver is on its way to the engine.
+func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]PaidAccrual) {
+	has := r.balances.coming[balanceKey{to.n, a.Currency}].open.Add(to.row(a.Currency).total())
+	a.Amount = least(a.Amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
+	if a.Amount.Sign() <= 0 {
+		return
+	}
+	if pay.from == newMoney {
+		r.balances.deposit(to, a.Currency, a.Amount)
+	} else {
+		t := &r.balances.totals[a.Currency]
+		t.fees = t.fees.Minus(a.Amount)
+		r.balances.credit(to, a.Currency, a.Amount.Wide())
+	}
+	if paid != nil {
+		*paid = append(*paid, PaidAccrual{
+			UserID: UserID(to.n).String(), Level: int(a.Level), Amount: a.Amount,
+			CurrencyCode: r.balances.currencies[a.Currency],
+		})
+	}
+	to.received.Add(a)
+	if a.Type != accrual.DealCommission {
+		r.commandAccruals++
+		return
+	}
+	r.dealQueue = append(r.dealQueue, to.n)
+	for ; len(r.dealQueue) > r.maxDealAccruals; r.archived++ {
+		r.dir.users[r.dealQueue[0]].received.ArchiveOldest()
+		r.dealQueue = r.dealQueue[1:]
+	}
+}
+
+func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
+	if cmd.Profit.String() == "" || cmd.Profit == accrual.DealCommission {
+		return invalid("profitType",
+			"profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
+	}
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	// The income and the uplines' shares together are at most twice the income.
+	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency,
+		cmd.Amount.Add(cmd.Amount)) {
+		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	}
+	if s.referral.commandAccruals >= MaxCommandAccruals {
+		return conflict("", "There are %d accruals of this kind, the most there can be.", MaxCommandAccruals)
+	}
+	rec.Profit = cmd.Profit
+	return nil
+}
+
+// applyProfit credits an income and pays the uplines. Both are new money.
+func (s *State) applyProfit(rec *Record, res *Result) {
+	if rec.setAside {
+		s.releaseRoom(rec)
+	}
+	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)
+	paid := []PaidAccrual{}
+	s.balances.deposit(u, n, rec.Amount)
+	s.transfers.add(rec, rec.Amount)
+	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney}
+	if rec.Profit == accrual.StakeAccrual {
+		s.referral.payStaking(u, pay, &paid)
+	} else {
+		s.referral.payUplines(u, pay, &paid)
+	}
+	res.Accruals = paid
+}
+
+// Accruals returns what user n has received.
+func (v *View) Accruals(n uint32) *accrual.Set {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	set := &accrual.Set{Currencies: v.s.balances.currencies, Person: v.person}
+	if u := v.s.dir.user(n); u != nil {
+		set.Received, set.Staking, set.Changes = u.received.Copy(), u.profile.Staking, u.levelChanges
+	}
+	return set
+}
+
+// person returns the properties of user n that the figures of other users show.
+func (v *View) person(n uint32) accrual.Person {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	p := &v.s.dir.mustFind(n).profile
+	return accrual.Person{ID: UserID(n).String(), Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName}
 }

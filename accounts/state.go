@@ -1,6 +1,8 @@
 package accounts
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -108,6 +110,78 @@ func (s *State) plan(cmd *Command, rec *Record) *refuse.Refusal {
 		return notFound("id", "There is no such user.")
 	}
 	return cmd.Kind.row().plan(s, cmd, rec)
+}
+
+// setAside changes the balance when a record is planned, before it is durable. It subtracts the money of a
+// withdrawal, so that no order can hold that money meanwhile. For a deposit or a profit it reserves room, so
+// that no order takes that room.
+func (s *State) setAside(rec *Record) {
+	if rec.Kind == Withdraw {
+		s.withdraw(rec)
+	} else if n, known := s.balances.currencyNo[rec.Currency]; known {
+		s.balances.expect(rec.User, n, fixed.I128{}, rec.Amount)
+	} else {
+		return // a currency without a number is in no pair, so no order can receive it
+	}
+	rec.setAside = true
+	plan := *rec
+	s.planned = &plan
+}
+
+// Abandon undoes the last plan, whose record could not be written. Without a planned record it does nothing.
+// Only the store's goroutine may call it.
+func (s *State) Abandon() {
+	s.mu.Lock()
+	switch b := s.planned; {
+	case b == nil:
+	case b.Kind != Withdraw:
+		s.planned = nil
+		s.releaseRoom(b)
+	default:
+		s.planned = nil
+		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
+		t := &s.balances.totals[s.balances.currency(b.Currency)]
+		t.withdrawn = t.withdrawn.Minus(b.Amount)
+		t.fees = t.fees.Minus(b.Commission)
+	}
+	s.mu.Unlock()
+	s.unlockFold()
+}
+
+// releaseRoom releases the room that setAside reserved for a deposit or a profit.
+func (s *State) releaseRoom(rec *Record) {
+	s.balances.expect(rec.User, s.balances.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
+}
+
+func (s *State) unlockFold() {
+	if s.foldLocked {
+		s.foldLocked = false
+		s.foldLock.Unlock()
+	}
+}
+
+// withdraw subtracts the amount and the commission from the balance.
+func (s *State) withdraw(rec *Record) {
+	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
+	t := &s.balances.totals[s.balances.currency(rec.Currency)]
+	t.withdrawn = t.withdrawn.Plus(rec.Amount)
+	t.fees = t.fees.Plus(rec.Commission)
+}
+
+// Apply carries out a record. It cannot fail. Only the store's goroutine may call it.
+func (s *State) Apply(rec *Record) Result {
+	defer s.unlockFold()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.planned = nil
+	s.lastNs = max(s.lastNs, rec.TimeNs)
+	res := Result{Kind: rec.Kind}
+	rec.Kind.row().apply(s, rec, &res)
+	return res
+}
+
+func (s *State) move(user uint32, currency string, amount fixed.I128) {
+	s.balances.credit(s.dir.mustFind(user), s.balances.currency(currency), amount.Wide())
 }
 
 func (s *State) planConfigure(cmd *Command, rec *Record) *refuse.Refusal {
@@ -228,4 +302,78 @@ func (s *State) Counts() Counts {
 	counts := s.holds.counts
 	counts.Archived = s.referral.archived
 	return counts
+}
+
+// ErrOverdrawn reports a balance below zero where everything else adds up. Only the accepted loss of commands leads to
+// such a balance: an account has withdrawn or sold what the lost commands had brought it.
+var ErrOverdrawn = errors.New("a balance is below zero")
+
+// check implements View.Check. The caller must hold mu.
+func (s *State) check() error {
+	type holdKey struct{ account, currency uint32 }
+	holds := map[holdKey]fixed.I192{}
+	for id, o := range s.holds.orders {
+		if o.held.Sign() < 0 {
+			return fmt.Errorf("order %d holds less than nothing", id)
+		}
+		k := holdKey{o.account, o.currency(s.holds.pairs[o.pair])}
+		holds[k] = holds[k].Plus(o.held)
+	}
+	audit := make([]totals, len(s.balances.totals))
+	below, first := 0, ""
+	for _, u := range s.dir.users {
+		for i := range u.rows {
+			r := &u.rows[i]
+			if r.held != holds[holdKey{u.n, r.currency}] {
+				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n,
+					s.balances.currencies[r.currency])
+			}
+			if !u.profile.Unlimited && r.free.Sign() < 0 { // held is a sum of holds
+				if below++; below == 1 {
+					first = fmt.Sprintf("%s of user %s", s.balances.currencies[r.currency], UserID(u.n))
+				}
+			}
+			a := &audit[r.currency]
+			a.free, a.held, a.pending = a.free.Add(r.free), a.held.Add(r.held), a.pending.Add(r.pending)
+		}
+	}
+	for i, t := range s.balances.totals {
+		a := &audit[i]
+		if a.free != t.free || a.held != t.held || a.pending != t.pending {
+			return fmt.Errorf("the balances of %s do not add up to their totals", s.balances.currencies[i])
+		}
+		if t.fees.Sign() < 0 {
+			return fmt.Errorf("the fee account of %s is below zero", s.balances.currencies[i])
+		}
+		if t.free.Add(t.held).Add(t.fees) != t.deposited.Sub(t.withdrawn) {
+			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.balances.currencies[i])
+		}
+	}
+	if below > 0 {
+		return fmt.Errorf("%w: %s (%d such balances)", ErrOverdrawn, first, below)
+	}
+	return nil
+}
+
+// AboveBound names the balances above 10^20, "" without any. Only the loss of withdrawals, accepted or after a failed
+// sync, leads there: the market has paid into the room that they had made. Nothing else breaks: such an account has no
+// room until its balance has fallen.
+func (v *View) AboveBound() string {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	above, first := 0, ""
+	for _, u := range v.s.dir.users {
+		for i := range u.rows {
+			r := &u.rows[i]
+			if !u.profile.Unlimited && r.free.Add(r.held).CmpTerm(MaxMoney) > 0 {
+				if above++; above == 1 {
+					first = fmt.Sprintf("%s of user %s", v.s.balances.currencies[r.currency], UserID(u.n))
+				}
+			}
+		}
+	}
+	if above == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%d such balances)", first, above)
 }

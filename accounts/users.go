@@ -1,9 +1,20 @@
 package accounts
 
 import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
@@ -264,3 +275,338 @@ func userIDOrNil(n uint32) *string {
 	id := UserID(n).String()
 	return &id
 }
+
+// directory finds users by number, id, nickname, address and code, and holds the tree of inviters.
+// It owns the slice of users, not their balances and keys.
+//
+// Owner: State's mu.
+type directory struct {
+	users     []*user // by number; 0 is the built-in unlimited account
+	byID      map[[16]byte]uint32
+	byName    map[string]uint32
+	byFolded  map[string]uint32 // by folded nickname
+	linkOwner []linkRef         // by link number - 1
+}
+
+type linkRef struct {
+	owner uint32
+	index int // index in the owner's list of links
+}
+
+func newDirectory() *directory {
+	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byFolded: map[string]uint32{}}
+	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
+	d.users = append(d.users, &user{profile: builtin})
+	return d
+}
+
+// user returns the user with this number, nil for an unknown one.
+func (d *directory) user(n uint32) *user {
+	if int(n) >= len(d.users) {
+		return nil
+	}
+	return d.users[n]
+}
+
+// mustFind returns the user with this number, which the caller has checked. It panics for an unknown one.
+func (d *directory) mustFind(n uint32) *user {
+	u := d.user(n)
+	if u == nil {
+		panic(fmt.Sprintf("BUG: accounts: no account %d of %d", n, len(d.users)))
+	}
+	return u
+}
+
+// register adds a user to the directory; the user's number must be the next one.
+func (d *directory) register(u *user) {
+	d.users = append(d.users, u)
+	d.byID[UserID(u.n)] = u.n
+	d.byName[u.profile.Nickname] = u.n
+	d.byFolded[folded(u.profile.Nickname)] = u.n
+}
+
+// rename changes the nickname under which the directory finds a user.
+func (d *directory) rename(u *user, nickname string) {
+	delete(d.byName, u.profile.Nickname)
+	d.byName[nickname] = u.n
+	delete(d.byFolded, folded(u.profile.Nickname))
+	d.byFolded[folded(nickname)] = u.n
+}
+
+// taken reports whether a user other than self has a nickname that differs from this one in case only. A nil
+// self is a new user.
+func (d *directory) taken(nickname string, self *user) bool {
+	owner, found := d.byFolded[folded(nickname)]
+	return found && (self == nil || owner != self.n)
+}
+
+// folded returns the same text for all texts that differ in case only.
+func folded(text string) string { return strings.ToLower(strings.ToUpper(text)) }
+
+// freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken.
+func (d *directory) freeNickname(n uint32) string {
+	base := "user-" + strconv.FormatUint(uint64(n), 10)
+	name := base
+	for i := 2; ; i++ {
+		if !d.taken(name, nil) {
+			return name
+		}
+		name = base + "-" + strconv.Itoa(i)
+	}
+}
+
+// resolveCode returns the owner of an invite code. For the code of a link it also returns the link's discount.
+func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
+	v, ok := numberOfCode(code)
+	if !ok {
+		return 0, 0, false, false
+	}
+	if v&codeLink == 0 {
+		return uint32(v), 0, false, v > 0 && v < uint64(len(d.users))
+	}
+	m := v &^ codeLink
+	if m < 1 || m > uint64(len(d.linkOwner)) {
+		return 0, 0, false, false
+	}
+	ref := d.linkOwner[m-1]
+	return ref.owner, d.mustFind(ref.owner).links[ref.index].rate, true, true
+}
+
+// attach makes inviter the inviter of user n, and updates the counts of all users above.
+func (d *directory) attach(n, inviter uint32) {
+	d.mustFind(n).inviter = inviter
+	d.countBelow(n)
+}
+
+// countBelow adds n and the users below it to the counts of the users above it.
+func (d *directory) countBelow(n uint32) {
+	u := d.mustFind(n)
+	up := u
+	for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
+		up = d.mustFind(up.inviter)
+		up.descendants[level]++
+		for below := 0; level+1+below < accrual.MaxLevels; below++ {
+			up.descendants[level+1+below] += u.descendants[below]
+		}
+	}
+}
+
+// countTree counts the users below each user and refuses a cycle.
+func (d *directory) countTree() error {
+	seen := make([]uint32, len(d.users)) // for each user, the walk that passed the user
+	done := make([]bool, len(d.users))   // the user's chain of inviters ends, so it contains no cycle
+	for n := range d.users {
+		for up := uint32(n); up != 0 && !done[up]; up = d.users[up].inviter {
+			if seen[up] == uint32(n)+1 {
+				return errors.New("the inviter relation has a cycle")
+			}
+			seen[up] = uint32(n) + 1
+		}
+		for up := uint32(n); up != 0 && !done[up]; up = d.users[up].inviter {
+			done[up] = true
+		}
+	}
+	for n := range d.users {
+		up := d.users[n]
+		for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
+			up = d.users[up.inviter]
+			up.descendants[level]++
+		}
+	}
+	return nil
+}
+
+// SearchInviters returns the first 20 users, by nickname, whose nickname, publicId or invite
+// code begins with query. It walks the directory in steps, so that it never holds the lock for
+// longer than one step.
+func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
+	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
+		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
+	}
+	q := prefix{text: query, id: len(query) <= 10, code: len(query) <= inviteLength}
+	for _, c := range []byte(query) {
+		q.id = q.id && c >= '0' && c <= '9'
+		q.code = q.code && strings.IndexByte(inviteAlphabet, c) >= 0
+	}
+	out := make([]InviterView, 0, MaxSearchResults+1)
+	for from, more := 1, true; more; from += searchStep {
+		out, more = v.searchStep(out, from, q)
+	}
+	return out, nil
+}
+
+// prefix is the text of a search. id and code say whether a publicId or a code can begin with it; otherwise
+// they need not be computed from each user's number.
+type prefix struct {
+	text     string
+	id, code bool
+}
+
+func (q prefix) matches(u *user) bool {
+	return strings.HasPrefix(u.profile.Nickname, q.text) ||
+		(q.id && strings.HasPrefix(publicID(u.n), q.text)) ||
+		(q.code && strings.HasPrefix(inviteCode(u.n), q.text))
+}
+
+func (v *View) searchStep(out []InviterView, from int, q prefix) ([]InviterView, bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	to := min(from+searchStep, len(v.s.dir.users))
+	for n := from; n < to; n++ {
+		u := v.s.dir.users[n]
+		name := u.profile.Nickname
+		if len(out) == MaxSearchResults && name >= out[len(out)-1].Nickname {
+			continue
+		}
+		if !q.matches(u) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(out, name, func(i InviterView,
+			name string,
+		) int {
+			return strings.Compare(i.Nickname, name)
+		})
+		out = slices.Insert(out, at, u.inviterView())
+		out = out[:min(len(out), MaxSearchResults)]
+	}
+	return out, to < len(v.s.dir.users)
+}
+
+// All ids, addresses and codes of a user or link are functions of its number, so that runs are
+// reproducible and codes need no table.
+
+var (
+	userSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:user"))
+	linkSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:link"))
+)
+
+// UserID returns the id of user number n (docs/contract/internal.md#users-and-money). The built-in
+// account 0 has the nil UUID.
+func UserID(n uint32) uuid.UUID {
+	if n == 0 {
+		return uuid.Nil
+	}
+	return uuid.NewSHA1(userSpace, strconv.AppendUint(nil, uint64(n), 10))
+}
+
+func linkID(m uint64) uuid.UUID { return uuid.NewSHA1(linkSpace, strconv.AppendUint(nil, m, 10)) }
+
+// publicID returns ten digits; the factor is coprime to 10^10, so no two users share them.
+func publicID(n uint32) string {
+	return fmt.Sprintf("%010d", uint64(n)*7_182_818_283%10_000_000_000)
+}
+
+// address returns the account's address on the launchpad's ledger.
+func address(n uint32) (a [20]byte) {
+	h := sha256.Sum256([]byte("tickhive:address:" + strconv.FormatUint(uint64(n), 10)))
+	copy(a[:], h[:])
+	return a
+}
+
+func addressText(n uint32) string {
+	a := address(n)
+	return "0x" + hex.EncodeToString(a[:])
+}
+
+// codeLink is set for links: users and links share one space of codes.
+const codeLink = 1 << 39
+
+func inviteCode(n uint32) string { return codeOfNumber(uint64(n)) }
+
+func linkCode(m uint64) string { return codeOfNumber(codeLink | m) }
+
+// inviteAlphabet holds the characters of a code. It leaves out I, O, 0 and 1, which readers confuse.
+const inviteAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+// inviteLength is the length of a code.
+const inviteLength = 8
+
+const inviteMask = 1<<20 - 1
+
+var inviteKeys = [4]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
+
+// codeOfNumber converts a number below 2^40 to an invite code. It is a Feistel permutation, so codes
+// are unique, look random and numberOfCode inverts them.
+func codeOfNumber(v uint64) string {
+	l, r := v>>20, v&inviteMask
+	for _, k := range inviteKeys {
+		l, r = r, l^inviteMix(r, k)
+	}
+	v = l<<20 | r
+	var b [inviteLength]byte
+	for i := range b {
+		b[i] = inviteAlphabet[v>>(5*(inviteLength-1-i))&31]
+	}
+	return string(b[:])
+}
+
+// numberOfCode returns the number of which codeOfNumber makes the code; ok is false for a text that is not a
+// code.
+func numberOfCode(code string) (v uint64, ok bool) {
+	if len(code) != inviteLength {
+		return 0, false
+	}
+	for i := range inviteLength {
+		d := strings.IndexByte(inviteAlphabet, code[i])
+		if d < 0 {
+			return 0, false
+		}
+		v = v<<5 | uint64(d)
+	}
+	l, r := v>>20, v&inviteMask
+	for i := len(inviteKeys) - 1; i >= 0; i-- {
+		l, r = r^inviteMix(l, inviteKeys[i]), l
+	}
+	return l<<20 | r, true
+}
+
+func inviteMix(half, key uint64) uint64 {
+	x := (half + key) * 0xff51afd7ed558ccd
+	return (x ^ x>>29) >> 11 & inviteMask
+}
+
+// DefaultAvatar is the avatar of a user who chose none.
+const DefaultAvatar = "simple"
+
+// AvatarMediaType is the media type of the pictures.
+const AvatarMediaType = "image/svg+xml"
+
+//go:embed catalogue/*.svg
+var catalogueFiles embed.FS
+
+// Catalogue is a fixed set of pictures. Immutable.
+type Catalogue struct {
+	ids      []string
+	pictures map[string][]byte
+}
+
+// builtinAvatars returns the catalogue that is embedded in the program.
+func builtinAvatars() *Catalogue {
+	c := &Catalogue{pictures: map[string][]byte{}}
+	names, err := fs.Glob(catalogueFiles, "catalogue/*.svg")
+	if err != nil {
+		panic("BUG: accounts: catalogue: " + err.Error())
+	}
+	for _, name := range names {
+		b, err := catalogueFiles.ReadFile(name)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: accounts: catalogue %s: %v", name, err))
+		}
+		id := strings.TrimSuffix(path.Base(name), ".svg")
+		c.ids = append(c.ids, id)
+		c.pictures[id] = b
+	}
+	slices.Sort(c.ids)
+	return c
+}
+
+// IDs returns the ids of the avatars, sorted; the caller must not change them.
+func (c *Catalogue) IDs() []string { return c.ids }
+
+// SVG returns the picture of an id; the caller must not change it.
+func (c *Catalogue) SVG(id string) ([]byte, bool) {
+	b, ok := c.pictures[id]
+	return b, ok
+}
+
+func avatarURL(id string) string { return "/api/users/avatars/" + id + ".svg" }
