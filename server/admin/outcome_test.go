@@ -77,20 +77,29 @@ func unconfirmed(h *servertest.Exchange, a *servertest.Keys, resting string) []s
 }
 
 // Every route that changes state answers an unknown outcome with 504 and what to do next; a
-// change that was not written is still 503.
+// change that was not written is still 503, which says whether a repeat or a restart helps.
 func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	resting := a.Place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
 	for _, c := range unconfirmed(h, a, resting) {
-		h.Faults.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
-		before := a.Balance("USDT")
-		refused := c.send()
-		h.CheckRefusal(c.what+", refused", refused, 503, "UNAVAILABLE", "")
-		if refused.Header.Get("Retry-After") == "" || !strings.Contains(refused.Body, "nothing was") {
-			t.Errorf("%s: %v %s", c.what, refused.Header, refused.Body)
-		}
-		if now := a.Balance("USDT"); now != before {
-			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
+		for _, why := range []struct {
+			err        error
+			after, say string
+		}{
+			{wal.ErrUnavailable, "5", "at the moment"},
+			{wal.ErrStopped, "", "until the operator restarts"},
+		} {
+			h.Faults.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, why.err)
+			before := a.Balance("USDT")
+			refused := c.send()
+			h.CheckRefusal(c.what+", refused", refused, 503, "UNAVAILABLE", "")
+			if refused.Header.Get("Retry-After") != why.after || !strings.Contains(refused.Body, "nothing was") ||
+				!strings.Contains(refused.Body, why.say) {
+				t.Errorf("%s, %v: %v %s", c.what, why.err, refused.Header, refused.Body)
+			}
+			if now := a.Balance("USDT"); now != before {
+				t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
+			}
 		}
 		h.Faults.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
 		unknown(h, c.what, c.send(), c.then)
