@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
+	"tickhive/server/account"
 )
 
 // usedDisk returns a disk with an exchange that was killed or stopped, and the bodies of the reads that it gave last.
@@ -271,4 +273,111 @@ func (l lockless) Lock(name string, _ vfs.Owner) (io.Closer, error) {
 
 func noLock(err error) func(*testing.T, string) vfs.FS {
 	return func(*testing.T, string) vfs.FS { return lockless{err: err} }
+}
+
+// A loss is accepted only where it can be noted: a start that cuts a log off and keeps its new epoch in memory alone
+// would let the next start give ids out again in the old epoch. With room the loss is accepted.
+func TestALossIsNotAcceptedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	o := exchangetest.Options("d")
+	disk, _ := usedDisk(t, o, false)
+	shorten(t, disk, "d/engine/000001.wal")
+	disk.SetCapacity(1)
+	o.Machine.FS = disk
+	before := disk.Used()
+	lossy := o
+	lossy.AcceptDataLoss = true
+	if err := refused(t, lossy); err == nil || !strings.Contains(err.Error(), "free some space and start again") {
+		t.Fatalf("a loss on a full disk: %v", err)
+	}
+	if disk.Used() != before {
+		t.Errorf("the refused start left %d bytes of %d", disk.Used(), before)
+	}
+	disk.SetCapacity(0)
+	if err := refused(t, o); err == nil {
+		t.Error("a start that accepts no loss found none: the refused start had cut the log off")
+	}
+	x := exchangetest.Start(t, lossy)
+	if status := x.Do("GET", x.Public+"/api/status", "").Body; !strings.Contains(status, `"data_loss"`) {
+		t.Errorf("with room no incident tells of the loss: %s", status)
+	}
+}
+
+// shorten cuts the last 64 bytes with a record off a file that was closed in order.
+func shorten(t *testing.T, disk *vfstest.Mem, name string) {
+	t.Helper()
+	f, err := disk.OpenRW(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Size()
+	if err == nil {
+		err = f.Truncate(size - 64)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Records of the accounts may name positions of the journal that a power cut took. While the disk has no room for the
+// snapshots that place these records, the journal gives none of the positions out again, also when another step of the
+// start waits before.
+func TestTheJournalWaitsForRecordsAheadOfIt(t *testing.T) {
+	t.Parallel()
+	disk := vfstest.NewMem()
+	o := exchangetest.Options("d")
+	o.Machine.FS = disk
+	x := exchangetest.Start(t, o)
+	x.Pair("BTC_USDT")
+	id, _ := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
+	short := disk.Kill()
+	x.Limit("BTC_USDT", "sell", "5", "3")
+	x.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
+	ahead := disk.Kill()
+	x.Stop()
+	copyDir(t, short, ahead, "d/engine")
+	o.Machine.FS = ahead
+	o.Referral.BonusShare++                // the step before
+	o.Hooks.Store = func(*account.Store) { // the log of the accounts is open, and the steps follow
+		ahead.Inject(vfstest.Injection{Class: vfstest.FullDisk, Path: "d/accounts/*", Count: -1})
+	}
+	y := exchangetest.Start(t, o)
+	const order = `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":6,"amount":1}`
+	if a := y.Do("POST", y.Internal+"/orders", order); a.Status != 503 {
+		t.Errorf("an order before the records ahead have their place: %d %s", a.Status, a.Body)
+	}
+	ahead.Disarm()
+	waitFor(t, "the status is ok", func() bool {
+		return strings.Contains(y.Do("GET", y.Public+"/api/status", "").Body, `"status":"ok"`)
+	})
+	if a := y.Do("POST", y.Internal+"/orders", order); a.Status != 200 {
+		t.Errorf("an order with room: %d %s", a.Status, a.Body)
+	}
+}
+
+// copyDir replaces the files of a directory on one disk by those on another.
+func copyDir(t *testing.T, from, to *vfstest.Mem, dir string) {
+	t.Helper()
+	old, err := to.List(dir)
+	for _, name := range old {
+		err = errors.Join(err, to.Remove(filepath.Join(dir, name)))
+	}
+	names, listed := from.List(dir)
+	err = errors.Join(err, listed)
+	for _, name := range names {
+		in, opened := from.Open(filepath.Join(dir, name))
+		out, made := to.Create(filepath.Join(dir, name))
+		if err = errors.Join(err, opened, made); err != nil {
+			break
+		}
+		size, sized := in.Size()
+		_, copied := io.Copy(io.NewOffsetWriter(out, 0), io.NewSectionReader(in, 0, size))
+		err = errors.Join(sized, copied, out.Sync(), in.Close(), out.Close())
+	}
+	if err = errors.Join(err, to.SyncDir(dir)); err != nil {
+		t.Fatal(err)
+	}
 }

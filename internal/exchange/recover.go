@@ -84,9 +84,11 @@ func (r *restored) recheckpoint() error {
 // errAhead refuses the records of the journal before Recheckpoint.
 var errAhead = errors.New("records of the accounts are ahead of the journal, and no snapshot has them yet")
 
-// noRoom reports whether a change was refused because it could not be written.
+// noRoom reports whether a change was refused because it could not be written at the moment. After a failed sync only a
+// restart helps, so waiting is of no use.
 func noRoom(err error) bool {
-	return errors.Is(err, wal.ErrUnavailable) || errors.Is(err, sequencer.ErrUnavailable)
+	return !errors.Is(err, wal.ErrStopped) &&
+		(errors.Is(err, wal.ErrUnavailable) || errors.Is(err, sequencer.ErrUnavailable))
 }
 
 // Recovered is an exchange whose stores and market have the state that the last process left. No loop runs.
@@ -338,8 +340,9 @@ func (r *restored) attachAccounts() error {
 	if r.journal != nil {
 		r.journal.log.Retain(a.store.RetainFrom)
 	}
-	if err := r.whenRoom(func() error { return a.setRates(r.o.Referral) }); err != nil {
+	// The first step, so that it is tried in any case: ahead then says whether the journal has to wait.
+	if err := r.whenRoom(r.recheckpoint); err != nil {
 		return err
 	}
-	return r.whenRoom(r.recheckpoint)
+	return r.whenRoom(func() error { return a.setRates(r.o.Referral) })
 }
