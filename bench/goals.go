@@ -107,14 +107,18 @@ func recoveryRows() []row {
 	return []row{
 		{"E7", "w1 from the journal alone", "commands/s", 3e6, "", higher, "core and feed, nothing published"},
 		{"", "w1 CPU of recovery", "ns/command", 0, "floor", best, ""},
-		{"E7", "snapshot + tail, 1 M orders and 1 M trades", "s", 1, "", best,
-			fmt.Sprintf("tail of %d commands; nothing published", 2*tailOps)},
+		{
+			"E7", "snapshot + tail, 1 M orders and 1 M trades", "s", 1, "", best,
+			fmt.Sprintf("tail of %d commands; nothing published", 2*tailOps),
+		},
 		{"", "snapshot + tail, CPU", "s", 0, "", best, ""},
 		{"E8", "longest pause during a snapshot, above the longest without", "ms", 2, "", best, load},
 		{"", "longest pause during a snapshot", "ms", 0, "", worst, load},
 		{"", "longest pause without a snapshot", "ms", 0, "", worst, load},
-		{"", "longest time that the machine took from a busy thread", "ms", 0, "", worst,
-			"a thread on each core that only reads the clock, for as long as the snapshot took"},
+		{
+			"", "longest time that the machine took from a busy thread", "ms", 0, "", worst,
+			"a thread on each core that only reads the clock, for as long as the snapshot took",
+		},
 		{"", "time of a snapshot beside the load", "s", 0, "", best, load},
 	}
 }
@@ -150,13 +154,17 @@ func httpRows() (rows []row) {
 	}
 	for _, d := range hotDocuments() {
 		if d.gzip > 0 {
-			rows = append(rows, row{"H8", d.size + " gzip against identity", "answers/s", d.gzip, "identity", higher,
-				with})
+			rows = append(rows, row{
+				"H8", d.size + " gzip against identity", "answers/s", d.gzip, "identity", higher,
+				with,
+			})
 		}
 	}
 	for _, d := range changedDocuments() {
-		rows = append(rows, row{"H4", "document after one change, " + d.name, "us", d.target, "", best,
-			"in memory, allocation included; the change and the request for an unchanged document taken off"})
+		rows = append(rows, row{
+			"H4", "document after one change, " + d.name, "us", d.target, "", best,
+			"in memory, allocation included; the change and the request for an unchanged document taken off",
+		})
 	}
 	return rows
 }
@@ -168,8 +176,10 @@ func freshRows() []row {
 	return []row{
 		{"H5", "CPU an answer, 10000 changes/s against none", "us", 1.1, "no changes", best, book},
 		{"H5", "CPU an answer, 100000 changes/s against none", "us", 1.25, "no changes", best, book},
-		{"H5", "CPU an answer, 1,000 tickers, 10000 changes/s against none", "us", 1.1, "no changes", best,
-			"made at most every 5 ms; CPU of the changing thread taken off"},
+		{
+			"H5", "CPU an answer, 1,000 tickers, 10000 changes/s against none", "us", 1.1, "no changes", best,
+			"made at most every 5 ms; CPU of the changing thread taken off",
+		},
 		{"", "changes made of 10000/s", "changes/s", 0, "", higher, book},
 		{"", "changes made of 100000/s", "changes/s", 0, "", higher, book},
 		{"H6", "stale answers, book, 1000 changes/s", "answers", 0, "", worst, stale},
@@ -184,8 +194,10 @@ func ordersRows() []row {
 	many := fmt.Sprintf("%d connections", batchConns)
 	return []row{
 		{"H10", "single order, sync=interval", "orders/s", 0.5, "constant", higher, one},
-		{"", "single order, orders for a second of server CPU, sync=interval", "orders", 0, "constant, CPU", higher,
-			one},
+		{
+			"", "single order, orders for a second of server CPU, sync=interval", "orders", 0, "constant, CPU", higher,
+			one,
+		},
 		{"H10", "batches of 1,000, sync=interval", "orders/s", 600_000, "", higher, many},
 		{"", "batches of 1,000, CPU, sync=interval", "us/order", 0, "", best, many},
 	}
@@ -200,8 +212,10 @@ func signedRows() []row {
 }
 
 func worstRows() []row {
-	return []row{{"O2", longestStep, "ms", 2, "", worst,
-		"CPU time of its thread, all sinks, 1 M resting orders of accounts with private streams"}}
+	return []row{{
+		"O2", longestStep, "ms", 2, "", worst,
+		"CPU time of its thread, all sinks, 1 M resting orders of accounts with private streams",
+	}}
 }
 
 func mixedRows() []row {
@@ -223,15 +237,21 @@ func streamsRows() []row {
 	return []row{
 		{"S1", "messages for a second of server CPU, one message a write", "messages", 0.95, frames, higher, with},
 		{"S1", "messages for a second of server CPU, ten messages joined", "messages", 8, frames, higher, with},
-		{"", "ready frames joined by ten, one write of them", "messages", 0, frames, higher,
-			"the loop of the reference itself: the most that joining can gain"},
-		{"S1", "p99 of readers beside those that stopped", "us", 1.25, "p99 without them", median,
+		{
+			"", "ready frames joined by ten, one write of them", "messages", 0, frames, higher,
+			"the loop of the reference itself: the most that joining can gain",
+		},
+		{
+			"S1", "p99 of readers beside those that stopped", "us", 1.25, "p99 without them", median,
 			fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full", quickReaders, stalledReaders,
-				2*stalledLevels)},
+				2*stalledLevels),
+		},
 		{"M2", "memory of a connection, one message a write", "bytes", 16_000, "", best, memory},
 		{"", "memory of a connection, ten messages joined", "bytes", 0, "", best, memory},
-		{"", "memory of a reader that stopped", "bytes", 0, "", best,
-			"resident memory of the server; a queue holds 1 MiB and one snapshot at most"},
+		{
+			"", "memory of a reader that stopped", "bytes", 0, "", best,
+			"resident memory of the server; a queue holds 1 MiB and one snapshot at most",
+		},
 	}
 }
 
@@ -242,40 +262,58 @@ func replicationRows() (rows []row) {
 		rate, order float64
 	}{{"R1", 0.7, 1.8}, {"R3", 0.6, 1.25}} {
 		rows = append(rows,
-			row{"D1", "program, ack=quorum, " + x.name, "commands/s", x.rate, nats, higher | median,
+			row{
+				"D1", "program, ack=quorum, " + x.name, "commands/s", x.rate, nats, higher | median,
 				fmt.Sprintf("HTTP, %d connections, batches of %d; the reference has %d messages of as many bytes open",
-					journalConns, journalGroup, journalWindow)},
-			row{"D2", "order p50, one submitter, ack=quorum, " + x.name, "us", x.order, "append", median,
-				"HTTP; the reference appends as many bytes and waits"})
+					journalConns, journalGroup, journalWindow),
+			},
+			row{
+				"D2", "order p50, one submitter, ack=quorum, " + x.name, "us", x.order, "append", median,
+				"HTTP; the reference appends as many bytes and waits",
+			})
 	}
 	for _, rate := range lagRates {
 		with := fmt.Sprintf("%d commands/s, ack=local, %d marked orders a second; the replica's GET with X-Min-Seq "+
 			"included", rate, lagProbes)
 		rows = append(rows,
-			row{"D3", fmt.Sprintf("replica lag p99 above a bare consumer's, %d commands/s", rate), "ms", 2, "", median,
-				with},
+			row{
+				"D3", fmt.Sprintf("replica lag p99 above a bare consumer's, %d commands/s", rate), "ms", 2, "", median,
+				with,
+			},
 			row{"", fmt.Sprintf("replica lag p99, %d commands/s", rate), "ms", 0, "nats.go p99", median, with},
 			row{"", fmt.Sprintf("replica lag p50, %d commands/s", rate), "ms", 0, "nats.go p50", median, with},
 			row{"", fmt.Sprintf("commands/s of the lag at %d", rate), "commands/s", 0, "", higher, with})
 	}
 	rows = append(rows,
-		row{"D4", "catch-up CPU", "ns/command", 1.3, "records from memory", best,
-			"core and feed, a publication a message"},
-		row{"", "catch-up CPU of a replica's process", "ns/command", 0, "records from memory", best,
-			"with accounts and streams, without its start on an empty stream"},
-		row{"D5", "writer killed, until an order is answered", "s", takeoverAfter + 0.3, "", median,
-			fmt.Sprintf("SIGKILL, a standby with cluster.takeover_after = %g s, %d pairs", takeoverAfter, faultPairs)},
-		row{"D6", "leader of the stream killed, until an order is answered", "s", 10, "", worst,
-			"SIGKILL of one of three servers, ack=quorum"},
+		row{
+			"D4", "catch-up CPU", "ns/command", 1.3, "records from memory", best,
+			"core and feed, a publication a message",
+		},
+		row{
+			"", "catch-up CPU of a replica's process", "ns/command", 0, "records from memory", best,
+			"with accounts and streams, without its start on an empty stream",
+		},
+		row{
+			"D5", "writer killed, until an order is answered", "s", takeoverAfter + 0.3, "", median,
+			fmt.Sprintf("SIGKILL, a standby with cluster.takeover_after = %g s, %d pairs", takeoverAfter, faultPairs),
+		},
+		row{
+			"D6", "leader of the stream killed, until an order is answered", "s", 10, "", worst,
+			"SIGKILL of one of three servers, ack=quorum",
+		},
 		row{"", "the same for nats.go alone", "s", 0, "", worst, "a stream with three copies that the same server led"})
 	for _, target := range replicaReads() {
-		rows = append(rows, row{"D7", "GET on a replica, CPU, " + target, "us", 1.05, "writer", best,
-			fmt.Sprintf("%d connections, the market is still", httpConns)})
+		rows = append(rows, row{
+			"D7", "GET on a replica, CPU, " + target, "us", 1.05, "writer", best,
+			fmt.Sprintf("%d connections, the market is still", httpConns),
+		})
 	}
 	return append(rows,
 		row{"D8", "order p50, ack=local", "us", 1.05, "no stream, p50", best, "HTTP, one submitter"},
-		row{"D8", "CPU a command, ack=local", "us", 1.15, "no stream, CPU", best,
-			fmt.Sprintf("%d commands/s in batches of %d", localCommands, journalGroup)})
+		row{
+			"D8", "CPU a command, ack=local", "us", 1.15, "no stream, CPU", best,
+			fmt.Sprintf("%d commands/s in batches of %d", localCommands, journalGroup),
+		})
 }
 
 func scaleRows() []row {

@@ -231,7 +231,8 @@ func TestStatsAreExact(t *testing.T) {
 		WindowBytes: 48*int64(unsafe.Sizeof(bucket{})) + 120*int64(unsafe.Sizeof(extreme{})), TextBytes: 1234,
 		OpenOrders: 850, ClosedOrders: 3000, Remembered: 10, Fills: 5000,
 		OrderBytes: 6*int64(unsafe.Sizeof(idPage{})) + 7*int64(unsafe.Sizeof([ringChunk]orderRec{})) +
-			4*int64(unsafe.Sizeof([256]orderRec{})) + 4*int64(unsafe.Sizeof([256]orderExtra{})) + 5*int64(unsafe.Sizeof([ringChunk]fillRec{})),
+			4*int64(unsafe.Sizeof([256]orderRec{})) + 4*int64(unsafe.Sizeof([256]orderExtra{})) +
+			5*int64(unsafe.Sizeof([ringChunk]fillRec{})),
 	}, f.Stats())
 }
 

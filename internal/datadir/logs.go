@@ -89,8 +89,8 @@ func (m *Meta) note(name string, at wal.Position) {
 func (d *Dir) KeepEnds() error { return d.atStart(func(*Meta) {}) }
 
 // AcceptLoss stores the position at which a log ends that was longer once, and the incident. It begins a
-// new epoch, because seqs and ids are given out again. After an error the loss must not be accepted: no later start would
-// find it.
+// new epoch, because seqs and ids are given out again. After an error the loss must not be accepted: no later
+// start would find it.
 func (d *Dir) AcceptLoss(name string, at wal.Position, in Incident) error {
 	epoch, err := newEpoch(d.random)
 	if err != nil {
