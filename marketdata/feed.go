@@ -1,10 +1,106 @@
 package marketdata
 
 import (
+	"container/heap"
+	"errors"
+	"fmt"
 	"math"
+	"unsafe"
 
 	"tickhive/engine"
 )
+
+// Default and largest limits of the retained data.
+const (
+	// trades retained per pair at any age (docs/contract/listing.md#historical-trades)
+	DefaultTradesMin = 10_000
+	// trades retained per pair at most (docs/contract/listing.md#historical-trades)
+	DefaultTradesMax          = 2_000_000
+	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/commands.md#orders)
+	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/commands.md#orders)
+	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
+	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
+	maxTradesMax              = 100_000_000 // 40 bytes each, 4 GB a pair; a larger setting is a mistake
+	maxFills                  = 500_000_000 // links between fills are 32-bit distances
+	maxOrdersKept             = 500_000_000 // a location of a retained order has 30 bits
+	maxCandlesKept            = 10_000_000  // 120 bytes each
+	maxChunkTextBytes         = 64 << 30
+	fillsPerOrder             = 1_000 // most fills in one OrderRecord (docs/contract/internal.md#orders)
+	secondsOfDay              = 86_400
+	nanosecond          int64 = 1_000_000_000
+)
+
+// DefaultCandles returns the number of closed candles that each interval retains. 1m: two weeks; 3m: three
+// weeks; 5m, 15m, 30m: 30, 90 and 180 days; 1h: a year; 4h: three years; 1d: twenty years; months and years:
+// more than any history has. Intervals without trades use no memory. All full: 79,830 x 120 bytes = 9.6 MB a
+// pair.
+func DefaultCandles() [Intervals]int {
+	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}
+}
+
+// Options sets the limits of the retained data. The zero value of a member selects its default.
+type Options struct {
+	TradesMin    int            // trades per pair that are retained at any age
+	TradesMax    int            // trades per pair at most, even when younger than 24 h
+	Candles      [Intervals]int // closed candles per pair and interval
+	ClosedOrders int            // closed orders of all pairs together; the most recently ended ones are retained
+	Fills        int            // fills of all orders together; a trade is two
+	ClientIDs    int            // closed orders beyond ClosedOrders whose first answer is retained
+	ChunkText    int64          // bytes of cached text of closed trade chunks
+	// NoOrders leaves the order history empty: for replicas and measurements that need only
+	// books, trades, candles and windows.
+	NoOrders bool
+	// Checksums stores a checksum of the book in each View, so that a test's readers can verify that they see
+	// what the writer published. Each publish then walks over the whole book.
+	Checksums bool
+}
+
+func (o Options) withDefaults() Options {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.TradesMin, DefaultTradesMin)
+	def(&o.TradesMax, DefaultTradesMax)
+	for i, n := range DefaultCandles() {
+		def(&o.Candles[i], n)
+	}
+	def(&o.ClosedOrders, DefaultClosedOrders)
+	def(&o.Fills, DefaultFills)
+	def(&o.ClientIDs, DefaultClientIDs)
+	if o.ChunkText == 0 {
+		o.ChunkText = DefaultChunkText
+	}
+	return o
+}
+
+// Validate reports the first member that is out of range.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	if o.TradesMin < 1 || o.TradesMax > maxTradesMax || o.TradesMin > o.TradesMax {
+		return fmt.Errorf("trades kept: want 1 <= trades_min (%d) <= trades_max (%d) <= %d",
+			o.TradesMin, o.TradesMax, maxTradesMax)
+	}
+	for i, n := range o.Candles {
+		if n < 1 || n > maxCandlesKept {
+			return fmt.Errorf("candles kept of %s: %d is not in 1..%d", Interval(i), n, maxCandlesKept)
+		}
+	}
+	if o.ClosedOrders < 1 || o.ClosedOrders > maxOrdersKept {
+		return fmt.Errorf("closed orders kept: %d is not in 1..%d", o.ClosedOrders, maxOrdersKept)
+	}
+	if o.ClientIDs < 1 || o.ClientIDs > maxOrdersKept {
+		return fmt.Errorf("client ids kept: %d is not in 1..%d", o.ClientIDs, maxOrdersKept)
+	}
+	if o.Fills < 2 || o.Fills > maxFills {
+		return fmt.Errorf("fills kept: %d is not in 2..%d", o.Fills, maxFills)
+	}
+	if o.ChunkText < 0 || o.ChunkText > maxChunkTextBytes {
+		return errors.New("kept text of trades: out of range")
+	}
+	return nil
+}
 
 // Feed folds the engine's events into books, trades, candles, windows and the order history, and
 // publishes views of them. Its only input is events; it reads no clock.
@@ -190,4 +286,259 @@ func (f *Feed) NextNs() int64 {
 		return math.MaxInt64
 	}
 	return sec * nanosecond
+}
+
+// Sink returns the feed as a sink of the sequencer's loop, which passes journal positions too.
+func (f *Feed) Sink() Sink { return Sink{f} }
+
+// Sink is a feed that ignores journal positions.
+type Sink struct{ *Feed }
+
+// Fold folds events and ignores the position.
+func (s Sink) Fold(events []engine.Event, _ uint64) { s.Feed.Fold(events) }
+
+// NextNs returns the time at which time alone changes what the feed shows: a window, or the end of
+// the open candles, which all end with a minute.
+func (s Sink) NextNs() int64 {
+	next := s.Feed.NextNs()
+	if len(s.pairs) > 0 {
+		next = min(next, (s.board.sealed.Load()/minuteNs+1)*minuteNs)
+	}
+	return next
+}
+
+const minuteNs = 60 * nanosecond
+
+// pairState is the working state of one pair. Owner: the feed's goroutine.
+type pairState struct {
+	id         engine.PairID
+	instrument *engine.Instrument
+
+	seq, bookSeq, tradesSeq, tickerSeq engine.Seq
+	timeNs, bookTimeNs                 int64
+
+	sides   [2]depthSide
+	changes levelLog
+	ring    tradeRing
+	tick    tick // the trades of the newest second, not yet merged into candles and window
+	candles candleBuilder
+	window  window
+
+	last          int64    // price of the last trade
+	changedSec    int64    // Unix second of the last event that changed the ticker's figures
+	touch         touch    // best prices after the last event
+	boundaryTouch [2]int64 // best prices at the last command boundary
+
+	view         *View
+	candlesView  *[Intervals]Candles
+	candlesMoved bool // since candlesView was made
+	changed      bool // is in the feed's list of changed pairs
+	withheld     bool // is not shown: its command is unfinished
+
+	dueSec int64 // the second by which the pair is sorted in Feed.due
+	dueAt  int   // 1 + index in Feed.due's heap, 0: not in the heap
+
+	orders orderIndex // finds the retained orders of the pair in the history, by order number
+}
+
+// touch tracks the best prices after each event.
+type touch struct {
+	best [2]int64 // 0: empty side
+	seq  engine.Seq
+	sec  int64
+}
+
+func newPairState(e *engine.Event, cache *textCache) *pairState {
+	p := &pairState{id: e.Pair, instrument: e.Instrument, bookTimeNs: e.TimeNs}
+	p.sides = [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}
+	p.ring.view.cache = cache
+	return p
+}
+
+func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
+	s := &p.sides[e.Side]
+	p.changes.add(e, s.set(e.Price, e.Amount, gen))
+	p.bookSeq, p.bookTimeNs = e.Seq, e.TimeNs
+	best := &p.touch.best[e.Side]
+	switch {
+	case e.Amount == 0 && e.Price == *best:
+		*best = s.best()
+	case e.Amount != 0 && (*best == 0 || e.Price*s.sign < *best*s.sign):
+		*best = e.Price
+	default:
+		return
+	}
+	p.touch.seq, p.touch.sec = e.Seq, floorSec(e.TimeNs)
+}
+
+// noteTouch compares the touch with the touch at the previous command boundary and records a change. A change
+// that one command makes and undoes therefore does not count.
+func (p *pairState) noteTouch() {
+	bid, ask := p.touch.best[engine.Buy], p.touch.best[engine.Sell] // one by one, as they were stored
+	if bid == p.boundaryTouch[engine.Buy] && ask == p.boundaryTouch[engine.Sell] {
+		return
+	}
+	p.boundaryTouch[engine.Buy], p.boundaryTouch[engine.Sell] = bid, ask
+	p.tickerSeq = max(p.tickerSeq, p.touch.seq)
+	p.changedSec = max(p.changedSec, p.touch.sec)
+}
+
+func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
+	sec := floorSec(e.TimeNs)
+	if p.tick.Trades != 0 && p.tick.Start != sec || p.tick.full() {
+		p.merge(opts)
+	}
+	p.tick.add(sec, e.Price, e.Amount, e.Side)
+	t := p.ring.add(e.Trade, e.TimeNs, opts.TradesMin, opts.TradesMax)
+	t.Price, t.Amount, t.TakerSide = e.Price, e.Amount, e.Side
+	if e.Side == engine.Buy {
+		t.Buyer, t.Seller = e.Account, e.MakerAccount
+	} else {
+		t.Buyer, t.Seller = e.MakerAccount, e.Account
+	}
+	p.last = e.Price
+	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
+}
+
+// merge adds the pending trades of the newest second to the candles and the window.
+func (p *pairState) merge(opts *Options) {
+	if p.tick.Trades == 0 {
+		return
+	}
+	p.candles.merge(&p.tick, &opts.Candles)
+	p.window.add(&p.tick)
+	p.tick.Trades = 0
+	p.candlesMoved = true
+}
+
+// settle moves the window to the second now. Trades that a view shows apart from the candles stay in the tick: a pair
+// that trades often would copy ten candles at each publication. They are of the newest second that candles and window
+// have, so no candle begins or ends with them.
+func (p *pairState) settle(now int64, opts *Options) {
+	if !p.window.counts(p.tick.Start, now) {
+		p.merge(opts)
+	}
+	p.window.slide(now)
+}
+
+func (p *pairState) ticker() Ticker {
+	t := Ticker{
+		LastTrade: p.ring.view.last, Last: p.last, Bid: p.boundaryTouch[engine.Buy], Ask: p.boundaryTouch[engine.Sell],
+		ChangedSec: max(p.changedSec, p.window.left()),
+	}
+	p.window.figures(&t)
+	if p.tick.Trades != 0 {
+		t.High, t.Low = max(t.High, p.tick.High), min(t.Low, p.tick.Low)
+		t.Volume = t.Volume.AddWrap(p.tick.Volume)
+		t.QuoteVolume = t.QuoteVolume.AddWrap(p.tick.QuoteVolume)
+	}
+	return t
+}
+
+// due orders the pairs by the second at which a trade next leaves their window. It is a heap
+// with each pair at most once: as time passes, only windows that change are touched. Owner: the
+// feed's goroutine.
+type due struct{ heap dueHeap }
+
+// next returns the earliest second; false when no window holds a trade.
+func (d *due) next() (int64, bool) {
+	if len(d.heap) == 0 {
+		return 0, false
+	}
+	return d.heap[0].dueSec, true
+}
+
+// fix updates p's place in the heap after its window has changed; it removes p when the window is empty.
+func (d *due) fix(p *pairState) {
+	sec, ok := p.window.nextSec()
+	switch {
+	case !ok && p.dueAt == 0:
+	case !ok:
+		heap.Remove(&d.heap, p.dueAt-1)
+	case p.dueAt == 0:
+		p.dueSec = sec
+		heap.Push(&d.heap, p)
+	case p.dueSec != sec:
+		p.dueSec = sec
+		heap.Fix(&d.heap, p.dueAt-1)
+	}
+}
+
+// dueHeap implements heap.Interface.
+type dueHeap []*pairState
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].dueSec < h[j].dueSec }
+
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].dueAt, h[j].dueAt = i+1, j+1
+}
+
+func (h *dueHeap) Push(x any) {
+	*h = append(*h, x.(*pairState))
+	(*h)[len(*h)-1].dueAt = len(*h)
+}
+
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	p := (*h)[last]
+	(*h)[last], p.dueAt = nil, 0
+	*h = (*h)[:last]
+	return nil // fix does not ask which pair it was
+}
+
+// Stats holds the numbers of retained records by kind and the bytes allocated for them, for metrics.
+type Stats struct {
+	Pairs        int
+	Levels       int   // price levels of all working books
+	Trades       int   // retained trades of all pairs
+	TradeBytes   int64 // bytes of the trades' chunks
+	DroppedYoung uint64
+	Candles      int // closed candles of all pairs and intervals
+	CandleBytes  int64
+	Seconds      int // traded seconds in all windows
+	WindowBytes  int64
+	TextBytes    int64 // bytes of the cached texts of trade chunks
+
+	OpenOrders, ClosedOrders, Remembered, Fills int
+	OrderBytes                                  int64 // bytes of the order history, without the texts of client ids
+}
+
+// Stats counts the retained data; it walks over all pairs. Only the feed's goroutine may call it.
+func (f *Feed) Stats() Stats {
+	s := Stats{TextBytes: f.cache.bytes.Load()}
+	for _, p := range f.pairs {
+		if p == nil {
+			continue
+		}
+		s.Pairs++
+		s.Levels += p.sides[0].levels + p.sides[1].levels
+		s.Trades += p.ring.view.Len()
+		s.TradeBytes += int64(len(p.ring.view.chunks)) * int64(unsafe.Sizeof(tradeChunk{}))
+		s.DroppedYoung += p.ring.young
+		for i := range p.candles.series {
+			v := &p.candles.series[i].view
+			s.Candles += v.closed
+			s.CandleBytes += int64(len(v.chunks)) * int64(unsafe.Sizeof(candleChunk{}))
+		}
+		w := &p.window
+		s.Seconds += w.buckets.len() - w.out
+		s.WindowBytes += int64(len(w.buckets.buf))*int64(unsafe.Sizeof(bucket{})) +
+			int64(len(w.highs.buf)+len(w.lows.buf))*int64(unsafe.Sizeof(extreme{}))
+		for _, page := range p.orders.pages {
+			if page != nil {
+				s.OrderBytes += int64(unsafe.Sizeof(idPage{}))
+			}
+		}
+	}
+	h := f.history
+	s.OpenOrders = h.open.InUse()
+	s.ClosedOrders = int(h.closed.end - h.closed.first())
+	s.Remembered = int(h.remembered.end - h.remembered.first())
+	s.Fills = 2 * int(h.fills.end-h.fills.first())
+	records := len(h.closed.chunks) + len(h.remembered.chunks)
+	s.OrderBytes += h.open.Bytes() + h.extras.Bytes() + ringChunk*(int64(records)*int64(unsafe.Sizeof(orderRec{}))+
+		int64(len(h.fills.chunks))*int64(unsafe.Sizeof(fillRec{})))
+	return s
 }

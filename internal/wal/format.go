@@ -2,8 +2,12 @@ package wal
 
 import (
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -178,4 +182,275 @@ func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, SegmentExt) 
 func parseSegmentName(name string) (uint64, bool) {
 	n, _ := strconv.ParseUint(strings.TrimSuffix(name, SegmentExt), 10, 64)
 	return n, segmentName(n) == name
+}
+
+const (
+	slotMagic = "TICKEND\n"
+	slotBytes = 64
+)
+
+// Flags of a slot.
+const (
+	slotFollowed = 1 << iota // a later segment was made
+	slotSealed               // and it is durable
+	slotClosed               // the log was closed here
+)
+
+// slot says where a log ends; FORMAT.md draws it. A segment has two, each in its own sector. The one
+// that is written now was not synced since it was written first; the other one is durable.
+type slot struct {
+	gen      uint64 // number of the write, over all segments
+	synced   uint64 // the log was durable up to here
+	written  uint64 // it was written up to here
+	snapshot uint64 // the newest snapshot, 0 for none
+	flags    uint32
+	boot     ID // of the machine, when this was written
+}
+
+func slotOffset(i int) int64 { return int64(1+i) * vfs.SectorBytes }
+
+func (s *slot) put(b *[vfs.SectorBytes]byte, seed uint32) {
+	copy(b[:], slotMagic)
+	le.PutUint64(b[8:], s.gen)
+	le.PutUint64(b[16:], s.synced)
+	le.PutUint64(b[24:], s.written)
+	le.PutUint64(b[32:], s.snapshot)
+	le.PutUint32(b[40:], s.flags)
+	copy(b[44:], s.boot[:])
+	le.PutUint32(b[60:], crc32.Update(seed, castagnoli, b[:60]))
+}
+
+// parseSlot reads a sector with a slot.
+func parseSlot(b []byte, seed uint32) (s slot, ok bool) {
+	if len(b) < slotBytes || string(b[:8]) != slotMagic || !vfs.AllZero(b[slotBytes:]) ||
+		le.Uint32(b[60:]) != crc32.Update(seed, castagnoli, b[:60]) {
+		return s, false
+	}
+	s = slot{
+		gen: le.Uint64(b[8:]), synced: le.Uint64(b[16:]), written: le.Uint64(b[24:]), snapshot: le.Uint64(b[32:]),
+		flags: le.Uint32(b[40:]), boot: ID(b[44:60]),
+	}
+	return s, true
+}
+
+// slots holds what the two slots of a segment say.
+type slots struct {
+	slot          // the newer one that verifies
+	valid   bool  // one does
+	at      int   // its number
+	damaged int64 // offset of one that does not verify and was written, 0 for none
+}
+
+func readSlots(f vfs.File, seed uint32) (s slots, err error) {
+	for i := range 2 {
+		var b [vfs.SectorBytes]byte
+		n, err := f.ReadAt(b[:], slotOffset(i))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return s, err
+		}
+		got, ok := parseSlot(b[:n], seed)
+		switch {
+		case ok && (!s.valid || got.gen > s.gen):
+			s.slot, s.valid, s.at = got, true, i
+		case !ok && !vfs.AllZero(b[:n]):
+			s.damaged = slotOffset(i)
+		}
+	}
+	return s, nil
+}
+
+// ending is the knowledge of a log's end before its records are read.
+type ending struct {
+	synced   uint64 // durable up to here
+	must     uint64 // every start of a sound disk finds the log up to here
+	written  uint64 // it was once written up to here
+	snapshot uint64 // the newest snapshot
+	gen      uint64 // of the newest slot
+	damage   *CorruptError
+}
+
+// endOf returns what the slots of a log and the caller know about its end. boot is the machine's boot:
+// since it began no power cut took anything. A log that the caller knows was open once, so its oldest segment has
+// a slot.
+func endOf(segs []segment, opts *Options) (e ending) {
+	k := opts.Known
+	if k != nil {
+		e = ending{synced: k.Seq, must: k.Seq, written: k.Seq}
+	}
+	owed := uint64(0) // the number of the segment that must exist: the one before says so
+	for i := range segs {
+		s := &segs[i].slots
+		same := s.valid && s.boot == opts.Boot && opts.Boot != (ID{})
+		settled := s.valid && s.flags&(slotSealed|slotClosed) != 0
+		switch {
+		case s.damaged != 0 && same && !settled:
+			e.damage = &CorruptError{
+				File: segs[i].path, Offset: s.damaged, Reason: "the slot that says where the log ends is damaged",
+			}
+		case !s.valid && (owed == segs[i].num || i == 0 && (segs[i].used || k != nil)):
+			e.damage = &CorruptError{
+				File: segs[i].path, Offset: slotOffset(0), Reason: "no slot says where the log ends",
+			}
+			if segs[i].reason != "" {
+				e.damage.Offset, e.damage.Reason = 0, segs[i].reason
+			}
+		}
+		if !s.valid {
+			continue
+		}
+		e.synced, e.written = max(e.synced, s.synced), max(e.written, s.written)
+		e.snapshot, e.gen = max(e.snapshot, s.snapshot), max(e.gen, s.gen)
+		e.must = max(e.must, s.synced)
+		if same {
+			e.must = max(e.must, s.written)
+		}
+		if s.flags&slotSealed != 0 || same && s.flags&slotFollowed != 0 {
+			owed = segs[i].num + 1
+			if i+1 == len(segs) || segs[i+1].reason != "" {
+				e.must, e.written = max(e.must, s.written+1), max(e.written, s.written+1)
+			}
+		}
+	}
+	return e
+}
+
+// writeSlot writes the current knowledge of the log's end into a segment. Needs slotMu.
+func (l *Log) writeSlot(seg *openSegment) error {
+	l.end.gen++
+	s := slot{
+		gen: l.end.gen, synced: l.end.synced, written: l.end.written, snapshot: l.end.snapshot,
+		flags: seg.flags, boot: l.opts.Boot,
+	}
+	s.put(&l.slotBuf, seg.seed)
+	if _, err := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot)); err != nil {
+		// The file may hold a part of the slot now. A start refuses a slot that does not verify, so the slot is written
+		// again.
+		_, again := seg.file.WriteAt(l.slotBuf[:], slotOffset(seg.slot))
+		return fmt.Errorf("%s: write the slot: %w", seg.path, errors.Join(err, again))
+	}
+	seg.gen = l.end.gen
+	return nil
+}
+
+// turnSlot makes the segment's other slot the one to be written next. The current slot must be durable, because a power
+// cut may tear the slot that is being written.
+func (s *openSegment) turnSlot() { s.slot = 1 - s.slot }
+
+// syncSlot makes the current slot durable. Needs slotMu.
+func (s *openSegment) syncSlot() error {
+	if s.synced == s.gen {
+		return nil
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("sync of %s: %w", s.path, err)
+	}
+	s.synced = s.gen
+	return nil
+}
+
+// ID is a random identity of 16 bytes; the zero ID is unknown.
+type ID [16]byte
+
+// NewID returns a random identity.
+func NewID(random io.Reader) (id ID, err error) {
+	if _, err = io.ReadFull(random, id[:]); err != nil {
+		return ID{}, fmt.Errorf("wal: random identity: %w", err)
+	}
+	return id, nil
+}
+
+// String returns the identity in 32 hexadecimal digits.
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *ID) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	if err != nil || len(raw) != len(id) {
+		return fmt.Errorf("wal: identity %q is not %d hexadecimal digits", text, 2*len(id))
+	}
+	copy(id[:], raw)
+	return nil
+}
+
+// Identity says what a log belongs to.
+type Identity struct {
+	History   ID // of the exchange: its copies and replicas have it too
+	Directory ID // of the data directory: its files verify nowhere else
+}
+
+// Position is a place in a log: a sequence, and the checksum chain over every record up to it.
+type Position struct {
+	Seq   uint64
+	Chain uint64
+}
+
+// Begins returns the position before the first record of a log.
+func Begins(history ID, name string) Position { return Position{Chain: chainStart(history, name, 0)} }
+
+// Next returns the position behind the record that follows.
+func (p Position) Next(payload []byte) Position {
+	p.Seq++
+	d := xxhash.New()
+	var head [16]byte
+	le.PutUint64(head[:], p.Chain)
+	le.PutUint64(head[8:], p.Seq)
+	_, _ = d.Write(head[:]) // never fails
+	_, _ = d.Write(payload)
+	p.Chain = d.Sum64()
+	return p
+}
+
+// Known is the knowledge of a log's end outside the log. A log that does not agree with it is damaged.
+type Known struct {
+	Position
+	Last bool // the log ended at Seq; otherwise it reached at least there
+}
+
+// knownSeq returns the record that the caller knows, or one that no log has.
+func (o *Options) knownSeq() uint64 {
+	if o.Known == nil {
+		return math.MaxUint64 - 1
+	}
+	return o.Known.Seq
+}
+
+// Loss describes records that a log once held.
+type Loss struct {
+	Position        // after the last record that is left
+	To       uint64 // the last record that is known to be missing
+	// Damage says where they are missing. It is nil when a power cut explains the loss: none of the
+	// records was known to be durable.
+	Damage *CorruptError
+}
+
+// agrees refuses a header of another version, and one that does not belong to the log. Without an
+// identity the log adopts the header's.
+func (h *header) agrees(what, file string, version uint32, opts *Options) error {
+	switch {
+	case h.version != version:
+		return &VersionError{File: file, What: what, Got: h.version, Want: version, Writer: h.writer}
+	case h.record != opts.RecordVersion:
+		return &VersionError{
+			File: file, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer,
+		}
+	}
+	if opts.Identity == (Identity{}) {
+		opts.Identity, opts.Name = h.Identity, h.name
+	}
+	switch {
+	case h.name != opts.Name:
+		return foreign(file, fmt.Sprintf("the log %q, not to %q", h.name, opts.Name))
+	case h.History != opts.Identity.History:
+		return foreign(file, fmt.Sprintf("history %s, not to %s", h.History, opts.Identity.History))
+	case h.Directory != opts.Identity.Directory:
+		return foreign(file, fmt.Sprintf("data directory %s, not to %s", h.Directory, opts.Identity.Directory))
+	}
+	return nil
+}
+
+func foreign(file, to string) error {
+	return &CorruptError{File: file, Foreign: true, Reason: "the file belongs to " + to}
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"sync"
 	"sync/atomic"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 )
 
@@ -320,3 +322,235 @@ func (l *Log) Recovered() OpenInfo { return l.info }
 
 // Position returns the place after the last record written. Owner only, or after Close.
 func (l *Log) Position() Position { return Position{Seq: l.lastSeq, Chain: l.chain} }
+
+// The log's limits and defaults.
+const (
+	// DefaultSegmentBytes is the default size of a segment, which is verified in about 0.1 s and deleted as a
+	// whole.
+	DefaultSegmentBytes = 64 << 20
+	// DefaultPreallocBytes is the default number of zeros written ahead, so that most syncs change no metadata.
+	// Writing them takes about 0.5 ms.
+	DefaultPreallocBytes = 1 << 20
+	// maxKeptBuffer is the largest batch buffer that is reused for the next batch.
+	maxKeptBuffer = 4 << 20
+	// minSegmentBytes is the smallest segment size; tests with many segments use it.
+	minSegmentBytes = 256
+)
+
+// Options of a log. The zero value is good.
+type Options struct {
+	// SegmentBytes of records after which a new segment begins (a batch is never split, so a
+	// segment may be larger by one batch). 0: DefaultSegmentBytes.
+	SegmentBytes int64
+	// PreallocBytes is the number of zeros written ahead at a time; negative: none; 0: DefaultPreallocBytes.
+	PreallocBytes int64
+	// RecordVersion is the version of the payloads' encoding; opening a segment of another version fails. 0
+	// means 1.
+	RecordVersion uint32
+	// MaxRecord is the largest payload that the log takes. 0: the constant MaxRecord.
+	MaxRecord int
+	// Writer is the name and version of the program (at most 20 bytes). A VersionError of a later program shows
+	// it. "" means "TickHive".
+	Writer string
+	// NoLock does not lock the log's directory, because the caller holds a lock for the whole data directory.
+	NoLock bool
+	// Name of the log, at most 16 bytes; "": the last element of its directory's path.
+	Name string
+	// Identity is the one of the log's files. The zero value adopts the files' identity.
+	Identity Identity
+	// Boot identifies the time since the machine was switched on; zero: unknown. A process that dies
+	// loses nothing that it has written; only the end of a boot does.
+	Boot ID
+	// Known is the knowledge of the log's end outside the log; nil: none, the log may be new.
+	Known *Known
+	// AcceptLoss lets Open go on without records that it would refuse to lose.
+	AcceptLoss bool
+	// Lost receives a loss before Open cuts it off. It makes the loss known durably: afterwards the
+	// log has no trace of it. An error refuses the start. nil: no receiver.
+	Lost func(Loss) error
+	// MissingSnapshot receives the record of the newest snapshot that was written, if its file is gone. The
+	// log may still reach back far enough. nil: no receiver.
+	MissingSnapshot func(seq uint64)
+	// BeforeWrite is called before each batch is written. Its error refuses the batch like a full disk
+	// (ErrUnavailable). nil: nothing comes first.
+	BeforeWrite func() error
+	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
+	// without an error. nil: no receiver.
+	Ended func(Position)
+	// Failed is called when the log stops for good after a failed sync, in Open too, before the caller gets the error.
+	// nil: no receiver.
+	Failed func()
+	// Clock tells when a segment was made; it decides nothing. nil: real.
+	Clock clock.Clock
+}
+
+// Validate fills in defaults and checks ranges.
+func (o *Options) Validate() error {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.PreallocBytes == 0 {
+		o.PreallocBytes = DefaultPreallocBytes
+	}
+	o.PreallocBytes = max(o.PreallocBytes, 0)
+	if o.MaxRecord <= 0 || o.MaxRecord > MaxRecord {
+		o.MaxRecord = MaxRecord
+	}
+	if o.RecordVersion == 0 {
+		o.RecordVersion = 1
+	}
+	if o.Writer == "" {
+		o.Writer = "TickHive"
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real{}
+	}
+	if o.Ended == nil {
+		o.Ended = func(Position) {}
+	}
+	if o.BeforeWrite == nil {
+		o.BeforeWrite = func() error { return nil }
+	}
+	switch {
+	case o.SegmentBytes < minSegmentBytes:
+		return fmt.Errorf("wal: segment size %d is below %d bytes", o.SegmentBytes, minSegmentBytes)
+	case len(o.Writer) > writerBytes:
+		return fmt.Errorf("wal: writer %q is longer than %d bytes", o.Writer, writerBytes)
+	}
+	return nil
+}
+
+// validateFor sets the default name and validates the options for the log in dir.
+func (o *Options) validateFor(dir string) error {
+	if o.Name == "" {
+		o.Name = path.Base(dir)
+	}
+	o.Name = o.Name[:min(len(o.Name), nameBytes)]
+	return o.Validate()
+}
+
+// The operating errors of a log and of the stores on it. They are wrapped: use errors.Is.
+var (
+	// ErrStopped: a sync failed. The content of the disk is unknown, so the log accepts no
+	// more writes until the process starts again and reads it (design: a failed fsync is
+	// never retried). The error also wraps the cause.
+	ErrStopped = errors.New("wal: stopped for good after a failed sync")
+	// ErrOutcomeUnknown: the record was written and could not be made durable, or a write
+	// that failed could not be cut off again. The next start may find the record or not. It
+	// wraps the ErrStopped that ended the log too; later refusals wrap ErrStopped alone.
+	ErrOutcomeUnknown = errors.New("wal: written, not known to be durable")
+	// ErrUnavailable: the record could not be written (full disk) and the log holds nothing
+	// of it. The same call works again when there is space.
+	ErrUnavailable = errors.New("wal: not written")
+	// ErrBusy: a bounded queue is full. Nothing happened.
+	ErrBusy = errors.New("wal: queue full")
+	// ErrClosed: the log or store was closed. Nothing happened.
+	ErrClosed = errors.New("wal: closed")
+	// ErrTooLarge: a record is empty or larger than Options.MaxRecord. Nothing happened.
+	ErrTooLarge = errors.New("wal: record is empty or too large")
+	// ErrEndUnknown: Close could not note where the log ends. It may end behind the place that was noted before.
+	ErrEndUnknown = errors.New("wal: not closed in order")
+	// ErrTruncated: the log no longer holds the wanted sequence; it begins later.
+	ErrTruncated = errors.New("wal: sequence is older than the oldest kept")
+)
+
+// CorruptError reports damage that no power cut explains: bytes differ from the bytes written, or
+// are missing. It stops the start.
+type CorruptError struct {
+	File    string // path
+	Offset  int64  // bytes from the start of the file
+	Seq     uint64 // sequence expected there, 0 when unknown
+	To      uint64 // the log is known to have reached at least this record, 0 when unknown
+	Foreign bool   // the file belongs to another log
+	Reason  string // what was found
+	Cause   error  // ErrTruncated, or nil
+}
+
+// Error returns a text with file, offset, sequence and reason.
+func (e *CorruptError) Error() string {
+	text := fmt.Sprintf("wal: %s: damaged at offset %d (sequence %d): %s", e.File, e.Offset, e.Seq, e.Reason)
+	if e.To != 0 && e.To >= e.Seq {
+		text += fmt.Sprintf("; the log reached record %d", e.To)
+	}
+	return text
+}
+
+// Unwrap returns Cause.
+func (e *CorruptError) Unwrap() error { return e.Cause }
+
+// VersionError refuses a file of another format; no reader guesses at its content.
+type VersionError struct {
+	File   string // path
+	What   string // "log format", "record format", "snapshot format"
+	Got    uint32 // version in the file
+	Want   uint32 // version that this program reads
+	Writer string // program that wrote the file
+}
+
+// Error returns a sentence with both versions and the program that wrote the file.
+func (e *VersionError) Error() string {
+	age := "a newer"
+	if e.Got < e.Want {
+		age = "an older"
+	}
+	return fmt.Sprintf("wal: %s has %s version %d, written by %s, %s program than this one, which reads version %d: "+
+		"use that program, or another data directory", e.File, e.What, e.Got, e.Writer, age, e.Want)
+}
+
+// OutcomeUnknown wraps the error that ended the log after the record was written.
+func OutcomeUnknown(stopped error) error {
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, stopped)
+}
+
+// Unavailable wraps the cause of a write that was undone.
+func Unavailable(what string, cause error) error {
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, cause)
+}
+
+// figures counts for metrics. Any goroutine.
+type figures struct {
+	syncs          clock.Histogram
+	snapshots      clock.Histogram
+	snapshotBytes  atomic.Int64
+	snapshotNs     atomic.Int64
+	failedSnapshot atomic.Uint64
+}
+
+// Figures are measurements of an open log.
+type Figures struct {
+	// Syncs are the syncs of segments and of the names in their directory, without the waiting for the one before.
+	Syncs clock.Counts
+	// Snapshots are the ones written since Open.
+	Snapshots clock.Counts
+	// SnapshotFailures is the number of snapshots that could not be written.
+	SnapshotFailures uint64
+	// SnapshotBytes is the size of the newest snapshot, and SnapshotNs its time by the log's clock; 0: there is none.
+	SnapshotBytes, SnapshotNs int64
+}
+
+// FiguresOf returns the figures of a log since Open. Any goroutine.
+func FiguresOf(l *Log) Figures {
+	f := &l.figures
+	return Figures{
+		Syncs: f.syncs.Counts(), Snapshots: f.snapshots.Counts(), SnapshotFailures: f.failedSnapshot.Load(),
+		SnapshotBytes: f.snapshotBytes.Load(), SnapshotNs: f.snapshotNs.Load(),
+	}
+}
+
+// noteSnapshot reads size and time of the newest snapshot that Open found. A file that cannot be read has none; the
+// recovery reports it.
+func (f *figures) noteSnapshot(fsys vfs.FS, name string) {
+	file, err := fsys.Open(name)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	var head [headerBytes]byte
+	size, err := file.Size()
+	if n, readErr := file.ReadAt(head[:], 0); err == nil && readErr == nil {
+		if h, reason := parseHeader(snapshotMagic, SnapshotVersion, head[:n]); reason == "" {
+			f.snapshotBytes.Store(size)
+			f.snapshotNs.Store(h.createdNs)
+		}
+	}
+}

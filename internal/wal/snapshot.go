@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -252,4 +253,276 @@ func pruneSnapshots(fsys vfs.FS, dir string) error {
 		}
 	}
 	return nil
+}
+
+// damagedExt marks a snapshot that could not be used: the file stays for inspection and does
+// not count as a snapshot.
+const damagedExt = ".damaged"
+
+// unusedExt marks an intact snapshot of records that the log lost with the operator's consent.
+const unusedExt = ".unused"
+
+// Loaded describes the snapshot that was used.
+type Loaded struct {
+	OK      bool           // one was
+	Meta    SnapshotMeta   // the records that it contains
+	Kept    []SnapshotMeta // it and the next older one with a valid header, newest first
+	Damaged []string       // newer ones that could not be used, with the reason; ErrUnwanted is none
+	bad     []string       // the paths of those whose content is to blame
+}
+
+// ErrUnwanted is the error of a load function that does not take a snapshot although it is intact.
+var ErrUnwanted = errors.New("wal: an intact snapshot that is not wanted")
+
+// loadFunc decodes the body of a snapshot.
+type loadFunc = func(meta SnapshotMeta, body io.Reader) error
+
+// LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
+// takes, and which is on the log's chain. load gets only verified bytes, and may have seen part of a damaged snapshot
+// before it is called again for the one before: it must start over each time. A snapshot of
+// another version is refused with *VersionError, never passed over. Reads only.
+func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, error) {
+	var found Loaded
+	if err := opts.validateFor(dir); err != nil {
+		return found, err
+	}
+	segs, err := loadSegments(fsys, dir, &opts)
+	if err != nil {
+		return found, err
+	}
+	seqs, err := snapshotSeqs(fsys, dir)
+	if err != nil {
+		return found, err
+	}
+	for _, seq := range seqs {
+		name := path.Join(dir, SnapshotName(seq))
+		place := onChain(fsys, segs, name, load)
+		meta, err := loadSnapshotFile(fsys, name, seq, &opts, place, found.OK)
+		var version *VersionError
+		switch {
+		case err == nil && !found.OK:
+			found.OK, found.Meta = true, meta
+			found.Kept = append(found.Kept, meta)
+		case err == nil && len(found.Kept) < SnapshotsKept:
+			found.Kept = append(found.Kept, meta)
+		case errors.As(err, &version):
+			return found, err
+		case errors.Is(err, ErrUnwanted):
+		case !found.OK:
+			found.Damaged = append(found.Damaged, err.Error())
+			if unread := (*fs.PathError)(nil); !errors.As(err, &unread) { // a file that cannot be read now may be sound
+				found.bad = append(found.bad, name)
+			}
+		}
+	}
+	return found, nil
+}
+
+// onChain returns a load function that takes a snapshot only if the log has its chain at its record.
+func onChain(fsys vfs.FS, segs []segment, name string, load loadFunc) loadFunc {
+	return func(meta SnapshotMeta, body io.Reader) error {
+		chain, err := chainAt(fsys, segs, meta.Seq)
+		var damaged *CorruptError
+		switch {
+		case errors.Is(err, ErrTruncated) || errors.As(err, &damaged):
+			// No use is made of it: the records behind it cannot be read either.
+		case err == nil && chain != meta.Chain:
+			return &CorruptError{
+				File: name, Seq: meta.Seq, Foreign: true,
+				Reason: fmt.Sprintf("the log has another history up to record %d", meta.Seq),
+			}
+		case err != nil:
+			return err
+		}
+		return load(meta, body)
+	}
+}
+
+// readSnapshots finds the snapshots that the log does not reach: they prove that it lost records.
+func (l *opening) readSnapshots() error {
+	found := &l.found
+	seqs, err := snapshotSeqs(l.fsys, l.dir)
+	if err != nil {
+		return err
+	}
+	if err := l.missSnapshot(seqs); err != nil {
+		return err
+	}
+	for _, seq := range seqs {
+		name := path.Join(l.dir, SnapshotName(seq))
+		meta, err := loadSnapshotFile(l.fsys, name, seq, &l.opts, nil, true)
+		var damaged *CorruptError
+		switch {
+		case errors.As(err, &damaged) && !damaged.Foreign:
+		case err != nil && damaged == nil:
+			return err
+		case damaged != nil:
+			found.damage, found.ahead = damaged, append(found.ahead, name)
+		case seq > found.Seq && found.seg < 0 && l.opts.AcceptLoss:
+			// The log has no file any more: it goes on behind the newest snapshot.
+			found.Position = Position{Seq: seq, Chain: meta.Chain}
+		case seq > found.Seq:
+			found.ahead = append(found.ahead, name)
+			if found.damage == nil {
+				found.damage = &CorruptError{
+					File: name, Seq: found.Seq + 1, To: seq,
+					Reason: fmt.Sprintf("the log ends at record %d, before the snapshot", found.Seq),
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// missSnapshot reports the newest snapshot that was written, unless its file is there or was set aside, and
+// notes the newest one that is there.
+func (l *opening) missSnapshot(seqs []uint64) error {
+	names, err := l.fsys.List(l.dir)
+	if err != nil {
+		return fmt.Errorf("wal: list %s: %w", l.dir, err)
+	}
+	was := SnapshotName(l.end.snapshot)
+	there := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, was) })
+	if l.end.snapshot != 0 && !there && l.opts.MissingSnapshot != nil {
+		l.opts.MissingSnapshot(l.end.snapshot)
+	}
+	l.Log.end.snapshot = 0
+	if len(seqs) > 0 {
+		l.Log.end.snapshot = seqs[0]
+		l.figures.noteSnapshot(l.fsys, path.Join(l.dir, SnapshotName(seqs[0])))
+	}
+	return nil
+}
+
+// SetAside renames the snapshots whose content could not be used, so that they do not count as
+// one of the two to fall back to. One that could not be read stays. Call it when the recovery has succeeded.
+func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
+	for _, name := range f.bad {
+		if err := fsys.Rename(name, name+damagedExt); err != nil {
+			return fmt.Errorf("wal: set a damaged snapshot aside: %w", err)
+		}
+	}
+	if len(f.bad) == 0 {
+		return nil
+	}
+	return fsys.SyncDir(dir)
+}
+
+// loadSnapshotFile verifies a snapshot's header and, unless headOnly, hands its body on.
+func loadSnapshotFile(
+	fsys vfs.FS, name string, seq uint64, opts *Options, load loadFunc, headOnly bool,
+) (meta SnapshotMeta, err error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return SnapshotMeta{}, fmt.Errorf("wal: open snapshot: %w", err)
+	}
+	defer f.Close()
+	var buf [headerBytes]byte
+	n, err := f.ReadAt(buf[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return SnapshotMeta{}, fmt.Errorf("wal: %s: read: %w", name, err)
+	}
+	h, reason := parseHeader(snapshotMagic, SnapshotVersion, buf[:n])
+	if reason != "" {
+		return SnapshotMeta{}, &CorruptError{File: name, Reason: reason}
+	}
+	if err := h.agrees("snapshot format", name, SnapshotVersion, opts); err != nil {
+		return SnapshotMeta{}, err
+	}
+	if h.first != seq {
+		reason = "header has another sequence than the name"
+		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: reason}
+	}
+	meta = SnapshotMeta{Seq: h.first, Reflects: h.segment, Chain: h.chain}
+	if headOnly {
+		return meta, nil
+	}
+	r := SnapshotBody(f, name, seq, headerBytes, le.Uint32(buf[headerBytes-4:]))
+	if err := load(meta, r); err != nil {
+		return meta, fmt.Errorf("wal: snapshot %s: %w", name, err)
+	}
+	// The decoder may not need the last byte to be content; the checksum does.
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return meta, err
+	}
+	return meta, nil
+}
+
+// SnapshotBody returns a reader of the chunks of a snapshot, which begin at an offset behind a header
+// with a checksum. It fails with *CorruptError at the first chunk that does not verify.
+func SnapshotBody(f vfs.File, name string, seq uint64, off int64, crc uint32) io.Reader {
+	return &chunkReader{f: f, name: name, off: off, crc: crc, seq: seq}
+}
+
+// chunkReader reads the body of a snapshot and verifies every byte before it returns it.
+type chunkReader struct {
+	f    vfs.File
+	name string
+	off  int64
+	seq  uint64
+	crc  uint32
+	body uint64
+	buf  []byte
+	rest []byte // verified and not yet given out
+	err  error
+}
+
+// Read fails with *CorruptError at the first chunk that does not verify.
+func (r *chunkReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.err = r.chunk()
+	}
+	if len(r.rest) > 0 {
+		n := copy(p, r.rest)
+		r.rest = r.rest[n:]
+		return n, nil
+	}
+	return 0, r.err
+}
+
+func (r *chunkReader) chunk() error {
+	if r.buf == nil {
+		size, err := r.f.Size()
+		if err != nil {
+			return fmt.Errorf("wal: %s: size: %w", r.name, err)
+		}
+		r.buf = make([]byte, min(chunkHead+chunkBytes, max(size-r.off, chunkHead)))
+	}
+	n, err := r.f.ReadAt(r.buf, r.off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("wal: %s: read at %d: %w", r.name, r.off, err)
+	}
+	if n < chunkHead {
+		return r.corrupt("snapshot is cut short")
+	}
+	length := le.Uint32(r.buf)
+	size := int(length)
+	if length == endOfChunks {
+		size = 8
+	}
+	if size == 0 || size > chunkBytes {
+		return r.corrupt("chunk length is impossible")
+	}
+	if chunkHead+size > n {
+		return r.corrupt("snapshot is cut short")
+	}
+	data := r.buf[chunkHead : chunkHead+size]
+	r.crc = crc32.Update(crc32.Update(r.crc, castagnoli, r.buf[:4]), castagnoli, data)
+	if r.crc != le.Uint32(r.buf[4:]) {
+		return r.corrupt("chunk checksum differs")
+	}
+	if length == endOfChunks {
+		if le.Uint64(data) != r.body || n > chunkHead+size {
+			return r.corrupt("body has another length than its end says")
+		}
+		return io.EOF
+	}
+	r.off += int64(chunkHead + size)
+	r.body += uint64(size)
+	r.rest = data
+	return nil
+}
+
+func (r *chunkReader) corrupt(reason string) error {
+	return &CorruptError{File: r.name, Offset: r.off, Seq: r.seq, Reason: reason}
 }
