@@ -221,7 +221,7 @@ const RecordVersion = 2
 
 // RulesVersion is the version of the rules by which records are applied. Each record has it: other rules would make
 // other balances of the same records, so DecodeRecord refuses a record of any other version.
-const RulesVersion = 4
+const RulesVersion = 5
 
 // The schemes of keys.
 const (

@@ -127,12 +127,17 @@ const (
 	MaxNickname = 32
 	// MinNickname is the shortest nickname.
 	MinNickname = 2
+	// maxNicknameTries bounds the nicknames that are tried for a user who chose none.
+	maxNicknameTries = 100
 	// MaxRealName bounds name and secondName, in code points.
 	MaxRealName = 64
 	// MaxLevel is the highest user level.
 	MaxLevel = 30
 	// StakingLevels is the number of staking levels, R0 to R8.
 	StakingLevels = 9
+	// MaxStakingUplines bounds the inviters that a staking income passes on its way up
+	// (docs/contract/accounts.md#accruals).
+	MaxStakingUplines = 64
 	// MaxLevelChanges bounds the history of staking levels of one user.
 	MaxLevelChanges = 10_000
 	// MaxDealAccruals bounds the accruals from trades that are retained one by one, over all users;

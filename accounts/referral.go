@@ -31,10 +31,8 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if owner == cmd.User {
 		return invalid("inviteCode", "A user cannot be their own inviter.")
 	}
-	for up := owner; up != 0; up = s.dir.mustFind(up).inviter {
-		if up == cmd.User {
-			return invalid("inviteCode", "The inviter is among those whom the user invited.")
-		}
+	if s.dir.tree(owner) == s.dir.tree(cmd.User) { // a user without an inviter is the top of their tree
+		return invalid("inviteCode", "The inviter is among those whom the user invited.")
 	}
 	rec.Inviter, rec.HasRate, rec.Rate = owner, byLink, rate
 	return nil
@@ -227,11 +225,11 @@ func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 }
 
 // payStaking pays shares of a staking income upwards from its earner: each upline gets their rate minus the
-// highest rate paid below them.
+// highest rate paid below them. It ends MaxStakingUplines above the earner: a chain of inviters may hold all users.
 func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	given, most := uint32(0), r.config.Staking[StakingLevels-1]
 	up := u
-	for level := uint32(1); up.inviter != 0 && given < most; level++ {
+	for level := uint32(1); up.inviter != 0 && given < most && level <= MaxStakingUplines; level++ {
 		up = r.dir.users[up.inviter]
 		share := r.config.Staking[up.profile.Staking]
 		if share <= given {

@@ -35,6 +35,8 @@ type user struct {
 	createdNs int64
 
 	inviter     uint32                    // 0: none
+	tree        uint32                    // next user towards the one who names the tree (directory.tree); n: this one
+	treeSize    uint32                    // number of users in the tree, for the user who names it
 	descendants [accrual.MaxLevels]uint32 // number of users below, by level - 1
 	links       []link
 	keys        []*auth.Key
@@ -78,8 +80,15 @@ func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 	}
 	n := uint32(len(s.dir.users))
 	rec.User = n
-	rec.Profile = Profile{Nickname: s.dir.freeNickname(n), AvatarID: DefaultAvatar}
+	rec.Profile = Profile{AvatarID: DefaultAvatar}
 	patch := cmd.Profile
+	if patch.Nickname == nil {
+		name, free := s.dir.freeNickname(n)
+		if !free {
+			return conflict("nickname", "The nicknames of user %d are taken: choose one.", n)
+		}
+		rec.Profile.Nickname = name
+	}
 	patch.AvatarID, patch.NoTradeCommissions, patch.DealBidDiscount, patch.DealAskDiscount = nil, nil, nil, nil
 	if reject := s.patchProfile(&rec.Profile, &patch); reject != nil {
 		return reject
@@ -319,6 +328,7 @@ func (d *directory) mustFind(n uint32) *user {
 
 // register adds a user to the directory; the user's number must be the next one.
 func (d *directory) register(u *user) {
+	u.tree, u.treeSize = u.n, 1
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
@@ -343,16 +353,18 @@ func (d *directory) taken(nickname string, self *user) bool {
 // folded returns the same text for all texts that differ in case only.
 func folded(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
-// freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken.
-func (d *directory) freeNickname(n uint32) string {
+// freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken; free is false when all of
+// maxNicknameTries are.
+func (d *directory) freeNickname(n uint32) (name string, free bool) {
 	base := "user-" + strconv.FormatUint(uint64(n), 10)
-	name := base
-	for i := 2; ; i++ {
-		if !d.taken(name, nil) {
-			return name
+	name = base
+	for i := 2; d.taken(name, nil); i++ {
+		if i > maxNicknameTries {
+			return "", false
 		}
 		name = base + "-" + strconv.Itoa(i)
 	}
+	return name, true
 }
 
 // resolveCode returns the owner of an invite code. For the code of a link it also returns the link's discount.
@@ -375,7 +387,28 @@ func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink,
 // attach makes inviter the inviter of user n, and updates the counts of all users above.
 func (d *directory) attach(n, inviter uint32) {
 	d.mustFind(n).inviter = inviter
+	d.join(n, inviter)
 	d.countBelow(n)
+}
+
+// tree returns the user who names the tree of inviters to which user n belongs: two users are in one tree when the
+// answer is the same. It takes at most 20 steps, because join puts a tree below a larger one and so doubles what the
+// step leads out of. A walk along the inviters could take a step for each user.
+func (d *directory) tree(n uint32) uint32 {
+	for d.mustFind(n).tree != n {
+		n = d.users[n].tree
+	}
+	return n
+}
+
+// join makes one tree of the trees of two users.
+func (d *directory) join(a, b uint32) {
+	small, large := d.users[d.tree(a)], d.users[d.tree(b)]
+	if small.treeSize > large.treeSize {
+		small, large = large, small
+	}
+	small.tree = large.n
+	large.treeSize += small.treeSize
 }
 
 // countBelow adds n and the users below it to the counts of the users above it.
@@ -391,20 +424,16 @@ func (d *directory) countBelow(n uint32) {
 	}
 }
 
-// countTree counts the users below each user and refuses a cycle.
+// countTree joins the trees of inviters, refuses a cycle, and counts the users below each user.
 func (d *directory) countTree() error {
-	seen := make([]uint32, len(d.users)) // for each user, the walk that passed the user
-	done := make([]bool, len(d.users))   // the user's chain of inviters ends, so it contains no cycle
-	for n := range d.users {
-		for up := uint32(n); up != 0 && !done[up]; up = d.users[up].inviter {
-			if seen[up] == uint32(n)+1 {
-				return errors.New("the inviter relation has a cycle")
-			}
-			seen[up] = uint32(n) + 1
+	for _, u := range d.users {
+		if u.inviter == 0 {
+			continue
 		}
-		for up := uint32(n); up != 0 && !done[up]; up = d.users[up].inviter {
-			done[up] = true
+		if d.tree(u.n) == d.tree(u.inviter) {
+			return errors.New("the inviter relation has a cycle")
 		}
+		d.join(u.n, u.inviter)
 	}
 	for n := range d.users {
 		up := d.users[n]
