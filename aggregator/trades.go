@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"slices"
 	"strconv"
 
 	"tickhive/engine"
@@ -85,18 +86,24 @@ func AppendTrades(b []byte, v *marketdata.View, s Selection) []byte {
 
 // appendTakers appends the wanted trades of one taker's side, newest first.
 func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) []byte {
+	if !s.wants(side) {
+		return b
+	}
+	kind := marketdata.BlockAggBuy
+	if side == engine.Sell {
+		kind = marketdata.BlockAggSell
+	}
 	start := len(b)
-	if s.wants(side) {
-		for id := s.High; id >= s.Low && id > 0; id-- {
-			if t := v.Trades.At(id); t.TakerSide == side {
-				b = append(appendTrade(b, v.Instrument, id, &t), ',')
+	b = v.Trades.AppendRows(b, s.Low, s.High, kind,
+		func(b []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+			for i, t := range slices.Backward(trades) {
+				if t.TakerSide == side {
+					b = append(appendTrade(b, v.Instrument, first+engine.TradeID(i), &t), ',')
+				}
 			}
-		}
-	}
-	if len(b) > start {
-		b = b[:len(b)-1]
-	}
-	return b
+			return b
+		})
+	return b[:max(len(b)-1, start)]
 }
 
 // appendTrade appends one trade as in docs/contract/api.md#aggregator-trade.

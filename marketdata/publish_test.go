@@ -197,7 +197,7 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
 		for k := range DocKinds {
-			v.Cache(k, &Doc{Seq: uint64(v.TradesSeq)}) // as a page of trades has
+			v.Cache(k, &Doc{})
 		}
 		return v
 	}

@@ -1,6 +1,7 @@
 package marketdata
 
 import (
+	"bytes"
 	"io"
 	"sync/atomic"
 
@@ -290,6 +291,29 @@ const (
 	chunkTexts
 )
 
+// BlockText names one cached text of a closed block of trades.
+type BlockText uint8
+
+// The texts that are cached with a block: its rows, newest first, with a comma behind each one; as deals, or as the
+// aggregator's rows of takers that bought or sold. Text that differs from reader to reader is Uncached.
+const (
+	Uncached BlockText = iota
+	BlockDeals
+	BlockAggBuy
+	BlockAggSell
+	blockTexts
+)
+
+// blockTrades is the number of trades in a block: a page of 100 trades renders two open ends of 7 rows on
+// average and copies the other rows.
+const (
+	blockTrades = 16
+	chunkBlocks = chunkTrades / blockTrades
+)
+
+// textSlots is the number of cached texts of a chunk: its own, and those of its blocks.
+const textSlots = int(chunkTexts) + int(blockTexts-1)*chunkBlocks
+
 // textCache limits the bytes of cached text in all chunks of a feed. Readers add text while there is room; the
 // writer removes text that no reader requests (sweep).
 type textCache struct {
@@ -324,20 +348,63 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 		return render(nil, first, trades)
 	}
 	c := t.chunks[(id-t.base)/chunkTrades]
-	if p := c.text[kind].Load(); p != nil && p != &t.cache.dropped {
-		if !c.used.Load() {
-			c.used.Store(true)
-		}
-		return *p
+	text, ok := t.cache.load(c, int(kind))
+	if !ok {
+		text = render(nil, first, trades)
+		t.cache.store(c, int(kind), text)
 	}
-	text := render(nil, first, trades)
+	return text
+}
+
+// AppendRows appends the rows of the trades from high down to low, which the view retains. It caches the text of closed
+// blocks while the cache has room, and renders the others. render appends the rows of trades, whose first id is first,
+// as kind says; it must be a pure function of them.
+func (t *Trades) AppendRows(b []byte, low, high engine.TradeID, kind BlockText,
+	render func(dst []byte, first engine.TradeID, trades []Trade) []byte,
+) []byte {
+	for high >= low && high > 0 {
+		i := int(high - t.base)
+		block := i / blockTrades
+		first := max(low, t.base+engine.TradeID(block*blockTrades))
+		c, slot := t.chunks[i/chunkTrades], 0
+		if kind != Uncached && high-first+1 == blockTrades {
+			slot = int(chunkTexts) + int(kind-1)*chunkBlocks + block%chunkBlocks
+			if text, ok := t.cache.load(c, slot); ok {
+				b, high = append(b, text...), first-1
+				continue
+			}
+		}
+		end := i%chunkTrades + 1
+		from := len(b)
+		b = render(b, first, c.trades[end-int(high-first)-1:end])
+		if slot > 0 {
+			t.cache.store(c, slot, bytes.Clone(b[from:]))
+		}
+		high = first - 1
+	}
+	return b
+}
+
+// load returns a cached text of c, and notes that a reader has requested it.
+func (tc *textCache) load(c *tradeChunk, slot int) (text []byte, ok bool) {
+	p := c.text[slot].Load()
+	if p == nil || p == &tc.dropped {
+		return nil, false
+	}
+	if !c.used.Load() {
+		c.used.Store(true)
+	}
+	return *p, true
+}
+
+// store caches a text of c while there is room, unless another reader was first or c has left the ring.
+func (tc *textCache) store(c *tradeChunk, slot int, text []byte) {
 	size := int64(cap(text))
-	if t.cache.bytes.Add(size) > t.cache.limit || !c.text[kind].CompareAndSwap(nil, &text) {
-		t.cache.bytes.Add(-size)
-		return text
+	if tc.bytes.Add(size) > tc.limit || !c.text[slot].CompareAndSwap(nil, &text) {
+		tc.bytes.Add(-size)
+		return
 	}
 	c.used.Store(true)
-	return text
 }
 
 // forget subtracts the texts of a dropped chunk from the count and prevents readers of old views from caching
@@ -356,6 +423,9 @@ func (tc *textCache) sweep(c *tradeChunk) {
 		return
 	}
 	for k := range c.text {
+		if c.text[k].Load() == nil {
+			continue
+		}
 		if p := c.text[k].Swap(nil); p != nil {
 			tc.bytes.Add(-int64(cap(*p)))
 		}

@@ -156,3 +156,65 @@ func TestADocumentWithABody(t *testing.T) {
 		t.Errorf("%d bytes, %q, %q", d.Size(), d.CachedBytes(), d.Bytes())
 	}
 }
+
+// Rows come in the order and with the ids that were asked for, from blocks that are rendered once, also while trades are
+// added and dropped. An old view renders the blocks of chunks that are gone, and no longer caches them.
+func TestRowsOfBlocks(t *testing.T) {
+	r := newRig(Options{TradesMin: 2000, TradesMax: 2000}, 1)
+	rendered := 0
+	render := func(b []byte, first engine.TradeID, trades []Trade) []byte {
+		for i, tr := range slices.Backward(trades) {
+			rendered++
+			b = fmt.Appendf(b, "%d:%d,", first+engine.TradeID(i), tr.Amount)
+		}
+		return b
+	}
+	check := func(tr *Trades, low, high engine.TradeID, kind BlockText, most int) {
+		t.Helper()
+		var want []byte
+		for id := high; id >= low; id-- {
+			want = fmt.Appendf(want, "%d:%d,", id, id%7+1)
+		}
+		rendered = 0
+		if got := tr.AppendRows([]byte("["), low, high, kind, render); string(got) != "["+string(want) {
+			t.Fatalf("rows %d to %d: %s\nwant %s", high, low, got, want)
+		}
+		if rendered > most {
+			t.Errorf("rows %d to %d: %d are rendered, want at most %d", high, low, rendered, most)
+		}
+	}
+	view := func() *Trades { return &r.feed.Board().Load().View(0).Trades }
+	var old *Trades
+	for id := engine.TradeID(1); id <= 6000; id++ {
+		r.trade(0, engine.Buy, 100, int64(id%7+1))
+		if id%97 != 0 {
+			continue
+		}
+		r.publish()
+		tr := view()
+		low := max(tr.First(), id-min(id, 100)+1)
+		check(tr, low, id, BlockDeals, 97+2*blockTrades)
+		check(tr, low, id, BlockDeals, 2*(blockTrades-1))
+		check(tr, low, id, Uncached, 100)
+		check(tr, tr.First(), min(tr.First()+40, id), BlockAggBuy, 41)
+		check(tr, tr.First(), min(tr.First()+40, id), BlockAggBuy, 2*(blockTrades-1))
+		if id == 97*20 {
+			old = tr
+		}
+	}
+	r.publish()
+	check(view(), 1, 0, BlockDeals, 0)
+	before := r.feed.cache.bytes.Load()
+	check(old, old.First(), old.First()+99, BlockDeals, 100)
+	check(old, old.First(), old.First()+99, BlockAggSell, 100)
+	if n := r.feed.cache.bytes.Load(); n != before {
+		t.Errorf("%d bytes are cached for dropped chunks", n-before)
+	}
+	for range 10_000 {
+		r.trade(0, engine.Buy, 100, 1)
+	}
+	r.publish()
+	if n := r.feed.cache.bytes.Load(); n != 0 {
+		t.Errorf("%d bytes are cached though all their chunks are gone", n)
+	}
+}

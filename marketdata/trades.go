@@ -37,8 +37,8 @@ const chunkTrades = 1024
 // never changes a full chunk.
 type tradeChunk struct {
 	// first in the struct, so that the garbage collector scans no pointer-free member
-	text [chunkTexts]atomic.Pointer[[]byte]
-	used atomic.Bool // a reader has requested the text since the last sweep
+	text [textSlots]atomic.Pointer[[]byte]
+	used atomic.Bool // a reader has requested a text since the last sweep
 
 	trades [chunkTrades]Trade
 }

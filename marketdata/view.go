@@ -76,9 +76,6 @@ type Doc struct {
 	// compressed.
 	RenderedNs int64
 	Gzip       atomic.Pointer[[]byte]
-	// LowTrade and HighTrade are the ids of the trades that a page of trades shows, 0 when
-	// it shows none.
-	LowTrade, HighTrade engine.TradeID
 }
 
 // docSource is a set of the inputs of a cached document. The digits and names of the pair are inputs too, but
@@ -105,8 +102,7 @@ var docSources = [DocKinds]docSource{
 
 // inherit copies from the pair's previous view the documents whose inputs have not changed, so that an event
 // without effect on the book does not make readers render the book again. A document that a reader caches in
-// old after this call is rendered once more, to the same bytes. A page of trades is always copied, to be
-// patched: one new trade changes one row of a hundred.
+// old after this call is rendered once more, to the same bytes.
 func (v *View) inherit(old *View) {
 	var changed docSource
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
@@ -122,7 +118,7 @@ func (v *View) inherit(old *View) {
 		changed |= fromInstrument
 	}
 	for k, from := range docSources {
-		if from&changed == 0 || from == fromTrades {
+		if from&changed == 0 {
 			if d := old.docs[k].Load(); d != nil {
 				v.docs[k].Store(d)
 			}
@@ -165,28 +161,11 @@ func (v *View) Checksum() uint64 {
 }
 
 // Doc returns the cached document, nil until a reader has rendered it.
-func (v *View) Doc(k DocKind) *Doc {
-	d := v.docs[k].Load()
-	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
-		return nil
-	}
-	return d
-}
+func (v *View) Doc(k DocKind) *Doc { return v.docs[k].Load() }
 
-// Previous returns the newest page of trades of an earlier view, to be patched. It returns nil when no reader
-// has read one, or when this view's page is cached already.
-func (v *View) Previous(k DocKind) *Doc {
-	d := v.docs[k].Load()
-	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
-		return d
-	}
-	return nil
-}
-
-// Cache caches d unless another reader was first, and returns the cached document. The Seq of a
-// page of trades must be the view's TradesSeq.
+// Cache caches d unless another reader was first, and returns the cached document.
 func (v *View) Cache(k DocKind, d *Doc) *Doc {
-	if v.docs[k].CompareAndSwap(v.Previous(k), d) {
+	if v.docs[k].CompareAndSwap(nil, d) {
 		return d
 	}
 	return v.docs[k].Load()

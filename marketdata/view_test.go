@@ -111,39 +111,33 @@ func TestHashesStayInEveryVersion(t *testing.T) {
 	same(t, levelsSum([]Level{{3, 4}, {5, 6}}), levelsSum([]Level{{5, 6}})+levelsSum([]Level{{3, 4}}))
 }
 
-// A page of trades of an earlier view is there to be patched, until a page of this view takes its place. Any other
-// document is there or not.
+// A document is there or not. The first one that a reader caches stays.
 func TestTheDocumentsOfAView(t *testing.T) {
 	for k := range DocKinds {
 		v := &View{TradesSeq: 5}
-		page := k == DocDeals || k == DocAggTrades100
-		look := func(doc, previous *Doc) {
+		look := func(want *Doc) {
 			t.Helper()
-			if v.Doc(k) != doc || v.Previous(k) != previous {
-				t.Errorf("kind %d: %p and %p, want %p and %p", k, v.Doc(k), v.Previous(k), doc, previous)
+			if got := v.Doc(k); got != want {
+				t.Errorf("kind %d: %p, want %p", k, got, want)
 			}
 		}
-		look(nil, nil)
+		look(nil)
 		old, own, late := &Doc{Seq: 4}, &Doc{Seq: 5}, &Doc{Seq: 5}
 		v.docs[k].Store(old)
-		if page {
-			look(nil, old)
-		} else {
-			look(old, nil)
-			v.docs[k].Store(nil)
-		}
+		look(old)
+		v.docs[k].Store(nil)
 		if got := v.Cache(k, own); got != own {
 			t.Errorf("kind %d: another document than the first one is shown", k)
 		}
-		look(own, nil)
+		look(own)
 		if got := v.Cache(k, late); got != own {
 			t.Errorf("kind %d: the second document takes the place of the first", k)
 		}
-		look(own, nil)
+		look(own)
 	}
 }
 
-// A view takes over exactly the documents whose inputs are equal, and pages of trades to be patched.
+// A view takes over exactly the documents whose inputs are equal.
 func TestAViewTakesOverDocuments(t *testing.T) {
 	instrument := &engine.Instrument{}
 	for name, c := range map[string]struct {
@@ -153,7 +147,7 @@ func TestAViewTakesOverDocuments(t *testing.T) {
 		"nothing":        {func(*View) {}, "ticker book deals aggTicker full 100 trades summary"},
 		"seq":            {func(v *View) { v.Seq++ }, "ticker book deals aggTicker full 100 trades summary"},
 		"book":           {func(v *View) { v.BookSeq++ }, "ticker deals aggTicker trades summary"},
-		"trades":         {func(v *View) { v.TradesSeq++ }, "ticker book deals aggTicker full 100 trades summary"},
+		"trades":         {func(v *View) { v.TradesSeq++ }, "ticker book aggTicker full 100 summary"},
 		"ticker":         {func(v *View) { v.TickerSeq++ }, "book deals full 100 trades"},
 		"ticker version": {func(v *View) { v.TickerVersion++ }, "book deals full 100 trades"},
 		"instrument": {

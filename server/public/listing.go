@@ -318,24 +318,14 @@ func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Ref
 func (m *Market) sendCachedTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
-		d = aggTradesDoc(v, sel, c.MachineNs())
+		d = v.Cache(marketdata.DocAggTrades100, aggTradesDoc(v, sel, c.MachineNs()))
 	}
 	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocAggTrades100))
 }
 
 func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
-	before := v.Previous(marketdata.DocAggTrades100)
-	var body []byte
-	if before != nil && before.LowTrade >= v.Trades.First() && aggregator.Patchable(before, sel.Low, sel.High) {
-		body = aggregator.PatchTrades(v, sel, before)
-	} else {
-		body = aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
-	}
-	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
-	if sel.Len() > 0 {
-		d.LowTrade, d.HighTrade = sel.Low, sel.High
-	}
-	return v.Cache(marketdata.DocAggTrades100, d)
+	body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+	return edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
 }
 
 // The forms of answers with trades. The form is an input of an answer's ETag.

@@ -231,41 +231,15 @@ func continueDeals(c *edge.Ctx, low, from, to engine.TradeID) {
 func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
-		d = firstDealsDoc(v, c.MachineNs())
+		d = v.Cache(marketdata.DocDeals, firstDealsDoc(v, c.MachineNs()))
 	}
 	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocDeals))
 }
 
 func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
-	var body []byte
-	if before := v.Previous(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
-		body = patchDeals(v, low, high, before)
-	} else {
-		body = appendDeals(nil, v, low, high, nil)
-	}
-	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
-	d.LowTrade, d.HighTrade = low, high
-	return v.Cache(marketdata.DocDeals, d)
+	return edge.NewDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), nowNs)
 }
-
-// patchDeals renders the deals with the ids low to high: it renders the trades newer than before and copies the
-// other rows from before.
-func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata.Doc) []byte {
-	b := make([]byte, 0, len(before.Body)+int(high-before.HighTrade)*dealSize)
-	b = append(b, '[')
-	for id := high; id > before.HighTrade; id-- {
-		t := v.Trades.At(id)
-		b = encode.AppendDeal(append(b, '{'), v.Instrument, id, &t, nil)
-		b = append(b, "},"...)
-	}
-	rows := before.Body[1 : len(before.Body)-1]
-	b = append(b, aggregator.CutRows(rows, int(low-before.LowTrade))...)
-	return closeRows(b)
-}
-
-// dealSize is the estimated size of a deal's text in bytes.
-const dealSize = 240
 
 // pageRange returns the ids of one page when the ids low to high are listed newest first. oldest reports that
 // the page reaches beyond the oldest id.
@@ -296,18 +270,26 @@ func (m *Market) flagTruncated(c *edge.Ctx, v *marketdata.View, oldest bool, sta
 	}
 }
 
+// dealSize is the estimated size of a deal's text in bytes.
+const dealSize = 240
+
 // appendDeals appends the deals with the ids from high down to low.
 func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer *engine.AccountID) []byte {
 	if high >= low && b == nil {
 		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
 	}
-	b = append(b, '[')
-	for id := high; id >= low && id > 0; id-- {
-		t := v.Trades.At(id)
-		b = encode.AppendDeal(append(b, '{'), v.Instrument, id, &t, viewer)
-		b = append(b, "},"...)
+	render := func(b []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+		for i, t := range slices.Backward(trades) {
+			b = encode.AppendDeal(append(b, '{'), v.Instrument, first+engine.TradeID(i), &t, viewer)
+			b = append(b, "},"...)
+		}
+		return b
 	}
-	return closeRows(b)
+	kind := marketdata.BlockDeals
+	if viewer != nil {
+		kind = marketdata.Uncached
+	}
+	return closeRows(v.Trades.AppendRows(append(b, '['), low, high, kind, render))
 }
 
 // maxCandles is the largest number of rows in an answer of /api/ohlc
