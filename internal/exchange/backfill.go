@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"tickhive/engine/sequencer"
@@ -93,14 +94,29 @@ func (r *restored) beginBackfill() error {
 	return r.data.SetFilling(true)
 }
 
-// endBackfill makes the backfill durable and sets the start of the next loop.
+// endBackfill makes the backfill durable, sets the start of the next loop, and returns the memory that the backfill
+// used to the system.
 func (r *restored) endBackfill(loop *sequencer.Loop) error {
 	r.pos, r.lastNs = loop.Position(), r.feed.Board().Load().NowNs
+	if err := r.keepBackfill(); err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
+	debug.FreeOSMemory()
+	return nil
+}
+
+// keepBackfill makes the backfill durable and takes snapshots of it while no loop runs. The keeper of the running
+// market would otherwise build a second market for its first snapshot at once, which doubles the memory of the start.
+func (r *restored) keepBackfill() error {
 	if r.journal == nil {
 		return nil
 	}
 	if err := r.journal.writer.EndBulk(); err != nil {
-		return fmt.Errorf("backfill: %w", err)
+		return err
 	}
-	return nil
+	// The accounts' snapshot comes first: a start uses a snapshot of the market only if the accounts have reached it.
+	if err := r.accounts.store.Snapshot(); err != nil {
+		return err
+	}
+	return r.lastSnapshot(0)
 }

@@ -43,7 +43,7 @@ type journal struct {
 	log    *wal.Log
 	writer *sequencer.WALJournal
 
-	covered uint64        // position of the snapshot that the recovery used, 0 for none
+	covered uint64        // position of the snapshot that the next loop begins behind, 0 for none
 	skips   replica.Skips // records that the recovery did not apply
 }
 
@@ -241,9 +241,13 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 	if err := j.writer.Sync(); err != nil {
 		return err
 	}
-	return j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error {
+	err := j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error {
 		return market.Write(w, nil)
 	})
+	if err == nil {
+		j.covered = market.Pos
+	}
+	return err
 }
 
 // The remedies of a damaged log.

@@ -121,9 +121,10 @@ func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
 // trade, and not at the configured one.
 func TestAfterAKillTheSimulatedPriceGoesOn(t *testing.T) {
 	o := simulated(t)
-	o.Clock, o.Sim.Backfill, o.Sim.Pairs[0].Weight = exchange.ClockOptions{}, 25*time.Hour, 100
+	o.Clock, o.Sim.Backfill, o.Sim.Pairs[0].Weight = exchange.ClockOptions{}, 7*time.Hour, 100
+	o.Sim.Intensity = 10 // too few commands for a snapshot
 	x := exchangetest.Start(t, o)
-	o.Dir = x.Kill()
+	o.Dir, o.Sim.Intensity = x.Kill(), 100
 	if files := exchangetest.Files(t, o.Dir, "engine/*.snap"); len(files) > 0 {
 		t.Fatalf("snapshots %v", files)
 	}
@@ -141,5 +142,25 @@ func TestAfterAKillTheSimulatedPriceGoesOn(t *testing.T) {
 	}
 	if d := now.Ticker.Last - first.Ticker.Last; d*400 > reference || -d*400 > reference {
 		t.Errorf("the price went from %d to %d", first.Ticker.Last, now.Ticker.Last)
+	}
+}
+
+// A backfill leaves a snapshot of the market, taken while no loop ran, and one of the accounts that has reached it: the
+// running market needs no second one at once, and a start after a kill begins with it.
+func TestABackfillLeavesASnapshot(t *testing.T) {
+	o := simulated(t)
+	o.Sim.Backfill, o.Sim.Pairs[0].Weight = 3*time.Hour, 100
+	x := exchangetest.Start(t, o)
+	covered := x.Covered()
+	if covered == 0 || len(exchangetest.Files(t, o.Dir, "engine/*.snap")) != 1 {
+		t.Fatalf("a snapshot at %d", covered)
+	}
+	want := x.Hash()
+	o.Dir = x.Kill()
+	x.Stop()
+	next := exchangetest.Start(t, o)
+	if next.Covered() != covered || next.Hash() != want {
+		t.Errorf("the next start began with the snapshot at %d, not at %d; state %s, want %s", next.Covered(), covered,
+			next.Hash(), want)
 	}
 }

@@ -34,22 +34,28 @@ func (x *Running) Stop(ctx context.Context) {
 	x.front.shutdown(ctx)
 	x.mirror.Load().drain(ctx)
 	x.halt()
-	last := x.lastSnapshot
+	last := x.finalSnapshot
 	if errors.Is(x.mirror.Load().failure(), jet.ErrFenced) {
 		last = nil // no start uses this directory
 	}
 	x.end(last)
 }
 
-// lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long and the accounts
-// have reached the snapshot that it leaves as the older one.
-func (x *Running) lastSnapshot() error {
-	if wal.NewestSnapshot(x.journal.log) >= x.accounts.store.RetainFrom() {
+// finalSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long.
+func (x *Running) finalSnapshot() error {
+	x.pos, x.lastNs = x.loop.Position(), x.feed.Board().Load().NowNs
+	return x.lastSnapshot(x.snapshots.keeper.Covered())
+}
+
+// lastSnapshot takes a snapshot of the market at r.pos, which no loop runs, if the tail of the journal behind the
+// position covered is long and the accounts have reached the snapshot that it leaves as the older one.
+func (r *restored) lastSnapshot(covered uint64) error {
+	if wal.NewestSnapshot(r.journal.log) >= r.accounts.store.RetainFrom() {
 		return nil
 	}
-	market := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})
-	market.Pos, market.LastNs = x.loop.Position(), x.feed.Board().Load().NowNs
-	return x.journal.lastSnapshot(market, x.snapshots.keeper.Covered())
+	market := replica.New(replica.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
+	market.Pos, market.LastNs = r.pos, r.lastNs
+	return r.journal.lastSnapshot(market, covered)
 }
 
 // Stop closes listeners, stores and directory. ctx limits the wait for requests.
