@@ -89,7 +89,8 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int) (*rig, error) {
 	}
 	g.journal = sequencer.NewWALJournal(g.log, policy)
 	g.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{g.feed.Sink()},
+		Core: g.core, Clock: clock.Real{}, Journal: g.journal, Show: policy.Shows(),
+		Sinks: []sequencer.Sink{g.feed.Sink()},
 	})
 	go g.loop.Run()
 	var b sequencer.Batch

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // hash returns the hash of the state of engine, market data and agents.
@@ -101,10 +102,9 @@ func (d *slowDisk) Append(cmds []*engine.Command) (uint64, error) {
 	return d.pos, nil
 }
 
-func (d *slowDisk) DurableFirst() bool { return true }
-func (d *slowDisk) Flush()             {}
-func (d *slowDisk) Durable() uint64    { return d.durable }
-func (d *slowDisk) Err() error         { return nil }
+func (d *slowDisk) Reached(sequencer.Mark) uint64 { return d.durable }
+func (d *slowDisk) Want(sequencer.Mark, uint64)   {}
+func (d *slowDisk) Err() error                    { return nil }
 
 // Wake implements sequencer.Journal: the loop calls it when it is idle. It makes everything durable.
 func (d *slowDisk) Wake() <-chan struct{} {

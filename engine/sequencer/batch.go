@@ -16,10 +16,13 @@ var (
 	// ErrUnavailable: the journal refuses writes (full disk, or stopped after an earlier
 	// failed fsync). Nothing was sequenced.
 	ErrUnavailable = errors.New("sequencer: the journal takes no commands")
-	// ErrOutcomeUnknown: the commands were written to the journal, which then could not be made
-	// durable and has stopped for good. This process publishes none of their events; the next
-	// start applies the commands that it finds.
+	// ErrOutcomeUnknown: the commands were written to the journal, which then failed for good: a sync failed, or
+	// another node is the writer. This process publishes none of their events; the next start applies the commands
+	// that it finds.
 	ErrOutcomeUnknown = errors.New("sequencer: the journal could not be made durable, the commands may be recorded")
+	// ErrUnconfirmed: the commands are applied, and the stream did not confirm them within ackWithin. Readers see them
+	// when it does.
+	ErrUnconfirmed = errors.New("sequencer: the stream has not confirmed the commands")
 	// ErrTimeBack: a stamped command is older than the command sequenced before it. Nothing
 	// was sequenced.
 	ErrTimeBack = errors.New("sequencer: time goes back")
@@ -33,6 +36,9 @@ type Batch struct {
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool
+	// Wait is the mark that the records must have reached before the batch is answered. The batch is never answered
+	// before readers see what it has done (LoopOptions.Show).
+	Wait Mark
 	// Collect receives the events of each part of each command, on the loop's goroutine, after
 	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a
 	// command that has several may have no event. The events are valid only during the call. It may
@@ -63,8 +69,8 @@ func (b *Batch) Outcome() (answered bool, err error) {
 	}
 }
 
-// Wait returns the outcome of a batch that was offered, once, when the loop has answered it.
-func (b *Batch) Wait() error {
+// Await returns the outcome of a batch that was offered, once, when the loop has answered it.
+func (b *Batch) Await() error {
 	<-b.done
 	b.wakeFollowers()
 	return b.err

@@ -36,6 +36,7 @@ func benchLoop(b *testing.B, policy sequencer.SyncPolicy, waiting int) {
 	j := sequencer.NewWALJournal(log, policy)
 	l := sequencer.NewLoop(sequencer.LoopOptions{
 		Core: engine.NewCore(engine.Options{}), Clock: clock.Real{}, StartNs: enginetest.DayNs, Journal: j,
+		Show: policy.Shows(),
 	})
 	go l.Run()
 	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {

@@ -83,7 +83,7 @@ func (s *slicing) next(n int) (cmds []engine.Command) {
 
 func (s *slicing) run(batches int) {
 	s.t.Helper()
-	steppers := []step.Stepper{s.loop, s.loop, s.loop.Committer(), s.j}
+	steppers := []step.Stepper{s.loop, s.loop, s.loop.Backlog(), s.j}
 	for turns, asked := 0, 0; asked < batches || len(s.offered) > 0; turns++ {
 		if turns > 1000*batches {
 			s.t.Fatalf("%d batches have no outcome", len(s.offered))
@@ -358,7 +358,7 @@ func TestQueryPartsKeepsOnePairWaiting(t *testing.T) {
 	}
 	s.loop.BeginStop()
 	for !s.loop.Step().Stopped {
-		s.loop.Committer().Step()
+		s.loop.Backlog().Step()
 	}
 	if ended, err := own.Outcome(); err != nil || !ended || part != parts || s.core.OpenOrders(0) != 1 {
 		t.Errorf("the command ended %v with error %v after %d parts", ended, err, part)

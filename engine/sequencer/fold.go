@@ -27,8 +27,8 @@ type folds struct {
 	stats       *LoopStats
 }
 
-// fold hands the events of the next command to every sink.
-func (f *folds) fold(events []engine.Event) {
+// fold hands the events of the next command, or of a part of it, to every sink, and the outcome to its batch.
+func (f *folds) fold(o *outcome, events []engine.Event) {
 	f.folded++
 	for _, s := range f.sinks {
 		s.Fold(events, f.folded)
@@ -37,6 +37,22 @@ func (f *folds) fold(events []engine.Event) {
 	if len(events) > 0 {
 		f.foldedNs = events[0].TimeNs
 	}
+	if f.withhold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
+		o.batch.Collect(o.index, &o.batch.Commands[o.index], events)
+	}
+}
+
+// foldGroup folds what a group holds.
+func (f *folds) foldGroup(g *group) {
+	if start := 0; len(g.outcomes) > 0 {
+		f.folded = g.first
+		for i := range g.outcomes {
+			o := &g.outcomes[i]
+			f.fold(o, g.events[start:o.end])
+			start = o.end
+		}
+	}
+	f.folded = g.pos // void records too
 }
 
 // withhold keeps the sinks from showing a pair while its command is unfinished.

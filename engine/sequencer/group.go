@@ -51,7 +51,7 @@ func (c *contention) startSync() { c.commands, c.batches = 0, 0 }
 // acceptsGroup reports whether the loop may take another group: its intake has not ended, and not too many
 // commands wait for the disk.
 func (l *Loop) acceptsGroup() bool {
-	return !l.intakeClosed && !l.committer.full()
+	return !l.intakeClosed && !l.backlog.full()
 }
 
 // sharesSync reports whether the sync should wait for another group. Under sync always it waits until all known
@@ -83,7 +83,7 @@ func (l *Loop) fillGroup(limit, known int) {
 	switch {
 	case l.contention.groupsLeft == 0:
 		yields = 0
-	case l.records.durableFirst():
+	case l.backlog.show == Synced:
 		yields, enough = groupYieldsSync, groupEnoughSync
 	default:
 		known = SliceCommands

@@ -60,6 +60,15 @@ func (q *intake) pop() *Batch {
 	return b
 }
 
+// refuse answers every waiting batch with ErrBusy and returns their number. Only the loop's goroutine calls it.
+func (q *intake) refuse() (n int) {
+	for b := q.pop(); b != nil; b = q.pop() {
+		b.answer(ErrBusy)
+		n++
+	}
+	return n
+}
+
 // empty reports whether no batch waits. Only the loop's goroutine calls it.
 func (q *intake) empty() bool { return q.ready == nil && q.newest.Load() == nil }
 

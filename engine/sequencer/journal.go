@@ -7,6 +7,16 @@ import (
 	"tickhive/engine"
 )
 
+// Mark says how safe a record is. A record that has reached a mark has reached those before it.
+type Mark uint8
+
+// The marks that a record reaches, in this order.
+const (
+	Written Mark = iota // it survives the end of the process
+	Synced              // it survives a power cut
+	Acked               // it survives the loss of the machine: the stream of the cluster has it
+)
+
 // Journal stores the sequenced commands. The loop is its only writer.
 type Journal interface {
 	// Append writes the commands, stamped, in one write that survives the end of the
@@ -14,17 +24,14 @@ type Journal interface {
 	// and the loop refuses them; on ErrOutcomeUnknown it may hold some, and the journal has
 	// failed.
 	Append(cmds []*engine.Command) (pos uint64, err error)
-	// DurableFirst reports whether answers and views must wait until Durable reaches
-	// the position of their commands (journal.sync = always).
-	DurableFirst() bool
-	// Flush makes the appended records durable, at once or soon. The loop calls it under
-	// DurableFirst when it has nothing more to append.
-	Flush()
-	// Durable returns the last position that survives a power cut.
-	Durable() uint64
-	// Wake returns a channel that receives when Durable has moved or the journal has failed.
+	// Reached returns the last position that has reached a mark.
+	Reached(m Mark) uint64
+	// Want makes the records up to pos reach a mark, at once or soon. The loop calls it when it has nothing more to
+	// append.
+	Want(m Mark, pos uint64)
+	// Wake returns a channel that receives when a mark has moved or the journal has failed.
 	Wake() <-chan struct{}
-	// Err returns an error once the journal accepts no more records.
+	// Err returns an error once the journal accepts no more records, and no mark moves any more.
 	Err() error
 }
 
@@ -74,8 +81,13 @@ type records struct {
 	pos     uint64
 }
 
-// durableFirst reports whether events and answers wait for the disk (sync always).
-func (r *records) durableFirst() bool { return r.journal != nil && r.journal.DurableFirst() }
+// reached returns Journal.Reached. What is applied is written.
+func (r *records) reached(m Mark) uint64 {
+	if m == Written || r.journal == nil {
+		return r.pos
+	}
+	return r.journal.Reached(m)
+}
 
 // failed reports whether the journal has stopped for good.
 func (r *records) failed() bool { return r.journal != nil && r.journal.Err() != nil }

@@ -33,11 +33,10 @@ func (j *stuckJournal) Append(cmds []*engine.Command) (uint64, error) {
 	j.pos += uint64(len(cmds))
 	return j.pos, nil
 }
-func (j *stuckJournal) DurableFirst() bool    { return true }
-func (j *stuckJournal) Flush()                {}
-func (j *stuckJournal) Wake() <-chan struct{} { return j.wake }
+func (j *stuckJournal) Want(sequencer.Mark, uint64) {}
+func (j *stuckJournal) Wake() <-chan struct{}       { return j.wake }
 
-func (j *stuckJournal) Durable() uint64 {
+func (j *stuckJournal) Reached(sequencer.Mark) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.durable
@@ -60,7 +59,7 @@ func (j *stuckJournal) set(f func()) {
 func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
 	rec := &recorder{}
-	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Show: sequencer.Synced, Sinks: []sequencer.Sink{rec}})
 	shown := rec.seen()
 	answered := make(chan error, 1)
 	go func() {
@@ -97,7 +96,7 @@ func (j *stuckJournal) written() uint64 {
 func TestJournalFailures(t *testing.T) {
 	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
 	rec := &recorder{}
-	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Show: sequencer.Synced, Sinks: []sequencer.Sink{rec}})
 	place := func() error {
 		return l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
 	}
@@ -142,7 +141,7 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 		}
 		j := sequencer.NewWALJournal(log, policy)
 		rec := &recorder{}
-		l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
+		l := startLoop(t, sequencer.LoopOptions{Journal: j, Show: policy.Shows(), Sinks: []sequencer.Sink{rec}})
 		place := func() error {
 			return l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
 		}
@@ -170,13 +169,13 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 	}
 }
 
-// syncedJournal is durable with each flush until it fails.
+// syncedJournal is durable as soon as the loop wants it, until it fails.
 type syncedJournal struct {
 	stuckJournal
 	syncErr error
 }
 
-func (j *syncedJournal) Flush() {
+func (j *syncedJournal) Want(sequencer.Mark, uint64) {
 	j.mu.Lock()
 	if j.syncErr != nil {
 		j.fail = j.syncErr
@@ -235,7 +234,7 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 		}
 		j := sequencer.NewWALJournal(log, policy)
 		rec := &recorder{}
-		l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
+		l := startLoop(t, sequencer.LoopOptions{Journal: j, Show: policy.Shows(), Sinks: []sequencer.Sink{rec}})
 		var wg sync.WaitGroup
 		for g := range 4 {
 			wg.Go(func() {

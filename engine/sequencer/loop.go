@@ -17,8 +17,8 @@ import (
 //	        p = Step                                     loop.go
 //	        if p.Stopped: return
 //	        if another group shares the sync: continue   group.go
-//	        q = Committer.Step                           durable.go
-//	        if neither has worked: sleep until a batch, a query, the disk, Stop or p.NextNs
+//	        q = Backlog.Step                             backlog.go
+//	        if neither has worked: sleep until a batch, a query, the journal, Stop or NextNs
 //
 //	Step:
 //	    runDue       sources that are due act; sinks publish what time alone changes   time.go
@@ -29,14 +29,14 @@ import (
 //	      append     one write to the journal for the slice: the next part of an unfinished
 //	                 command and the group                                                work.go
 //	      apply      Core.Apply for each command, in order
-//	      -- under sync always the group now waits in the committer --
+//	      what the slice has done is now a group of the backlog
+//
+//	Backlog.Step, and Step itself where the process shows what is written:             backlog.go
+//	    want         the journal brings the waiting groups to the mark that the process shows: written, synced, acked
+//	    release      for each group that has reached it:
 //	      fold       each sink receives the events, then the batch's Collect           fold.go
 //	      publish    readers see the state
-//	      answer     the submitters wake up                                            batch.go
-//
-//	Committer.Step:
-//	    flush        the journal syncs the waiting groups
-//	    release      fold, publish and answer each durable group
+//	      answer     the submitters wake up, unless their batch waits for more         batch.go
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
@@ -49,13 +49,15 @@ type LoopOptions struct {
 	StartNs int64
 	// StartPos is the journal position that the recovered core reflects.
 	StartPos uint64
-	// Driver steps the loop and its committer in place of Run; nil: the caller calls Run, or the steps.
+	// Show is the mark that the records of everything that readers see have reached. Without a journal it is Written.
+	Show Mark
+	// Driver steps the loop and its backlog in place of Run; nil: the caller calls Run, or the steps.
 	Driver step.Driver
 }
 
 // Loop is the shell around Core: it reads batches from a bounded queue, stamps and journals
 // them, applies them, folds the events, publishes and answers. One goroutine calls Run, or
-// Step and Committer.Step, and owns everything below; any number may call Submit and Query.
+// Step and Backlog.Step, and owns everything below; any number may call Submit and Query.
 type Loop struct {
 	core    *engine.Core
 	driver  step.Driver
@@ -67,17 +69,16 @@ type Loop struct {
 	intake     intake
 	contention contention
 	folds      folds
-	committer  Committer
-	applied    applied
+	backlog    Backlog
 	stop       chan struct{}
 	stopped    chan struct{}
 
-	events         []engine.Event
-	refs           []*engine.Command // the commands of the slice that writeJournal has written
-	group          []*Batch
-	drained, ended []*Batch // scratch of drain and applySlice
-	work           work
-	cont           engine.Command // the Continue of the slice under way
+	events  []engine.Event
+	refs    []*engine.Command // the commands of the slice that writeJournal has written
+	group   []*Batch
+	drained []*Batch // scratch of drain
+	work    work
+	cont    engine.Command // the Continue of the slice under way
 
 	closing      atomic.Bool
 	draining     bool // a step has seen that the loop is stopping
@@ -111,7 +112,10 @@ func NewLoop(o LoopOptions) *Loop {
 		l.work.unfinished = append(l.work.unfinished, unfinishedCommand{pair: p})
 		l.folds.withhold(p, true)
 	}
-	l.committer.loop, l.applied.loop = l, l
+	l.backlog.loop = l
+	if o.Journal != nil {
+		l.backlog.show = o.Show
+	}
 	return l
 }
 
@@ -121,9 +125,8 @@ func (l *Loop) Stats() *LoopStats { return &l.stats }
 // QueueLen returns the number of waiting batches.
 func (l *Loop) QueueLen() int { return int(l.intake.waiting.Load()) }
 
-// Committer returns the second stepper of the loop: a scheduler that calls Step calls its Step
-// as well.
-func (l *Loop) Committer() *Committer { return &l.committer }
+// Backlog returns the second stepper of the loop: a scheduler that calls Step calls its Step as well.
+func (l *Loop) Backlog() *Backlog { return &l.backlog }
 
 // Position returns the position of the last command. Call it inside Query or after Run returned.
 func (l *Loop) Position() uint64 { return l.records.pos }
@@ -183,7 +186,7 @@ func (l *Loop) Begin() {
 		return
 	}
 	l.driver.Drive("loop", l)
-	l.driver.Drive("committer", &l.committer)
+	l.driver.Drive("backlog", &l.backlog)
 }
 
 // Run runs the loop until Stop.
@@ -198,7 +201,8 @@ func (l *Loop) Run() {
 		if l.sharesSync() {
 			continue
 		}
-		if q := l.committer.Step(); !p.Worked && !q.Worked {
+		if q := l.backlog.Step(); !p.Worked && !q.Worked {
+			p.NextNs = min(p.NextNs, q.NextNs)
 			l.sleep(timer, p)
 		}
 	}
@@ -207,7 +211,7 @@ func (l *Loop) Run() {
 // Step takes one group of the waiting batches through the cycle, after the due sources and at
 // most one Query and a part of another. It never waits for another goroutine or for time to pass; it writes to the
 // journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
-// sources act until the time of the batch, and at most pendingCommands may wait for the disk.
+// sources act until the time of the batch, and at most unshownCommands may wait for the disk.
 //
 // The result is Stopped after BeginStop, once every accepted batch is answered.
 // Otherwise NextNs is the time at which a source or a sink is due.
@@ -255,7 +259,7 @@ func (l *Loop) runGroup() bool {
 		c.startSync()
 		return false
 	}
-	if l.records.durableFirst() && !parts {
+	if l.backlog.show == Synced && !parts {
 		c.commands += commands(l.group)
 		c.batches += len(l.group)
 	} else {
@@ -269,12 +273,10 @@ func (l *Loop) runGroup() bool {
 // finish closes the empty intake and reports whether every accepted batch is answered.
 func (l *Loop) finish() bool {
 	l.intakeClosed = l.intakeClosed || !l.work.pending() && l.intake.close()
-	if !l.intakeClosed || !l.committer.empty() || l.work.pending() {
+	if !l.intakeClosed || !l.backlog.empty() || l.work.pending() {
 		return false
 	}
-	for _, q := range l.queries.waiting { // of pairs whose commands the failed journal has left unfinished
-		q.whole()
-	}
+	l.queries.abandon()
 	l.finished = true
 	close(l.stopped)
 	return true
@@ -286,7 +288,7 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	if l.draining {
 		stop, queries = nil, nil
 	}
-	if l.acceptsGroup() && !l.intake.sleep() {
+	if (l.acceptsGroup() || l.backlog.stuck()) && !l.intake.sleep() {
 		return
 	}
 	wait := time.Hour

@@ -29,7 +29,7 @@ func newBusy(t *testing.T, policy sequencer.SyncPolicy) *busy {
 	p.clk.ns.Store(enginetest.DayNs)
 	p.market = newMarketOf(t, busyOptions(), policy, p.clk)
 	p.loop = sequencer.NewLoop(sequencer.LoopOptions{
-		Core: p.core, Clock: p.clk, Journal: p.j, StartNs: enginetest.DayNs,
+		Core: p.core, Clock: p.clk, Journal: p.j, StartNs: enginetest.DayNs, Show: policy.Shows(),
 		Sinks: []sequencer.Sink{
 			sinkPair{&p.first, &p.seen[0]}, p.feed.Sink(), sinkPair{&p.last, &p.seen[1]},
 		},

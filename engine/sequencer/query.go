@@ -12,20 +12,11 @@ import (
 type query struct {
 	fn   func()
 	read func(pause func())
+	err  error // set before done is closed
 	done chan struct{}
 	pair engine.PairID // ControlPair: any
 	// part runs read up to its next pause and reports whether there was one.
 	part func() bool
-}
-
-// whole runs a query without pauses.
-func (q *query) whole() {
-	if q.read != nil {
-		q.read(func() {})
-	} else {
-		q.fn()
-	}
-	close(q.done)
 }
 
 // begin makes read a coroutine, which pause suspends.
@@ -59,7 +50,8 @@ func (l *Loop) QueryPair(p engine.PairID, fn func()) error {
 // QueryParts does the same as QueryPair for a read of any length. read must call pause after at most 1,000 orders, or
 // 64 KiB: the loop then serves other pairs and goes on with read in a later step. The pair p takes no command before
 // read has returned, so that read sees one state of its book. On a virtual clock, which must not move meanwhile, pause
-// returns at once.
+// returns at once. QueryParts returns when readers see all that read may have seen (LoopOptions.Show); after
+// ErrUnavailable the caller must not show it.
 func (l *Loop) QueryParts(p engine.PairID, read func(pause func())) error {
 	return l.queries.ask(&query{read: read, done: make(chan struct{}), pair: p})
 }
@@ -74,12 +66,12 @@ func (w *queries) ask(q *query) error {
 		if !w.serve(q) {
 			step.Wait(l.driver, q.done)
 		}
-		return nil
+		return q.err
 	}
 	select {
 	case w.arriving <- q:
 		<-q.done
-		return nil
+		return q.err
 	case <-l.stopped:
 		return ErrStopping
 	}
@@ -101,23 +93,32 @@ func (w *queries) runOne() bool {
 	}
 }
 
-// serve runs a query up to its first pause, or makes it wait for its pair, and reports whether it has ended.
+// serve runs a query up to its first pause, or makes it wait for its pair, and reports whether it has ended. What the
+// stream has confirmed by now is shown before.
 func (w *queries) serve(q *query) (ended bool) {
+	l := w.loop
 	if w.busy(q.pair) {
 		w.waiting = append(w.waiting, q)
 		return false
 	}
-	if q.read == nil || w.loop.times.manual != nil {
-		q.whole()
+	if l.backlog.show == Acked {
+		l.backlog.release()
+	}
+	switch {
+	case q.read == nil:
+		q.fn()
+		close(q.done)
 		return true
+	case l.times.manual != nil:
+		q.read(func() {})
+	default:
+		if q.begin(); q.part() {
+			w.paused = append(w.paused, q)
+			l.work.reading = append(l.work.reading, q.pair)
+			return false
+		}
 	}
-	if q.begin(); q.part() {
-		w.paused = append(w.paused, q)
-		w.loop.work.reading = append(w.loop.work.reading, q.pair)
-		return false
-	}
-	close(q.done)
-	return true
+	return l.backlog.endRead(q)
 }
 
 // resume runs the next part of a paused query and reports whether there was one.
@@ -134,8 +135,20 @@ func (w *queries) resume() bool {
 	reading := &w.loop.work.reading
 	i := slices.Index(*reading, q.pair)
 	*reading = slices.Delete(*reading, i, i+1)
-	close(q.done)
+	w.loop.backlog.endRead(q)
 	return true
+}
+
+// abandon ends the queries of pairs whose commands the failed journal has left unfinished.
+func (w *queries) abandon() {
+	for _, q := range w.waiting {
+		if q.read != nil {
+			q.err = ErrUnavailable
+		} else {
+			q.fn()
+		}
+		close(q.done)
+	}
 }
 
 // serveWaiting runs the queries whose pair is no longer busy.

@@ -55,10 +55,10 @@ func TestAPublishedTimeIsSealed(t *testing.T) {
 			Sources: []sequencer.Source{src}, StartNs: enginetest.DayNs,
 		}
 		if slow {
-			o.Journal = j
+			o.Journal, o.Show = j, sequencer.Synced
 		}
 		l := sequencer.NewLoop(o)
-		steppers := []step.Stepper{l, l.Committer()}
+		steppers := []step.Stepper{l, l.Backlog()}
 		offered := 0
 		offer := func(cmds ...engine.Command) {
 			if err := l.Offer(&sequencer.Batch{Commands: cmds}); err == nil {
@@ -95,7 +95,7 @@ func TestAPublishedTimeIsSealed(t *testing.T) {
 		j.durable = j.pos
 		for range 100 {
 			l.Step()
-			l.Committer().Step()
+			l.Backlog().Step()
 			j.durable = j.pos
 		}
 		if slow == (s.behind == 0) || s.folded < offered || offered < 5000 {
@@ -126,12 +126,12 @@ func TestNothingIsPublishedAfterACommandOfUnknownOutcome(t *testing.T) {
 		s := &sealer{t: t, clk: clk}
 		l := sequencer.NewLoop(sequencer.LoopOptions{
 			Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{s}, Journal: j,
-			StartNs: enginetest.DayNs,
+			StartNs: enginetest.DayNs, Show: sequencer.Synced,
 		})
 		run := func() {
 			for range 10 {
 				l.Step()
-				l.Committer().Step()
+				l.Backlog().Step()
 			}
 		}
 		if err := l.Offer(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {

@@ -8,15 +8,14 @@ import (
 	"tickhive/internal/clock"
 )
 
-// What happens to one slice: stamp, append, apply, and unless the disk comes first, fold,
-// publish and answer.
+// What happens to one slice: stamp, append, apply. What it has done is a group of the Backlog, which shows it and
+// answers.
 
 // SliceCommands limits the commands of one batch that are applied between two publications
 // (docs/internals/performance.md#publication-6).
 const SliceCommands = 256
 
-// sequenceSlice runs one slice, with the next commands of a group, through journal, core, sinks,
-// publication and answers.
+// sequenceSlice runs one slice, with the next commands of a group, through journal and core.
 func (l *Loop) sequenceSlice(batches []*Batch) {
 	batches = l.times.stamp(batches)
 	if l.times.manual != nil {
@@ -48,8 +47,8 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 	l.sequence(batches[from:])
 }
 
-// sequence journals, applies, folds, publishes and answers one slice: the next part of an unfinished
-// command, and the chosen commands of stamped batches.
+// sequence journals and applies one slice: the next part of an unfinished command, and the chosen commands of stamped
+// batches.
 func (l *Loop) sequence(batches []*Batch) {
 	if len(batches) == 0 && len(l.work.unfinished) == 0 {
 		return
@@ -62,26 +61,16 @@ func (l *Loop) sequence(batches []*Batch) {
 	if l.stats.OldestNs.Load() == 0 {
 		l.stats.OldestNs.Store(clock.MachineNs())
 	}
-	if l.records.durableFirst() {
-		l.committer.add(batches, n)
-		l.times.catchUp()
-		return
-	}
-	l.folds.folded = l.records.pos - uint64(n)
-	ended := l.applySlice(batches)
-	l.folds.folded = l.records.pos // void records too
+	l.backlog.begin(n)
+	l.applySlice(batches)
 	l.times.catchUp()
-	l.publish()
-	l.folds.addToStats()
-	l.contention.note(submitters(ended), l.QueueLen())
-	answer(ended, nil)
-	clear(ended)
+	l.backlog.end()
 }
 
-// applySlice applies what writeJournal has written, and returns the batches that have ended. When the
+// applySlice applies what writeJournal has written, and notes the batches that have ended in the open group. When the
 // slice ends early, the batches that it did not reach run in the next slices.
-func (l *Loop) applySlice(batches []*Batch) []*Batch {
-	ended, next := l.ended[:0], l.refs
+func (l *Loop) applySlice(batches []*Batch) {
+	ended, next := l.backlog.open.ended, l.refs
 	if len(l.work.unfinished) > 0 {
 		next = next[1:]
 		p := *l.work.next()
@@ -122,8 +111,7 @@ func (l *Loop) applySlice(batches []*Batch) []*Batch {
 	if over || l.work.limit < SliceCommands {
 		l.work.adapt(applied, over)
 	}
-	l.ended = ended
-	return ended
+	l.backlog.open.ended = ended
 }
 
 // endOrDefer adds a batch to ended, or makes it, or its next commands, wait.
@@ -138,24 +126,27 @@ func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 	return append(ended, b)
 }
 
-// apply applies one command, or a part of one, and folds its events. Under sync always the events
-// wait in the newest group.
+// apply applies one command, or a part of one. Its events are folded at once where the process shows what is written;
+// otherwise they wait in the open group.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
-	if g := l.applied.joining; g != nil {
-		before := len(g.events)
-		g.events = l.core.Apply(cmd, g.events)
-		l.folds.observe(g.events[before:])
-		g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
+	if l.backlog.show == Written {
+		l.events = l.core.Apply(cmd, l.events[:0])
+		l.applied(l.events)
+		l.folds.fold(&outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}, l.events)
 		return
 	}
-	l.events = l.core.Apply(cmd, l.events[:0])
-	l.folds.observe(l.events)
-	l.folds.count(l.events)
-	l.folds.fold(l.events)
-	if l.folds.withhold(cmd.Pair, l.unfinished(cmd)); b != nil && b.Collect != nil {
-		b.Collect(i, &b.Commands[i], l.events)
-	}
+	g := l.backlog.open
+	before := len(g.events)
+	g.events = l.core.Apply(cmd, g.events)
+	l.applied(g.events[before:])
+	g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
+}
+
+// applied notes the events of the command that was just applied.
+func (l *Loop) applied(events []engine.Event) {
+	l.folds.observe(events)
+	l.folds.count(events)
 }
 
 // unfinished reports whether the command that was just applied goes on.
@@ -166,8 +157,8 @@ func (l *Loop) unfinished(cmd *engine.Command) bool {
 // refuseSlice answers batches whose commands the journal has refused. An unfinished command waits
 // until the journal takes its next part, unless the journal has stopped for good.
 func (l *Loop) refuseSlice(batches []*Batch, err error) {
-	if n := len(l.committer.waiting); n > 0 { // it may hold the events of a batch that has begun
-		g := l.committer.waiting[n-1]
+	if n := len(l.backlog.waiting); n > 0 { // it may hold the events of a batch that has begun
+		g := l.backlog.waiting[n-1]
 		batches = slices.DeleteFunc(batches, func(b *Batch) bool {
 			if b.applied > 0 {
 				b.err = err

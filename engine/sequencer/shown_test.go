@@ -11,7 +11,7 @@ import (
 func TestAnAnswerWaitsUntilItsPairIsShown(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
 		s := newSlicing(t, policy, 1)
-		step := func() bool { return s.loop.Step().Worked || s.loop.Committer().Step().Worked }
+		step := func() bool { return s.loop.Step().Worked || s.loop.Backlog().Step().Worked }
 		for range 3 * engine.MinPartEvents {
 			s.offer([]engine.Command{limitOrder(engine.Sell, 100, 1)})
 		}

@@ -41,7 +41,7 @@ func (s *sources) nextNs() int64 {
 
 // run runs every source action that is due at or before ns, in order of time, each
 // at its due time. On a virtual clock it ends with the first refusal, held in err. On a real
-// one it ends when too much waits for the disk. It reports whether a source acted.
+// one it ends when too much is not shown. It reports whether a source acted.
 func (s *sources) run(ns int64) (acted bool) {
 	l := s.loop
 	s.err = nil
@@ -56,7 +56,7 @@ func (s *sources) run(ns int64) (acted bool) {
 			return acted
 		}
 		if l.times.manual == nil {
-			if l.committer.full() || s.wait() {
+			if l.backlog.full() || s.wait() {
 				return acted
 			}
 		} else if due > l.times.manual.NowNs() {
@@ -67,7 +67,7 @@ func (s *sources) run(ns int64) (acted bool) {
 		acted = true
 		if l.times.manual != nil {
 			l.drain()
-			if l.committer.await(pendingCommands); s.err != nil {
+			if l.backlog.await(unshownCommands); s.err != nil {
 				return acted
 			}
 		}
@@ -86,7 +86,7 @@ func (s *sources) act(src Source, due int64) {
 		s.commands[i].TimeNs = at
 	}
 	b := &s.batch
-	if l.records.durableFirst() {
+	if l.backlog.show != Written {
 		b = &Batch{Commands: slices.Clone(s.commands)} // a copy, because the batch is used until it is folded
 	} else {
 		b.Commands = s.commands

@@ -38,7 +38,7 @@ func TestSubmittersBesideASourceAreAnswered(t *testing.T) {
 			s := newSlicing(t, policy, seed, source)
 			for s.core.EndPair() < sliceTestPairs {
 				s.loop.Step()
-				s.loop.Committer().Step()
+				s.loop.Backlog().Step()
 			}
 			s.clk.ns.Add(int64(time.Second))
 			s.run(60)

@@ -67,7 +67,7 @@ func newMarketOf(
 	m.j = sequencer.NewSteppedWALJournal(m.log, policy, clk)
 	m.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: m.core, Clock: clk, Journal: m.j, Sinks: []sequencer.Sink{m.feed.Sink()}, Sources: sources,
-		StartNs: enginetest.DayNs,
+		StartNs: enginetest.DayNs, Show: policy.Shows(),
 	})
 	return m
 }
@@ -135,7 +135,7 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 func (s *stepped) run(n int) {
 	s.t.Helper()
 	f := enginetest.NewFlow(s.r.Uint64())
-	steppers := []step.Stepper{s.loop, s.loop.Committer(), s.j, s.keeper}
+	steppers := []step.Stepper{s.loop, s.loop.Backlog(), s.j, s.keeper}
 	for turns := 0; s.asked < n || len(s.offered) > 0; turns++ {
 		if turns > 100*n {
 			s.t.Fatalf("%d of %d batches have no outcome", len(s.offered), s.asked)
@@ -186,7 +186,7 @@ func (s *stepped) end() {
 	s.t.Helper()
 	s.loop.BeginStop()
 	for turns := 0; !s.loop.Step().Stopped; turns++ {
-		if s.loop.Committer().Step(); turns > 1000 {
+		if s.loop.Backlog().Step(); turns > 1000 {
 			s.t.Fatal("the loop does not stop")
 		}
 	}

@@ -77,7 +77,7 @@ func (l *Loop) advance(ns int64) error {
 		return ErrUnavailable
 	}
 	l.sources.run(ns)
-	l.committer.await(0) // fold everything before ns before the new time is published
+	l.backlog.await(0) // fold everything before ns before the new time is published
 	if l.sources.err != nil {
 		return l.sources.err
 	}
@@ -90,7 +90,7 @@ func (l *Loop) advance(ns int64) error {
 // disk, it is the disk alone that gives work.
 func (l *Loop) nextNs() int64 {
 	next := step.Never
-	if l.times.manual != nil || l.draining || l.committer.full() {
+	if l.times.manual != nil || l.draining || l.backlog.full() {
 		return next
 	}
 	next = l.sources.nextNs()

@@ -304,7 +304,7 @@ func TestAdvanceReportsASourceThatWasRefused(t *testing.T) {
 		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
 		clk := clock.NewManual(enginetest.DayNs)
 		l := startLoop(t, sequencer.LoopOptions{
-			Clock: clk, Journal: j, Sinks: []sequencer.Sink{rec},
+			Clock: clk, Journal: j, Show: sequencer.Synced, Sinks: []sequencer.Sink{rec},
 			Sources: []sequencer.Source{m},
 		})
 		if err := l.AdvanceTo(enginetest.DayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {

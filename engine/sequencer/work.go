@@ -76,6 +76,24 @@ func (w *work) deferBatch(b *Batch) error {
 	return nil
 }
 
+// refuseWaiting answers the waiting batches that have not begun with ErrBusy, and adds the others to begun. It returns
+// the number of the former.
+func (w *work) refuseWaiting(begun map[*Batch]bool) (n int) {
+	w.waiting = slices.DeleteFunc(w.waiting, func(b *Batch) bool {
+		switch {
+		case b.done == nil:
+			return false
+		case b.applied > 0:
+			begun[b] = true // the caller forgets it
+			return false
+		}
+		b.answer(ErrBusy)
+		n++
+		return true
+	})
+	return n
+}
+
 // putBack makes batches wait that the slice did not reach. They run before the others.
 func (w *work) putBack(batches []*Batch) { w.waiting = slices.Insert(w.waiting, 0, batches...) }
 
@@ -158,7 +176,7 @@ func (l *Loop) drain() {
 		if l.sequence(l.times.stamp(l.drained)); l.work.refused {
 			return
 		}
-		l.committer.await(pendingCommands)
+		l.backlog.await(unshownCommands)
 	}
 }
 
@@ -178,10 +196,13 @@ func (l *Loop) abandon(err error) {
 			refused = append(refused, b)
 		}
 	}
-	for i := range l.committer.waiting {
-		g := l.committer.waiting[i]
+	for i := range l.backlog.waiting {
+		g := l.backlog.waiting[i]
 		for k := range g.outcomes {
 			add(g.outcomes[k].batch)
+		}
+		for _, b := range g.ended { // refused behind its first commands
+			add(b)
 		}
 	}
 	for i := range l.work.unfinished {
@@ -194,7 +215,7 @@ func (l *Loop) abandon(err error) {
 		add(b)
 	}
 	l.work = work{limit: SliceCommands, reading: l.work.reading}
-	l.committer.waiting, l.committer.commands, l.committer.events = nil, 0, 0
+	l.backlog.waiting, l.backlog.late, l.backlog.commands, l.backlog.events = nil, 0, 0, 0
 	l.refuse(refused, fmt.Errorf("%w: %s", ErrUnavailable, err.Error())) // not wrapped: they are not recorded
 	l.refuse(unknown, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 }

@@ -37,7 +37,7 @@ func (r *restored) backfill(ctx context.Context) error {
 	if err := r.beginBackfill(); err != nil {
 		return err
 	}
-	loop := r.newLoop(manual)
+	loop := r.newLoop(manual, sequencer.Written)
 	loop.Begin()
 	defer loop.Stop()
 	if err := r.configure(loop); err != nil {

@@ -207,9 +207,6 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		}),
 	}
 	o.Settle = f.settler(b)
-	if b.o.Journal.Sync == sequencer.SyncAlways {
-		o.MakeDurable = func() error { return f.phase.Load().journal.makeDurable() }
-	}
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
 }

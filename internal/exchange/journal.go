@@ -197,7 +197,7 @@ func (j *journal) failed() error {
 // During a bulk, pos may not be written yet: EndBulk will sync it, and a directory with an unfinished bulk is
 // begun again.
 func (j *journal) durable(pos uint64) error {
-	if j.writer.Durable() >= pos {
+	if j.writer.Reached(sequencer.Synced) >= pos {
 		return nil
 	}
 	return j.writer.Sync()

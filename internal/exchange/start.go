@@ -37,7 +37,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		return nil, err
 	}
 	defer founding.Close()
-	x := &Running{restored: r.restored, loop: r.newLoop(r.clock), founding: founding}
+	x := &Running{restored: r.restored, loop: r.newLoop(r.clock, r.o.Journal.Sync.Shows()), founding: founding}
 	x.loop.Begin()
 	x.keepSnapshots()
 	x.keepWatch()
@@ -95,7 +95,7 @@ func (x *Running) Admit() {
 // Submit submits a batch to the loop.
 func (x *Running) Submit(b *sequencer.Batch) error { return x.loop.Submit(b) }
 
-// Offer hands a batch to the loop; Batch.Wait returns its outcome.
+// Offer hands a batch to the loop; Batch.Await returns its outcome.
 func (x *Running) Offer(b *sequencer.Batch) error { return x.loop.Offer(b) }
 
 // OpenOrders returns the number of open orders of a pair, waiting stops included.
@@ -115,15 +115,15 @@ func (x *Running) AdvanceTo(ns int64) error {
 // StateHash returns the hash of the market's current state.
 func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateHash(x.base) }
 
-// newLoop builds a loop over core and feed. Only one loop may run at a time.
-func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
+// newLoop builds a loop over core and feed, whose readers see what has reached a mark. Only one loop may run at a time.
+func (r *restored) newLoop(c clock.Clock, show sequencer.Mark) *sequencer.Loop {
 	o := sequencer.LoopOptions{
 		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances. They
 		// share nothing with the other sinks, so another loop may fold them.
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
-		Driver: r.o.Machine.Driver,
+		Show: show, Driver: r.o.Machine.Driver,
 	}
 	if u := r.front.binance.Feed(); u != nil {
 		o.Sinks = append(o.Sinks, u)

@@ -104,7 +104,7 @@ func drive(
 	j := sequencer.NewWALJournal(log, policy)
 	core, feed := engine.NewCore(engine.Options{}), marketdata.NewFeed(marketdata.Options{})
 	l := sequencer.NewLoop(sequencer.LoopOptions{
-		Core: core, Clock: clock.NewManual(1), Journal: j, Sinks: []sequencer.Sink{feed.Sink()},
+		Core: core, Clock: clock.NewManual(1), Journal: j, Show: policy.Shows(), Sinks: []sequencer.Sink{feed.Sink()},
 	})
 	go l.Run()
 	defer func() {

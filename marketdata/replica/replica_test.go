@@ -80,7 +80,7 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	x.clk = clock.NewManual(max(rep.LastNs, 1_767_225_600_000_000_000))
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: x.core, Clock: x.clk, Journal: x.j, Sinks: []sequencer.Sink{x.feed.Sink(), x.trader},
-		StartNs: rep.LastNs, StartPos: rep.Pos,
+		StartNs: rep.LastNs, StartPos: rep.Pos, Show: sequencer.Synced,
 	})
 	go x.loop.Run()
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{

@@ -12,7 +12,6 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
@@ -123,11 +122,6 @@ func (s *Server) getBook(c *edge.Ctx) *refuse.Refusal {
 			if _, ok := book.uuids[account]; !ok {
 				book.uuids[account] = accounts.UserID(uint32(account))
 			}
-		}
-	}
-	if s.opt.MakeDurable != nil {
-		if err := s.opt.MakeDurable(); err != nil {
-			return entry.NotApplied(err)
 		}
 	}
 	c.Private(book.append(nil))

@@ -56,9 +56,6 @@ type Options struct {
 	Ready *atomic.Bool
 	// Stale returns the reason why a replica refuses reads, nil while it serves them. Nil: it never does.
 	Stale func() *refuse.Refusal
-	// MakeDurable returns when every command that the core has applied is durable. The server calls it before it
-	// sends an answer that it read from the core itself. Nil: these answers do not wait.
-	MakeDurable func() error
 	// Settle is the one of edge.Options.
 	Settle func() *refuse.Refusal
 	// Incidents returns the incidents of the status page, newest first. Nil disables the route.

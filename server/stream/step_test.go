@@ -70,13 +70,13 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	}})
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: x.market.Core, Clock: x.now, Journal: j, Sinks: []sequencer.Sink{x.market.Feed.Sink(), x.Hub},
-		Sources: []sequencer.Source{source}, StartNs: x.now.ns,
+		Sources: []sequencer.Source{source}, StartNs: x.now.ns, Show: policy.Shows(),
 	})
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
 		Log: log, Dir: dir, Loop: inline{x.loop}, KeepAll: true, SnapshotBytes: 5_000, Clock: x.now,
 		Taken: func() { x.taken++ }, Failed: func(err error) { t.Error(err) },
 	})
-	x.drives = []step.Stepper{x.loop, x.loop.Committer(), j, x.keeper, x.Hub}
+	x.drives = []step.Stepper{x.loop, x.loop.Backlog(), j, x.keeper, x.Hub}
 	b := &sequencer.Batch{}
 	for _, code := range steppedPairs {
 		b.Commands = append(b.Commands, engine.Command{
@@ -88,7 +88,7 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 	}
 	for len(x.market.Core.PairsByCode()) < len(steppedPairs) || x.market.Feed.Board().Load().Len() < len(steppedPairs) {
 		x.loop.Step()
-		x.loop.Committer().Step()
+		x.loop.Backlog().Step()
 	}
 	return x
 }
@@ -172,7 +172,7 @@ func (s *subscriber) equals(depth int) {
 	}
 }
 
-// Steps of loop, committer, journal, keeper, hub and readers in one goroutine, in any order, send
+// Steps of loop, backlog, journal, keeper, hub and readers in one goroutine, in any order, send
 // the messages that rebuild the engine's book.
 func TestBooksOfStepsInAnyOrder(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
@@ -190,7 +190,7 @@ func TestBooksOfStepsInAnyOrder(t *testing.T) {
 			}
 			x.loop.BeginStop()
 			for !x.loop.Step().Stopped {
-				x.loop.Committer().Step()
+				x.loop.Backlog().Step()
 			}
 			x.settle(every, conflated)
 			every.equals(0)

@@ -93,7 +93,7 @@ func (p *prints) await() error {
 		return nil
 	}
 	at := p.sent.Commands[n-1].TimeNs
-	err := p.sent.Wait()
+	err := p.sent.Await()
 	p.sent.Commands = p.sent.Commands[:0]
 	if err != nil {
 		return failedEntry(err)
@@ -320,7 +320,7 @@ func (e *orderEntry) submit(b *sequencer.Batch) error {
 	if err := e.offer(b); err != nil {
 		return err
 	}
-	return failedEntry(b.Wait())
+	return failedEntry(b.Await())
 }
 
 // offer hands over a batch. When the queue is full it tries again, because a replay must not lose commands.
