@@ -13,10 +13,10 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 )
 
 // engineLoop measures E6 (docs/internals/performance.md#e6).
@@ -66,7 +66,7 @@ func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size int) (s loopRe
 // rig is a durable market like in serve, but in this process: loops, a journal in a real file, and a feed with
 // every option enabled.
 type rig struct {
-	dir     replica.LogDir
+	dir     keeper.LogDir
 	log     *wal.Log
 	journal *sequencer.WALJournal
 	core    *engine.Core
@@ -77,7 +77,7 @@ type rig struct {
 // newRig returns a running rig.
 func newRig(dir string, policy sequencer.SyncPolicy, pairs int) (*rig, error) {
 	g := &rig{
-		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
+		dir: keeper.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
 			RecordVersion: engine.CommandVersion, Writer: "bench",
 		}},

@@ -17,9 +17,10 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // runRecovery measures E7 and E8 (docs/internals/performance.md#e7).
@@ -72,7 +73,7 @@ func replayLog(r *Run) error {
 }
 
 // recovered recovers a market and returns the times that it took.
-func recovered(dir replica.LogDir) (rep *replica.Replica, wall, cpu time.Duration, err error) {
+func recovered(dir keeper.LogDir) (rep *machine.State, wall, cpu time.Duration, err error) {
 	runtime.GC()
 	before, start := proc.SelfCPU(), time.Now()
 	rep, err = recoverDir(dir)
@@ -123,13 +124,13 @@ func largeMarket(r *Run) error {
 }
 
 // recoverDir recovers a market from its directory like serve.
-func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
+func recoverDir(dir keeper.LogDir) (*machine.State, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	r, _, err := replica.Load(replica.Options{}, dir, replica.NoLimit)
+	r, _, err := keeper.Load(machine.Options{}, dir, keeper.NoLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
 		return nil, err
 	}
 	defer func() { _ = rd.Close() }()
-	return r, r.Replay(rd, 0, nil)
+	return r, keeper.Replay(r, rd, 0, nil)
 }
 
 // Sizes of the large market of E7 and E8 (docs/internals/performance.md#engine).
@@ -181,7 +182,7 @@ func (l *logWriter) trades(n int) error {
 // logWriter is a core run that appends its commands to a log: it makes a journal without a loop.
 type logWriter struct {
 	*coreRun
-	dir     replica.LogDir
+	dir     keeper.LogDir
 	log     *wal.Log
 	journal *sequencer.WALJournal
 	one     [1]*engine.Command
@@ -189,7 +190,7 @@ type logWriter struct {
 }
 
 func newLogWriter(dir string) (*logWriter, error) {
-	l := &logWriter{dir: replica.LogDir{
+	l := &logWriter{dir: keeper.LogDir{
 		FS: vfs.OS{}, Dir: dir,
 		Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"},
 	}}
@@ -239,7 +240,7 @@ func (l *logWriter) end() error {
 }
 
 // snapshotOf writes a snapshot of the market that the log in dir contains.
-func snapshotOf(dir replica.LogDir) error {
+func snapshotOf(dir keeper.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
 		return err
@@ -250,7 +251,7 @@ func snapshotOf(dir replica.LogDir) error {
 }
 
 // appendTail appends trades to the log after the snapshot.
-func appendTail(dir replica.LogDir) error {
+func appendTail(dir keeper.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
 		return err
@@ -276,7 +277,7 @@ const (
 // snapshotPause measures E8 (docs/internals/performance.md#e8): the loop's longest response time while a
 // follower writes a snapshot of a million resting orders, and without a snapshot in the same run. A submitter
 // sends a batch every 2 ms and measures the time until its answer.
-func snapshotPause(r *Run, dir replica.LogDir) error {
+func snapshotPause(r *Run, dir keeper.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
 		return err
@@ -292,7 +293,7 @@ func snapshotPause(r *Run, dir replica.LogDir) error {
 	})
 	go loop.Run()
 	defer func() { loop.Stop(); _ = journal.Close() }()
-	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Loop: loop, KeepAll: true})
+	keeper := keeper.New(keeper.Options{Log: log, Dir: dir, Loop: loop, KeepAll: true})
 
 	if _, err := pauseDuring(loop, keeper.Snapshot); err != nil { // not counted: the first snapshot fills caches
 		return err

@@ -14,11 +14,12 @@ import (
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/engine"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 )
 
 // Parameters of D1 and D2 (docs/internals/performance.md#d1).
@@ -198,7 +199,7 @@ func ofMarket(dst []wal.Record, m *stream.Message) []wal.Record {
 
 // fromMemory executes the records over an empty market, with a publication a message, and returns the CPU ns a command.
 func (r *records) fromMemory() (ns float64, err error) {
-	return executed(r.commands, func(m *replica.Replica) error {
+	return executed(r.commands, func(m *machine.State) error {
 		for _, records := range r.messages {
 			if err := show(m, records); err != nil {
 				return err
@@ -210,7 +211,7 @@ func (r *records) fromMemory() (ns float64, err error) {
 
 // fromStream does the same with the records that it follows in the stream.
 func (r *records) fromStream(ctx context.Context) (ns float64, err error) {
-	return executed(r.commands, func(m *replica.Replica) error {
+	return executed(r.commands, func(m *machine.State) error {
 		var records []wal.Record
 		return eachMessage(ctx, r.log, r.last, func(msg *stream.Message) error {
 			records = ofMarket(records[:0], msg)
@@ -240,9 +241,10 @@ func eachMessage(ctx context.Context, log jet.Log, last uint64, each func(m *str
 }
 
 // show executes the records of a message and publishes.
-func show(m *replica.Replica, records []wal.Record) error {
+func show(m *machine.State, records []wal.Record) error {
 	for _, rec := range records {
-		if err := m.Apply(rec); err != nil {
+		next := keeper.Record(machine.Market, &rec)
+		if err := m.Apply(&next); err != nil {
 			return err
 		}
 	}
@@ -251,8 +253,8 @@ func show(m *replica.Replica, records []wal.Record) error {
 }
 
 // executed returns the CPU a command of a run over an empty market, and checks that it executed all commands.
-func executed(commands int, run func(m *replica.Replica) error) (ns float64, err error) {
-	m := replica.New(replica.Options{Engine: engine.Options{}, Market: marketdata.Options{}})
+func executed(commands int, run func(m *machine.State) error) (ns float64, err error) {
+	m := machine.New(machine.Options{Engine: engine.Options{}, Market: marketdata.Options{}})
 	runtime.GC() // the collector's work for what was before is not part of the run
 	before := proc.OwnCPU()
 	if err := run(m); err != nil {

@@ -16,7 +16,7 @@ const (
 	SetPair
 	SetAsset // control stream: adds or changes an asset
 	// Skip is not a command but a journal record: it marks the record at Order as never
-	// carried out. A replay learns of it before that record (marketdata/replica).
+	// carried out. A replay learns of it before that record (internal/machine).
 	Skip
 	// Continue goes on with the unfinished command of a pair (continuation.go).
 	Continue

@@ -244,7 +244,7 @@ func TestAMillionEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	opt := DefaultOptions()
 	opt.GenesisNs = start
-	s := newState(opt)
+	s := New(opt)
 	rec, _ := s.Plan(start, Begin{})
 	s.Apply(&rec)
 	before := heap()

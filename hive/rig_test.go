@@ -39,7 +39,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: newState(opt), now: start}
+	r := &rig{t: t, s: New(opt), now: start}
 	r.must(Begin{})
 	return r
 }
@@ -182,7 +182,7 @@ func (r *rig) check() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	replay := newState(r.s.opt)
+	replay := New(r.s.opt)
 	for _, raw := range r.records {
 		rec, err := DecodeRecord(raw)
 		if err != nil {

@@ -46,8 +46,8 @@ type State struct {
 // degree is small, because each change after a publish copies the nodes on its path.
 const degree = 16
 
-// newState returns an empty hive. opt must be valid.
-func newState(opt Options) *State {
+// New returns an empty hive. opt must be valid.
+func New(opt Options) *State {
 	set := func() *btree.Map[uint64, struct{}] { return btree.NewMap[uint64, struct{}](degree) }
 	return &State{
 		opt: opt, seed: opt.Seed, genesisNs: opt.GenesisNs,

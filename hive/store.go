@@ -31,7 +31,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	o.Log.RecordVersion = RecordVersion
 	st, err := durable.Open(durable.Options[Command, Record, Result]{
 		Config: o.Config, First: []Command{Begin{}},
-		New:            func() machine { return newState(o.Options) },
+		New:            func() machine { return New(o.Options) },
 		AppendRecord:   appendRecord,
 		DecodeRecord:   DecodeRecord,
 		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },

@@ -38,7 +38,7 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 		t.Fatal("expired early")
 	}
 	// A restart that sleeps through the end.
-	again, err := decodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,11 +70,11 @@ func FuzzDecodeSnapshot(f *testing.F) {
 	market(r, rand.New(rand.NewPCG(3, 3)), 6, nil)
 	f.Add(r.s.AppendSnapshot(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := decodeSnapshot(b, DefaultOptions())
+		s, err := DecodeSnapshot(b, DefaultOptions())
 		if err != nil {
 			return
 		}
-		again, err := decodeSnapshot(s.AppendSnapshot(nil), DefaultOptions())
+		again, err := DecodeSnapshot(s.AppendSnapshot(nil), DefaultOptions())
 		if err != nil || hashOf(again) != hashOf(s) {
 			t.Fatalf("a state that decodes does not come back: %v", err)
 		}
@@ -89,7 +89,7 @@ func TestASnapshotThatDoesNotAddUpIsRefused(t *testing.T) {
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		if s, err := decodeSnapshot(bad, r.s.opt); err == nil {
+		if s, err := DecodeSnapshot(bad, r.s.opt); err == nil {
 			accepted++ // names, times and the like; never an amount
 			if s.Check() != nil {
 				t.Fatalf("byte %d: accepted, but does not add up", i)

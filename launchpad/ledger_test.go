@@ -31,7 +31,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: newState(opt), now: start}
+	r := &rig{t: t, s: New(opt), now: start}
 	r.must(Begin{})
 	return r
 }
@@ -156,7 +156,7 @@ func (r *rig) check() {
 	if err := r.s.Check(); err != nil {
 		r.t.Fatal(err)
 	}
-	again, err := decodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -35,10 +35,10 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// decodeSnapshot rebuilds a state from the bytes of AppendSnapshot and returns an error when Check finds it
+// DecodeSnapshot rebuilds a state from the bytes of AppendSnapshot and returns an error when Check finds it
 // inconsistent. opt holds the options, which snapshots do not contain.
-func decodeSnapshot(b []byte, opt Options) (*State, error) {
-	s := newState(opt)
+func DecodeSnapshot(b []byte, opt Options) (*State, error) {
+	s := New(opt)
 	c := wire.Reader(b)
 	s.codeHead(c)
 	for range c.Len(0) {

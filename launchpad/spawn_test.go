@@ -174,7 +174,7 @@ func TestCooldownEndsExactly24HoursAfterSpawnedAt(t *testing.T) {
 	r.now = start + 86400*secondNs - 1
 	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, refuse.CooldownActive, "")
 	// The cooldown survives a restart.
-	again, err := decodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		t.Fatal(err)
 	}

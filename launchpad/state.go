@@ -38,8 +38,8 @@ type State struct {
 // degree is small, because each change after a publish copies the nodes on its path.
 const degree = 16
 
-// newState returns an empty ledger. opt must be valid.
-func newState(opt Options) *State {
+// New returns an empty ledger. opt must be valid.
+func New(opt Options) *State {
 	s := &State{
 		opt: opt, seed: opt.Seed,
 		tokens:    btree.NewMap[uint32, *Token](degree),

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +16,10 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // journalCmd reads a journal offline. Verify and Dump take no lock and change nothing. Skip holds the lock of the
@@ -35,6 +37,7 @@ type journalVerifyCmd struct {
 	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
 	Quiet        bool   `help:"Suppress progress output."`
+	SecretKey    string `name:"secret-key-file" placeholder:"FILE" help:"File with the key that seals the secrets (auth.secret_key_file). Without it sealed accounts have no hash."`
 }
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
@@ -79,13 +82,24 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	skips := replica.Skips{}
-	o := replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
+	skips := machine.Skips{}
+	o := machine.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
+	others := &otherLogs{}
+	if c.At == 0 {
+		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
+		if err == nil {
+			others, err = openOthers(filepath.Dir(dir), &meta, &o, c.FromSnapshot, key)
+		}
+		if err != nil {
+			return exchange.ExplainDamage(err)
+		}
+	}
+	defer others.close()
 	r, first, err := c.begin(log, o, files)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	hashes, err := snapshotHashes(log, o, files, r.Pos)
+	hashes, err := snapshotHashes(log, machine.Options{Engine: o.Engine, Market: o.Market}, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -105,18 +119,26 @@ func (c *journalVerifyCmd) Run(p *program) error {
 			"(set journal.keep to all to retain every segment)", c.At, sum)
 	}
 	n := 0
-	err = nil
-	if c.At == 0 || sum < c.At {
-		err = r.Replay(rd, 0, func() error {
-			if n++; n%verifyCheckEvery == 0 {
-				bar.Set(rd.Progress())
+	after := func() error {
+		if n++; n%verifyCheckEvery == 0 {
+			bar.Set(rd.Progress())
+		}
+		if c.At == 0 {
+			return compareHash(log, r, hashes)
+		}
+		sum = seqSum(r.Core)
+		return c.passed(sum)
+	}
+	switch {
+	case c.At == 0:
+		err = others.replay(r, func(pos uint64) error {
+			if pos <= r.Pos {
+				return nil
 			}
-			if c.At == 0 {
-				return compareHash(log, r, hashes)
-			}
-			sum = seqSum(r.Core)
-			return c.passed(sum)
-		})
+			return keeper.Replay(r, rd, pos, after)
+		}, math.MaxUint64)
+	case sum < c.At:
+		err = keeper.Replay(r, rd, 0, after)
 	}
 	bar.Done()
 	if err := c.explain(err, dir, r, sum); err != nil {
@@ -126,7 +148,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
-func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, sum uint64) error {
+func (c *journalVerifyCmd) explain(err error, dir string, r *machine.State, sum uint64) error {
 	switch {
 	case errors.Is(err, errInsideCommand):
 		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
@@ -143,7 +165,7 @@ func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, su
 func (c *journalVerifyCmd) passed(sum uint64) error {
 	switch {
 	case sum == c.At:
-		return replica.ErrStop
+		return keeper.ErrStop
 	case sum > c.At:
 		return errInsideCommand
 	}
@@ -181,24 +203,31 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 // begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
 // snapshot of files.
 func (c *journalVerifyCmd) begin(
-	log replica.LogDir, o replica.Options, files []wal.Checked,
-) (r *replica.Replica, first uint64, err error) {
+	log keeper.LogDir, o machine.Options, files []wal.Checked,
+) (r *machine.State, first uint64, err error) {
 	if !c.FromSnapshot {
 		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 		if err == nil {
-			return replica.New(o), 1, rd.Close()
+			return machine.New(o), 1, rd.Close()
 		}
 		if !errors.Is(err, wal.ErrTruncated) {
 			return nil, 0, err
 		}
 	}
-	r, _, err = replica.Load(o, log, oldestSnapshot(files))
+	from := oldestSnapshot(files)
+	if c.FromSnapshot {
+		from = keeper.NoLimit
+		if o.Money != nil { // it has folded the records up to there
+			from = o.Money.EnginePos()
+		}
+	}
+	r, _, err = keeper.Load(o, log, from)
 	if err != nil {
 		return nil, 0, err
 	}
 	if c.At != 0 && seqSum(r.Core) > c.At {
 		// An older snapshot may be before --at.
-		if older, _, err := replica.Load(o, log, r.Pos-1); err == nil && older.Pos > 0 {
+		if older, _, err := keeper.Load(o, log, r.Pos-1); err == nil && older.Pos > 0 {
 			r = older
 		}
 	}
@@ -206,21 +235,24 @@ func (c *journalVerifyCmd) begin(
 }
 
 func (c *journalVerifyCmd) print(
-	out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips, files []wal.Checked,
+	out io.Writer, r *machine.State, first uint64, rd *wal.Reader, skips machine.Skips, files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
 		said := map[string]any{
-			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos,
-			"tornTail": rd.TornTail(), "skipped": left,
+			"seq": h.Market.Seq, "parts": partHashes(&h), "pairs": h.Market.Pairs, "firstRecord": first,
+			"lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
+		}
+		if whole(&h) {
+			said["hash"] = h.Hash
 		}
 		if c.whole() {
 			said["files"] = fileTexts(files)
 		}
 		return json.NewEncoder(out).Encode(said)
 	}
-	for _, p := range h.Pairs {
+	for _, p := range h.Market.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
 	}
 	for _, pos := range left {
@@ -229,7 +261,13 @@ func (c *journalVerifyCmd) print(
 	if t := rd.TornTail(); t > 0 {
 		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
 	}
-	fmt.Fprintf(out, "records %d to %d verified\nseq %d\nhash %s\n", first, r.Pos, h.Seq, h.Hash)
+	fmt.Fprintf(out, "records %d to %d verified\nseq %d\n", first, r.Pos, h.Market.Seq)
+	for _, p := range h.Parts() {
+		fmt.Fprintf(out, "%-10s %s\n", p.Name, p.Hash)
+	}
+	if whole(&h) {
+		fmt.Fprintf(out, "hash %s\n", h.Hash)
+	}
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // journalSkipCmd appends a Skip record to a journal, so that no start applies the skipped record again. It is
@@ -73,7 +73,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 }
 
 // covered returns an error for a record that a snapshot includes, because no start would replay it.
-func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
+func (c *journalSkipCmd) covered(dir keeper.LogDir, accountsDir string) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
@@ -100,7 +100,7 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 
 // record returns the skip to append and the last record of the journal. It refuses a position outside
 // the journal, a skip, and a record that is already skipped.
-func (c *journalSkipCmd) record(dir replica.LogDir) (payload []byte, last uint64, err error) {
+func (c *journalSkipCmd) record(dir keeper.LogDir) (payload []byte, last uint64, err error) {
 	rd, err := wal.OpenReader(dir.FS, dir.Dir, dir.Options, 0)
 	if err != nil {
 		return nil, 0, err

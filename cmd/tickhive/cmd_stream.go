@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"tickhive/internal/clusterdemo"
+	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
-	"tickhive/marketdata/replica"
 )
 
 // streamCmd reads the stream of a writer. It changes nothing in it.
 type streamCmd struct {
 	Status streamStatusCmd `cmd:"" help:"Print the writer, the term and the end of each log in a stream."`
-	Verify streamVerifyCmd `cmd:"" help:"Check every message of a stream, execute the market's records and print the state hash."`
+	Verify streamVerifyCmd `cmd:"" help:"Check every message of a stream, execute the records and print the state hash."`
 
 	Restore streamRestoreCmd `cmd:"" help:"Make a data directory from a stream, or from the directory of any node."`
 }
@@ -155,7 +156,7 @@ func (c *streamStatusCmd) Run(p *program) error {
 
 type streamVerifyCmd struct{ streamFlags }
 
-// Run reads the stream, executes the records of the market, decodes the others, and compares the digests.
+// Run reads the stream, executes its records, and compares the digests.
 func (c *streamVerifyCmd) Run(p *program) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -168,16 +169,25 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	secrets, err := datadir.FileKey(o.SecretKeyFile, to.Genesis.SealedWith)
+	if err != nil {
+		return err
+	}
+	all := emptyParts(secrets != nil)
+	all.Engine, all.Market = o.Engine, o.Market
 	var v node.Verifier
 	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
-		v = node.Verifier{Market: replica.New(replica.Options{Engine: o.Engine, Market: o.Market})}
+		v = node.Verifier{State: machine.New(all), Secrets: secrets}
 		return surveyor{v.Begin, v.Take}, nil
 	})
 	if err != nil {
 		return err
 	}
-	h := v.Market.Hash()
-	s.Digests, s.Seq, s.Hash = v.Digests, h.Seq, h.Hash
+	h := v.State.Hash()
+	s.Digests, s.Seq, s.Parts = v.Digests, h.Market.Seq, partHashes(&h)
+	if whole(&h) {
+		s.Hash = h.Hash
+	}
 	return s.Print(p.out, c.JSON, time.Now().UnixMilli())
 }
 

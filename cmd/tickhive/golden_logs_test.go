@@ -24,10 +24,11 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 
 	"tickhive/test/harness"
 )
@@ -197,18 +198,18 @@ func (g *golden) snapshots() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	r := replica.New(replica.Options{Engine: meta.Engine, Market: meta.Market})
+	r := machine.New(machine.Options{Engine: meta.Engine, Market: meta.Market})
 	log := exchange.EngineLog(filepath.Join(g.dir, "engine"))
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	err = errors.Join(r.Replay(rd, 0, func() error { return nil }), rd.Close())
+	err = errors.Join(keeper.Replay(r, rd, 0, nil), rd.Close())
 	var body bytes.Buffer
 	if err = errors.Join(err, r.Write(&body, nil)); err != nil {
 		g.t.Fatal(err)
 	}
-	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s", r.Pos, body.Len(), r.Hash().Hash,
+	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s", r.Pos, body.Len(), machine.HashMarket(r.Core, r.Feed).Hash,
 		hexLines(body.Bytes(), 1024))
 }
 

@@ -13,11 +13,12 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/seal"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 )
 
 // discard reads a snapshot without decoding it.
@@ -175,7 +176,7 @@ func oldestSnapshot(files []wal.Checked) uint64 {
 
 // snapshotHashes returns the state hashes of the market's snapshots by position. It omits the snapshot at
 // position begun, from which the replay starts.
-func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
+func snapshotHashes(log keeper.LogDir, o machine.Options, files []wal.Checked,
 	begun uint64,
 ) (map[uint64]string, error) {
 	hashes := map[uint64]string{}
@@ -183,24 +184,24 @@ func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
 		if filepath.Dir(f.File) != "engine" || filepath.Ext(f.File) == wal.SegmentExt || f.Last == begun {
 			continue
 		}
-		r, _, err := replica.Load(o, log, f.Last)
+		r, _, err := keeper.Load(o, log, f.Last)
 		if err != nil {
 			return nil, err
 		}
 		if r.Pos == f.Last {
-			hashes[r.Pos] = r.Hash().Hash
+			hashes[r.Pos] = machine.HashMarket(r.Core, r.Feed).Hash
 		}
 	}
 	return hashes, nil
 }
 
 // compareHash compares the replayed market with the snapshot at the same position.
-func compareHash(log replica.LogDir, r *replica.Replica, hashes map[uint64]string) error {
+func compareHash(log keeper.LogDir, r *machine.State, hashes map[uint64]string) error {
 	want, kept := hashes[r.Pos]
 	if !kept {
 		return nil
 	}
-	if got := r.Hash().Hash; got != want {
+	if got := machine.HashMarket(r.Core, r.Feed).Hash; got != want {
 		return &wal.CorruptError{
 			File: filepath.Join(log.Dir, wal.SnapshotName(r.Pos)), Seq: r.Pos,
 			Reason: fmt.Sprintf("its state hash is %s, the replay of the records before it gives %s", want, got),

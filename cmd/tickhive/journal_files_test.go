@@ -11,8 +11,9 @@ import (
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // A verification reads every byte of every segment and snapshot of every log: a flipped bit
@@ -82,11 +83,11 @@ func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := exchange.EngineLog(filepath.Join(dir, "engine"))
-	newest, _, err := replica.Load(replica.Options{Engine: meta.Engine, Market: meta.Market}, log, replica.NoLimit)
+	newest, _, err := keeper.Load(machine.Options{Engine: meta.Engine, Market: meta.Market}, log, keeper.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, _, err := replica.Load(replica.Options{Engine: meta.Engine, Market: meta.Market}, log, newest.Pos-1)
+	older, _, err := keeper.Load(machine.Options{Engine: meta.Engine, Market: meta.Market}, log, newest.Pos-1)
 	if err != nil || older.Pos == 0 {
 		t.Fatal(err, older.Pos)
 	}

@@ -12,9 +12,8 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
 	"tickhive/internal/step"
-	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 const sliceTestPairs = 3
@@ -210,7 +209,7 @@ func TestPartsThroughTheLoop(t *testing.T) {
 				runtime.Gosched()
 			}
 			around += s.around.Load()
-			live := replica.Hash(s.core, s.feed)
+			live := machine.HashMarket(s.core, s.feed)
 			records := s.rawRecords()
 			want := newWhole(s.opts)
 			hashes := map[int][sliceTestPairs][32]byte{} // by the number of records
@@ -260,9 +259,9 @@ func pairHashes(c *engine.Core) (all [sliceTestPairs][32]byte) {
 func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte, last string) (between int) {
 	s.t.Helper()
 	for n, hash := range hashes {
-		m := replica.New(replica.Options{Engine: s.opts})
+		m := machine.New(machine.Options{Engine: s.opts})
 		for i, payload := range records[:n] {
-			if err := m.Apply(wal.Record{Seq: uint64(i + 1), Payload: payload}); err != nil {
+			if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -277,7 +276,7 @@ func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte
 		if unfinished != (written > 0) || m.Pos != uint64(n+written) || pairHashes(m.Core) != hash {
 			s.t.Fatalf("a journal of %d records, with %d of the recovery, has another state", n, written)
 		}
-		if n == len(records) && m.Hash().Hash != last {
+		if n == len(records) && machine.HashMarket(m.Core, m.Feed).Hash != last {
 			s.t.Fatal("the replay of the whole journal has another state")
 		}
 	}

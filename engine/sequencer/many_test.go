@@ -10,7 +10,8 @@ import (
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
-	"tickhive/marketdata/replica"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 )
 
 // busy is a market with several pairs, with sinks before and behind the market data.
@@ -115,12 +116,12 @@ func serveMany(t *testing.T, policy sequencer.SyncPolicy) {
 	close(stop)
 	readers.Wait()
 	p.loop.Stop()
-	keeper := replica.NewKeeper(replica.KeeperOptions{
-		Market: replica.Options{Engine: busyOptions()}, Log: p.log, Dir: p.dir, Loop: inline{p.loop},
+	keeper := keeper.New(keeper.Options{
+		Market: machine.Options{Engine: busyOptions()}, Log: p.log, Dir: p.dir, Loop: inline{p.loop},
 		Clock: clock.Real{}, SnapshotBytes: 1 << 40, Taken: func() {}, Failed: func(err error) { t.Error(err) },
 	})
 	replayed, err := keeper.Hash()
-	if state := replica.Hash(p.core, p.feed); err != nil || replayed.Hash != state.Hash {
+	if state := machine.HashMarket(p.core, p.feed); err != nil || replayed.Hash != state.Hash {
 		t.Errorf("the journal replays to %s, the loop has %s, %v", replayed.Hash, state.Hash, err)
 	}
 	if err := p.j.Close(); err != nil {

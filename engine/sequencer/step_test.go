@@ -14,11 +14,12 @@ import (
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 )
 
 // steppedClock moves when the test sets it. The loop treats it as a real clock: it acts when
@@ -36,7 +37,7 @@ func (l inline) Query(fn func()) error { fn(); return nil }
 // market is a journaled market over a file system in memory.
 type market struct {
 	t    *testing.T
-	dir  replica.LogDir
+	dir  keeper.LogDir
 	fs   *vfstest.Mem
 	log  *wal.Log
 	core *engine.Core
@@ -59,7 +60,7 @@ func newMarketOf(
 	t.Helper()
 	m := &market{t: t, fs: vfstest.NewMem(), core: engine.NewCore(o)}
 	m.feed = marketdata.NewFeed(marketdata.Options{})
-	m.dir = replica.LogDir{FS: m.fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
+	m.dir = keeper.LogDir{FS: m.fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20}}
 	var err error
 	if m.log, err = wal.Open(m.fs, m.dir.Dir, m.dir.Options); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ type stepped struct {
 	r       *rand.Rand
 	clk     *steppedClock
 	source  *metronome
-	keeper  *replica.Keeper
+	keeper  *keeper.Keeper
 	taken   int
 	offered []*sequencer.Batch
 	asked   int // batches offered so far
@@ -123,8 +124,8 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s.clk.ns.Store(enginetest.DayNs)
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
 	s.market = newMarketOf(t, unbounded, policy, s.clk, s.source)
-	s.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Market: replica.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
+	s.keeper = keeper.New(keeper.Options{
+		Market: machine.Options{Engine: unbounded}, Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true,
 		SnapshotBytes: 30_000, Clock: s.clk,
 		Taken: func() { s.taken++ }, Failed: func(err error) { t.Error(err) },
 	})
@@ -208,7 +209,7 @@ func TestStepsInAnyOrderEqualRun(t *testing.T) {
 				t.Errorf("policy %d, seed %d: %d snapshots, %d acts: too few to show anything", policy, seed,
 					s.taken, len(s.source.acted))
 			}
-			state := replica.Hash(s.core, s.feed)
+			state := machine.HashMarket(s.core, s.feed)
 			followed, err := s.keeper.Hash()
 			if err != nil || followed.Hash != state.Hash {
 				t.Fatalf("policy %d, seed %d: the follower has %s, the loop %s, %v", policy, seed, followed.Hash,
@@ -216,7 +217,7 @@ func TestStepsInAnyOrderEqualRun(t *testing.T) {
 			}
 			records := s.records()
 			again := rerun(t, policy, records)
-			if got := replica.Hash(again.core, again.feed); got.Hash != state.Hash {
+			if got := machine.HashMarket(again.core, again.feed); got.Hash != state.Hash {
 				t.Errorf("policy %d, seed %d: Run leaves the state %s, the steps %s", policy, seed, got.Hash,
 					state.Hash)
 			}

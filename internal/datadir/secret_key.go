@@ -64,6 +64,23 @@ func FollowerKey(dir, path, sealed string) (*seal.Key, error) {
 	return key, nil
 }
 
+// FileKey returns the key in a file of auth.secret_key_file that opens what is sealed with the key of this id, nil if
+// it takes a key and no file is named.
+func FileKey(path, sealed string) (*seal.Key, error) {
+	switch {
+	case sealed == "":
+		return new(seal.Key), nil
+	case path == "":
+		return nil, nil
+	}
+	key, err := readKey(&Dir{fsys: vfs.OS{}}, "auth.secret_key_file", path, false)
+	if err == nil && key.ID() != sealed {
+		err = usage("auth.secret_key_file: %s has the key %q, and the secrets are sealed with the key %s: name the file "+
+			"that has that key", path, key.ID(), sealed)
+	}
+	return key, err
+}
+
 // readKey returns the key in a file that a setting names. Without a file it makes one, 0600, or, if it must not,
 // returns a key that seals nothing.
 func readKey(d *Dir, setting, path string, mayMake bool) (*seal.Key, error) {

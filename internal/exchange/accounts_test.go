@@ -11,10 +11,10 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // openTestAccounts recovers and starts the accounts of a directory.
@@ -49,7 +49,7 @@ func openTestAccounts(t *testing.T, dir string, clk clock.Clock, market *journal
 // system.
 func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
-		dir := replica.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: EngineLogOptions()}
+		dir := keeper.LogDir{FS: vfstest.NewMem(), Dir: "engine", Options: EngineLogOptions()}
 		m, err := openJournal(dir, policy, Machine{Clock: clock.Real{}},
 			func(message, detail string) { t.Log(message, detail) })
 		if err != nil {

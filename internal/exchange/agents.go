@@ -118,6 +118,14 @@ func (r *restored) openAgents() (*agentSide, error) {
 	return a, nil
 }
 
+// states runs f on the states of both stores, on their goroutines and without a record.
+func (a *agentSide) states(f func(*launchpad.State, *hive.State)) (err error) {
+	outer := a.ledger.WithState(func(l *launchpad.State) {
+		err = a.hive.WithState(func(h *hive.State) { f(l, h) })
+	})
+	return errors.Join(outer, err)
+}
+
 // historyTimes returns BusyNs and FullNs of residents.Options. It also sets the clock of new stores
 // to the start of their history.
 func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int64) {

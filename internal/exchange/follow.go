@@ -16,12 +16,11 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/events"
 	"tickhive/internal/listen"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
-	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 	"tickhive/server/public"
 )
 
@@ -63,8 +62,8 @@ type Following struct {
 	sinks  []sequencer.Sink
 	shown  int64 // the newest published time
 
-	mu     sync.Mutex // held while a message is executed
-	market *replica.Replica
+	mu     sync.Mutex     // held while a message is executed
+	market *machine.State // with the states of the stores
 
 	changes  node.ViewChanges
 	sentNs   atomic.Int64  // of the last message that counts
@@ -94,9 +93,12 @@ func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, 
 		restored: r.restored, reader: stream.NewReader(r.begins(), node.Rules), ended: make(chan error, 1),
 		sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 	}
-	o := replica.Options{
+	o := machine.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
-		Sinks: []func([]engine.Event, uint64){r.accounts.state.FoldEvents, r.front.hub.Fold},
+		Sinks: []func([]engine.Event, uint64){r.front.hub.Fold}, Money: r.accounts.state,
+	}
+	if err := r.agents.states(func(l *launchpad.State, h *hive.State) { o.Ledger, o.Hive = l, h }); err != nil {
+		return nil, err
 	}
 	if r.o.Follow.Copy != nil {
 		o.Extras = r.extras() // a writer's simulated market has to know its orders
@@ -104,7 +106,7 @@ func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, 
 	if err := y.exportTo(ctx, &o, last); err != nil {
 		return nil, err
 	}
-	y.market = replica.New(o)
+	y.market = machine.New(o)
 	return y, y.begin(r.from)
 }
 
@@ -207,7 +209,7 @@ func (y *Following) follow(ctx context.Context, from uint64, serves func() bool,
 }
 
 // exportTo makes the replica export events, if it is to.
-func (y *Following) exportTo(ctx context.Context, o *replica.Options, now uint64) (err error) {
+func (y *Following) exportTo(ctx context.Context, o *machine.Options, now uint64) (err error) {
 	f := y.o.Follow
 	if f.Events == nil {
 		return nil
@@ -283,46 +285,32 @@ func (y *Following) compare(m *stream.Message) error {
 	if m.DigestPos == 0 || m.DigestPos != y.market.Pos {
 		return nil
 	}
-	if own := replica.Digest(y.core); own != m.Digest {
+	if own := machine.Digest(y.core); own != m.Digest {
 		return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer has %016x",
 			y.market.Pos, own, m.Digest)
 	}
 	return nil
 }
 
-// execute executes a record.
-func (y *Following) execute(at stream.Place, record []byte) error {
-	switch at.Log {
-	case stream.Engine:
+// execute executes a record, within the store that owns the state of its part.
+func (y *Following) execute(at stream.Place, record []byte) (err error) {
+	rec := node.Record(at, record)
+	apply := func() { err = errors.Join(err, y.market.Apply(&rec)) }
+	var owned error
+	switch rec.Part {
+	case machine.Market:
 		if engine.IsSkip(record) {
 			return errSkips
 		}
-		return y.market.Apply(wal.Record{Seq: at.Pos, Payload: record, File: "the stream"})
-	case stream.Accounts:
-		rec, err := y.decodeAccounts(record)
-		if err != nil {
-			return err
+		apply()
+	case machine.Accounts:
+		if rec.Payload, err = y.openAccountsRecord(record); err == nil {
+			owned = y.accounts.store.WithState(apply)
 		}
-		return y.accounts.store.WithState(func() { y.accounts.state.Apply(&rec) })
-	case stream.Launchpad:
-		rec, err := launchpad.DecodeRecord(record)
-		if err != nil {
-			return err
-		}
-		var res launchpad.Result
-		err = y.agents.ledger.WithState(func(s *launchpad.State) { res = s.Apply(&rec) })
-		if err != nil || res.Fact == nil {
-			return err
-		}
-		return y.agents.hive.WithState(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) })
-	case stream.Hive:
-		rec, err := hive.DecodeRecord(record)
-		if err != nil {
-			return err
-		}
-		return y.agents.hive.WithState(func(s *hive.State) { s.Apply(&rec) })
+	default:
+		owned = y.agents.states(func(*launchpad.State, *hive.State) { apply() })
 	}
-	return fmt.Errorf("BUG: log %d", at.Log)
+	return errors.Join(owned, err)
 }
 
 // publish publishes the state after the executed records. The writer stamps no later command before sentNs, so a candle
@@ -356,11 +344,11 @@ func (y *Following) Admit() {
 		"pairs", y.feed.Board().Load().Len(), "position", y.position.Load())
 }
 
-// StateHash returns the hash of the market after the last message.
-func (y *Following) StateHash() replica.StateHash {
+// StateHash returns the hash of the state after the last message.
+func (y *Following) StateHash() (machine.StateHash, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return y.market.Hash()
+	return y.hashWith(machine.HashMarket(y.core, y.feed))
 }
 
 func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 0) }

@@ -8,10 +8,10 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // takeFounding keeps a snapshot for the readers of a new stream, if the logs do not have the first records any more.
@@ -40,7 +40,7 @@ func (r *restored) takeFounding(ctx context.Context) (*node.Founding, error) {
 		at := l.Log.Position()
 		h.At.Pos[i], h.Chains[i] = at.Seq, at.Chain
 	}
-	market := replica.New(replica.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
+	market := machine.New(machine.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
 	market.Pos, market.LastNs = r.pos, r.lastNs
 	writes, err := r.writeSnapshots(&h, market)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *restored) whole() (bool, error) {
 }
 
 // writeSnapshots sets what the snapshots of the four logs reflect, and returns what writes them.
-func (r *restored) writeSnapshots(h *node.Head, market *replica.Replica) (
+func (r *restored) writeSnapshots(h *node.Head, market *machine.State) (
 	write func(log stream.Log, w io.Writer) error, err error,
 ) {
 	var writes [stream.Logs]func(w io.Writer) error

@@ -14,15 +14,17 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/hive"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
+	"tickhive/launchpad"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
@@ -182,7 +184,7 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 		Token: b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Socket: strings.HasPrefix(b.o.Internal.Listen, listen.Unix),
 		Ready:  &f.ready, Stale: f.replica.Stale, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
-		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
+		StateHash: func() (machine.StateHash, error) { return f.stateHash(b) },
 		Incidents: f.incidents,
 		Backup:    f.backup, Snapshot: f.keptSnapshot,
 		Metrics: admin.NewMetrics(admin.MetricsSource{
@@ -315,16 +317,39 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 
-// stateHash returns the hash of the current state. With a journal a follower computes it, so
+// stateHash returns the hash of the current state. With a journal a follower computes the market's, so
 // that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
-func (f *front) stateHash(b *base) (replica.StateHash, error) {
-	if x := f.phase.Load().running; x != nil && x.snapshots != nil {
-		return x.snapshots.keeper.Hash()
-	}
+func (f *front) stateHash(b *base) (h machine.StateHash, err error) {
 	if y := f.phase.Load().follows; y != nil {
-		return y.StateHash(), nil
+		return y.StateHash()
 	}
-	return replica.HashOf(&f.gate, b.core, b.feed)
+	x := f.phase.Load().running
+	var market machine.MarketHash
+	switch {
+	case x == nil:
+		return h, sequencer.ErrUnavailable
+	case x.snapshots != nil:
+		market, err = x.snapshots.keeper.Hash()
+	default:
+		market, err = machine.HashMarketOf(&f.gate, b.core, b.feed)
+	}
+	if err != nil {
+		return h, err
+	}
+	return x.hashWith(market)
+}
+
+// hashWith returns the hash of the state whose market has a hash already.
+func (r *restored) hashWith(market machine.MarketHash) (machine.StateHash, error) {
+	var others [machine.Parts]string
+	err := r.accounts.store.WithState(func() {
+		others[machine.Accounts] = machine.HashPart(r.accounts.state.AppendSnapshot(nil))
+	})
+	err = errors.Join(err, r.agents.states(func(l *launchpad.State, h *hive.State) {
+		others[machine.Launchpad] = machine.HashPart(l.AppendSnapshot(nil))
+		others[machine.Hive] = machine.HashPart(h.AppendState(nil))
+	}))
+	return machine.HashParts(market, others), err
 }
 
 // user returns the level and the ledger address of an account.

@@ -13,17 +13,18 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // recoverLook is the number of records after which recovery reports progress and checks for cancellation.
 const recoverLook = uint64(4096)
 
 // EngineLog returns the log of the market in a data directory. The directory's lock protects it.
-func EngineLog(path string) replica.LogDir {
-	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: EngineLogOptions()}
+func EngineLog(path string) keeper.LogDir {
+	return keeper.LogDir{FS: vfs.OS{}, Dir: path, Options: EngineLogOptions()}
 }
 
 // EngineLogOptions returns the options of EngineLog.
@@ -39,19 +40,19 @@ const logWriter = "TickHive " + cmdline.Version
 // journal holds the log of the market and the writer through which the loop appends to it. A nil journal stores
 // nothing. Any goroutine may call failed, durable and makeDurable.
 type journal struct {
-	dir    replica.LogDir
+	dir    keeper.LogDir
 	log    *wal.Log
 	writer *sequencer.WALJournal
 
 	covered uint64        // position of the snapshot that the next loop begins behind, 0 for none
-	skips   replica.Skips // records that the recovery did not apply
+	skips   machine.Skips // records that the recovery did not apply
 }
 
 // reportFunc reports an incident that the recovery has found.
 type reportFunc func(message, detail string)
 
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
-func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say reportFunc) (*journal, error) {
+func openJournal(dir keeper.LogDir, policy sequencer.SyncPolicy, m Machine, say reportFunc) (*journal, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say
 // following records. Owner: one goroutine.
 type replay struct {
 	*journal
-	market   *replica.Replica
+	market   *machine.State
 	found    wal.Loaded // the snapshot that the market began with
 	reader   *wal.Reader
 	progress func(done, total int64)
@@ -82,12 +83,12 @@ type replay struct {
 
 // load restores the market from the newest snapshot at or before limit. limit is the position that the accounts
 // reflect, because the accounts need the market's later events.
-func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay, error) {
+func (j *journal) load(o machine.Options, limit uint64, say reportFunc) (*replay, error) {
 	r := &replay{journal: j, progress: func(int64, int64) {}}
-	j.skips = replica.Skips{}
+	j.skips = machine.Skips{}
 	o.Skips = j.skips
 	var err error
-	if r.market, r.found, err = replica.Load(o, j.dir, limit); err != nil {
+	if r.market, r.found, err = keeper.Load(o, j.dir, limit); err != nil {
 		return nil, err
 	}
 	pos, last := r.market.Pos, j.log.LastSeq()
@@ -117,13 +118,13 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 }
 
 // CollectSkips adds the records that the Skip records in a reader's log name.
-func CollectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
+func CollectSkips(skips machine.Skips, open func() (*wal.Reader, error)) error {
 	rd, err := open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rd.Close() }()
-	return skips.Collect(rd)
+	return keeper.CollectSkips(skips, rd)
 }
 
 // replayTo applies the records up to pos. A journal that ends before pos is no error: see
@@ -134,7 +135,7 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	}
 	for {
 		look := min(pos, r.market.Pos-r.market.Pos%recoverLook+recoverLook)
-		if err := r.market.Replay(r.reader, look, nil); err != nil {
+		if err := keeper.Replay(r.market, r.reader, look, nil); err != nil {
 			return ExplainPoison(err, filepath.Dir(r.dir.Dir))
 		}
 		if r.market.Pos%recoverLook == 0 {
@@ -234,7 +235,7 @@ const shortTail = 1 << 20
 
 // lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any more, unless at
 // most shortTail bytes of journal follow the position covered.
-func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
+func (j *journal) lastSnapshot(market *machine.State, covered uint64) error {
 	if market.Pos == covered || j.log.BytesSince(covered) <= shortTail {
 		return nil
 	}
@@ -296,7 +297,7 @@ func explainDamage(err error, accepted bool) error {
 
 // ExplainPoison adds the remedy to the error of a record that cannot be applied.
 func ExplainPoison(err error, dir string) error {
-	var poison *replica.PoisonError
+	var poison *machine.PoisonError
 	if !errors.As(err, &poison) {
 		return err
 	}

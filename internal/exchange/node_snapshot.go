@@ -12,13 +12,13 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
 	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 	"tickhive/server/admin"
 )
 
@@ -229,7 +229,7 @@ func (f *front) keptSnapshot(tag string) (*admin.Snapshot, *refuse.Refusal) {
 
 // snapshotOf returns what writes the snapshot of a log's state, and what that reflects (wal.SnapshotMeta). The
 // accounts' is sealed, if there is a key.
-func (r *restored) snapshotOf(log stream.Log, market *replica.Replica) (
+func (r *restored) snapshotOf(log stream.Log, market *machine.State) (
 	reflects uint64, write func(w io.Writer) error, err error,
 ) {
 	if log == stream.Engine {

@@ -12,9 +12,9 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/datadir"
 	"tickhive/internal/listen"
+	"tickhive/internal/machine"
 	"tickhive/internal/seal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 	"tickhive/server/forward"
 	"tickhive/sim"
 )
@@ -192,11 +192,11 @@ type simState struct{ *sim.Market }
 func (simState) Name() string { return "sim" }
 
 // extras returns the states that snapshots of the market contain besides core and feed.
-func (b *base) extras() []replica.Extra {
+func (b *base) extras() []machine.Extra {
 	if b.sim == nil {
 		return nil
 	}
-	return []replica.Extra{simState{b.sim}}
+	return []machine.Extra{simState{b.sim}}
 }
 
 // PublicAddr returns the address of the public listener.

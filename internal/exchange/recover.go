@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,9 +13,10 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/node"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 	"tickhive/server/stream"
 )
 
@@ -214,9 +214,9 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if r.journal == nil {
 		return nil
 	}
-	market, err := r.journal.load(replica.Options{
+	market, err := r.journal.load(machine.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
-		Sinks: []func([]engine.Event, uint64){log.State().FoldEvents},
+		Money: log.State(),
 	}, log.State().EnginePos(), r.reportRecovery)
 	if err != nil {
 		return err
@@ -228,20 +228,15 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 		bar.Set(done, total)
 		r.front.progress.Store(done * 1_000_000 / max(total, 1))
 	}
-	for {
+	next := func() (pos uint64, apply func() error, err error) {
 		rec, err := log.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
 		if err != nil {
-			return fmt.Errorf("accounts: %w", err)
+			return 0, nil, err
 		}
-		if err := market.replayTo(ctx, rec.EnginePos); err != nil {
-			return r.logPoison(err)
-		}
-		log.Apply(rec)
+		return rec.EnginePos, func() error { log.Apply(rec); return nil }, nil
 	}
-	if err := market.replayTo(ctx, r.journal.log.LastSeq()); err != nil {
+	replayTo := func(pos uint64) error { return market.replayTo(ctx, pos) }
+	if err := keeper.Merge(next, replayTo, r.journal.log.LastSeq()); err != nil {
 		return r.logPoison(err)
 	}
 	if err := market.finish(); err != nil {
@@ -259,7 +254,7 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 
 // logPoison logs the stack of a record that cannot be applied.
 func (r *restored) logPoison(err error) error {
-	var poison *replica.PoisonError
+	var poison *machine.PoisonError
 	if errors.As(err, &poison) {
 		r.log.Error("a record of the journal cannot be applied", "record", poison.Seq,
 			"stack", string(poison.Stack))

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/step"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // snapshotCheckEvery is the time between two checks whether a snapshot is due.
@@ -16,7 +17,7 @@ const snapshotCheckEvery = 200 * time.Millisecond
 // snapshots takes snapshots of the market by log size and by time, on a goroutine or by a driver.
 type snapshots struct {
 	background
-	keeper *replica.Keeper
+	keeper *keeper.Keeper
 	failed atomic.Uint64
 }
 
@@ -26,8 +27,8 @@ func (x *Running) keepSnapshots() {
 		return
 	}
 	s := &snapshots{background: newBackground(&x.o.Machine)}
-	s.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Market: replica.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips},
+	s.keeper = keeper.New(keeper.Options{
+		Market: machine.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips},
 		Loop:   x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,

@@ -9,8 +9,8 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/listen"
+	"tickhive/internal/machine"
 	"tickhive/internal/node"
-	"tickhive/marketdata/replica"
 )
 
 // Running is an exchange whose loop runs. Admit admits clients; Stop ends the exchange.
@@ -112,8 +112,8 @@ func (x *Running) AdvanceTo(ns int64) error {
 	return x.agents.advance()
 }
 
-// StateHash returns the hash of the market's current state.
-func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateHash(x.base) }
+// StateHash returns the hash of the current state.
+func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateHash(x.base) }
 
 // newLoop builds a loop over core and feed, whose readers see what has reached a mark. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock, show sequencer.Mark) *sequencer.Loop {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"tickhive/internal/machine"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // A phase stops its own parts and the parts of the phases before it, from the outside in: it takes no new connections,
@@ -53,7 +53,7 @@ func (r *restored) lastSnapshot(covered uint64) error {
 	if wal.NewestSnapshot(r.journal.log) >= r.accounts.store.RetainFrom() {
 		return nil
 	}
-	market := replica.New(replica.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
+	market := machine.New(machine.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
 	market.Pos, market.LastNs = r.pos, r.lastNs
 	return r.journal.lastSnapshot(market, covered)
 }

@@ -9,8 +9,8 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs"
-	"tickhive/marketdata/replica"
 )
 
 // heldSnapshots is a file system on which the first snapshot blocks until it is released.
@@ -49,8 +49,8 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-held.begun
-	var want replica.StateHash
-	if err := x.Loop().Query(func() { want = replica.Hash(x.Core(), x.Feed()) }); err != nil {
+	var want machine.MarketHash
+	if err := x.Loop().Query(func() { want = machine.HashMarket(x.Core(), x.Feed()) }); err != nil {
 		t.Fatal(err)
 	}
 	go func(waits <-chan struct{}) { // the stop is waiting for the snapshot
@@ -67,7 +67,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 
 	o.Journal.FS = vfs.OS{}
 	next := exchangetest.Start(t, o)
-	if got := replica.Hash(next.Core(), next.Feed()); got.Hash != want.Hash || got.Seq != want.Seq {
+	if got := machine.HashMarket(next.Core(), next.Feed()); got.Hash != want.Hash || got.Seq != want.Seq {
 		t.Errorf("the next start has %v, the one before %v", got, want)
 	}
 	if n := next.Incidents(); n != 0 {

@@ -9,13 +9,13 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/machine"
 	"tickhive/internal/mirror"
 	"tickhive/internal/node"
 	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
-	"tickhive/marketdata/replica"
 	"tickhive/server/public"
 )
 
@@ -87,7 +87,11 @@ func (w *writing) source() (*mirror.Source, error) {
 		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
 		FullSettings: x.o.Stream.FullSettings,
 		MarketPos: func(record []byte) (uint64, error) {
-			rec, err := x.decodeAccounts(record)
+			record, err := x.openAccountsRecord(record)
+			if err != nil {
+				return 0, err
+			}
+			rec, err := accounts.DecodeRecord(record)
 			return rec.EnginePos, err
 		},
 		AheadTo: x.accounts.store.Recovered().LastSeq, AheadPos: x.pos,
@@ -118,7 +122,7 @@ func (w *writing) look(digest bool) (at mirror.Look, err error) {
 	err = x.loop.Query(func() {
 		at = mirror.Look{Pos: x.loop.Position(), SealedNs: x.clock.NowNs()}
 		if digest && at.Pos > 0 {
-			at.Digest = replica.Digest(x.core)
+			at.Digest = machine.Digest(x.core)
 		}
 	})
 	return at, err
@@ -171,14 +175,12 @@ func (w *writing) drain(ctx context.Context) {
 	w.done()
 }
 
-// decodeAccounts decodes a record of the accounts, sealed or not.
-func (b *base) decodeAccounts(raw []byte) (rec accounts.Record, err error) {
-	if b.secrets != nil {
-		if raw, err = b.secrets.Open(raw, seal.Record); err != nil {
-			return rec, err
-		}
+// openAccountsRecord returns a record of the accounts, sealed or not, as plain bytes.
+func (b *base) openAccountsRecord(raw []byte) ([]byte, error) {
+	if b.secrets == nil {
+		return raw, nil
 	}
-	return accounts.DecodeRecord(raw)
+	return b.secrets.Open(raw, seal.Record)
 }
 
 // settler returns the function that lets changes wait for the stream, nil if they do not.

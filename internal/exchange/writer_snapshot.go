@@ -9,10 +9,10 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // cutWithin limits the time until the stream confirms the records that a snapshot of the writer reflects.
@@ -53,7 +53,7 @@ func (w *writing) offer() node.Offer { return node.Offer{Role: node.RoleWriter, 
 
 // cut is the state of a running writer at one position of each log.
 type cut struct {
-	market *replica.Moment
+	market *keeper.Moment
 	stores [stream.Logs]encoded
 }
 

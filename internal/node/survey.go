@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"tickhive/internal/cmdline"
@@ -25,7 +27,8 @@ type Survey struct {
 	SentMs   int64             `json:"lastMessageAt"`
 	Digests  int               `json:"digests"` // that were compared
 	Seq      uint64            `json:"seq,omitempty"`
-	Hash     string            `json:"hash,omitempty"`
+	Hash     string            `json:"hash,omitempty"` // of all parts; empty: one is sealed with a key that is not there
+	Parts    map[string]string `json:"parts,omitempty"`
 }
 
 // Read reads the messages that the stream has now and calls each for those that count. It calls begin with the snapshot
@@ -127,8 +130,14 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
 	}
 	fmt.Fprintf(out, "last       %s ago\n", time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)
+	if s.Parts != nil {
+		fmt.Fprintf(out, "verified   %d digests equal\nseq %d\n", s.Digests, s.Seq)
+		for _, name := range slices.Sorted(maps.Keys(s.Parts)) {
+			fmt.Fprintf(out, "%-10s %s\n", name, s.Parts[name])
+		}
+	}
 	if s.Hash != "" {
-		fmt.Fprintf(out, "verified   %d digests equal\nseq %d\nhash %s\n", s.Digests, s.Seq, s.Hash)
+		fmt.Fprintf(out, "hash %s\n", s.Hash)
 	}
 	return nil
 }

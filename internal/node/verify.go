@@ -1,52 +1,75 @@
 package node
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 
+	"tickhive/accounts"
 	"tickhive/hive"
+	"tickhive/internal/machine"
+	"tickhive/internal/seal"
 	"tickhive/internal/stream"
-	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 )
 
-// Verifier executes the records of the market in a stream, decodes the others, and compares the digests of the writer.
+// Verifier executes the records of a stream and compares the digests of the writer.
 type Verifier struct {
-	Market  *replica.Replica
-	Digests int // that were compared
+	State   *machine.State
+	Digests int       // that were compared
+	Secrets *seal.Key // opens the records of the accounts; State has no accounts without it
 }
 
-// Begin reads the market's part of a snapshot.
-func (v *Verifier) Begin(from *Snapshot) error { return from.Market(v.Market.Read) }
+// Begin begins with a snapshot.
+func (v *Verifier) Begin(from *Snapshot) error {
+	s := v.State
+	var err error
+	if s.Ledger, err = launchpad.DecodeSnapshot(from.Store(stream.Launchpad), launchpad.DefaultOptions()); err != nil {
+		return err
+	}
+	if s.Hive, err = hive.DecodeSnapshot(from.Store(stream.Hive), hive.DefaultOptions()); err != nil {
+		return err
+	}
+	if s.Money != nil {
+		body, err := v.Secrets.Open(from.Store(stream.Accounts), seal.Snapshot)
+		if err != nil {
+			return err
+		}
+		if s.Money, err = accounts.DecodeSnapshot(body, accounts.Options{Random: rand.Reader}); err != nil {
+			return err
+		}
+	}
+	return from.Market(s.Read)
+}
 
 // Take checks a message that counts.
 func (v *Verifier) Take(m *stream.Message) error {
-	if m.DigestPos != 0 && m.DigestPos == v.Market.Pos {
-		if own := replica.Digest(v.Market.Core); own != m.Digest {
+	if m.DigestPos != 0 && m.DigestPos == v.State.Pos {
+		if own := machine.Digest(v.State.Core); own != m.Digest {
 			return fmt.Errorf("at record %d the state differs from the writer's: digest %016x, the writer had %016x",
-				v.Market.Pos, own, m.Digest)
+				v.State.Pos, own, m.Digest)
 		}
 		v.Digests++
 	}
 	for at, record := range m.All() {
-		if err := v.record(at, record); err != nil {
+		rec, err := Record(at, record), error(nil)
+		if rec.Part == machine.Accounts && v.State.Money != nil {
+			rec.Payload, err = v.Secrets.Open(record, seal.Record)
+		}
+		if err = errors.Join(err, v.State.Apply(&rec)); err != nil {
 			return fmt.Errorf("record %d of log %d: %w", at.Pos, at.Log, err)
 		}
 	}
 	return nil
 }
 
-// record executes a record of the market, and decodes one of the agents. The accounts' may be sealed: the checksum of
-// the message is their proof.
-func (v *Verifier) record(at stream.Place, record []byte) (err error) {
-	switch at.Log {
-	case stream.Engine:
-		return v.Market.Apply(wal.Record{Seq: at.Pos, Payload: record, File: "the stream"})
-	case stream.Launchpad:
-		_, err = launchpad.DecodeRecord(record)
-	case stream.Hive:
-		_, err = hive.DecodeRecord(record)
-	case stream.Accounts:
-	}
-	return err
+// Record returns a record of a stream as the machine takes it.
+func Record(at stream.Place, payload []byte) machine.Record {
+	return machine.Record{Part: parts[at.Log], Pos: at.Pos, Payload: payload, File: "the stream"}
+}
+
+// parts are the parts of the exchange by their logs in a stream.
+var parts = [stream.Logs + 1]machine.Part{
+	stream.Engine: machine.Market, stream.Accounts: machine.Accounts, stream.Launchpad: machine.Launchpad,
+	stream.Hive: machine.Hive,
 }

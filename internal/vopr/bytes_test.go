@@ -20,9 +20,9 @@ import (
 
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/launchpad"
-	"tickhive/marketdata/replica"
 )
 
 // specimen is a small directory whose process has ended, and what a start has to make of it.
@@ -175,7 +175,7 @@ func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 	x := w.x
 	w.await("state", func() {
 		f.position = x.Loop().Position()
-		f.market = replica.Hash(x.Core(), x.Feed()).Hash
+		f.market = machine.HashMarket(x.Core(), x.Feed()).Hash
 		f.accounts = sum(withoutTime(x.Accounts().AppendSnapshot(nil)))
 		w.check(x.Ledger().WithState(func(l *launchpad.State) { f.ledger = sum(l.AppendSnapshot(nil)) }))
 		w.check(x.Hive().WithState(func(h *hive.State) { f.hive = sum(h.AppendSnapshot(nil)) }))

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tickhive/engine/sequencer"
+	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/marketdata/replica"
 )
 
 // runLife runs one life: start, recovery, work, end.
@@ -239,7 +239,7 @@ func (w *world) hash() {
 	if w.x == nil || w.x.Accounts().EnginePos() != w.x.Loop().Position() { // commands wait for the disk
 		return
 	}
-	w.last, w.lastPos = replica.Hash(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
+	w.last, w.lastPos = machine.HashMarket(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
 	w.machine.pass(int64(time.Second)) // the documents may be older than the views until then
 	if len(w.inflight) == 0 && w.mix.Unknown == w.unknown {
 		w.sums = w.totals()

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"tickhive/accounts"
-	"tickhive/marketdata/replica"
+	"tickhive/internal/machine"
 )
 
 // checker compares a recovered exchange with the model.
@@ -48,7 +48,7 @@ func (w checker) verify() {
 	w.unknown = w.mix.Unknown
 	was := w.model.epoch
 	w.readStatus()
-	h := replica.Hash(w.x.Core(), w.x.Feed())
+	h := machine.HashMarket(w.x.Core(), w.x.Feed())
 	w.logf("recovered to %d: %s", w.x.Loop().Position(), h.Hash)
 	if w.last != "" && w.x.Loop().Position() == w.lastPos && h.Hash != w.last {
 		w.fail("the state hash after the recovery is %s, it was %s at command %d", h.Hash, w.last, w.lastPos)

@@ -25,9 +25,9 @@ import (
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/entry"
+	"tickhive/internal/machine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 	"tickhive/server/edge"
 )
 
@@ -60,8 +60,8 @@ type Options struct {
 	Settle func() *refuse.Refusal
 	// Incidents returns the incidents of the status page, newest first. Nil disables the route.
 	Incidents func() []edge.Incident
-	// StateHash returns the hash of the market's current state. Nil disables the route.
-	StateHash func() (replica.StateHash, error)
+	// StateHash returns the hash of the current state. Nil disables the route.
+	StateHash func() (machine.StateHash, error)
 	// Backup begins a backup and returns its bytes and their number. The listener closes the body. Nil disables the
 	// route.
 	Backup func() (body io.ReadCloser, size int64, refused *refuse.Refusal)

@@ -213,17 +213,25 @@ func (s *Server) acceptClock(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// stateHash serves GET /state-hash: the hash of each pair's canonical state, and a hash over
-// these hashes.
+// stateHash serves GET /state-hash: the hash of each part's canonical state and of each pair's, and a hash over
+// the parts.
 func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
 	h, err := s.opt.StateHash()
 	if err != nil {
 		s.opt.Log.Error("state hash", "requestId", c.RequestID(), "error", err)
 		return refuse.Later(1, "The state cannot be read now: %s.", err)
 	}
-	b := strconv.AppendUint([]byte(`{"seq":`), h.Seq, 10)
-	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","pairs":[`...)
-	for i, p := range h.Pairs {
+	b := strconv.AppendUint([]byte(`{"seq":`), h.Market.Seq, 10)
+	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","parts":{`...)
+	for i, part := range h.Parts() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), part.Name...), `":"`...)
+		b = append(append(b, part.Hash...), '"')
+	}
+	b = append(b, `},"pairs":[`...)
+	for i, p := range h.Market.Pairs {
 		if i > 0 {
 			b = append(b, ',')
 		}

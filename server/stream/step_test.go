@@ -12,12 +12,12 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/markettest"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 	"tickhive/sim"
 )
 
@@ -39,7 +39,7 @@ type steppedHub struct {
 	r      *rand.Rand
 	now    *steppedClock
 	loop   *sequencer.Loop
-	keeper *replica.Keeper
+	keeper *keeper.Keeper
 	taken  int
 	drives []step.Stepper
 }
@@ -52,7 +52,7 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 		t: t, market: markettest.New(marketdata.Options{}),
 	}}
 	x.now = &steppedClock{1_767_225_600_000_000_000}
-	dir := replica.LogDir{
+	dir := keeper.LogDir{
 		FS: vfstest.NewMem(), Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 1 << 20},
 	}
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
@@ -72,7 +72,7 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 		Core: x.market.Core, Clock: x.now, Journal: j, Sinks: []sequencer.Sink{x.market.Feed.Sink(), x.Hub},
 		Sources: []sequencer.Source{source}, StartNs: x.now.ns, Show: policy.Shows(),
 	})
-	x.keeper = replica.NewKeeper(replica.KeeperOptions{
+	x.keeper = keeper.New(keeper.Options{
 		Log: log, Dir: dir, Loop: inline{x.loop}, KeepAll: true, SnapshotBytes: 5_000, Clock: x.now,
 		Taken: func() { x.taken++ }, Failed: func(err error) { t.Error(err) },
 	})

@@ -9,7 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/marketdata/replica"
+	"tickhive/internal/machine"
 )
 
 // tradesFile returns a recording of n trades, with several of one time.
@@ -34,7 +34,7 @@ func TestTheStateDoesNotDependOnTheBatch(t *testing.T) {
 			{Kind: engine.Place, Side: engine.Sell, Type: engine.Limit, Price: 165, Amount: 1000},
 		},
 	} {
-		var want replica.StateHash
+		var want machine.MarketHash
 		var wantReport string
 		for i, batch := range []int{1, 2, 3, printBatch, 5000} {
 			r, err := New(Options{Format: "trades", Files: []string{path}})
@@ -57,7 +57,7 @@ func TestTheStateDoesNotDependOnTheBatch(t *testing.T) {
 			if report.Records != 2000 || report.Trades < 2000 || len(rest) > 0 && report.Trades == 2000 {
 				t.Errorf("%s: %d records, %d trades", name, report.Records, report.Trades)
 			}
-			hash := replica.Hash(m.Core, m.Feed)
+			hash := machine.HashMarket(m.Core, m.Feed)
 			text := fmt.Sprint(report.Placed, report.Trades, report.Refused)
 			if i == 0 {
 				want, wantReport = hash, text

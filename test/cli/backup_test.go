@@ -107,7 +107,7 @@ func backUpUnderLoad(t *testing.T, policy string) {
 		live := harness.Object(t, re.Do(http.MethodGet, re.Internal+"/state-hash", "").Body)
 		code, out, errs := harness.Run(t, "journal", "verify", dir, "--quiet", "--json", "--at",
 			live["seq"].(json.Number).String())
-		if code != 0 || harness.Object(t, out)["hash"] != live["hash"] {
+		if code != 0 || part(harness.Object(t, out), "market") != part(live, "market") {
 			t.Fatalf("the original at the place of the backup: exit code %d, %s %s; the restored one has %v", code, out,
 				errs, live)
 		}

@@ -1,4 +1,4 @@
-package replica
+package keeper
 
 import (
 	"io"
@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -46,13 +47,13 @@ type Loop interface {
 	Position() uint64
 }
 
-// KeeperOptions configures a Keeper. Market must have no extras: the keeper reads the states of the live ones.
-type KeeperOptions struct {
-	Market Options
+// Options configures a Keeper. Market must have no extras: the keeper reads the states of the live ones.
+type Options struct {
+	Market machine.Options
 	Log    *wal.Log
 	Dir    LogDir
 	Loop   Loop
-	Extras []Extra // the live extras; read on the loop's goroutine
+	Extras []machine.Extra // the live extras; read on the loop's goroutine
 	// Core is the live core; read on the loop's goroutine. A snapshot is written only if the follower has the
 	// same pairs, orders and seqs. nil: not compared.
 	Core *engine.Core
@@ -88,7 +89,7 @@ type KeeperOptions struct {
 // Keeper takes snapshots and state hashes of a running market. It replays the journal into a second market (a
 // follower), so the loop does not stop. Any goroutine may call it; it works on one snapshot or hash at a time.
 type Keeper struct {
-	o       KeeperOptions
+	o       Options
 	mu      sync.Mutex       // held by the goroutine that uses a follower
 	pending *pendingSnapshot // the snapshot that Step has begun; guarded by mu
 	covered atomic.Uint64
@@ -98,8 +99,8 @@ type Keeper struct {
 	takenNs atomic.Int64  // time at which the newest snapshot was taken
 }
 
-// NewKeeper returns a keeper for a running loop.
-func NewKeeper(o KeeperOptions) *Keeper {
+// New returns a keeper for a running loop.
+func New(o Options) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
 	}
@@ -109,7 +110,6 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
-	o.Market.Yields = true
 	k := &Keeper{o: o, older: o.Covered}
 	k.covered.Store(o.Covered)
 	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
@@ -143,11 +143,11 @@ func (k *Keeper) Due() bool {
 // pendingSnapshot is a snapshot that has begun and is not written yet.
 type pendingSnapshot struct {
 	follower
-	live   []pairState       // of the live core at the position
-	extras map[string][]byte // states of the live extras at the snapshot's position
-	ns     int64             // time at which it began
-	bytes  int64             // log bytes written at that time
-	events uint64            // events of the loop at that time
+	live   []machine.PairState // of the live core at the position
+	extras map[string][]byte   // states of the live extras at the snapshot's position
+	ns     int64               // time at which it began
+	bytes  int64               // log bytes written at that time
+	events uint64              // events of the loop at that time
 }
 
 // Step does one piece of work: it begins a snapshot when one is due, replays at most followRecords records into
@@ -292,27 +292,27 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	return true, k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash returns the state hash at the current position. It first finishes a snapshot that Step has begun.
-func (k *Keeper) Hash() (StateHash, error) {
+// Hash returns the hash of the market at the current position. It first finishes a snapshot that Step has begun.
+func (k *Keeper) Hash() (machine.MarketHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
 	pos, _, _, err := k.capture(nil)
 	if err != nil {
-		return StateHash{}, err
+		return machine.MarketHash{}, err
 	}
 	f, err := k.follow(pos)
 	for arrived := false; err == nil && !arrived; {
 		arrived, err = f.advance()
 	}
 	if err != nil {
-		return StateHash{}, err
+		return machine.MarketHash{}, err
 	}
-	return f.market.Hash(), nil
+	return machine.HashMarket(f.market.Core, f.market.Feed), nil
 }
 
 // capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
 // then at it, unless that is nil.
-func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []pairState, err error) {
+func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []machine.PairState, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()
@@ -320,7 +320,7 @@ func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][
 			extras[x.Name()] = x.AppendState(nil)
 		}
 		if k.o.Core != nil {
-			live = pairStates(k.o.Core)
+			live = machine.PairStates(k.o.Core)
 		}
 		if then != nil {
 			then(pos)

@@ -1,4 +1,4 @@
-package replica_test
+package keeper_test
 
 import (
 	"errors"
@@ -10,10 +10,11 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 )
 
 // script returns a fixed run of batches; the same seed gives the same commands.
@@ -42,8 +43,8 @@ func script(seed uint64, batches int) [][]engine.Command {
 
 // states returns the hashes after each command of a run, by position.
 func states(batches [][]engine.Command) []string {
-	r := replica.New(replica.Options{})
-	hashes := []string{r.Hash().Hash}
+	r := machine.New(machine.Options{})
+	hashes := []string{machine.HashMarket(r.Core, r.Feed).Hash}
 	var events []engine.Event
 	for _, b := range batches {
 		for i := range b {
@@ -51,7 +52,7 @@ func states(batches [][]engine.Command) []string {
 			c.First = true
 			events = r.Core.Apply(&c, events[:0])
 			r.Feed.Fold(events)
-			hashes = append(hashes, r.Hash().Hash)
+			hashes = append(hashes, machine.HashMarket(r.Core, r.Feed).Hash)
 		}
 	}
 	return hashes
@@ -59,13 +60,13 @@ func states(batches [][]engine.Command) []string {
 
 // recovered returns the state that a start recovers from a file system.
 func recovered(fs *vfstest.Mem) (pos uint64, hash string, err error) {
-	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
+	dir := keeper.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
 	if err != nil {
 		return 0, "", err
 	}
 	defer func() { _ = log.Close() }()
-	r, _, err := replica.Load(replica.Options{}, dir, replica.NoLimit)
+	r, _, err := keeper.Load(machine.Options{}, dir, keeper.NoLimit)
 	if err != nil {
 		return 0, "", err
 	}
@@ -77,10 +78,10 @@ func recovered(fs *vfstest.Mem) (pos uint64, hash string, err error) {
 		return 0, "", err
 	}
 	defer func() { _ = rd.Close() }()
-	if err := r.Replay(rd, 0, nil); err != nil {
+	if err := keeper.Replay(r, rd, 0, nil); err != nil {
 		return 0, "", err
 	}
-	return r.Pos, r.Hash().Hash, nil
+	return r.Pos, machine.HashMarket(r.Core, r.Feed).Hash, nil
 }
 
 var crashLog = wal.Options{NoLock: true, SegmentBytes: 2048, PreallocBytes: 1024}
@@ -96,7 +97,7 @@ func drive(
 	t *testing.T, fs *vfstest.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64),
 ) (o outcome) {
 	t.Helper()
-	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
+	dir := keeper.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
 	if err != nil {
 		return outcome{failed: err}
@@ -111,7 +112,7 @@ func drive(
 		l.Stop()
 		_ = j.Close()
 	}()
-	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Loop: l})
+	keeper := keeper.New(keeper.Options{Log: log, Dir: dir, Loop: l})
 	for i, b := range batches {
 		for try := 0; ; try++ {
 			cmds := append([]engine.Command(nil), b...)

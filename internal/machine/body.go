@@ -1,4 +1,4 @@
-package replica
+package machine
 
 import (
 	"bufio"
@@ -49,7 +49,7 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	h := binary.AppendUvarint(append(head[:0], tag), number)
 	h = binary.AppendUvarint(h, uint64(len(data)))
 	if len(data) > maxPart {
-		b.err = fmt.Errorf("replica: a part of %d bytes is beyond what a snapshot holds", len(data))
+		b.err = fmt.Errorf("machine: a part of %d bytes is beyond what a snapshot holds", len(data))
 		return
 	}
 	if _, b.err = b.w.Write(h); b.err == nil {
@@ -57,27 +57,27 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot. extras, unless nil, holds the states of the live extras at r.Pos;
-// otherwise Write encodes the states of r's own extras.
-func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
+// Write writes the body of a snapshot of the market. extras, unless nil, holds the states of the live extras at s.Pos;
+// otherwise Write encodes the states of s's own extras.
+func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
 	// uninterruptible step, for which a garbage collection would have to wait.
-	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, r.part+r.part/4)}
+	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, s.part+s.part/4)}
 	head := binary.AppendUvarint(nil, bodyFormat)
-	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)
+	head = binary.AppendVarint(binary.AppendUvarint(head, s.Pos), s.LastNs)
 	b.part(partHead, 0, head)
-	b.part(partCoreControl, 0, r.Core.EncodeControl(nil))
-	b.part(partFeedControl, 0, r.Feed.AppendControlState(nil))
-	for id := range r.Core.EndPair() {
-		b.buf = r.Core.EncodePair(b.buf[:0], id)
+	b.part(partCoreControl, 0, s.Core.EncodeControl(nil))
+	b.part(partFeedControl, 0, s.Feed.AppendControlState(nil))
+	for id := range s.Core.EndPair() {
+		b.buf = s.Core.EncodePair(b.buf[:0], id)
 		b.part(partCorePair, uint64(id), b.buf)
-		b.buf = r.Feed.AppendPairState(b.buf[:0], id)
+		b.buf = s.Feed.AppendPairState(b.buf[:0], id)
 		b.part(partFeedPair, uint64(id), b.buf)
 	}
-	b.buf = r.Feed.AppendHistoryState(b.buf[:0])
+	b.buf = s.Feed.AppendHistoryState(b.buf[:0])
 	b.part(partHistory, 0, b.buf)
 	if extras == nil {
-		extras = r.extraStates()
+		extras = s.extraStates()
 	}
 	for name, state := range extras {
 		b.part(partExtra, 0, append(append([]byte(name), 0), state...))
@@ -89,75 +89,75 @@ func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
 	return b.w.Flush()
 }
 
-func (r *Replica) extraStates() map[string][]byte {
-	states := make(map[string][]byte, len(r.opts.Extras))
-	for _, x := range r.opts.Extras {
+func (s *State) extraStates() map[string][]byte {
+	states := make(map[string][]byte, len(s.opts.Extras))
+	for _, x := range s.opts.Extras {
 		states[x.Name()] = x.AppendState(nil)
 	}
 	return states
 }
 
-// Read restores the state in body into an empty replica.
-func (r *Replica) Read(body io.Reader) error {
+// Read restores the state in body into a state with an empty market.
+func (s *State) Read(body io.Reader) error {
 	rd := bufio.NewReaderSize(body, 256<<10)
 	var buf []byte
 	for {
 		tag, err := rd.ReadByte()
 		if err != nil {
-			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+			return fmt.Errorf("machine: the snapshot ends early: %w", err)
 		}
 		number, err := binary.ReadUvarint(rd)
 		if err != nil {
-			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+			return fmt.Errorf("machine: the snapshot ends early: %w", err)
 		}
 		size, err := binary.ReadUvarint(rd)
 		if err != nil || size > maxPart {
-			return fmt.Errorf("replica: a part of %d bytes: %w", size, errors.Join(err, errPart))
+			return fmt.Errorf("machine: a part of %d bytes: %w", size, errors.Join(err, errPart))
 		}
 		if uint64(cap(buf)) < size {
 			buf = make([]byte, size)
-			r.part = int(size)
+			s.part = int(size)
 		}
 		buf = buf[:size]
 		if _, err := io.ReadFull(rd, buf); err != nil {
-			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+			return fmt.Errorf("machine: the snapshot ends early: %w", err)
 		}
 		if tag == partEnd {
 			return nil
 		}
-		if err := r.readPart(tag, number, buf); err != nil {
+		if err := s.readPart(tag, number, buf); err != nil {
 			return err
 		}
 	}
 }
 
-var errPart = errors.New("replica: the snapshot has a part that this version does not know")
+var errPart = errors.New("machine: the snapshot has a part that this version does not know")
 
-func (r *Replica) readPart(tag byte, number uint64, data []byte) error {
+func (s *State) readPart(tag byte, number uint64, data []byte) error {
 	switch tag {
 	case partHead:
-		return r.readHead(data)
+		return s.readHead(data)
 	case partCoreControl:
-		return r.Core.DecodeControl(data)
+		return s.Core.DecodeControl(data)
 	case partFeedControl:
-		return r.Feed.DecodeControlState(data)
+		return s.Feed.DecodeControlState(data)
 	case partCorePair:
-		_, err := r.Core.DecodePair(data)
+		_, err := s.Core.DecodePair(data)
 		return err
 	case partFeedPair:
-		return r.Feed.DecodePairState(data)
+		return s.Feed.DecodePairState(data)
 	case partHistory:
-		return r.Feed.DecodeHistoryState(data)
+		return s.Feed.DecodeHistoryState(data)
 	case partExtra:
-		return r.readExtra(data)
+		return s.readExtra(data)
 	}
 	return fmt.Errorf("%w: tag %d, number %d", errPart, tag, number)
 }
 
-func (r *Replica) readHead(data []byte) error {
+func (s *State) readHead(data []byte) error {
 	format, n := binary.Uvarint(data)
 	if n <= 0 || format != bodyFormat {
-		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this program, which has %d",
+		return fmt.Errorf("machine: a snapshot of body format %d cannot be read by this program, which has %d",
 			format, bodyFormat)
 	}
 	pos, m := binary.Uvarint(data[n:])
@@ -168,12 +168,12 @@ func (r *Replica) readHead(data []byte) error {
 	if k <= 0 {
 		return errPart
 	}
-	r.Pos, r.LastNs = pos, at
+	s.Pos, s.LastNs = pos, at
 	return nil
 }
 
-func (r *Replica) readExtra(data []byte) error {
-	for _, x := range r.opts.Extras {
+func (s *State) readExtra(data []byte) error {
+	for _, x := range s.opts.Extras {
 		name := x.Name()
 		if len(data) > len(name) && string(data[:len(name)]) == name && data[len(name)] == 0 {
 			return x.DecodeState(data[len(name)+1:])

@@ -1,4 +1,4 @@
-package replica_test
+package keeper_test
 
 import (
 	"bytes"
@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
-	"tickhive/marketdata/replica"
 )
 
 // A snapshot beyond the limit is passed over. It counts as damaged only if it is.
@@ -29,9 +30,9 @@ func TestLoadReportsDamagedSnapshotsOnly(t *testing.T) {
 			x.fs.Flip(name, 200, 1)
 		}
 		for limit, want := range map[uint64]uint64{
-			seqs[0]: seqs[0], seqs[1]: seqs[1-damaged], replica.NoLimit: seqs[1-damaged], 0: 0,
+			seqs[0]: seqs[0], seqs[1]: seqs[1-damaged], keeper.NoLimit: seqs[1-damaged], 0: 0,
 		} {
-			r, found, err := replica.Load(replica.Options{}, x.dir, limit)
+			r, found, err := keeper.Load(machine.Options{}, x.dir, limit)
 			if err != nil || r.Pos != want || len(found.Damaged) != damaged {
 				t.Errorf("limit %d: %v, position %d, want %d; damaged: %v", limit, err, r.Pos, want, found.Damaged)
 			}
@@ -42,13 +43,13 @@ func TestLoadReportsDamagedSnapshotsOnly(t *testing.T) {
 // A body of an earlier or a later format is refused by name.
 func TestBodiesOfOtherFormatsAreRefused(t *testing.T) {
 	var body bytes.Buffer
-	if err := replica.New(replica.Options{}).Write(&body, nil); err != nil {
+	if err := machine.New(machine.Options{}).Write(&body, nil); err != nil {
 		t.Fatal(err)
 	}
 	const format = 3 // behind tag, number and length of the head
 	for other := range byte(5) {
 		body.Bytes()[format] = other
-		err := replica.New(replica.Options{}).Read(bytes.NewReader(body.Bytes()))
+		err := machine.New(machine.Options{}).Read(bytes.NewReader(body.Bytes()))
 		says := fmt.Sprintf("body format %d cannot be read by this program, which has 2", other)
 		if other == 2 && err != nil || other != 2 && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("format %d: %v", other, err)

@@ -1,13 +1,11 @@
-package replica
+package keeper
 
 import (
-	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 
-	"github.com/cespare/xxhash/v2"
-
-	"tickhive/engine"
+	"tickhive/internal/machine"
 	"tickhive/internal/wal"
 )
 
@@ -16,7 +14,7 @@ const followRecords = 1024
 
 // follower replays the log into a market up to a position.
 type follower struct {
-	market *Replica
+	market *machine.State
 	rd     *wal.Reader // nil: the follower has arrived
 	to     uint64
 	chain  uint64 // of the log up to to, 0 if the follower did not read it
@@ -59,8 +57,8 @@ func (f *follower) advance() (arrived bool, err error) {
 		return true, nil
 	}
 	next := min(f.to, f.market.Pos+followRecords)
-	if err = f.market.Replay(f.rd, next, nil); err == nil && f.market.Pos != next {
-		err = fmt.Errorf("replica: the log ends at record %d, the loop is at %d", f.market.Pos, f.to)
+	if err = Replay(f.market, f.rd, next, f.yield); err == nil && f.market.Pos != next {
+		err = fmt.Errorf("keeper: the log ends at record %d, the loop is at %d", f.market.Pos, f.to)
 	}
 	if err == nil && next < f.to {
 		return false, nil
@@ -71,50 +69,21 @@ func (f *follower) advance() (arrived bool, err error) {
 	return err == nil, err
 }
 
-// pairState is the part of a pair's state that takes no time to compare.
-type pairState struct {
-	seq    engine.Seq
-	order  engine.OrderID // the last one
-	trade  engine.TradeID // the last one
-	price  int64          // of the last trade
-	orders int            // open ones
-}
-
-// pairStates returns the states by pair; the first is the control stream.
-func pairStates(c *engine.Core) []pairState {
-	all := []pairState{{seq: c.LastSeq(engine.ControlPair)}}
-	for id := range c.EndPair() {
-		p := pairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
-		p.trade, p.price = c.LastTrade(id)
-		all = append(all, p)
-	}
-	return all
-}
-
-// Digest returns a checksum of what takes no time to compare: by pair seq, last order, last trade, its price and the
-// number of open orders.
-func Digest(c *engine.Core) uint64 {
-	var h xxhash.Digest
-	h.Reset()
-	var b [40]byte
-	for _, p := range pairStates(c) {
-		binary.LittleEndian.PutUint64(b[0:], uint64(p.seq))
-		binary.LittleEndian.PutUint64(b[8:], uint64(p.order))
-		binary.LittleEndian.PutUint64(b[16:], uint64(p.trade))
-		binary.LittleEndian.PutUint64(b[24:], uint64(p.price))
-		binary.LittleEndian.PutUint64(b[32:], uint64(p.orders))
-		_, _ = h.Write(b[:]) // never fails
-	}
-	return h.Sum64()
-}
-
 // compare returns an error if the follower differs from the live core at its position. Its snapshot would then
 // hold another market than clients have seen.
-func (f *follower) compare(live []pairState) error {
-	mine := pairStates(f.market.Core)
+func (f *follower) compare(live []machine.PairState) error {
+	mine := machine.PairStates(f.market.Core)
 	if slices.Equal(mine, live) {
 		return nil
 	}
-	return fmt.Errorf("replica: at record %d the follower differs from the market, so no snapshot is taken: "+
+	return fmt.Errorf("keeper: at record %d the follower differs from the market, so no snapshot is taken: "+
 		"seq, last order, last trade, price and open orders by pair are %d and %d", f.to, mine, live)
+}
+
+// yield gives up the processor regularly (yield.go).
+func (f *follower) yield() error {
+	if f.market.Pos%yieldRecords == 0 {
+		runtime.Gosched()
+	}
+	return nil
 }

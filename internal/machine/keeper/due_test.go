@@ -1,4 +1,4 @@
-package replica_test
+package keeper_test
 
 import (
 	"testing"
@@ -6,15 +6,16 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/marketdata/replica"
 )
 
 // watch replaces the keeper of a run by one with a clock of the test.
 func (x *run) watch(bytes int64, every time.Duration) *clock.Manual {
 	clk := clock.NewManual(1_767_225_600_000_000_000)
-	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, Covered: x.keeper.Covered(),
+	x.keeper = keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, Covered: x.keeper.Covered(),
 		SnapshotBytes: bytes, SnapshotEvery: every, Clock: clk,
 	})
 	return clk
@@ -73,13 +74,13 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 		}
 	}
 	x.trade(1) // makes the pairs
-	until(replica.TimedCommands - 1)
+	until(keeper.TimedCommands - 1)
 	pass(every)
 	due(false, "one command too few")
 	x.trade(1)
 	due(true, "enough commands, enough time")
 	x.snapshot()
-	until(replica.TimedCommands)
+	until(keeper.TimedCommands)
 	due(false, "at once")
 	pass(every - 1)
 	due(false, "too early")
@@ -109,12 +110,12 @@ func TestASnapshotIsDueByEvents(t *testing.T) {
 	defer x.stop()
 	x.trade(5)
 	events := uint64(0)
-	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1 << 40,
+	k := keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, SnapshotBytes: 1 << 40,
 		Events: func() uint64 { return events },
 	})
 	for range 3 {
-		events += replica.SnapshotEvents - 1
+		events += keeper.SnapshotEvents - 1
 		if k.Due() {
 			t.Error("due by too few events")
 		}

@@ -1,4 +1,4 @@
-package replica_test
+package keeper_test
 
 import (
 	"errors"
@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/marketdata/replica"
 )
 
 // A snapshot of many steps is of the position at which it began. A hash in the middle ends it
@@ -17,8 +18,8 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	defer x.stop()
 	taken, failed := 0, 0
 	clk := clock.NewManual(1_767_225_600_000_000_000)
-	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
+	k := keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
 		Taken: func() { taken++ }, Failed: func(error) { failed++ },
 	})
 	x.trade(10)
@@ -77,8 +78,8 @@ func TestAKeeperWaitsForTheOtherStore(t *testing.T) {
 	x := open(t, vfstest.NewMem(), 22)
 	defer x.stop()
 	taken, reached := 0, uint64(0) // reached: by the other store
-	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 1, KeepAll: true,
+	k := keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []machine.Extra{x.trader}, SnapshotBytes: 1, KeepAll: true,
 		Clock: clock.NewManual(1_767_225_600_000_000_000), Taken: func() { taken++ },
 		Ready: func(left uint64) bool { return left <= reached },
 	})
@@ -123,8 +124,8 @@ func TestAFollowerThatDiffersLeavesNoSnapshot(t *testing.T) {
 	other := open(t, vfstest.NewMem(), 23) // the market that clients see
 	defer other.stop()
 	other.trade(300)
-	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Core: other.core, Extras: []replica.Extra{x.trader}, Covered: covered,
+	k := keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Core: other.core, Extras: []machine.Extra{x.trader}, Covered: covered,
 	})
 	x.trade(300)
 	if err := k.Snapshot(); err == nil || !strings.Contains(err.Error(), "differs from the market") ||

@@ -1,4 +1,4 @@
-package replica_test
+package keeper_test
 
 import (
 	"bytes"
@@ -9,10 +9,11 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/machine"
+	"tickhive/internal/machine/keeper"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
-	"tickhive/marketdata/replica"
 )
 
 // trader is a fold with its own state: it counts trades.
@@ -48,8 +49,8 @@ type run struct {
 	core   *engine.Core
 	feed   *marketdata.Feed
 	trader *trader
-	keeper *replica.Keeper
-	dir    replica.LogDir
+	keeper *keeper.Keeper
+	dir    keeper.LogDir
 	r      *rand.Rand
 	clk    *clock.Manual
 }
@@ -58,12 +59,12 @@ type run struct {
 func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	t.Helper()
 	x := &run{t: t, fs: fs, trader: &trader{}, r: rand.New(rand.NewPCG(seed, 9))}
-	x.dir = replica.LogDir{FS: fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 4096}}
+	x.dir = keeper.LogDir{FS: fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 4096}}
 	var err error
 	if x.log, err = wal.Open(fs, x.dir.Dir, x.dir.Options); err != nil {
 		t.Fatal(err)
 	}
-	rep, found, err := replica.Load(replica.Options{Extras: []replica.Extra{x.trader}}, x.dir, replica.NoLimit)
+	rep, found, err := keeper.Load(machine.Options{Extras: []machine.Extra{x.trader}}, x.dir, keeper.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rep.Replay(rd, 0, nil); err != nil {
+	if err := keeper.Replay(rep, rd, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	_ = rd.Close()
@@ -83,8 +84,8 @@ func open(t *testing.T, fs *vfstest.Mem, seed uint64) *run {
 		StartNs: rep.LastNs, StartPos: rep.Pos, Show: sequencer.Synced,
 	})
 	go x.loop.Run()
-	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Loop: x.loop, Core: x.core, Extras: []replica.Extra{x.trader},
+	x.keeper = keeper.New(keeper.Options{
+		Log: x.log, Dir: x.dir, Loop: x.loop, Core: x.core, Extras: []machine.Extra{x.trader},
 		Covered: found.Meta.Seq,
 	})
 	return x
@@ -150,9 +151,9 @@ func (x *run) submit(cmds ...engine.Command) {
 }
 
 // direct returns the hash of the live state.
-func (x *run) direct() (h replica.StateHash) {
+func (x *run) direct() (h machine.MarketHash) {
 	x.t.Helper()
-	if err := x.loop.Query(func() { h = replica.Hash(x.core, x.feed) }); err != nil {
+	if err := x.loop.Query(func() { h = machine.HashMarket(x.core, x.feed) }); err != nil {
 		x.t.Fatal(err)
 	}
 	return h
@@ -231,7 +232,7 @@ func TestBodiesAreCanonical(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := func() []byte {
-		r, _, err := replica.Load(replica.Options{}, x.dir, replica.NoLimit)
+		r, _, err := keeper.Load(machine.Options{}, x.dir, keeper.NoLimit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,10 @@
-package replica
+package keeper
 
 import (
 	"io"
 	"runtime"
 
+	"tickhive/internal/machine"
 	"tickhive/internal/wire"
 )
 
@@ -13,7 +14,7 @@ type Moment struct {
 	keeper *Keeper
 	pos    uint64
 	extras map[string][]byte
-	live   []pairState
+	live   []machine.PairState
 }
 
 // Moment returns the present position of the market. At it, on the loop's goroutine and between two commands, it calls
@@ -24,7 +25,7 @@ func (k *Keeper) Moment(then func(pos uint64)) (m *Moment, err error) {
 	return m, err
 }
 
-// Write writes the snapshot of the market at the moment, as Replica.Write does. A second market replays the log up to
+// Write writes the snapshot of the market at the moment, as machine.State.Write does. A second market replays the log up to
 // it; snapshots and state hashes wait meanwhile.
 func (m *Moment) Write(w io.Writer) error {
 	k := m.keeper

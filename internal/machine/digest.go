@@ -1,0 +1,178 @@
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// StateHash is the SHA-256 of the state of the exchange, with the hash of each part
+// (docs/contract/internal.md#clock-and-state). Hashes are 64 hex digits.
+type StateHash struct {
+	Hash   string // of the parts' hashes
+	Market MarketHash
+	Others [Parts]string // of the other parts, by Part; empty: the part is not kept
+}
+
+// MarketHash is the SHA-256 of a market's state, with the hash of each pair.
+type MarketHash struct {
+	Seq   uint64 // sum of the pairs' seqs
+	Hash  string
+	Pairs []PairHash
+}
+
+// PairHash is the state hash of one pair.
+type PairHash struct {
+	Code string
+	Seq  uint64
+	Hash string
+}
+
+// HashPair returns the hash of a pair's whole state: its book with all resting and stop orders, and the market
+// data folded from its events. It calls pause, unless it is nil, after every 64 KiB.
+func HashPair(core *engine.Core, feed *marketdata.Feed, p engine.PairID, pause func()) [32]byte {
+	book, market := core.HashPair(p, pause), feed.HashPair(p, pause)
+	return sha256.Sum256(append(book[:], market[:]...))
+}
+
+// HashMarket returns the hash of core and feed: the control stream, then the pairs by code. Only the goroutine
+// that owns core and feed may call it.
+func HashMarket(core *engine.Core, feed *marketdata.Feed) MarketHash {
+	h, _ := HashMarketOf(owner{}, core, feed)
+	return h
+}
+
+// Queries runs reads of core and feed; *sequencer.Loop implements it.
+type Queries interface {
+	Query(fn func()) error
+	// QueryParts lets other pairs change at each pause.
+	QueryParts(p engine.PairID, read func(pause func())) error
+}
+
+// owner runs reads on the goroutine that owns core and feed.
+type owner struct{}
+
+func (owner) Query(fn func()) error { fn(); return nil }
+
+func (owner) QueryParts(_ engine.PairID, read func(pause func())) error { read(nil); return nil }
+
+// HashMarketOf returns the hash of a running market. It reads one pair after the other, so that pairs may have moved on
+// before it has read the last one; each pair is read in one state.
+func HashMarketOf(q Queries, core *engine.Core, feed *marketdata.Feed) (out MarketHash, err error) {
+	all := sha256.New()
+	var pairs []engine.PairID
+	err = q.Query(func() {
+		control := core.HashControl()
+		all.Write(control[:])
+		pairs = core.PairsByCode()
+	})
+	for _, id := range pairs {
+		var sum [32]byte
+		var code string
+		var seq uint64
+		if err == nil {
+			err = q.QueryParts(id, func(pause func()) {
+				in, _ := core.Pair(id)
+				code, seq = in.Code, uint64(core.LastSeq(id))
+				sum = HashPair(core, feed, id, pause)
+			})
+		}
+		out.Seq += seq
+		out.Pairs = append(out.Pairs, PairHash{code, seq, hex.EncodeToString(sum[:])})
+		all.Write(append([]byte(code), 0))
+		all.Write(sum[:])
+	}
+	out.Hash = hex.EncodeToString(all.Sum(nil))
+	return out, err
+}
+
+// PartHash is the hash of one part.
+type PartHash struct{ Name, Hash string }
+
+// Parts returns the hashes of the parts that are kept.
+func (h *StateHash) Parts() (all []PartHash) {
+	for p := range Parts {
+		text := h.Others[p]
+		if p == Market {
+			text = h.Market.Hash
+		}
+		if text != "" {
+			all = append(all, PartHash{p.String(), text})
+		}
+	}
+	return all
+}
+
+// HashPart returns the hash of a part from the bytes of its snapshot, which are equal for equal states.
+func HashPart(snapshot []byte) string {
+	sum := sha256.Sum256(snapshot)
+	return hex.EncodeToString(sum[:])
+}
+
+// HashParts returns the hash over the hashes of the parts.
+func HashParts(market MarketHash, others [Parts]string) StateHash {
+	h := StateHash{Market: market, Others: others}
+	all := sha256.New()
+	for _, part := range h.Parts() {
+		all.Write([]byte(part.Name + " " + part.Hash + "\n"))
+	}
+	h.Hash = hex.EncodeToString(all.Sum(nil))
+	return h
+}
+
+// Hash returns the hash of the state.
+func (s *State) Hash() StateHash {
+	var others [Parts]string
+	if s.Money != nil {
+		others[Accounts] = HashPart(s.Money.AppendSnapshot(nil))
+	}
+	if s.Ledger != nil {
+		others[Launchpad] = HashPart(s.Ledger.AppendSnapshot(nil))
+	}
+	if s.Hive != nil {
+		others[Hive] = HashPart(s.Hive.AppendState(nil))
+	}
+	return HashParts(HashMarket(s.Core, s.Feed), others)
+}
+
+// PairState is the part of a pair's state that takes no time to compare.
+type PairState struct {
+	seq    engine.Seq
+	order  engine.OrderID // the last one
+	trade  engine.TradeID // the last one
+	price  int64          // of the last trade
+	orders int            // open ones
+}
+
+// PairStates returns the states by pair; the first is the control stream.
+func PairStates(c *engine.Core) []PairState {
+	all := []PairState{{seq: c.LastSeq(engine.ControlPair)}}
+	for id := range c.EndPair() {
+		p := PairState{seq: c.LastSeq(id), order: c.LastOrderID(id), orders: c.OpenOrders(id)}
+		p.trade, p.price = c.LastTrade(id)
+		all = append(all, p)
+	}
+	return all
+}
+
+// Digest returns a checksum of what takes no time to compare: by pair seq, last order, last trade, its price and the
+// number of open orders.
+func Digest(c *engine.Core) uint64 {
+	var h xxhash.Digest
+	h.Reset()
+	var b [40]byte
+	for _, p := range PairStates(c) {
+		binary.LittleEndian.PutUint64(b[0:], uint64(p.seq))
+		binary.LittleEndian.PutUint64(b[8:], uint64(p.order))
+		binary.LittleEndian.PutUint64(b[16:], uint64(p.trade))
+		binary.LittleEndian.PutUint64(b[24:], uint64(p.price))
+		binary.LittleEndian.PutUint64(b[32:], uint64(p.orders))
+		_, _ = h.Write(b[:]) // never fails
+	}
+	return h.Sum64()
+}
