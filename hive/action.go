@@ -64,37 +64,37 @@ func (a *Act) checkPayload() *refuse.Refusal {
 
 // planAct makes its checks in order: the form, whether agent and token exist, and whether the agent's tier may
 // make this action.
-func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
+func (s *State) planAct(cmd Act, rec *Record) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
-		return Record{}, rej
+		return rej
 	}
 	source, ok := s.agent(cmd.Source)
 	if !ok {
-		return Record{}, refuse.New(refuse.NotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
+		return refuse.New(refuse.NotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
 	}
 	var target uint32
 	if cmd.TokenID != 0 {
 		w, ok := s.knownWorker(workerOf(cmd.TokenID))
 		if !ok {
-			return Record{}, unknownWorker("targetTokenId")
+			return unknownWorker("targetTokenId")
 		}
 		target = w.ID
 	}
 	if !cmd.Type.allowed(source.Tier, target) {
-		return Record{}, refuse.New(refuse.Forbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
+		return refuse.New(refuse.Forbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
 	}
-	if rej := s.logFull(1); rej != nil {
-		return Record{}, rej
+	if rej := s.logFull(len(rec.Entries) + 1); rej != nil {
+		return rej
 	}
-	e := Entry{
-		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: target, Type: cmd.Type,
-		Payload: cmd.Payload, Reason: cmd.Reason, Prev: s.log.head,
-	}
-	return Record{Kind: RecAct, Entries: []Entry{e}}, nil
+	rec.Kind = RecAct
+	rec.add(&s.log, Entry{
+		TimeNs: rec.TimeNs, Source: source, Target: target, Type: cmd.Type, Payload: cmd.Payload, Reason: cmd.Reason,
+	})
+	return nil
 }
 
-func (s *State) logFull(more uint64) *refuse.Refusal {
-	if s.log.n+more > MaxEntries {
+func (s *State) logFull(more int) *refuse.Refusal {
+	if s.log.n+uint64(more) > MaxEntries {
 		return refuse.Later(fullSec, "The action log holds %d entries, its limit.", MaxEntries)
 	}
 	return nil

@@ -3,49 +3,52 @@ package hive
 import "tickhive/internal/refuse"
 
 // Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
-// a *refuse.Refusal. It panics on a command before Begin, on a second Begin, and on a command while a proposal
-// is due to be closed by a Tick: Store prevents all three.
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin: Store prevents both.
+//
+// The record first closes the proposals that are due, so the command is planned for the state after them: what a command
+// does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
 	if _, begin := cmd.(Begin); begin == s.begun {
 		panic("BUG: hive: Begin is the first command, once")
 	}
-	if _, tick := cmd.(Tick); !tick {
-		if key, _, ok := s.closeQueue.Min(); ok && int64(key>>22)*secondNs <= nowNs {
-			panic("BUG: hive: a proposal is due")
-		}
+	rec := Record{TimeNs: nowNs}
+	all := s.planCloses(&rec)
+	if _, tick := cmd.(Tick); !tick && !all {
+		return Record{}, refuse.Later(1, "More than %d proposals close first; try again.", MaxDue)
 	}
-	rec, rej := s.plan(nowNs, cmd)
-	if rej != nil {
+	if rej := s.plan(cmd, &rec); rej != nil {
 		return Record{}, rej
 	}
-	rec.TimeNs = nowNs
 	return rec, nil
 }
 
-func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
+func (s *State) plan(cmd Command, rec *Record) *refuse.Refusal {
 	switch cmd := cmd.(type) {
 	case Begin:
-		return Record{Kind: RecBegin, Seed: s.opt.Seed, GenesisNs: s.opt.GenesisNs}, nil
+		rec.Kind, rec.Seed, rec.GenesisNs = RecBegin, s.opt.Seed, s.opt.GenesisNs
 	case Act:
-		return s.planAct(nowNs, cmd)
+		return s.planAct(cmd, rec)
 	case Propose:
-		return s.planPropose(nowNs, cmd)
+		return s.planPropose(cmd, rec)
 	case CastVote:
-		return s.planVote(nowNs, cmd)
+		return s.planVote(cmd, rec)
 	case Tick:
-		rec := Record{Kind: RecTick}
-		s.planCloses(nowNs, &rec)
-		return rec, nil
+		rec.Kind = RecTick
+	default:
+		panic("BUG: hive: unknown command")
 	}
-	panic("BUG: hive: unknown command")
+	return nil
 }
 
-// Apply applies a record in this order: its decision, its log entries, the changes that are due by its time.
-// Equal records and facts yield equal states.
+// Apply applies a record in this order: what is due by its time, its decision, its log entry. It closes the proposals
+// that the record names, and marks workers idle, at most MaxDue together; the rest waits for the next record. Equal
+// records and facts yield equal states.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs
+	closed := s.applyCloses(rec)
+	s.markIdle(s.nowNs/secondNs, MaxDue-len(rec.Closes))
 	var res Result
 	switch rec.Kind {
 	case RecBegin:
@@ -54,18 +57,15 @@ func (s *State) Apply(rec *Record) Result {
 		s.applyPropose(rec, &res)
 	case RecVote:
 		s.applyVote(rec, &res)
-	case RecTick:
-		s.applyCloses(rec)
-	case RecAct:
+	case RecAct, RecTick:
 	default:
 		panic("BUG: hive: unknown record")
 	}
-	for i := range rec.Entries {
-		s.appendEntry(&rec.Entries[i])
+	for i := range rec.Entries[closed:] {
+		s.appendEntry(&rec.Entries[closed+i])
 	}
-	s.markIdle(s.nowNs / secondNs)
 	if rec.Kind == RecAct {
-		res.Entry = rec.Entries[0].info(s.seed, s.genesisNs)
+		res.Entry = rec.own().info(s.seed, s.genesisNs)
 	}
 	return res
 }

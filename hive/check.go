@@ -17,9 +17,6 @@ func (s *State) Check() error {
 		}
 		if p.Status == ProposalActive {
 			active[p.Worker]++
-			if ok && p.ClosesSec*secondNs <= s.nowNs {
-				err = fmt.Errorf("%s is active after its close", p.ID())
-			}
 		}
 		return err == nil
 	})
@@ -41,16 +38,6 @@ func (s *State) Check() error {
 		}
 		return err == nil
 	})
-	held := 0
-	for n, checkpoint := range s.checkpoints {
-		held += len(checkpoint)
-		if p, ok := s.proposals.Get(n); !ok || p.Status != ProposalActive {
-			err = fmt.Errorf("a checkpoint of proposal %d, which is not active", n)
-		}
-	}
-	if err == nil && held != s.checkpointed {
-		err = fmt.Errorf("%d holdings in checkpoints, counted %d", held, s.checkpointed)
-	}
 	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
 		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
 		s.byWorkerState.Len() != s.proposals.Len()) {

@@ -28,20 +28,23 @@ type Propose struct {
 	Payload  string // a JSON object with exactly the topic's member
 	Proposer string // an agent's id, which logs the proposal, or any other name: the worker logs it
 	Urgent   bool   // the proposal closes after 24 h instead of 7 days
-	// Holders are the accounts that hold the token now, in any order; those below one token may be left out.
-	Holders []Holder
+	// Checkpoint names the checkpoint of the ledger that remembers what accounts hold of the token now, so that a
+	// token counts once, even if it is transferred while the proposal is active. It lasts until CheckpointEndSec.
+	Checkpoint       uint64
+	CheckpointEndSec int64
 }
 
-// CastVote is a vote of a user. The caller reads Level, Holdings and Owned from accounts and ledger.
+// CastVote is a vote of a user. The caller reads Level, Holdings, Counted and Owned from accounts and ledger.
 type CastVote struct {
 	TokenID    uint64
 	ProposalID string
 	Vote       VoteKind
 	Comment    string // at most 500 characters
 	User       [16]byte
-	Account    [20]byte // the user's account in the ledger
 	Level      int64
 	Holdings   *big.Int // the user's holdings of the proposal's token now, in 10^-18; nil means 0
+	Counted    *big.Int // the user's holdings of the token at Checkpoint, in 10^-18; nil means 0
+	Checkpoint uint64   // the proposal's checkpoint, as the caller knows it
 	Owned      int64    // number of tokens that the user spawned
 }
 
@@ -76,19 +79,46 @@ type Record struct {
 	Seed      uint64 // kind begin
 	GenesisNs int64  // kind begin
 
-	Proposal uint32    // kind vote: number of the proposal
-	Worker   uint32    // kind propose
-	Topic    Topic     // kind propose
-	Payload  string    // kind propose
-	Proposer string    // kind propose
-	Urgent   bool      // kind propose
-	User     [16]byte  // kind vote
-	Vote     VoteKind  // kind vote
-	Comment  string    // kind vote
-	Weight   int64     // kind vote, in hundredths
-	Closes   []closing // kind tick
-	Held     []holding // kind propose: the checkpoint, by account
-	Entries  []Entry   // kinds act, propose, vote: one entry; kind tick: one for each passed proposal
+	Closes []closing // the proposals that are due to close by TimeNs, at most MaxDue
+
+	Proposal uint32   // kind vote: number of the proposal
+	Worker   uint32   // kind propose
+	Topic    Topic    // kind propose
+	Payload  string   // kind propose
+	Proposer string   // kind propose
+	Urgent   bool     // kind propose
+	User     [16]byte // kind vote
+	Vote     VoteKind // kind vote
+	Comment  string   // kind vote
+	Weight   int64    // kind vote, in hundredths
+	// Checkpoint belongs to the kind propose.
+	Checkpoint uint64
+	Entries    []Entry // one for each proposal that passed; then, kinds act, propose and vote, the command's own
+}
+
+// wantEntries returns the number of entries that the closings and the kind make.
+func (r *Record) wantEntries() (n int) {
+	for _, cl := range r.Closes {
+		if cl.Passed {
+			n++
+		}
+	}
+	if r.Kind == RecAct || r.Kind == RecPropose || r.Kind == RecVote {
+		n++
+	}
+	return n
+}
+
+// own returns the entry of the command itself, which follows the entries of the proposals that passed.
+func (r *Record) own() *Entry { return &r.Entries[len(r.Entries)-1] }
+
+// add appends an entry that continues the log, or the entries before it, by number and hash.
+func (r *Record) add(l *log, e Entry) {
+	e.ID, e.Prev = l.n+1, l.head
+	if len(r.Entries) > 0 {
+		e.ID, e.Prev = r.own().ID+1, r.own().Hash()
+	}
+	r.Entries = append(r.Entries, e)
 }
 
 // closing is the decision on a proposal whose time has ended.
@@ -108,6 +138,14 @@ type Result struct {
 func (r *Record) code(c *wire.Coder) {
 	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
 	c.I64(&r.TimeNs)
+	n := c.Len(len(r.Closes))
+	if c.Reading() && n > 0 {
+		r.Closes = make([]closing, n)
+	}
+	for i := range r.Closes {
+		c.U32(&r.Closes[i].Proposal)
+		c.Bool(&r.Closes[i].Passed)
+	}
 	switch r.Kind {
 	case RecBegin:
 		c.U64(&r.Seed)
@@ -118,30 +156,24 @@ func (r *Record) code(c *wire.Coder) {
 		c.Text(&r.Payload, MaxPayload)
 		c.Text(&r.Proposer, MaxProposer)
 		c.Bool(&r.Urgent)
-		codeHoldings(c, &r.Held)
+		c.U64(&r.Checkpoint)
 	case RecVote:
 		c.U32(&r.Proposal)
 		c.Fixed(r.User[:])
 		c.U8((*uint8)(&r.Vote), uint8(votes)-1)
 		c.Text(&r.Comment, 4*MaxComment)
 		c.I64(&r.Weight)
-	case RecTick:
-		n := c.Len(len(r.Closes))
-		if c.Reading() && n > 0 {
-			r.Closes = make([]closing, n)
-		}
-		for i := range r.Closes {
-			c.U32(&r.Closes[i].Proposal)
-			c.Bool(&r.Closes[i].Passed)
-		}
-	case RecAct: // the entry holds everything
+	case RecAct, RecTick: // closings and entries hold everything
 	}
-	n := c.Len(len(r.Entries))
+	n = c.Len(len(r.Entries))
 	if c.Reading() && n > 0 {
 		r.Entries = make([]Entry, n)
 	}
 	for i := range r.Entries {
 		c.Fixed(r.Entries[i].Prev[:])
 		r.Entries[i].code(c)
+	}
+	if want := r.wantEntries(); c.Reading() && (len(r.Entries) != want || len(r.Closes) > MaxDue) {
+		c.Fail("%d closings with %d entries, not %d", len(r.Closes), len(r.Entries), want)
 	}
 }

@@ -17,10 +17,12 @@ type modelProposal struct {
 	token   uint64
 	closes  int64
 	payload int64
-	votes   map[byte]int64 // weight
-	held    map[byte]*big.Int
-	by      [votes]int64
-	status  string
+	votes   map[byte]int64    // weight
+	held    map[byte]*big.Int // at its checkpoint
+
+	checkpoint uint64
+	by         [votes]int64
+	status     string
 }
 
 // model computes the expected state in plain maps, independently of the code under test.
@@ -53,18 +55,17 @@ func (m *model) close(nowSec int64) {
 func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
 	p := &modelProposal{
 		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active",
-		held:   map[byte]*big.Int{},
+		held: map[byte]*big.Int{}, checkpoint: rng.Uint64(),
 		closes: r.now/secondNs + weekSec,
 	}
 	cmd := Propose{
 		TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload),
-		Proposer: "queen-1", Urgent: rng.IntN(2) == 0,
+		Proposer: "queen-1", Urgent: rng.IntN(2) == 0, Checkpoint: p.checkpoint, CheckpointEndSec: farSec,
 	}
 	for range rng.IntN(40) {
 		who := byte(rng.IntN(60))
 		if p.held[who] == nil {
 			p.held[who] = new(big.Int).Mul(big.NewInt(rng.Int64()), big.NewInt(rng.Int64N(1000)))
-			cmd.Holders = append(cmd.Holders, Holder{Account: [20]byte{19: who}, Holdings: p.held[who]})
 		}
 	}
 	if cmd.Urgent {
@@ -80,7 +81,7 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 	who := byte(rng.IntN(60))
 	v := CastVote{
 		TokenID: p.token, ProposalID: p.id, Vote: VoteKind(rng.IntN(3)),
-		User: [16]byte{who}, Account: [20]byte{19: who},
+		User: [16]byte{who}, Checkpoint: p.checkpoint, Counted: p.held[who],
 		Level: 18 + rng.Int64N(13), Holdings: big.NewInt(rng.Int64()), Owned: rng.Int64N(3),
 	}
 	if rng.IntN(20) == 0 {

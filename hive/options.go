@@ -14,6 +14,9 @@ const (
 	MaxActiveProposals = 1000
 	// MaxVoters bounds the voters of one proposal, which are stored until it closes.
 	MaxVoters = 1 << 20
+	// MaxDue bounds the changes that one record carries out because they are due: proposals that close, and workers that
+	// become idle.
+	MaxDue = 256
 	// MaxPayload is the largest payload of an action or a proposal, in bytes.
 	MaxPayload = 4096
 	// MaxReason is the longest reasonCode, in ASCII characters (docs/contract/hive.md#action-log).

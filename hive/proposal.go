@@ -62,6 +62,7 @@ type Proposal struct {
 	Status     ProposalStatus
 	CreatedSec int64
 	ClosesSec  int64
+	Checkpoint uint64 // the ledger's checkpoint whose holdings the votes count
 	Tally      Tally
 	Comments   []Comment // the newest KeptComments, oldest first; the slice is never changed
 }
@@ -128,60 +129,70 @@ func (p *Propose) check() *refuse.Refusal {
 // planPropose makes its checks in order: the form, whether the token exists, and whether a proposer with the
 // form of an agent's id is an agent. Any other name is accepted; the log entry then names the worker as its
 // source.
-func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) {
+func (s *State) planPropose(cmd Propose, rec *Record) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
-		return Record{}, rej
+		return rej
 	}
 	w, ok := s.knownWorker(workerOf(cmd.TokenID))
 	if !ok {
-		return Record{}, unknownWorker("tokenId")
+		return unknownWorker("tokenId")
 	}
 	source := Agent{WorkerTier, w.ID}
 	if _, form := parseAgent(cmd.Proposer); form {
 		if source, ok = s.agent(cmd.Proposer); !ok {
-			return Record{}, refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
+			return refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
 		}
 	}
-	n := uint32(s.proposals.Len()) + 1
-	if n > MaxProposals || w.ActiveProposals >= MaxActiveProposals {
-		return Record{}, refuse.New(refuse.Conflict, "tokenId",
+	n, active := uint32(s.proposals.Len())+1, w.ActiveProposals
+	for _, cl := range rec.Closes {
+		if p, _ := s.proposals.Get(cl.Proposal); p.Worker == w.ID {
+			active--
+		}
+	}
+	if n > MaxProposals || active >= MaxActiveProposals {
+		return refuse.New(refuse.Conflict, "tokenId",
 			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
-	// Reserve room in the log for this entry and for the config_update that the close of each active proposal
-	// may append.
-	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
-		return Record{}, rej
+	if rej := s.logFull(1 + s.mayEnter(rec) + 1); rej != nil {
+		return rej
 	}
-	held, rej := s.checkpoint(cmd.Holders)
-	if rej != nil {
-		return Record{}, rej
+	if rec.TimeNs/secondNs+openSec(cmd.Urgent) > cmd.CheckpointEndSec {
+		return refuse.New(refuse.Conflict, "tokenId", "The holdings are remembered until Unix second %d, "+
+			"the proposal would close later; try again.", cmd.CheckpointEndSec)
 	}
-	e := Entry{
-		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: w.ID, Type: ProposalCreated,
+	rec.Kind, rec.Worker, rec.Topic, rec.Payload, rec.Proposer = RecPropose, w.ID, cmd.Topic, cmd.Payload, cmd.Proposer
+	rec.Urgent, rec.Checkpoint = cmd.Urgent, cmd.Checkpoint
+	rec.add(&s.log, Entry{
+		TimeNs: rec.TimeNs, Source: source, Target: w.ID, Type: ProposalCreated,
 		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal",
-		Prev: s.log.head,
+	})
+	return nil
+}
+
+// mayEnter returns the number of entries that the closes of the active proposals may append to the log, those of the
+// record included.
+func (s *State) mayEnter(rec *Record) int {
+	return len(rec.Entries) + s.closeQueue.Len() - len(rec.Closes)
+}
+
+// openSec returns the time for which a proposal is active.
+func openSec(urgent bool) int64 {
+	if urgent {
+		return urgentSec
 	}
-	return Record{
-		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
-		Urgent: cmd.Urgent, Held: held, Entries: []Entry{e},
-	}, nil
+	return proposalSec
 }
 
 func (s *State) applyPropose(rec *Record, res *Result) {
 	sec := rec.TimeNs / secondNs
 	p := &Proposal{
 		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload,
-		Proposer:   rec.Proposer,
-		CreatedSec: sec, ClosesSec: sec + proposalSec,
-	}
-	if rec.Urgent {
-		p.ClosesSec = sec + urgentSec
+		Proposer: rec.Proposer, CreatedSec: sec, ClosesSec: sec + openSec(rec.Urgent), Checkpoint: rec.Checkpoint,
 	}
 	w := s.edit(p.Worker)
 	w.ActiveProposals++
 	s.put(w)
 	s.voters[p.N] = map[[16]byte]struct{}{}
-	s.putCheckpoint(p.N, rec.Held)
 	s.putProposal(p)
 	res.Proposal = p.info(s.opt.QuorumCents)
 }
@@ -206,33 +217,35 @@ func (s *State) putProposal(p *Proposal) {
 // closeKey returns the key that sorts active proposals by closesAt. MaxProposals is 2^22.
 func closeKey(p *Proposal) uint64 { return uint64(p.ClosesSec)<<22 | uint64(p.N-1) }
 
-// planCloses decides the proposals whose closesAt has come, in the order of closesAt. It adds a log entry for
-// each one that passed.
-func (s *State) planCloses(nowNs int64, rec *Record) {
-	head := s.log.head
+// planCloses decides the proposals whose closesAt has come by the record's time, in the order of closesAt, at most MaxDue
+// of them; all is false when more are due. It adds a log entry for each one that passed.
+func (s *State) planCloses(rec *Record) (all bool) {
+	all = true
 	s.closeQueue.Scan(func(key uint64, _ struct{}) bool {
 		sec := int64(key >> 22)
-		if sec*secondNs > nowNs {
+		if sec*secondNs > rec.TimeNs {
+			return false
+		}
+		if len(rec.Closes) == MaxDue {
+			all = false
 			return false
 		}
 		p, _ := s.proposals.Get(uint32(key&(MaxProposals-1)) + 1)
 		passed := p.Tally.passing(s.opt.QuorumCents)
 		rec.Closes = append(rec.Closes, closing{p.N, passed})
-		if !passed {
-			return true
+		if passed {
+			rec.add(&s.log, Entry{
+				TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker}, Target: p.Worker, Type: ConfigUpdate,
+				Payload: p.Payload, Reason: "user_vote",
+			})
 		}
-		e := Entry{
-			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker},
-			Target: p.Worker,
-			Type:   ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
-		}
-		head = e.Hash()
-		rec.Entries = append(rec.Entries, e)
 		return true
 	})
+	return all
 }
 
-func (s *State) applyCloses(rec *Record) {
+// applyCloses closes the proposals of a record, and returns the number of its entries that belong to them.
+func (s *State) applyCloses(rec *Record) (entries int) {
 	for _, cl := range rec.Closes {
 		p := s.editProposal(cl.Proposal)
 		p.Status = ProposalRejected
@@ -241,12 +254,16 @@ func (s *State) applyCloses(rec *Record) {
 		}
 		s.putProposal(p)
 		delete(s.voters, p.N)
-		s.dropCheckpoint(p.N)
 		w := s.edit(p.Worker)
 		w.ActiveProposals--
 		w.closedSec = append(w.closedSec, p.ClosesSec)
 		s.put(w)
+		if cl.Passed {
+			s.appendEntry(&rec.Entries[entries])
+			entries++
+		}
 	}
+	return entries
 }
 
 func (s *State) editProposal(n uint32) *Proposal {

@@ -14,7 +14,7 @@ import (
 func propose(token uint64, urgent bool) Propose {
 	return Propose{
 		TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1",
-		Urgent: urgent,
+		Urgent: urgent, CheckpointEndSec: farSec,
 	}
 }
 
@@ -50,9 +50,13 @@ func TestProposalRefusals(t *testing.T) {
 		tc.change(&p)
 		r.refused(p, tc.code, tc.field)
 	}
-	for range MaxActiveProposals {
-		r.must(propose(token, false))
+	for i := range MaxActiveProposals {
+		r.must(propose(token, i == 7))
 	}
+	r.refused(propose(token, false), refuse.Conflict, "tokenId")
+	r.lazy = true // a proposal that is due to close does not count, before the Tick too
+	r.now += daySec * secondNs
+	r.must(propose(token, false))
 	r.refused(propose(token, false), refuse.Conflict, "tokenId")
 }
 
@@ -206,7 +210,7 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	pass := r.open(propose(token, false))
 	fail := r.open(Propose{
 		TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`,
-		Proposer: "queen-1",
+		Proposer: "queen-1", CheckpointEndSec: farSec,
 	})
 	for who := range byte(3) {
 		r.must(vote(token, pass, who, Yes))

@@ -31,8 +31,6 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		p2.code(c)
 		if p.Status == ProposalActive {
 			codeVoters(c, s.voters[p.N])
-			held := s.checkpoints[p.N]
-			codeHoldings(c, &held)
 		}
 		return true
 	})
@@ -183,15 +181,15 @@ func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 		return last
 	}
 	w.postings = s.restored(w.ID).postings
-	idle := w.IsIdle
 	s.maxActiveSec = max(s.maxActiveSec, w.LastActiveSec)
 	s.maxBoostSec = max(s.maxBoostSec, w.BoostSec)
 	if w.Known {
 		s.byToken.Set(string(w.Token[:]), w.ID)
 	}
-	if s.put(&w); w.IsIdle != idle {
-		c.Fail("worker %d: idle is %v at its time", w.ID, w.IsIdle)
+	if w.IsIdle && w.idleAt() > s.nowNs/secondNs {
+		c.Fail("worker %d is idle before its time", w.ID)
 	}
+	s.place(&w)
 	return w.ID
 }
 
@@ -203,6 +201,7 @@ func (p *Proposal) code(c *wire.Coder) {
 	c.U8((*uint8)(&p.Status), uint8(proposalStatuses)-1)
 	c.I64(&p.CreatedSec)
 	c.I64(&p.ClosesSec)
+	c.U64(&p.Checkpoint)
 	for i := range p.Tally {
 		c.I64(&p.Tally[i])
 	}
@@ -229,9 +228,6 @@ func (s *State) readProposal(c *wire.Coder) {
 	s.putProposal(p)
 	if p.Status == ProposalActive {
 		s.voters[p.N] = readVoters(c)
-		var held []holding
-		codeHoldings(c, &held)
-		s.putCheckpoint(p.N, held)
 	}
 }
 

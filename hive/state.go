@@ -37,8 +37,6 @@ type State struct {
 	byWorkerState *btree.Map[uint64, struct{}]     // key: worker with status, and number; shared
 	closeQueue    *btree.Map[uint64, struct{}]     // active proposals; key: closeKey
 	voters        map[uint32]map[[16]byte]struct{} // voters of the active proposals, by number
-	checkpoints   map[uint32][]holding             // of the active proposals, by number
-	checkpointed  int                              // number of all their holdings
 
 	published atomic.Pointer[View]
 }
@@ -56,7 +54,6 @@ func New(opt Options) *State {
 		byStatus: set(), idleQueue: set(),
 		proposals: btree.NewMap[uint32, *Proposal](degree), byState: set(), byWorker: set(), byWorkerState: set(),
 		closeQueue: set(), voters: map[uint32]map[[16]byte]struct{}{},
-		checkpoints: map[uint32][]holding{},
 	}
 }
 

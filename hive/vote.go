@@ -27,47 +27,45 @@ func (v *CastVote) check() *refuse.Refusal {
 
 // planVote makes the checks of docs/contract/hive.md#votes that follow authentication and the rate limit, in
 // order.
-func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
+func (s *State) planVote(cmd CastVote, rec *Record) *refuse.Refusal {
 	if rej := cmd.check(); rej != nil {
-		return Record{}, rej
+		return rej
 	}
 	w, ok := s.knownWorker(workerOf(cmd.TokenID))
 	if !ok {
-		return Record{}, unknownWorker("tokenId")
+		return unknownWorker("tokenId")
 	}
 	n, ok := parseProposalID(cmd.ProposalID)
 	p, found := s.proposals.Get(n)
-	if !ok || !found || p.Worker != w.ID {
-		return Record{}, refuse.New(refuse.ProposalNotFound, "proposalId", "This token has no such proposal.")
+	if !ok || !found || p.Worker != w.ID || p.Checkpoint != cmd.Checkpoint {
+		return refuse.New(refuse.ProposalNotFound, "proposalId", "This token has no such proposal.")
 	}
 	if cmd.Level < MinLevel {
-		return Record{}, refuse.New(refuse.LevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel,
+		return refuse.New(refuse.LevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel,
 			cmd.Level)
 	}
 	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
-		return Record{}, refuse.New(refuse.NoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
+		return refuse.New(refuse.NoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
 	}
-	if p.Status != ProposalActive || nowNs >= p.ClosesSec*secondNs {
-		return Record{}, refuse.New(refuse.ProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
+	if p.Status != ProposalActive || rec.TimeNs >= p.ClosesSec*secondNs {
+		return refuse.New(refuse.ProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
 	}
 	if _, voted := s.voters[p.N][cmd.User]; voted {
-		return Record{}, refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
+		return refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
 	}
 	if len(s.voters[p.N]) >= MaxVoters {
-		return Record{}, refuse.Later(fullSec, "%s has %d votes, the limit.", p.ID(), MaxVoters)
+		return refuse.Later(fullSec, "%s has %d votes, the limit.", p.ID(), MaxVoters)
 	}
-	if rej := s.logFull(1 + uint64(s.closeQueue.Len())); rej != nil {
-		return Record{}, rej
+	if rej := s.logFull(1 + s.mayEnter(rec)); rej != nil {
+		return rej
 	}
-	e := Entry{
-		ID: s.log.n + 1, TimeNs: nowNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
+	rec.Kind, rec.Proposal, rec.User, rec.Vote, rec.Comment = RecVote, p.N, cmd.User, cmd.Vote, cmd.Comment
+	rec.Weight = weightCents(cmd.Level, cmd.Owned, logCents(cmd.Counted))
+	rec.add(&s.log, Entry{
+		TimeNs: rec.TimeNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
 		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote",
-		Prev: s.log.head,
-	}
-	return Record{
-		Kind: RecVote, Proposal: p.N, User: cmd.User, Vote: cmd.Vote, Comment: cmd.Comment,
-		Weight: weightCents(cmd.Level, cmd.Owned, s.logOf(p.N, &cmd)), Entries: []Entry{e},
-	}, nil
+	})
+	return nil
 }
 
 func (s *State) applyVote(rec *Record, res *Result) {
@@ -85,7 +83,7 @@ func (s *State) applyVote(rec *Record, res *Result) {
 	s.putProposal(p)
 	res.Vote = VoteInfo{
 		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote, WeightCents: rec.Weight,
-		TxHash: txHash(s.seed, rec.Entries[0].ID), VotedAt: rec.TimeNs / secondNs,
+		TxHash: txHash(s.seed, rec.own().ID), VotedAt: rec.TimeNs / secondNs,
 		Tally: p.Tally.info(s.opt.QuorumCents),
 	}
 }

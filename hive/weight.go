@@ -20,10 +20,13 @@ func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewIn
 // the holdings.
 func weightCents(level, owned, log int64) int64 { return 100 + 90*(level-MinLevel) + 100*owned + log }
 
-// logCents returns log10(holdings in whole tokens) in hundredths, rounded half to even; 0 below one token. The other
-// parts of a weight are whole hundredths, so the sum is rounded like this part alone. It is exact: with n digits the
-// logarithm is 100 x (n - 19) hundredths and those that the first digits add, which the bounds count.
+// logCents returns log10(holdings in whole tokens) in hundredths, rounded half to even; 0 below one token and for nil.
+// The other parts of a weight are whole hundredths, so the sum is rounded like this part alone. It is exact: with n
+// digits the logarithm is 100 x (n - 19) hundredths and those that the first digits add, which the bounds count.
 func logCents(holdings *big.Int) int64 {
+	if holdings == nil {
+		return 0
+	}
 	digits := int64(len(holdings.String()))
 	if digits <= tokenDigits {
 		return 0

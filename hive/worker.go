@@ -115,6 +115,11 @@ func (s *State) noteActivity(w *Worker, sec int64) {
 // determine whether it is idle.
 func (s *State) put(w *Worker) {
 	w.IsIdle = w.idleAt() <= s.nowNs/secondNs
+	s.place(w)
+}
+
+// place stores a version of a worker and updates the indexes.
+func (s *State) place(w *Worker) {
 	before, had := s.workers.Set(w.ID, w)
 	if had && before.Known {
 		if before.Status() != w.Status() {
@@ -136,9 +141,9 @@ func (s *State) put(w *Worker) {
 // idleKey returns the key that sorts workers by the time at which they become idle. MaxWorkers is 2^20.
 func idleKey(w *Worker) uint64 { return uint64(w.idleAt())<<20 | uint64(w.ID-1) }
 
-// markIdle marks every worker idle whose idleAt is at or before nowSec.
-func (s *State) markIdle(nowSec int64) {
-	for {
+// markIdle marks workers idle whose idleAt is at or before nowSec, at most most of them.
+func (s *State) markIdle(nowSec int64, most int) {
+	for range most {
 		key, _, ok := s.idleQueue.Min()
 		if !ok || int64(key>>20) > nowSec {
 			return

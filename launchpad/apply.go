@@ -33,7 +33,7 @@ func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	case AddLiquidity:
 		return s.planLiquidity(cmd)
 	case Swap:
-		return s.planSwap(cmd)
+		return s.planSwap(nowNs, cmd)
 	case BuyBoost:
 		return s.planBoost(nowNs, cmd)
 	case InjectFault:
@@ -41,19 +41,20 @@ func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 			return Record{}, refuse.Param("count", "count is 1 to %d, those still to fail included.", MaxFaults)
 		}
 		return Record{Kind: RecInject, Count: cmd.Count}, nil
+	case Checkpoint:
+		return s.planCheckpoint(cmd)
 	case Tick:
 		return Record{Kind: RecTick}, nil
 	}
 	panic("BUG: launchpad: unknown command")
 }
 
-// Apply first makes the changes that are due by the record's time, then applies the record. Equal records yield
-// equal states.
+// Apply first makes the changes that are due by the record's time, at most maxDue of them, then applies the record.
+// Equal records yield equal states.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs
-	s.slide(floorSec(s.nowNs))
-	s.expireBoosts(floorSec(s.nowNs))
+	s.carryOutDue(floorSec(s.nowNs))
 	var res Result
 	switch rec.Kind {
 	case RecBegin:
@@ -76,6 +77,8 @@ func (s *State) Apply(rec *Record) Result {
 		s.applyBoost(rec, &res)
 	case RecInject:
 		s.faults += rec.Count
+	case RecCheckpoint:
+		s.applyCheckpoint(rec, &res)
 	case RecTick:
 	default:
 		panic("BUG: launchpad: unknown record")

@@ -40,8 +40,8 @@ func (s *State) balance(a Address, as asset) Amount {
 }
 
 // credit adds to a balance, debit subtracts from one; no other function changes balances. They remove a balance
-// of zero, so that an account exists exactly while it holds something, and they keep the tokens' counts of
-// holders.
+// of zero, so that an account exists exactly while it holds something, they keep the tokens' counts of holders, and
+// they remember a holding that a checkpoint needs.
 func (s *State) credit(a Address, as asset, amount Amount) {
 	if amount.IsZero() {
 		return
@@ -51,7 +51,10 @@ func (s *State) credit(a Address, as asset, amount Amount) {
 	s.balances.Set(k, had.Add(amount))
 	if as <= usbiAsset {
 		s.totals[as].Held = s.totals[as].Held.Add(amount)
-	} else if !ok {
+		return
+	}
+	s.remember(as, a, had)
+	if !ok {
 		s.countHolder(as, 1)
 	}
 }
@@ -63,21 +66,23 @@ func (s *State) debit(a Address, as asset, amount Amount) {
 	k := balanceKey(a, as)
 	had, _ := s.balances.Get(k)
 	left := had.Sub(amount)
-	if as <= usbiAsset {
-		s.totals[as].Held = s.totals[as].Held.Sub(amount)
-	}
 	if !left.IsZero() {
 		s.balances.Set(k, left)
+	} else {
+		s.balances.Delete(k)
+	}
+	if as <= usbiAsset {
+		s.totals[as].Held = s.totals[as].Held.Sub(amount)
 		return
 	}
-	s.balances.Delete(k)
-	if as > usbiAsset {
+	s.remember(as, a, had)
+	if left.IsZero() {
 		s.countHolder(as, -1)
 	}
 }
 
 func (s *State) countHolder(as asset, by int64) {
-	t := s.edit(uint32(as) - currencies + 1)
+	t := s.edit(as.token())
 	t.Holders += by
 	s.put(t)
 }
@@ -142,6 +147,9 @@ func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
 	}
 	if s.balance(cmd.From, t.asset()).Less(cmd.Amount) {
 		return Record{}, insufficient("amount", t.Symbol)
+	}
+	if rej := s.mayMove(t.No); rej != nil {
+		return Record{}, rej
 	}
 	return Record{Kind: RecTransfer, Token: cmd.Token, From: cmd.From, To: cmd.To, In: cmd.Amount}, nil
 }

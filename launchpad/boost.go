@@ -72,16 +72,10 @@ func (s *State) applyBoost(rec *Record, res *Result) {
 // 2^43, so both fit.
 func boostKey(t *Token) uint64 { return uint64(t.BoostUntilSec)<<20 | uint64(t.No-1) }
 
-// expireBoosts ends every boost whose end (expiresAt) is at or before nowSec.
-func (s *State) expireBoosts(nowSec int64) {
-	for {
-		key, _, ok := s.boostEnds.Min()
-		if !ok || int64(key>>20) > nowSec {
-			return
-		}
-		s.boostEnds.Delete(key)
-		t := s.edit(uint32(key&(1<<20-1)) + 1)
-		t.Boosted = false
-		s.put(t)
-	}
+// endOneBoost ends the boost with the earliest end (expiresAt).
+func (s *State) endOneBoost() {
+	key, _, _ := s.boostEnds.PopMin()
+	t := s.edit(uint32(key&(1<<20-1)) + 1)
+	t.Boosted = false
+	s.put(t)
 }

@@ -14,6 +14,9 @@ func (s *State) Check() error {
 		supply[as] = supply[as].Add(v)
 		return true
 	})
+	if err := s.checkPast(); err != nil {
+		return err
+	}
 	var pooled [currencies]Amount
 	for i, id := range s.idents {
 		t, ok := s.tokens.Get(id.No)
@@ -44,6 +47,27 @@ func (s *State) Check() error {
 	}
 	if s.tokens.Len() != len(s.idents) || len(s.symbols) != len(s.idents) || s.byAddress.Len() != len(s.idents) {
 		return errors.New("two tokens share a symbol or an address")
+	}
+	return nil
+}
+
+// checkPast compares the checkpoints with the holdings that they remember.
+func (s *State) checkPast() error {
+	kept, last := 0, &checkpoint{}
+	for i := range s.checkpoints.Len() {
+		c := *s.checkpoints.At(i)
+		if c.seq <= last.seq || c.endSec < last.endSec || c.seq > s.seq {
+			return fmt.Errorf("checkpoint %d follows checkpoint %d", c.seq, last.seq)
+		}
+		for j := range c.changed.Len() {
+			if _, ok := s.past.Get(pastKey(tokenAsset(c.token), *c.changed.At(j), c.seq)); !ok {
+				return fmt.Errorf("checkpoint %d remembers no holding of account %s", c.seq, c.changed.At(j))
+			}
+		}
+		kept, last = kept+c.changed.Len(), c
+	}
+	if kept != s.past.Len() {
+		return fmt.Errorf("checkpoints have %d holdings, %d are remembered", kept, s.past.Len())
 	}
 	return nil
 }

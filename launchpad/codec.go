@@ -7,7 +7,7 @@ import (
 )
 
 // RecordVersion is the version of the encoding of records and snapshots.
-const RecordVersion = 2
+const RecordVersion = 3
 
 // maxText limits each text of a record, in bytes.
 const maxText = MaxMetadata
@@ -58,6 +58,8 @@ func (r *Record) code(c *wire.Coder) {
 	case RecBoost:
 		c.U32(&r.Token)
 		c.U8((*uint8)(&r.Tier), uint8(tiers)-1)
+	case RecCheckpoint:
+		c.U32(&r.Token)
 	case RecInject:
 		c.U64(&r.Count)
 	case RecFault, RecTick: // these records have no members besides the time

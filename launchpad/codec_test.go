@@ -34,6 +34,7 @@ func samples() []Record {
 		{Kind: RecBoost, TimeNs: start, Token: 1, Tier: Premium},
 		{Kind: RecInject, TimeNs: start, Count: 3},
 		{Kind: RecTick, TimeNs: start},
+		{Kind: RecCheckpoint, TimeNs: start, Token: 1},
 	}
 }
 
@@ -104,6 +105,9 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		r := newRig(t)
 		market(r, rand.New(rand.NewPCG(5, 5)), 8, nil)
 		r.must(InjectFault{Count: 1})
+		t := r.s.idents[2]
+		r.must(Checkpoint{Token: t.No})
+		r.must(Transfer{Token: t.No, From: t.Owner, To: user(77), Amount: One})
 		return r.s
 	}
 	want := hashOf(base())
@@ -111,24 +115,35 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		t.Fatal("the same commands give two hashes")
 	}
 	for name, change := range map[string]func(s *State){
-		"seed":      func(s *State) { s.seed++ },
-		"genesis":   func(s *State) { s.genesisNs++ },
-		"now":       func(s *State) { s.nowNs++ },
-		"seq":       func(s *State) { s.seq++ },
-		"position":  func(s *State) { s.position++ },
-		"listBlock": func(s *State) { s.lastListBlock++ },
-		"faults":    func(s *State) { s.faults++ },
-		"deposited": func(s *State) { s.totals[0].Deposited = s.totals[0].Deposited.Add(One) },
-		"fees":      func(s *State) { s.totals[0].Fees = s.totals[0].Fees.Add(One) },
-		"balance":   func(s *State) { s.credit(user(3), usbiAsset, mustBig(1)) },
-		"holding":   func(s *State) { s.credit(user(3), s.idents[2].asset(), mustBig(1)) },
-		"cooldown":  func(s *State) { s.spawners.Set(key(user(1)), spawner{1, 1}) },
-		"reserve":   func(s *State) { t := s.edit(1); t.ReserveToken = t.ReserveToken.Add(One); s.put(t) },
-		"lastTrade": func(s *State) { t := s.edit(1); t.LastTradeSec++; s.put(t) },
-		"boost":     func(s *State) { t := s.edit(1); t.BoostUntilSec++; s.put(t) },
-		"tier":      func(s *State) { t := s.edit(1); t.BoostTier ^= 1; s.put(t) },
-		"window":    func(s *State) { s.window.marks[s.window.head].sec++ },
-		"window2":   func(s *State) { m := &s.window.marks[len(s.window.marks)-1]; m.quote = m.quote.Add(One) },
+		"seed":       func(s *State) { s.seed++ },
+		"genesis":    func(s *State) { s.genesisNs++ },
+		"now":        func(s *State) { s.nowNs++ },
+		"seq":        func(s *State) { s.seq++ },
+		"position":   func(s *State) { s.position++ },
+		"listBlock":  func(s *State) { s.lastListBlock++ },
+		"faults":     func(s *State) { s.faults++ },
+		"deposited":  func(s *State) { s.totals[0].Deposited = s.totals[0].Deposited.Add(One) },
+		"fees":       func(s *State) { s.totals[0].Fees = s.totals[0].Fees.Add(One) },
+		"balance":    func(s *State) { s.credit(user(3), usbiAsset, mustBig(1)) },
+		"holding":    func(s *State) { s.credit(user(3), s.idents[2].asset(), mustBig(1)) },
+		"cooldown":   func(s *State) { s.spawners.Set(key(user(1)), spawner{1, 1}) },
+		"reserve":    func(s *State) { t := s.edit(1); t.ReserveToken = t.ReserveToken.Add(One); s.put(t) },
+		"lastTrade":  func(s *State) { t := s.edit(1); t.LastTradeSec++; s.put(t) },
+		"boost":      func(s *State) { t := s.edit(1); t.BoostUntilSec++; s.put(t) },
+		"tier":       func(s *State) { t := s.edit(1); t.BoostTier ^= 1; s.put(t) },
+		"window":     func(s *State) { s.window.At(0).sec++ },
+		"window2":    func(s *State) { m := s.window.At(s.window.Len() - 1); m.quote = m.quote.Add(One) },
+		"checkpoint": func(s *State) { (*s.checkpoints.At(0)).seq++ },
+		"its token":  func(s *State) { (*s.checkpoints.At(0)).token++ },
+		"its end":    func(s *State) { (*s.checkpoints.At(0)).endSec++ },
+		"its holder": func(s *State) {
+			c := *s.checkpoints.At(0)
+			a := c.changed.At(0)
+			held, _ := s.past.Delete(pastKey(tokenAsset(c.token), *a, c.seq))
+			a[5]++
+			s.past.Set(pastKey(tokenAsset(c.token), *a, c.seq), held)
+		},
+		"past": func(s *State) { k, held, _ := s.past.Min(); s.past.Set(k, held.Add(One)) },
 	} {
 		s := base()
 		change(s)

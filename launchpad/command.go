@@ -70,6 +70,9 @@ type BuyBoost struct {
 // remain.
 type InjectFault struct{ Count uint64 }
 
+// Checkpoint makes the ledger remember what every account holds of a token at that moment, for CheckpointSec.
+type Checkpoint struct{ Token uint32 }
+
 // Tick applies the changes that time alone makes due, such as the end of a boost. State.Due returns the Tick.
 type Tick struct{}
 
@@ -82,6 +85,7 @@ func (AddLiquidity) command() {}
 func (Swap) command()         {}
 func (BuyBoost) command()     {}
 func (InjectFault) command()  {}
+func (Checkpoint) command()   {}
 func (Tick) command()         {}
 
 // Side selects the quote currency of a pool.
@@ -154,6 +158,7 @@ const (
 	RecBoost
 	RecInject
 	RecTick
+	RecCheckpoint
 	recordKinds
 )
 
@@ -167,7 +172,7 @@ type Record struct {
 	Spawn *Spawn // kind spawn; every default is filled in
 	Fee   Amount // kind spawn: NATIVE that the owner pays
 
-	Token    uint32   // kinds transfer, liquidity, swap, boost: workerId
+	Token    uint32   // kinds transfer, liquidity, swap, boost, checkpoint: workerId
 	From, To Address  // the account that pays; the account that receives
 	Currency Currency // kinds deposit, withdraw
 	Sell     bool     // kind swap
@@ -187,6 +192,9 @@ type Result struct {
 	Block   int64           // swap: the block
 	Balance Amount          // deposit, withdraw: the account's balance after the command
 	TxHash  Hash            // spawn, transfer, liquidity, swap
+	// The name of the checkpoint (View.HeldAt), and the Unix second until which it lasts.
+	Checkpoint uint64
+	EndSec     int64
 	// Fact is the change that the hive must fold; nil when no token changed.
 	Fact *Fact
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
 	"testing"
 
 	"tickhive/internal/differ"
@@ -21,6 +22,7 @@ type rig struct {
 	s     *State
 	now   int64
 	ticks int
+	lazy  bool // nothing ticks: a command finds what is due
 }
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
@@ -42,6 +44,9 @@ func (r *rig) advance(sec int64) {
 }
 
 func (r *rig) due() {
+	if r.lazy {
+		return
+	}
 	for next := r.s.NextNs(); next != 0 && next <= r.now; next = r.s.NextNs() {
 		for _, cmd := range r.s.Due(next) {
 			rec, err := r.s.Plan(next, cmd)
@@ -97,6 +102,13 @@ func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	if code != refuse.SpawnerFailed && hashOf(r.s) != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)
 	}
+}
+
+// allocated returns the bytes that were allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }
 
 func user(n int) (a Address) {

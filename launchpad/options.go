@@ -9,6 +9,15 @@ const (
 	// MaxWindowMarks bounds the marks of the 24 h windows: one mark of 48 bytes per token and second with a
 	// swap. When it is reached, swaps are refused until marks have left.
 	MaxWindowMarks = 1 << 22
+	// MaxCheckpoints bounds the checkpoints that last. One takes about 150 bytes.
+	MaxCheckpoints = 1 << 20
+	// MaxPast bounds the holdings that all checkpoints remember, 150 bytes each. When it is reached, commands that
+	// change holdings of a token with a checkpoint are refused until a checkpoint ends.
+	MaxPast = 1 << 22
+	// CheckpointSec is the time for which a checkpoint lasts. It is a day longer than a proposal of the hive.
+	CheckpointSec = 8 * 86400
+	// maxDue bounds the changes that one record carries out because they are due. The rest waits for the next record.
+	maxDue = 256
 	// MaxMetadata is the largest size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
 	MaxMetadata = 4096
 	// MaxBoostAheadSec limits how far ahead repeated boosts can extend a boost: ten years.

@@ -24,7 +24,7 @@ func swapOut(reserveIn, reserveOut, in Amount) Amount {
 }
 
 // planSwap makes its checks in the order of the contract's error table: amounts, token, pool, funds, minOut.
-func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
+func (s *State) planSwap(nowNs int64, cmd Swap) (Record, *refuse.Refusal) {
 	if cmd.AmountIn.IsZero() {
 		return Record{}, amountWrong("amountIn")
 	}
@@ -51,8 +51,11 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 	if out.Less(cmd.MinOut) {
 		return Record{}, refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
-	if s.window.full() {
+	if s.window.fullAt(floorSec(nowNs), MaxWindowMarks) {
 		return Record{}, refuse.Later(fullSec, "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+	}
+	if rej := s.mayMove(t.No); rej != nil {
+		return Record{}, rej
 	}
 	return Record{
 		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
@@ -120,6 +123,9 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 	coin := t.Side.Currency()
 	if s.balance(cmd.From, coin.asset()).Less(quote) {
 		return Record{}, insufficient("quoteAmount", coin.String())
+	}
+	if rej := s.mayMove(t.No); rej != nil {
+		return Record{}, rej
 	}
 	return Record{Kind: RecLiquidity, Token: cmd.Token, From: cmd.From, In: tokens, Out: quote}, nil
 }

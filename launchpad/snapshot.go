@@ -28,9 +28,13 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		codeSpawner(c, &k, &v)
 		return true
 	})
-	c.Len(s.window.len())
-	for _, m := range s.window.marks[s.window.head:] {
-		m.code(c)
+	c.Len(s.window.Len())
+	for i := range s.window.Len() {
+		s.window.At(i).code(c)
+	}
+	c.Len(s.checkpoints.Len())
+	for i := range s.checkpoints.Len() {
+		s.codeCheckpoint(c, *s.checkpoints.At(i))
 	}
 	return c.Bytes()
 }
@@ -60,6 +64,9 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 		var m mark
 		m.code(c)
 		s.readMark(c, m)
+	}
+	for range c.Len(0) {
+		s.readCheckpoint(c)
 	}
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("launchpad: snapshot: %w", err)
@@ -136,6 +143,39 @@ func (m *mark) code(c *wire.Coder) {
 	m.quote.code(c)
 }
 
+// codeCheckpoint encodes or decodes a checkpoint with the holdings that it remembers.
+func (s *State) codeCheckpoint(c *wire.Coder, p *checkpoint) {
+	c.U64(&p.seq)
+	c.U32(&p.token)
+	c.I64(&p.endSec)
+	for i := range c.Len(p.changed.Len()) {
+		var a Address
+		var held Amount
+		if !c.Reading() {
+			a = *p.changed.At(i)
+			held, _ = s.past.Get(pastKey(tokenAsset(p.token), a, p.seq))
+		}
+		c.Fixed(a[:])
+		if held.code(c); c.Err() != nil {
+			return
+		}
+		if c.Reading() {
+			s.past.Set(pastKey(tokenAsset(p.token), a, p.seq), held)
+			p.changed.Push(a)
+		}
+	}
+}
+
+func (s *State) readCheckpoint(c *wire.Coder) {
+	p := new(checkpoint)
+	s.codeCheckpoint(c, p)
+	if c.Err() != nil || p.token == 0 || int(p.token) > len(s.idents) || p.endSec < 0 || p.endSec >= 1<<43 {
+		c.Fail("checkpoint of token %d", p.token)
+		return
+	}
+	s.addCheckpoint(p)
+}
+
 func (s *State) readToken(c *wire.Coder) {
 	id := &Ident{No: uint32(len(s.idents)) + 1}
 	id.code(c)
@@ -167,7 +207,7 @@ func (s *State) readBalance(c *wire.Coder, k string, v Amount) {
 	case as <= usbiAsset:
 		s.totals[as].Held = s.totals[as].Held.Add(v)
 	case int(as) < len(s.idents)+currencies:
-		t := s.edit(uint32(as) - currencies + 1)
+		t := s.edit(as.token())
 		t.Holders++
 		s.tokens.Set(t.No, t)
 	default:
@@ -180,7 +220,7 @@ func (s *State) readMark(c *wire.Coder, m mark) {
 		c.Fail("window mark of token %d", m.token)
 		return
 	}
-	s.window.marks = append(s.window.marks, m)
+	s.window.Push(m)
 	t := s.edit(m.token)
 	t.Window = t.Window.Add(m.quote)
 	s.tokens.Set(t.No, t)

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
+
+	"tickhive/internal/fifo"
 )
 
 // State is the ledger: every token, pool and balance as a function of the records
@@ -32,6 +34,11 @@ type State struct {
 	window    window
 	boostEnds *btree.Map[uint64, struct{}] // running boosts; key: boostKey
 
+	checkpoints fifo.Queue[*checkpoint]    // those that last, oldest first; they end in this order
+	newest      map[uint32]*checkpoint     // the newest of them of each token
+	past        *btree.Map[string, Amount] // holdings that they remember; key: pastKey; shared
+	maxPast     int                        // MaxPast
+
 	published atomic.Pointer[View]
 }
 
@@ -49,6 +56,9 @@ func New(opt Options) *State {
 		index:     newIndex(),
 		symbols:   map[string]uint32{},
 		boostEnds: btree.NewMap[uint64, struct{}](degree),
+		newest:    map[uint32]*checkpoint{},
+		past:      btree.NewMap[string, Amount](degree),
+		maxPast:   MaxPast,
 	}
 	for c := range Currency(currencies) {
 		s.totals[c].Currency = c
@@ -80,16 +90,41 @@ func (s *State) put(t *Token) {
 	s.index.change(before, t)
 }
 
-// NextNs returns the time at which the next boost ends or the next swap leaves its window, 0 when there is
-// none.
-func (s *State) NextNs() int64 {
-	next := s.window.nextExpiry()
-	if k, _, ok := s.boostEnds.Min(); ok {
-		if end := int64(k >> 20); next == 0 || end < next {
-			next = end
+// nextDue returns the second of the next change that time alone causes, and the function that carries it out: a swap
+// leaves its window, a boost ends, a checkpoint is forgotten. The second is 0 when there is none.
+func (s *State) nextDue() (sec int64, carryOut func(*State)) {
+	first := func(at int64, f func(*State)) {
+		if sec == 0 || at < sec {
+			sec, carryOut = at, f
 		}
 	}
-	return next * secondNs
+	if s.window.Len() > 0 {
+		first(s.window.nextExpiry(), (*State).slideOne)
+	}
+	if k, _, ok := s.boostEnds.Min(); ok {
+		first(int64(k>>20), (*State).endOneBoost)
+	}
+	if s.checkpoints.Len() > 0 {
+		first((*s.checkpoints.At(0)).endSec, (*State).forgetOne)
+	}
+	return sec, carryOut
+}
+
+// carryOutDue makes the changes that are due at nowSec, in the order of their times, at most maxDue of them.
+func (s *State) carryOutDue(nowSec int64) {
+	for range maxDue {
+		sec, carryOut := s.nextDue()
+		if sec == 0 || sec > nowSec {
+			return
+		}
+		carryOut(s)
+	}
+}
+
+// NextNs returns the time of the next change that time alone causes, 0 when there is none.
+func (s *State) NextNs() int64 {
+	sec, _ := s.nextDue()
+	return sec * secondNs
 }
 
 // Due returns the Tick that applies all due changes.

@@ -72,7 +72,12 @@ func (t *Token) derive(o *Options) {
 }
 
 // asset returns the token's number among the assets, which follows the numbers of the two currencies.
-func (id *Ident) asset() asset { return asset(currencies - 1 + id.No) }
+func (id *Ident) asset() asset { return tokenAsset(id.No) }
+
+func tokenAsset(no uint32) asset { return asset(currencies - 1 + no) }
+
+// token returns the workerId of an asset that is a token.
+func (as asset) token() uint32 { return uint32(as) - currencies + 1 }
 
 // Fact holds what the hive must know of a token: the worker's identity and the two times that count as
 // activity. Each member is constant or only grows, so facts may be folded in any order and more than once.

@@ -1,7 +1,6 @@
 package launchpad
 
 import (
-	"iter"
 	"strconv"
 
 	"github.com/tidwall/btree"
@@ -24,6 +23,7 @@ type View struct {
 	tokens    *btree.Map[uint32, *Token]
 	byAddress *btree.Map[string, uint32]
 	balances  *btree.Map[string, Amount]
+	past      *btree.Map[string, Amount]
 	spawners  *btree.Map[string, spawner]
 	index     index
 }
@@ -38,7 +38,7 @@ func (s *State) View() *View {
 		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
 		seq: s.seq, listBlock: s.lastListBlock, totals: s.totals,
 		idents: s.idents, tokens: s.tokens.Copy(), byAddress: s.byAddress.Copy(),
-		balances: s.balances.Copy(), spawners: s.spawners.Copy(), index: s.index.copy(),
+		balances: s.balances.Copy(), past: s.past.Copy(), spawners: s.spawners.Copy(), index: s.index.copy(),
 	}
 }
 
@@ -97,16 +97,6 @@ func (v *View) Balance(a Address, c Currency) Amount {
 func (v *View) Holding(a Address, t *Token) Amount {
 	b, _ := v.balances.Get(balanceKey(a, t.asset()))
 	return b
-}
-
-// Holders yields every account that holds at least least of a token, by address. It visits all balances.
-func (v *View) Holders(t *Token, least Amount) iter.Seq2[Address, Amount] {
-	suffix := balanceKey(Address{}, t.asset())[20:]
-	return func(yield func(Address, Amount) bool) {
-		v.balances.Scan(func(k string, amount Amount) bool {
-			return k[20:] != suffix || amount.Less(least) || yield(Address([]byte(k[:20])), amount)
-		})
-	}
 }
 
 // Owned returns the number of tokens that an address spawned.

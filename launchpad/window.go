@@ -1,5 +1,7 @@
 package launchpad
 
+import "tickhive/internal/fifo"
+
 // WindowSec is the length of the volume window: at second T a swap at t counts while
 // T - 86400 < floor(t) <= T (docs/contract/market-data.md#ticker).
 const WindowSec = 86400
@@ -13,48 +15,32 @@ type mark struct {
 
 // window holds the marks of all tokens that are within the 24 h, oldest first. The length is the same for every
 // token, so one first-in, first-out queue serves all.
-type window struct {
-	marks []mark
-	head  int // number of marks at the front that have left
+type window struct{ fifo.Queue[mark] }
+
+// fullAt reports whether there are limit marks at nowSec. Marks that have left by then do not count, whether or not they
+// have been removed.
+func (w *window) fullAt(nowSec int64, limit int) bool {
+	return w.Len() >= limit && w.At(w.Len()-limit).sec+WindowSec > nowSec
 }
-
-func (w *window) len() int { return len(w.marks) - w.head }
-
-func (w *window) full() bool { return w.len() >= MaxWindowMarks }
 
 func (w *window) push(m mark) {
-	if n := len(w.marks); n > w.head && w.marks[n-1].sec == m.sec && w.marks[n-1].token == m.token {
-		w.marks[n-1].quote = w.marks[n-1].quote.Add(m.quote)
-		return
+	if n := w.Len(); n > 0 {
+		if last := w.At(n - 1); last.sec == m.sec && last.token == m.token {
+			last.quote = last.quote.Add(m.quote)
+			return
+		}
 	}
-	if w.head > 1024 && w.head > len(w.marks)/2 {
-		w.marks = append(w.marks[:0], w.marks[w.head:]...)
-		w.head = 0
-	}
-	w.marks = append(w.marks, m)
+	w.Push(m)
 }
 
-// nextExpiry returns the second at which the oldest mark leaves the window, 0 when there is no mark.
-func (w *window) nextExpiry() int64 {
-	if w.len() == 0 {
-		return 0
-	}
-	return w.marks[w.head].sec + WindowSec
-}
+// nextExpiry returns the second at which the oldest mark leaves the window.
+func (w *window) nextExpiry() int64 { return w.At(0).sec + WindowSec }
 
-func (w *window) pop() mark {
-	m := w.marks[w.head]
-	w.head++
-	return m
-}
-
-// slide removes the marks that no longer count at nowSec and lowers their tokens' windows.
-func (s *State) slide(nowSec int64) {
-	for s.window.len() > 0 && s.window.nextExpiry() <= nowSec {
-		m := s.window.pop()
-		t := s.edit(m.token)
-		t.Window = t.Window.Sub(m.quote)
-		t.derive(&s.opt)
-		s.put(t)
-	}
+// slideOne removes the oldest mark and lowers its token's window.
+func (s *State) slideOne() {
+	m := s.window.Pop()
+	t := s.edit(m.token)
+	t.Window = t.Window.Sub(m.quote)
+	t.derive(&s.opt)
+	s.put(t)
 }

@@ -101,11 +101,22 @@ func (s *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	return res, err
 }
 
-// DoHive submits a command to the hive and returns once it is durable.
+// DoHive submits a command to the hive and returns once it is durable. Before a proposal, the ledger makes the
+// checkpoint whose holdings its votes count. A checkpoint whose proposal is refused ends by itself.
 func (s *Service) DoHive(cmd hive.Command) (hive.Result, error) {
 	st := s.stores.Load()
 	if st == nil {
 		return hive.Result{}, wal.ErrUnavailable
+	}
+	if p, ok := cmd.(hive.Propose); ok {
+		if t, known := st.ledger.View().ByNFT(p.TokenID); known {
+			res, err := s.DoLaunchpad(launchpad.Checkpoint{Token: t.No})
+			if err != nil {
+				return hive.Result{}, err
+			}
+			p.Checkpoint, p.CheckpointEndSec = res.Checkpoint, res.EndSec
+		}
+		cmd = p
 	}
 	return st.hive.Do(cmd)
 }

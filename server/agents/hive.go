@@ -164,8 +164,11 @@ func (s *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if cast.User, ok = body.ParseUUID(c.Principal.UserID); !ok {
 		panic("BUG: server: a caller without a user id")
 	}
-	cast.TokenID, cast.Level, cast.Account = id, u.level, u.address
+	cast.TokenID, cast.Level = id, u.level
 	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
+	if p, open := v.hive.Proposal(cast.ProposalID); open {
+		cast.Checkpoint, cast.Counted = p.Checkpoint, v.ledger.HeldAt(u.address, t, p.Checkpoint).Big()
+	}
 	res, verr := s.DoHive(cast)
 	if verr != nil {
 		return refusalOf(verr, "the votes of the proposal")

@@ -203,12 +203,6 @@ func (s *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	ledger := s.views().ledger
-	if t, known := ledger.ByNFT(cmd.TokenID); known {
-		for account, amount := range ledger.Holders(t, launchpad.One) {
-			cmd.Holders = append(cmd.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
-		}
-	}
 	res, cerr := s.DoHive(cmd)
 	if cerr != nil {
 		return refusalOf(cerr, "the proposals of the worker")

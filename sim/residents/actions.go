@@ -256,9 +256,6 @@ func (d *decisions) propose() {
 	if d.oneIn(3) {
 		p.Proposer = hive.Agent{Tier: hive.Scout, N: uint32(d.between(1, scouts))}.String()
 	}
-	for account, amount := range d.ledger.Holders(token, launchpad.One) {
-		p.Holders = append(p.Holders, hive.Holder{Account: account, Holdings: amount.Big()})
-	}
 	d.addHive(p)
 }
 
@@ -295,8 +292,9 @@ func (d *decisions) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.T
 		return
 	}
 	v := hive.CastVote{
-		TokenID: p.TokenID(), ProposalID: p.ID(), User: who.User, Account: who.Address, Level: who.Level,
-		Holdings: held.Big(), Owned: d.ledger.Owned(who.Address), Vote: hive.No,
+		TokenID: p.TokenID(), ProposalID: p.ID(), User: who.User, Level: who.Level, Vote: hive.No,
+		Holdings: held.Big(), Owned: d.ledger.Owned(who.Address),
+		Checkpoint: p.Checkpoint, Counted: d.ledger.HeldAt(who.Address, token, p.Checkpoint).Big(),
 	}
 	switch n := d.below(100); {
 	case n < yes:

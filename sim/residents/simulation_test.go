@@ -91,7 +91,7 @@ func (p *place) carry(s residents.Action) {
 			err = p.swarm.WithState(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
 		}
 	} else {
-		_, err = p.swarm.Do(s.Hive)
+		_, err = p.swarm.Do(p.counted(s.Hive))
 	}
 	if err == nil {
 		return
@@ -105,6 +105,20 @@ func (p *place) carry(s residents.Action) {
 	if refused.Code == refuse.InvalidParam || refused.Code == refuse.InvalidSymbol {
 		p.t.Fatalf("an action that no client could take: %+v %+v: %v", s.Ledger, s.Hive, err)
 	}
+}
+
+// counted gives a proposal the ledger's checkpoint, as the service does.
+func (p *place) counted(cmd hive.Command) hive.Command {
+	prop, ok := cmd.(hive.Propose)
+	if token, known := p.ledger.View().ByNFT(prop.TokenID); ok && known {
+		res, err := p.ledger.Do(launchpad.Checkpoint{Token: token.No})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		prop.Checkpoint, prop.CheckpointEndSec = res.Checkpoint, res.EndSec
+		return prop
+	}
+	return cmd
 }
 
 // text returns all observable state of the two stores.
