@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,8 +45,12 @@ func IsCode(err error, code string) bool {
 	return errors.As(err, &api) && api.Code == code
 }
 
+// startWait limits the wait for an exchange that has just started.
+const startWait = 2 * time.Second
+
 // Do sends one request and decodes a 2xx response into out; nil discards the response. It sends body as JSON
-// unless it is nil. It signs the request when the keys are set.
+// unless it is nil. It signs the request when the keys are set. Directly after its start the exchange accepts no signed
+// request for a second, and carries out none; Do waits then, and sends the request once more.
 func (c *Client) Do(ctx context.Context, method, target string, body, out any) (http.Header, error) {
 	var raw []byte
 	if body != nil {
@@ -54,11 +59,33 @@ func (c *Client) Do(ctx context.Context, method, target string, body, out any) (
 			return nil, fmt.Errorf("client: encode %s %s: %w", method, target, err)
 		}
 	}
+	header, err := c.once(ctx, method, target, raw, body != nil, out)
+	var api *APIError
+	if !errors.As(err, &api) || api.Status != http.StatusUnauthorized {
+		return header, err
+	}
+	seconds, _ := strconv.Atoi(header.Get("Retry-After"))
+	wait := time.Duration(seconds) * time.Second
+	if wait <= 0 || wait > startWait {
+		return header, err
+	}
+	select {
+	case <-ctx.Done():
+		return header, err
+	case <-time.After(wait):
+	}
+	return c.once(ctx, method, target, raw, body != nil, out)
+}
+
+// once signs and sends a request.
+func (c *Client) once(ctx context.Context, method, target string, raw []byte, hasBody bool, out any) (
+	http.Header, error,
+) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.Base, "/")+target, bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	if body != nil {
+	if hasBody {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if err := c.authorize(req, method, target, raw); err != nil {

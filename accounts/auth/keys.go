@@ -105,6 +105,9 @@ func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	}
 }
 
+// Made returns the number of keys that New has made. The owner's goroutine.
+func (x *Keys) Made() uint64 { return x.next }
+
 // New makes a key of a user from its record. Requests signed with it verify only after Add or AddAll.
 func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	x.next++

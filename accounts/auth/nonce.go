@@ -11,9 +11,9 @@ import (
 
 // Limits of the nonce table (docs/contract/signing.md#nonces).
 const (
-	// NonceKeepNs is the time for which a nonce is retained. A timestamp may be 60 s in the future and is valid
-	// for 60 s after that, so no request is valid for 121 s.
-	NonceKeepNs = 121_000_000_000
+	// NonceKeepNs is the time for which a nonce is retained. A timestamp is less than a second ahead and is valid for
+	// at most 60 s, so no request is valid for 61 s.
+	NonceKeepNs = (AheadMs + MaxWindowMs) * msNs
 	// MaxNoncesPerKey limits the nonces that a key may use within NonceKeepNs. CancelNonces of them are reserved
 	// for cancels, so that a key at its limit can still cancel its orders.
 	MaxNoncesPerKey = 100_000
@@ -92,55 +92,16 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	case n.count >= MaxNoncesPerKey:
 		return &refuse.Refusal{
 			Code: refuse.RateLimit, RetryAfter: 1,
-			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds.",
+			Message: "Rate limit exceeded. A key may make 100000 signed requests in 61 seconds.",
 		}
 	case !e.cancel() && n.count-n.cancels >= MaxNoncesPerKey-CancelNonces:
 		return &refuse.Refusal{
 			Code: refuse.RateLimit, RetryAfter: 1,
-			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds; " +
+			Message: "Rate limit exceeded. A key may make 100000 signed requests in 61 seconds; " +
 				"the last 20000 of them must be cancels (DELETE /api/orders).",
 		}
 	}
 	return nil
-}
-
-// recall adds a nonce that an earlier process recorded. It refuses nothing: it drops nonces above the limits
-// and raises the floor instead. An entry without a nonce is a floor.
-func (t *nonceTable) recall(nowMs int64, key *Key, u *UsedNonce) {
-	n, s := key.nonces, t.shard(key)
-	s.mu.Lock()
-	before := int64(n.count)
-	if u.Nonce == "" {
-		n.floorMs = max(n.floorMs, u.TimestampMs)
-	} else {
-		n.recall(newUsedNonce(t.hash([]byte(u.Nonce)), u.TimestampMs, nowMs, false))
-		s.reorder(n)
-	}
-	total := t.total.Add(int64(n.count) - before)
-	s.mu.Unlock()
-	if total > t.max {
-		t.makeRoom(nowMs)
-	}
-}
-
-// recall adds a nonce unless the set has it with the same timestamp. With another timestamp it is a second
-// entry, because the set may drop the first entry earlier.
-func (n *nonceSet) recall(e usedNonce) {
-	if known := n.find(e.hash); e.timestampMs() < n.floorMs || known != nil && known.timestampMs() == e.timestampMs() {
-		return
-	}
-	if n.count >= MaxNoncesPerKey {
-		n.forgetOldest()
-	}
-	n.add(e)
-}
-
-// floorMs returns the timestamp before which a key's requests are refused.
-func (t *nonceTable) floorMs(key *Key) int64 {
-	s := t.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return key.nonces.floorMs
 }
 
 // makeRoom drops nonces until the table is within its limit. The table is above it by one nonce, or by a few

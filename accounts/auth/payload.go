@@ -21,7 +21,8 @@ type Payload struct {
 	Reads       bool // the request changes nothing, so a key without canTrade may send it
 }
 
-// AheadMs is the time by which a payload's timestamp may be ahead of the clock. It bounds what a start has to refuse.
+// AheadMs bounds the time by which a timestamp may be ahead of the clock, whatever the window, which looks back only. So
+// a start knows which timestamps an earlier process can have accepted.
 const AheadMs = 1000
 
 // InWindow reports whether a timestamp is within the window of the time nowNs.
@@ -37,7 +38,7 @@ func (v *Verifier) VerifyPayload(nowNs int64, p *Payload) (Principal, *refuse.Re
 	if !InWindow(nowNs, p.TimestampMs, p.WindowMs) {
 		return Principal{}, unauthorized("timestamp", "Timestamp for this request is outside of the recvWindow.")
 	}
-	if first := max(v.opts.NotBeforeMs, v.opts.PayloadNotBeforeMs); p.TimestampMs < first {
+	if first := v.notBeforeMs; p.TimestampMs < first {
 		return Principal{}, unauthorized("timestamp", "Timestamp for this request is before %d, so it may have been "+
 			"accepted before the exchange was restarted. Send it again with a later one.", first)
 	}

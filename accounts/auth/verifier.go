@@ -2,10 +2,6 @@ package auth
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"iter"
-	"math"
 	"sync"
 
 	"github.com/google/uuid"
@@ -30,30 +26,8 @@ type Principal struct {
 type Options struct {
 	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
 	Legacy bool
-	// NotBeforeMs refuses older timestamps. In a used data directory it is the start of the process, because
-	// earlier nonces are lost, a later time that the clock had reached before it went back, or the window beyond it
-	// if nonces are missing. 0: no limit.
-	NotBeforeMs int64
-	// PayloadNotBeforeMs refuses payloads with older timestamps. They have no nonce that a start could read back, so
-	// it is later than every timestamp that an earlier process can have accepted. 0: no limit.
-	PayloadNotBeforeMs int64
-	// Used yields the nonces that an earlier process accepted with timestamps from NotBeforeMs on, in the order
-	// of their use. UsedNs is the current time.
-	Used   iter.Seq[UsedNonce]
-	UsedNs int64
 	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
 	MaxNonces int
-	// Keep stores a nonce before its request is admitted, so that a later process can refuse it. A
-	// write whose nonce cannot be stored is refused with 503, or with the error if it is a
-	// refusal. Nil: nonces end with the process.
-	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
-}
-
-// UsedNonce is a nonce that a key has used, with its timestamp. Without Nonce, it says that requests of the key
-// with older timestamps are refused.
-type UsedNonce struct {
-	PublicKey, Nonce string
-	TimestampMs      int64
 }
 
 // Verifier checks signed requests. Any goroutine may use it.
@@ -62,35 +36,23 @@ type Verifier struct {
 	opts    Options
 	nonces  *nonceTable
 	unknown *Key // takes the place of an unknown key, so that both cases cost the same
-	scratch sync.Pool
+
+	notBeforeMs int64 // set by RefuseBefore
+	scratch     sync.Pool
 }
 
 // NewVerifier returns a Verifier that checks against the current keys at each call.
 func NewVerifier(keys *Keys, opts Options) *Verifier {
-	v := &Verifier{
+	return &Verifier{
 		keys: keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
 		unknown: &Key{mac: newMACStates(alphanumerics), rec: KeyRecord{Ed25519: unknownEd25519()}},
 		scratch: sync.Pool{New: func() any { return newScratch() }},
 	}
-	if opts.Used == nil {
-		return v
-	}
-	for u := range opts.Used {
-		if key := v.keys.Find(u.PublicKey); key != nil {
-			v.nonces.recall(opts.UsedNs/msNs, key, &u)
-		}
-	}
-	return v
 }
 
-// FloorMs returns the timestamp before which the requests of a key are refused whatever their
-// nonces, so older nonces need not be stored. It returns math.MaxInt64 for an unknown key.
-func (v *Verifier) FloorMs(publicKey []byte) int64 {
-	if key := v.keys.find(publicKey); key != nil {
-		return v.nonces.floorMs(key)
-	}
-	return math.MaxInt64
-}
+// RefuseBefore refuses timestamps before ms, Unix ms: a request with one may have been accepted by an earlier process,
+// whose nonces are not known. It only raises the bound. Call it before requests are admitted.
+func (v *Verifier) RefuseBefore(ms int64) { v.notBeforeMs = max(v.notBeforeMs, ms) }
 
 // Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers, time,
 // signature, nonce, expiry (401), address, permission (403). It answers 429 when the key has used up its
@@ -102,7 +64,7 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	if reject := checkHeaders(r); reject != nil {
 		return Principal{}, reject
 	}
-	if reject := v.checkTime(nowNs/msNs, r); reject != nil {
+	if reject := v.checkTime(nowNs, r); reject != nil {
 		return Principal{}, reject
 	}
 	m := v.scratch.Get().(*macScratch)
@@ -118,9 +80,6 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
 		return Principal{}, reject
 	}
-	if reject := v.storeNonce(nowNs/msNs, key, r); reject != nil {
-		return Principal{}, reject
-	}
 	return key.authorize(nowNs, r)
 }
 
@@ -131,23 +90,6 @@ func (k *Key) checkAge(r *Request) *refuse.Refusal {
 		return unauthorized("API-Timestamp", "API-Timestamp is from before the API key was created, at %d.", created)
 	}
 	return nil
-}
-
-// storeNonce stores a nonce for a later process. A read whose nonce cannot be stored is still
-// answered, because replaying it changes nothing.
-func (v *Verifier) storeNonce(nowMs int64, key *Key, r *Request) *refuse.Refusal {
-	if v.opts.Keep == nil {
-		return nil
-	}
-	err := v.opts.Keep(nowMs, parseDigits(r.Timestamp), key.rec.PublicKey, r.Nonce)
-	if err == nil || r.Method == "GET" || r.Method == "HEAD" {
-		return nil
-	}
-	var why *refuse.Refusal
-	if errors.As(err, &why) {
-		return why
-	}
-	return refuse.Unwritten("The file of used nonces", false)
 }
 
 func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {
@@ -179,22 +121,28 @@ func (k *Key) principal() Principal {
 	}
 }
 
-// checkTime refuses a request whose timestamp is before NotBeforeMs, or differs from the server's time by more than the
-// request's API-RecvWindow. checkHeaders has refused a malformed API-RecvWindow before.
-func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
-	sent := parseDigits(r.Timestamp)
+// checkTime refuses a request whose timestamp is outside the request's API-RecvWindow, AheadMs or more ahead of the
+// server's time, or too early for this process (RefuseBefore). checkHeaders has refused a malformed API-RecvWindow
+// before.
+func (v *Verifier) checkTime(nowNs int64, r *Request) *refuse.Refusal {
+	sent, nowMs := parseDigits(r.Timestamp), nowNs/msNs
 	window, _ := windowOf(r.RecvWindow)
-	if diff := sent - nowMs; diff > window || diff < -window || sent < v.opts.NotBeforeMs {
-		what := fmt.Sprintf("more than %d ms from the server's time", window)
-		if diff <= window && diff >= -window {
-			what = "from before the server's start"
-		}
-		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
-			return unauthorized("API-Timestamp", "A request with an API-Timestamp before %d may have been accepted "+
-				"earlier, so it is refused; the server's time is %d. Repeat the request in %d ms.", v.opts.NotBeforeMs,
-				nowMs, v.opts.NotBeforeMs-nowMs)
-		}
-		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
+	switch {
+	case sent < v.notBeforeMs && nowMs < v.notBeforeMs:
+		wait := v.notBeforeMs - nowMs
+		return unauthorized("API-Timestamp", "A request with an API-Timestamp before %d may have been accepted "+
+			"earlier, so it is refused; the server's time is %d. Repeat the request in %d ms.", v.notBeforeMs,
+			nowMs, wait).After((wait + 999) / 1000)
+	case sent >= nowMs+AheadMs:
+		return unauthorized("API-Timestamp", "API-Timestamp may be less than %d ms ahead of the server's time %d: it "+
+			"differs by %d ms.", AheadMs, nowMs, sent-nowMs)
+	case !InWindow(nowNs, sent, window):
+		return unauthorized("API-Timestamp", "API-Timestamp is more than %d ms before the server's time %d: it differs "+
+			"by %d ms.", window, nowMs, sent-nowMs)
+	case sent < v.notBeforeMs:
+		return unauthorized("API-Timestamp", "API-Timestamp is from before the server's start: a request before %d may "+
+			"have been accepted earlier. The server's time is %d: repeat the request with it.", v.notBeforeMs,
+			nowMs).After(1)
 	}
 	return nil
 }

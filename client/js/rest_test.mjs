@@ -86,6 +86,18 @@ test('a timeframe that does not exist is refused', async () => {
   for (const since of [undefined, 0]) await assert.rejects(new TickHive().fetchOHLCV('A/B', '2m', since), { code: 'INVALID_PARAM', field: 'timeframe' });
 });
 
+test('a request that comes directly after a start of the exchange is signed and sent once more', async () => {
+  const sent = [];
+  globalThis.fetch = async (url, { headers }) => {
+    sent.push(headers['API-Nonce']);
+    const early = sent.length === 1;
+    return new Response(early ? '{"code":"UNAUTHORIZED"}' : '[]', { status: early ? 401 : 200, headers: early ? { 'Retry-After': '1' } : {} });
+  };
+  await new TickHive({ apiKey: 'p', secret: 's' }).request('GET', '/api/apikeys', {}, undefined, true);
+  assert.equal(sent.length, 2);
+  assert.notEqual(sent[0], sent[1]);
+});
+
 test('an error that is not JSON keeps its status', async () => {
   globalThis.fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
   await assert.rejects(new TickHive().fetchTime(), { name: 'Error', status: 502 });

@@ -20,6 +20,9 @@ const seconds = {
 };
 const maxCandles = 1000;
 
+// Directly after its start the exchange accepts no signed request for a second, and carries out none: it is sent again.
+const startSeconds = 2;
+
 export class ExchangeError extends Error {
   constructor(status, body) {
     super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
@@ -134,9 +137,17 @@ export class TickHive {
     const query = new URLSearchParams({ ...params, decimals: 'string' });
     const target = method === 'GET' ? `${path}?${query}` : path;
     const body = payload === undefined ? '' : JSON.stringify(payload);
-    const headers = signed ? await this.sign(method, target, body) : {};
-    if (body) headers['Content-Type'] = 'application/json';
-    const response = await fetch(this.baseUrl + target, { method, headers, body: body || undefined });
+    const send = async () => {
+      const headers = signed ? await this.sign(method, target, body) : {};
+      if (body) headers['Content-Type'] = 'application/json';
+      return fetch(this.baseUrl + target, { method, headers, body: body || undefined });
+    };
+    let response = await send();
+    const seconds = response.status === 401 ? Number(response.headers.get('Retry-After') ?? 0) : 0;
+    if (seconds > 0 && seconds <= startSeconds) {
+      await new Promise((r) => { setTimeout(r, seconds * 1000); });
+      response = await send();
+    }
     const answer = await response.json().catch((error) => { if (response.ok) throw error; return {}; }); // a proxy's page is none of ours
     if (!response.ok) throw new ExchangeError(response.status, answer);
     return answer;

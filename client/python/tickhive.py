@@ -26,6 +26,7 @@ import urllib.parse
 
 MAX_ANSWER = 256 << 20  # bytes of one answer; a book of 100,000 levels has 5 MB
 MAX_MESSAGE = 64 << 20  # bytes of one message of a stream
+START_WAIT = 2  # seconds; directly after its start the exchange accepts no signed request for one, and carries out none
 IDLE = 30.0  # seconds after which a kept connection is not used again
 PATIENCE = 5.0  # seconds: a subscription speaks once a second at least
 RETRY = 1.0  # seconds before a lost line is opened again, and between two resyncs
@@ -84,11 +85,11 @@ class Client:
         query = {k: _word(v) for k, v in (query or {}).items() if v is not None}
         target = path + ('?' + urllib.parse.urlencode(query) if query else '')
         raw = b'' if body is None else json.dumps(body, separators=(',', ':')).encode()
-        headers = {'Content-Type': 'application/json'} if raw else {}
-        if signed:
-            stamp, nonce, signature = credentials(self.public_key, self.private_key, method, target, raw, self.now)
-            headers.update({'API-PublicKey': self.public_key, 'API-Timestamp': stamp, 'API-Nonce': nonce, 'API-Signature': signature})
-        status, answer = self._send(method, target, raw, headers)
+        status, answer = self._once(method, target, raw, signed)
+        wait = int(self.headers.get('retry-after', 0)) if status == 401 else 0
+        if 0 < wait <= START_WAIT:
+            time.sleep(wait)
+            status, answer = self._once(method, target, raw, signed)
         if 200 <= status < 300:
             return _parse(answer)
         try:
@@ -96,6 +97,13 @@ class Client:
             raise APIError(status, e['code'], e['message'], e.get('field'), e.get('requestId'))
         except (ValueError, KeyError, TypeError):
             raise APIError(status, None, answer[:200].decode('utf-8', 'replace')) from None
+
+    def _once(self, method, target, raw, signed):
+        headers = {'Content-Type': 'application/json'} if raw else {}
+        if signed:
+            stamp, nonce, signature = credentials(self.public_key, self.private_key, method, target, raw, self.now)
+            headers.update({'API-PublicKey': self.public_key, 'API-Timestamp': stamp, 'API-Nonce': nonce, 'API-Signature': signature})
+        return self._send(method, target, raw, headers)
 
     def _send(self, method, target, raw, headers):
         # The server closes idle connections. A GET on a kept connection that turns out to be closed

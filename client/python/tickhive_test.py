@@ -28,6 +28,22 @@ class Signing(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'Ed25519'):
             tickhive.credentials('p', '-----BEGIN PRIVATE KEY-----', 'GET', '/')
 
+    def test_a_request_directly_after_a_start_is_sent_once_more(self):
+        sent, slept = [], []
+        x = tickhive.Client('http://127.0.0.1:1', 'p', 's')
+
+        def send(method, target, raw, headers):
+            sent.append(headers['API-Nonce'])
+            x.headers = {'retry-after': '1'} if len(sent) == 1 else {}
+            return (401, b'{"code": "UNAUTHORIZED", "message": "m"}') if len(sent) == 1 else (200, b'[]')
+
+        x._send, sleep, tickhive.time.sleep = send, tickhive.time.sleep, slept.append
+        try:
+            self.assertEqual(x.request('GET', '/api/apikeys', signed=True), [])
+        finally:
+            tickhive.time.sleep = sleep
+        self.assertEqual((len(set(sent)), slept), (2, [1]))
+
     def test_decimals_are_exact(self):
         self.assertEqual([tickhive.plain(v) for v in ('1E-7', Decimal('1E+3'), 5)], ['0.0000001', '1000', '5'])
         for bad in (0.1, 'NaN', 'x'):

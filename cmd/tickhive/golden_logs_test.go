@@ -93,7 +93,7 @@ func (g *golden) logs() {
 		}
 	}
 	g.area = "data"
-	for _, name := range []string{"CLOCK", "NONCES", "meta.json"} {
+	for _, name := range []string{"CLOCK", "meta.json"} {
 		text, err := os.ReadFile(filepath.Join(g.dir, name))
 		if err != nil {
 			g.t.Fatal(err)

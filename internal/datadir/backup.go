@@ -8,13 +8,12 @@ import (
 
 // Backup returns the content of meta.json and, with a virtual clock that had reached clockNs, of CLOCK for a copy of
 // the directory whose logs end at these places: the content after a clean stop there, but without an epoch, so that
-// the copy begins another one. NONCES is not in a copy: requests that were accepted after it was taken are not in it
-// either, so a start refuses every timestamp that may have been used.
+// the copy begins another one.
 func Backup(d *Dir, logs map[string]wal.Position, clockNs int64) (meta, clock []byte, err error) {
 	d.mu.Lock()
 	m := d.meta
 	d.mu.Unlock()
-	m.Clean, m.Epoch, m.Boot, m.Sealed = true, "", "", true
+	m.Clean, m.Epoch, m.Boot = true, "", ""
 	for name, at := range logs {
 		m.note(name, at)
 	}
@@ -31,7 +30,7 @@ func CheckBackup(meta, clock []byte) (Meta, error) {
 	if err != nil {
 		return m, err
 	}
-	if m.Format != format || !m.Clean || m.Filling || m.Epoch != "" || !m.Sealed {
+	if m.Format != format || !m.Clean || m.Filling || m.Epoch != "" {
 		return m, &DamagedError{"meta.json", "it is not one of a backup"}
 	}
 	if virtual := m.Clock == clockVirtual; virtual != (clock != nil) {

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -30,9 +28,6 @@ type Options struct {
 	Boot string
 	// Random is the source of epochs; nil: crypto/rand.
 	Random io.Reader
-	// Driver syncs the nonces under sync interval, by Clock; nil: a goroutine does.
-	Driver step.Driver
-	Clock  clock.Clock
 
 	Virtual bool // the process clock is virtual
 	// StartNs is the start of a virtual clock, Unix nanoseconds, or the current time; StartGiven
@@ -49,11 +44,6 @@ type Options struct {
 	ConfiguredPairs bool
 	// Epoch is the epoch of a directory without a path; empty: a new one.
 	Epoch string
-	// Synced reports that clients are shown only durable events.
-	Synced bool
-	// SyncEvery is the longest time between the write of a used nonce and its sync; 0: the system decides. With
-	// Synced, the nonce is synced before its request is carried out.
-	SyncEvery time.Duration
 }
 
 // Dir is an open, locked data directory. Without a path it holds the same values in memory. Any goroutine may
@@ -64,11 +54,7 @@ type Dir struct {
 	lock    io.Closer
 	logBoot string // the boot that the slots of the logs name
 
-	synced    bool          // Options.Synced
-	syncEvery time.Duration // Options.SyncEvery
-	random    io.Reader
-	driver    step.Driver
-	process   clock.Clock // the clock for the driver
+	random io.Reader
 
 	mu   sync.Mutex // guards meta
 	meta Meta
@@ -80,15 +66,13 @@ type Dir struct {
 	clean    bool // the last process stopped in order, or there was none
 	backfill time.Duration
 	clock    *clockFile // nil with a real clock
-	nonces   *Nonces    // set by OpenNonces
 	notes    []string   // one line for each setting that the directory makes ineffective
 }
 
 // Open creates or opens the directory and locks it. A new directory stores the origin that o describes. A used
 // directory must have an origin that agrees with o; its own Seed applies, and it gets no Backfill.
 func Open(o Options) (*Dir, error) {
-	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
-	d.random, d.driver, d.process = o.Random, o.Driver, o.Clock
+	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, random: o.Random}
 	if d.fsys == nil {
 		d.fsys = vfs.OS{}
 	}
@@ -176,7 +160,7 @@ func (d *Dir) begin(o Options) error {
 		d.meta.Format, d.meta.Logs = format, nil
 	}
 	if d.meta.Clock == clockVirtual {
-		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, d.meta.Sealed && used)
+		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs, used)
 	}
 	if err != nil || d.empty {
 		return err
@@ -208,13 +192,13 @@ func (d *Dir) mark(o Options) (err error) {
 
 // beginOver removes everything that an interrupted start has written, so that the start begins again.
 func (d *Dir) beginOver() error {
-	d.meta.Logs, d.meta.Sealed = nil, false
+	d.meta.Logs = nil
 	for _, name := range storeDirs {
 		if err := d.removeFiles(d.Sub(name), nil); err != nil {
 			return err
 		}
 	}
-	return d.removeFiles(d.path, []string{"CLOCK", "NONCES"})
+	return d.removeFiles(d.path, []string{"CLOCK"})
 }
 
 // removeFiles durably removes the named files of a directory, or all of them if only is nil.
@@ -284,22 +268,6 @@ func (d *Dir) KeepClock(ns int64) error {
 		return nil
 	}
 	return d.clock.keep(ns)
-}
-
-// OpenNonces opens the file of used nonces. It returns nil without a path. openNonces explains knownMs and
-// notBeforeMs.
-func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error) {
-	if !d.Stored() {
-		return nil, knownMs, nil
-	}
-	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs, d.meta.Sealed)
-	if err == nil && !d.meta.Sealed {
-		err = d.atStart(func(m *Meta) { m.Sealed = true })
-	}
-	if err == nil {
-		d.nonces.startSync(d.synced, d.syncEvery, d.driver, d.process)
-	}
-	return d.nonces, notBeforeMs, err
 }
 
 // SetLimits stores the limits of this process. It refuses limits that differ from the ones with which the
@@ -379,9 +347,6 @@ func (d *Dir) Close(clean bool) error {
 	var err error
 	if d.clock != nil {
 		err = d.clock.close()
-	}
-	if d.nonces != nil {
-		err = errors.Join(err, d.nonces.close())
 	}
 	return errors.Join(err, d.change(func(m *Meta) { m.Clean = clean }), d.lock.Close())
 }

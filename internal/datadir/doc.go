@@ -3,7 +3,6 @@
 //	LOCK        lock; names the process that holds it
 //	meta.json   Meta as JSON
 //	CLOCK       last time set on a virtual clock (clock.go)
-//	NONCES      used nonces that timestamps alone would not refuse (nonces.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
 //
@@ -17,7 +16,7 @@
 //  3. A directory whose initial data are incomplete is begun over, so no client ever sees it.
 //  4. meta.json is replaced whole, with fsync and rename (files.go).
 //  5. Every file has checksums. One that is not what the program wrote is refused before anything
-//     is changed (DamagedError), but for NONCES: damage of it shuts the window of signed requests.
+//     is changed (DamagedError).
 //  6. meta.json knows the place that each log has reached, at the latest start or clean stop.
 //
 // It does not read or write the stores.

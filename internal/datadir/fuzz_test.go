@@ -32,8 +32,8 @@ func fuzzed(t *testing.T, name string, content []byte) *vfstest.Mem {
 // No meta.json panics: it is refused, or it is stored as a file that reads back.
 func FuzzMeta(f *testing.F) {
 	f.Add([]byte("{}"))
-	f.Add([]byte(`{"format":3,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
-	f.Add(sealMeta([]byte("{\n  \"format\": 3,\n  \"writer\": \"TickHive\"\n}")))
+	f.Add([]byte(`{"format":4,"writer":"TickHive","epoch":"0123456789abcdef","clean":true,"incidents":null}`))
+	f.Add(sealMeta([]byte("{\n  \"format\": 4,\n  \"writer\": \"TickHive\"\n}")))
 	f.Add([]byte(`{"format":1,"clock":"virtual","logs":{"engine":{}},"history":"zz","crc32c":"00000000"}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		fsys := fuzzed(t, "meta.json", content)
@@ -53,47 +53,6 @@ func FuzzMeta(f *testing.F) {
 		again := &Dir{path: damageDir, fsys: fsys}
 		if err := again.load(); err != nil {
 			t.Fatalf("%q is taken, and what is stored of it is refused: %v", content, err)
-		}
-	})
-}
-
-// No NONCES panics. What is taken reads back the same; what is not refuses every timestamp up to the known time.
-func FuzzNonces(f *testing.F) {
-	line := appendNonceLine(nil, damageStart, keyOfTest(1), []byte("n-1"))
-	f.Add(line, true)
-	f.Add(append(bytes.Clone(line), appendNonceEnd(nil, int64(len(line)))...), true)
-	f.Add(append(bytes.Clone(line), "~00000000 1 a *\n"...), false)
-	f.Add([]byte("1767225600000 "+keyOfTest(1)+" n-1\n"), false)
-	f.Add(make([]byte, 600), false)
-	f.Fuzz(func(t *testing.T, content []byte, ended bool) {
-		if len(content) > 1<<16 {
-			return
-		}
-		fsys := fuzzed(t, "NONCES", content)
-		file := path.Join(damageDir, "NONCES")
-		n, notBefore, err := openNonces(fsys, file, damageStart, ended)
-		if err != nil {
-			return
-		}
-		if notBefore < damageStart {
-			t.Fatalf("%q: timestamps count from %d, before the known time", content, notBefore)
-		}
-		count := 0
-		for range n.Used(0) {
-			count++
-		}
-		if err := n.close(); err != nil {
-			t.Fatal(err)
-		}
-		again, _, err := openNonces(fsys, file, damageStart, false)
-		if err != nil {
-			t.Fatalf("%q: its second opening: %v", content, err)
-		}
-		for range again.Used(0) {
-			count--
-		}
-		if err := again.close(); err != nil || count != 0 {
-			t.Fatalf("%q: %d nonces are gone at the second opening, %v", content, count, err)
 		}
 	})
 }

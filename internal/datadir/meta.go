@@ -20,7 +20,7 @@ import (
 )
 
 // format is the version of the directory's layout (doc.go).
-const format = 3
+const format = 4
 
 // Meta is the content of meta.json: the facts that a start needs before it reads a log.
 type Meta struct {
@@ -43,8 +43,6 @@ type Meta struct {
 	// Filling means that the backfill and the demo data are not complete. A start that
 	// finds it set begins the directory over.
 	Filling bool `json:"filling"`
-	// Sealed means that CLOCK and NONCES are there.
-	Sealed bool `json:"sealed,omitempty"`
 	// Logs holds the places that the logs have reached: the last ones if Clean is set, otherwise those
 	// at the start. A log that does not reach its place has lost records.
 	Logs map[string]LogEnd `json:"logs,omitempty"`

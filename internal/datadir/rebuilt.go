@@ -27,14 +27,11 @@ type Rebuilt struct {
 }
 
 // WriteMeta writes meta.json, the last file of the directory, with an incident. The content is as after a clean stop.
-// The directory has no NONCES, so the next start refuses signed requests whose timestamps may have been used before: in
-// a new epoch, the requests of one minute. A standby that continues an epoch refuses only timestamps before its own
-// start, because its clients wait.
 func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
 		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
-		Clean:  true, Sealed: r.Epoch == "", SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
+		Clean:  true, SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
 		Epoch: r.Epoch, Terms: [2]uint64{r.Term, r.Term},
 	}
 	for name, at := range r.Logs {

@@ -3,11 +3,9 @@ package exchange
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/datadir"
 	"tickhive/internal/wal"
 )
 
@@ -17,9 +15,6 @@ type accountSide struct {
 	state *accounts.State
 	view  *accounts.View
 	rates accounts.Config // the referral rates that are effective
-	// notBeforeMs is the earliest timestamp that a signed request may carry, Unix ms.
-	notBeforeMs int64
-	nonces      *datadir.Nonces // nil: nothing is stored
 }
 
 // beginAccounts starts the store of the recovered accounts.
@@ -29,18 +24,6 @@ func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	return &accountSide{store: store, state: log.State(), view: log.State().View()}, nil
-}
-
-// openNonces opens the stored nonces and sets notBeforeMs. After a restart the clock may be behind marketNs,
-// the time of the last command, and behind the accounts' last record. Requests with a timestamp before these
-// times may have been accepted already, so they are refused.
-func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *datadir.Nonces, err error) {
-	if a.store.Recovered().LastSeq > 0 {
-		a.notBeforeMs = max(nowNs, marketNs, a.state.LastNs()) / int64(time.Millisecond)
-	}
-	n, a.notBeforeMs, err = data.OpenNonces(a.notBeforeMs)
-	a.nonces = n
-	return n, err
 }
 
 // setRates submits the configured referral rates unless they are effective already.

@@ -37,6 +37,7 @@ type agentSide struct {
 
 	stepping sync.Mutex // held while a span of time is simulated
 	lastNs   int64      // end of the simulated time
+	recordNs int64      // time of the last record that the start has found, 0 without one
 	ending   chan struct{}
 	ended    chan struct{}
 }
@@ -153,7 +154,7 @@ func (a *agentSide) resume() error {
 	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
 		manual.Set(last)
 	}
-	a.lastNs = max(last, a.process.NowNs())
+	a.lastNs, a.recordNs = max(last, a.process.NowNs()), last
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
 )
 
@@ -48,9 +49,12 @@ type clockRig struct {
 	t *testing.T
 }
 
-func startClockRig(t *testing.T, dir string, m *stepClock) *clockRig {
+func startClockRig(t *testing.T, dir string, m *stepClock, change ...func(*exchange.Options)) *clockRig {
 	t.Helper()
 	o := exchangetest.Options(dir)
+	for _, f := range change {
+		f(&o)
+	}
 	o.Clock.Virtual, o.Clock.StartGiven = false, false
 	o.Machine.Clock = clock.NewSteady(m)
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}

@@ -21,8 +21,6 @@ import (
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
-	"tickhive/internal/refuse"
-	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/server/account"
@@ -59,6 +57,7 @@ type front struct {
 	publicLn, internalLn, aggregatorLn, binanceLn net.Listener
 	failed                                        chan error // error that ends the exchange
 
+	knownNs  atomic.Int64 // time that an earlier process had reached (refuseEarlier)
 	scrubs   scrubStats
 	backups  backups
 	kept     node.KeptSnapshots    // of snapshots of this node
@@ -380,24 +379,9 @@ func (g clockGate) AdvanceTo(ns int64) error {
 	return sequencer.ErrUnavailable
 }
 
-// attach passes the recovered accounts and the limits of signed requests to the handlers.
-func (f *front) attach(h *Hooks, a *accountSide, nonces *datadir.Nonces) error {
-	s := account.Store{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
-	if nonces != nil {
-		s.Used = nonces.Used(a.notBeforeMs)
-		s.KeepNonce = func(nowMs, timestampMs int64, publicKey string, nonce []byte) error {
-			err := nonces.Keep(nowMs, timestampMs, publicKey, nonce)
-			if errors.Is(err, wal.ErrStopped) {
-				return refuse.Unwritten("The file of used nonces", true)
-			}
-			return err
-		}
-	}
-	f.account.Attach(hook(h.Store, s))
-	if nonces == nil {
-		return nil
-	}
-	return nonces.Follow(f.account.NonceFloorMs)
+// attach passes the recovered accounts to the handlers.
+func (f *front) attach(h *Hooks, a *accountSide) {
+	f.account.Attach(hook(h.Store, account.Store{State: a.state, Do: a.store.Do}))
 }
 
 // Public returns the public server, for its routes and counters.

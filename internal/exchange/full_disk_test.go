@@ -220,15 +220,6 @@ func TestAStartThatCannotUseItsDirectorySaysWhatToDo(t *testing.T) {
 		fail func(t *testing.T, dir string) vfs.FS
 		want []string
 	}{
-		{"NONCES is a directory", func(t *testing.T, dir string) vfs.FS {
-			if err := os.Remove(filepath.Join(dir, "NONCES")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(filepath.Join(dir, "NONCES"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			return vfs.OS{}
-		}, []string{"NONCES", "restore the directory from a copy"}},
 		{"meta.json is a directory", func(t *testing.T, dir string) vfs.FS {
 			if err := os.Remove(filepath.Join(dir, "meta.json")); err != nil {
 				t.Fatal(err)

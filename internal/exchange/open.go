@@ -37,6 +37,8 @@ type base struct {
 
 	front *front
 
+	openedNs int64 // process clock when the directory was locked: no earlier process has accepted a request since
+
 	failed bool // a recovery ended with a log that may have more records than it noted
 }
 
@@ -112,18 +114,13 @@ func (b *base) openData() error {
 	if !b.o.Clock.StartGiven {
 		startNs = b.o.Machine.Clock.NowNs()
 	}
-	every := time.Duration(0)
-	if b.o.Journal.Sync == sequencer.SyncInterval {
-		every = sequencer.SyncEvery
-	}
 	var err error
 	b.data, err = datadir.Open(datadir.Options{
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
 		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
 		Epoch:           b.o.epoch(),
-		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways, SyncEvery: every,
-		FS: b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
-		Driver: b.o.Machine.Driver, Clock: b.o.Machine.Clock,
+		ConfiguredPairs: len(b.o.Pairs) > 0,
+		FS:              b.o.Machine.FS, Boot: b.o.Machine.Boot, Random: b.o.Machine.Random,
 	})
 	if err != nil {
 		return err
@@ -141,7 +138,7 @@ func (b *base) openData() error {
 	default:
 		b.clock = clock.NewManual(max(startNs, b.data.ClockNs()))
 	}
-	b.span = &spanClock{process: b.clock}
+	b.span, b.openedNs = &spanClock{process: b.clock}, b.clock.NowNs()
 	return nil
 }
 

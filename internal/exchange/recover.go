@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -30,6 +31,7 @@ type restored struct {
 
 	pos    uint64 // journal position at which the next loop begins
 	lastNs int64  // time of the command at pos
+	keyed  bool   // an earlier process had API keys
 
 	owed  []func() error // steps of the start that write records and have had no room yet (whenRoom); guarded by owing
 	owing sync.Mutex
@@ -127,6 +129,7 @@ func (r *restored) recover(ctx context.Context) error {
 	if err := r.merge(ctx, log); err != nil {
 		return errors.Join(err, log.Close())
 	}
+	r.keyed = log.State().Keys().Made() > 0
 	if r.accounts, err = beginAccounts(log); err != nil {
 		return err
 	}
@@ -137,8 +140,31 @@ func (r *restored) recover(ctx context.Context) error {
 	if r.agents, err = r.openAgents(); err != nil {
 		return err
 	}
+	r.refuseEarlier(max(r.openedNs, r.lastNs, r.accounts.state.LastNs(), r.agents.recordNs))
 	stream.SetEpoch(r.front.hub, r.data.Epoch())
 	return r.data.KeepEnds()
+}
+
+// refuseEarlier refuses every signed request that an earlier process may have accepted, whose clock had reached knownNs:
+// the time of its last record or message, and of this start. That process accepted timestamps less than auth.AheadMs
+// ahead of its clock; one ms more makes up for the rounding to ms. A virtual clock stands until it is moved, so a bound
+// ahead of it might last for ever: there a restart forgets the nonces of the present instant. Without a key of an earlier
+// process nothing can have been accepted, so nobody has to wait.
+func (r *restored) refuseEarlier(knownNs int64) {
+	if r.accounts.store.Recovered().LastSeq == 0 {
+		return
+	}
+	notBeforeMs := knownNs / int64(time.Millisecond)
+	if r.keyed && !r.clock.Virtual() {
+		notBeforeMs += auth.AheadMs + 1
+	}
+	r.front.account.RefuseBefore(notBeforeMs)
+	before := max(r.clock.NowNs(), r.front.knownNs.Load())
+	r.front.knownNs.Store(max(r.front.knownNs.Load(), knownNs))
+	if behind := time.Duration(knownNs - before).Truncate(time.Millisecond); behind > 0 {
+		r.incident("clock", fmt.Sprintf("the clock is %s behind the last recorded time: "+
+			"signed requests are rejected until it catches up", behind), "")
+	}
 }
 
 func (r *restored) openJournal() (err error) {
@@ -299,17 +325,6 @@ func (r *restored) attachAccounts() error {
 	if r.o.Follow == nil { // otherwise no order is known yet
 		r.releaseHolds()
 	}
-	nonces, err := a.openNonces(r.data, r.clock.NowNs(), r.lastNs)
-	if err != nil {
-		return err
-	}
-	if bad := nonces.Damaged(); bad != "" {
-		r.reportRecovery(fmt.Sprintf("NONCES is damaged: the nonces that were used are not known; signed requests "+
-			"with timestamps before Unix ms %d are rejected", a.notBeforeMs), bad)
-	} else if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
-		r.incident("clock", fmt.Sprintf("the clock is %s behind the last recorded time: "+
-			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond), "")
-	}
 	if n := a.state.AheadOfJournal(); n > 0 {
 		r.reportRecovery("account changes refer to commands that the journal does not contain; they are placed at its "+
 			"end", fmt.Sprint(n, " changes"))
@@ -326,9 +341,7 @@ func (r *restored) attachAccounts() error {
 				"withdraw the difference", above)
 		}
 	}
-	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
-		return err
-	}
+	r.front.attach(&r.o.Hooks, a)
 	if r.o.Follow != nil {
 		return nil // the rates are in the writer's records
 	}

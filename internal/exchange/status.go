@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"errors"
-	"time"
 
 	"tickhive/server/edge"
 	"tickhive/server/encode"
@@ -14,7 +13,7 @@ func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), Incidents: f.incidents(),
 		ProgressPPM: f.progress.Load(),
-		Degraded:    f.storesFailed() != nil || f.noncesFailed() != nil || f.tooEarly() || f.clockHeld(),
+		Degraded:    f.storesFailed() != nil || f.tooEarly() || f.clockHeld(),
 	}
 	for _, a := range f.faults.List(f.now()) {
 		info.Faults = append(info.Faults, public.FaultInfo{ID: a.ID, Rule: a.Public()})
@@ -45,20 +44,9 @@ func (f *front) incidents() (all []edge.Incident) {
 	return all
 }
 
-// noncesFailed returns the reason why signed requests are refused until a restart, nil while they are not.
-func (f *front) noncesFailed() error {
-	if a := f.phase.Load().accounts; a != nil {
-		return a.nonces.Failed()
-	}
-	return nil // they are not open yet
-}
-
-// tooEarly reports whether every signed request is refused, because the clock has not reached the first timestamp that
-// is accepted after a restart.
-func (f *front) tooEarly() bool {
-	a := f.phase.Load().accounts
-	return a != nil && f.now()/int64(time.Millisecond) < a.notBeforeMs
-}
+// tooEarly reports whether every signed request is refused, because the clock has not reached the time that an earlier
+// process had reached.
+func (f *front) tooEarly() bool { return f.now() < f.knownNs.Load() }
 
 // storesFailed returns the reason why a store accepts no changes at present, or why a step of
 // the start waits; nil while neither is so.

@@ -69,6 +69,7 @@ func (x *Running) keepMirror(ctx context.Context) error {
 		done()
 		return fmt.Errorf("stream: %w", err)
 	}
+	x.refuseEarlier(w.FoundNs())
 	w.unannounce = x.announce(log, x.data.Epoch(), w.offer)
 	x.mirror.Store(w)
 	return nil

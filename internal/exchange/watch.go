@@ -19,7 +19,6 @@ type watch struct {
 	background
 	x       *Running
 	failing bool   // a store accepts no changes
-	unsafe  bool   // the nonces have failed, which lasts until a restart
 	clock   string // how the clock deviates from the machine's: holdsClock, slowsClock, or "" when it follows
 }
 
@@ -58,12 +57,6 @@ func (w *watch) checkStores() {
 		x.incident("store", "every store accepts changes again", "")
 	}
 	w.failing = err != nil
-	if err := x.front.noncesFailed(); err != nil && !w.unsafe {
-		w.unsafe = true
-		x.log.Error("the nonces cannot be kept", "error", err)
-		x.incident("store", "the nonces cannot be kept: signed requests are refused until a restart: "+
-			"look at the disk, then restart the program", err.Error())
-	}
 }
 
 // unusable says what an operator does about a store that accepts no changes.

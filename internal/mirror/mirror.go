@@ -190,6 +190,9 @@ func (m *Mirror) campaign(ctx context.Context, log jet.Log, at stream.State) (*n
 	return node.Campaign(ctx, log, node.Candidate(at, number, m.source.Term, found), m.source.Founding)
 }
 
+// FoundNs returns the time of the last message before this writer's term, Unix ns.
+func (m *Mirror) FoundNs() int64 { return m.appender.FoundNs }
+
 // run sends what is new until work ends or something fails.
 func (m *Mirror) run(work context.Context) {
 	tick := time.NewTicker(mirrorEvery)

@@ -26,6 +26,7 @@ var ErrEnded = errors.New("node: the term was given up")
 type Term struct {
 	*jet.Appender
 	SealedNs atomic.Int64 // time of the next messages; no record that is added later is earlier
+	FoundNs  int64        // time of the last message before the term
 
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
@@ -55,7 +56,7 @@ func Candidate(at stream.State, number uint64, term []byte, found stream.Foundin
 // Errors: jet.ErrFenced, when another node is the writer; those of stream.Campaign and jet.Appender.Run; ctx's. After
 // an error of ctx it is open whether the term counts.
 func Campaign(ctx context.Context, log jet.Log, c *stream.Candidate, f *Founding) (*Term, error) {
-	t := &Term{ended: make(chan struct{})}
+	t := &Term{ended: make(chan struct{}), FoundNs: c.At.SentNs}
 	t.SealedNs.Store(c.At.SentNs)
 	w, err := stream.Campaign(c, c.At.SentNs)
 	if err != nil {

@@ -83,7 +83,7 @@ func shell(f *File) bool {
 	}
 	base := strings.TrimSuffix(path.Base(f.Path), ".go")
 	for _, prefix := range []string{
-		"loop", "store", "log", "server", "edge", "conn", "writer", "gzip", "backlog", "nonces_sync",
+		"loop", "store", "log", "server", "edge", "conn", "writer", "gzip", "backlog",
 	} {
 		if strings.HasPrefix(base, prefix) {
 			return true

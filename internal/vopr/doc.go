@@ -4,7 +4,7 @@
 //	         │
 //	world    life 1 ── fault ── life 2 ── fault ── ...      a life is one process, from Open to its end
 //	         │
-//	process  steps of loop, backlog, journal, stores, snapshots, hub, nonces   (step.Driver)
+//	process  steps of loop, backlog, journal, stores, snapshots, hub   (step.Driver)
 //	         and requests to the handlers of both listeners, in an order that the seed chooses
 //	         readers of the streams, which take what the hub has queued for them
 //	         │

@@ -1,7 +1,6 @@
 package vopr
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/big"
@@ -12,6 +11,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/internal/machine"
 )
 
@@ -175,11 +175,8 @@ func (w checker) readStatus() {
 		w.fail("status: %v", err)
 	}
 	fresh := slices.DeleteFunc(s.Incidents, func(in json.RawMessage) bool { return w.model.incidents[string(in)] })
-	// NONCES is damaged. The damage may be older than this start: a power cut may have ended the start that met it.
-	shut := []byte("signed requests ")
-	if !w.stepped && slices.ContainsFunc(fresh, func(in json.RawMessage) bool { return bytes.Contains(in, shut) }) {
-		w.machine.pass(int64(61 * time.Second)) // signed requests are refused meanwhile
-		w.mix.Shut++
+	if !w.plan.virtual {
+		w.machine.pass((auth.AheadMs + 1) * int64(time.Millisecond)) // no earlier timestamp is accepted after a start
 	}
 	w.mix.Incidents += len(fresh)
 	w.model.epoch = s.Epoch

@@ -64,7 +64,6 @@ type Mix struct {
 	Lives, Refusals, Epochs, Incidents, Steps int
 	Accepted                                  int // starts with --accept-data-loss
 	Restored                                  int // directories from before a power cut that took what lying syncs left
-	Shut                                      int // starts that refuse signed requests for a minute
 	Messages, Slow, SlowCloses                int // of streams; snapshots and closes of slow readers
 	Between                                   int // kills between two snapshots of the accounts in a start
 	Candles, CaughtUp                         int // candles told as closed; comparisons of the readers with answers
@@ -93,7 +92,6 @@ func (m *Mix) Add(o *Mix) {
 	m.Steps += o.Steps
 	m.Accepted += o.Accepted
 	m.Restored += o.Restored
-	m.Shut += o.Shut
 	m.Messages += o.Messages
 	m.Quotes += o.Quotes
 	m.Between += o.Between

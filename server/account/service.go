@@ -3,7 +3,6 @@ package account
 import (
 	"encoding/base64"
 	"errors"
-	"iter"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -49,13 +48,6 @@ type Store struct {
 	State *accounts.State
 	// Do submits a command to the store and waits until it is durable.
 	Do func(cmd accounts.Command) (accounts.Result, error)
-	// NotBeforeMs is the oldest accepted timestamp: the nonces of an earlier process are
-	// lost. 0: the data directory is new.
-	NotBeforeMs int64
-	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
-	// accepted. KeepNonce records the nonces of this process (auth.Options).
-	Used      iter.Seq[auth.UsedNonce]
-	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
 // Ledger lists what the account routes need of the launchpad's ledger. An address is an
@@ -113,14 +105,7 @@ func (s *Service) Attach(from Store) {
 	s.state, s.change, s.view = from.State, from.Do, from.State.View()
 	s.entry.Attach(from.State)
 	s.canceler.Attach(from.Do)
-	o := auth.Options{
-		Legacy: s.opt.Legacy, NotBeforeMs: from.NotBeforeMs, Used: from.Used, UsedNs: s.opt.Clock.NowNs(),
-		Keep: from.KeepNonce,
-	}
-	if o.NotBeforeMs > 0 && !s.opt.Clock.Virtual() { // a clock that stands still would never reach it
-		o.PayloadNotBeforeMs = o.NotBeforeMs + auth.AheadMs
-	}
-	s.verifier = auth.NewVerifier(from.State.Keys(), o)
+	s.verifier = auth.NewVerifier(from.State.Keys(), auth.Options{Legacy: s.opt.Legacy})
 	from.State.OnBalance(s.balanceChanged)
 	if l := s.listener; l != nil {
 		from.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
@@ -130,9 +115,9 @@ func (s *Service) Attach(from Store) {
 	from.State.OnKeyDeleted(s.private.keyDeleted)
 }
 
-// NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
-// their nonces (auth.Verifier).
-func (s *Service) NonceFloorMs(publicKey []byte) int64 { return s.verifier.FloorMs(publicKey) }
+// RefuseBefore refuses signed requests with earlier timestamps, Unix ms (auth.Verifier). The caller calls it after
+// Attach, before the server is ready.
+func (s *Service) RefuseBefore(ms int64) { s.verifier.RefuseBefore(ms) }
 
 // Entry returns the entry of the orders of users. Both listeners use it.
 func (s *Service) Entry() *entry.Entry { return s.entry }

@@ -12,30 +12,51 @@ import (
 	"tickhive/test/harness"
 )
 
-// After a restart, a request of a clock that did not move, or with a future timestamp, is not
-// refused by its timestamp. The new process must know its nonce.
-func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
+// A start refuses every timestamp that the process before may have accepted, also one that was dated ahead of the
+// clock, and says when to repeat the request. It accepts later ones.
+func TestASignedRequestIsRefusedAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := harness.StartEmpty(t, "--data-dir", dir)
+	run := func() *harness.Instance {
+		return harness.Start(t, "--pairs", "none", "--sim", "off", "--data-dir", dir)
+	}
+	p := run()
 	u := p.Voter(20, "1", "1")
-	for _, aheadMs := range []int64{0, 4000} {
-		const now = 1767225600000
-		target := p.Public + "/api/affiliate/invite-code"
-		sent := u.Signed(fmt.Sprint(now+aheadMs), "GET", "/api/affiliate/invite-code", "")
-		if r := p.Do("GET", target, "", sent...); r.Status != 200 {
-			t.Fatalf("the first time: %d %s", r.Status, r.Body)
+	const target = "/api/affiliate/invite-code"
+	signed := func(aheadMs int64) []string {
+		return u.Signed(fmt.Sprint(time.Now().UnixMilli()+aheadMs), "GET", target, "")
+	}
+	send := func(headers []string) harness.Answer { return p.Do("GET", p.Public+target, "", headers...) }
+	var sent [][]string
+	for _, aheadMs := range []int64{0, 900} {
+		sent = append(sent, signed(aheadMs))
+		if a := send(sent[len(sent)-1]); a.Status != 200 {
+			t.Fatalf("the first time, %d ms ahead: %d %s", aheadMs, a.Status, a.Body)
 		}
-		p.Signal(syscall.SIGKILL)
-		<-p.Exited
-		p = harness.StartEmpty(t, "--data-dir", dir)
-		target = p.Public + "/api/affiliate/invite-code"
-		if r := p.Do("GET", target, "", sent...); r.Status != 401 {
-			t.Errorf("again after a restart, %d ms ahead: %d %s", aheadMs, r.Status, r.Body)
+	}
+	if a := send(signed(1100)); a.Status != 401 || !strings.Contains(a.Body, "1000 ms ahead") {
+		t.Errorf("dated 1.1 s ahead: %d %s", a.Status, a.Body)
+	}
+	p.Signal(syscall.SIGKILL)
+	<-p.Exited
+	p = run()
+	for _, headers := range sent {
+		if a := send(headers); a.Status != 401 || !strings.Contains(a.Body, "API-Timestamp") {
+			t.Errorf("again after a restart: %d %s", a.Status, a.Body)
 		}
-		if r := p.Do("GET", target, "", u.Signed(fmt.Sprint(now+aheadMs), "GET", "/api/affiliate/invite-code",
-			"")...); r.Status != 200 {
-			t.Errorf("another nonce: %d %s", r.Status, r.Body)
+	}
+	for end := time.Now().Add(harness.Patience); ; {
+		a := send(signed(0))
+		if a.Status == 200 {
+			break
+		}
+		if a.Status != 401 || !strings.Contains(a.Body, "accepted earlier") || time.Now().After(end) {
+			t.Fatalf("a later signature: %d %s", a.Status, a.Body)
+		}
+	}
+	for _, headers := range sent {
+		if a := send(headers); a.Status != 401 {
+			t.Errorf("again, later: %d %s", a.Status, a.Body)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (u *clusterClient) trade(c *failing) {
 			case a.status == http.StatusOK:
 				u.orders[id] = strings.Trim(a.body, `"`)
 			case a.status == 0 || a.status >= 500 || a.status == http.StatusMisdirectedRequest,
-				c.standbys && a.status == http.StatusUnauthorized: // signed before a takeover
+				a.status == http.StatusUnauthorized: // dated before the first second of a writer is over
 				c.stopped(20 * time.Millisecond) // unknown, or no writer: again
 			default:
 				c.t.Errorf("order %s: %d %s", id, a.status, a.body)

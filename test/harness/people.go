@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Voter is a user with a key that may trade.
@@ -46,8 +47,20 @@ func (u *Voter) Signed(nowMs, method, target, body string) []string {
 // As sends a signed POST request.
 func (in *Instance) As(u *Voter, target, body string) Answer {
 	in.T.Helper()
-	now := fmt.Sprint(Object(in.T, in.Do("GET", in.Public+"/api/time", "").Body)["serverTime"])
-	return in.Do("POST", in.Public+target, body, u.Signed(now, "POST", target, body)...)
+	return in.Send(u, "POST", target, body)
+}
+
+// Send sends a signed request, dated by the exchange's clock. Directly after a start that clock has to pass the
+// timestamps that an earlier process may have accepted; Send signs the request again until then.
+func (in *Instance) Send(u *Voter, method, target, body string) Answer {
+	in.T.Helper()
+	for end := time.Now().Add(Patience); ; {
+		now := fmt.Sprint(Object(in.T, in.Do("GET", in.Public+"/api/time", "").Body)["serverTime"])
+		a := in.Do(method, in.Public+target, body, u.Signed(now, method, target, body)...)
+		if a.Status != 401 || a.Header.Get("Retry-After") == "" || time.Now().After(end) {
+			return a
+		}
+	}
 }
 
 // Within returns a member of a JSON object as text; a path has dots.

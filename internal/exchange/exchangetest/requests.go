@@ -18,9 +18,18 @@ type Answer struct {
 // Do sends a request.
 func (r *Rig) Do(method, url, body string) Answer {
 	r.t.Helper()
+	return r.DoWith(method, url, body, nil)
+}
+
+// DoWith sends a request with these headers, whose names it does not change.
+func (r *Rig) DoWith(method, url, body string, header http.Header) Answer {
+	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -94,7 +94,19 @@ export function credentials(method, target, body = '') {
   return { publicKey: keys.publicKey, timestamp, nonce, signature };
 }
 
+// Directly after a start the exchange accepts no signed request for a second. It has not carried out what it refuses
+// then, so signed sends the request once more, signed anew.
+const startSeconds = 2;
+
 export async function signed(method, target, payload) {
+  try { return await signedOnce(method, target, payload); } catch (error) {
+    if (error.status !== 401 || !(error.retryAfter > 0 && error.retryAfter <= startSeconds)) throw error;
+    await new Promise((r) => { setTimeout(r, error.retryAfter * 1000); });
+    return signedOnce(method, target, payload);
+  }
+}
+
+async function signedOnce(method, target, payload) {
   if (performance.now() - syncedAt > syncMs) await syncClock();
   const body = payload === undefined ? '' : JSON.stringify(payload);
   const c = credentials(method, target, body);

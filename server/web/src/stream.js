@@ -7,6 +7,7 @@ const alike = (a, b) => JSON.stringify({ ...a, pairs: 0 }) === JSON.stringify({ 
 
 const patience = 5000; // ms; a subscription receives a message or a heartbeat every second
 const firstWait = 500, longestWait = 10000; // ms before a lost connection is opened again
+const startMs = 1200; // until a refused sign-in is tried again
 
 // Stream does not report what happened while there was no connection: each subscription starts
 // over with a snapshot. A subscriber that shows more than the snapshot holds must fill the gap.
@@ -120,7 +121,10 @@ export class Stream {
     if (m.type === 'error') {
       console.error(`stream: ${m.code}: ${m.message}`);
       if (m.code === 'STALE') this.reason = m.message; // the server closes the connection behind it
-      if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
+      if (m.code === 'UNAUTHORIZED' && !this.signedIn && this.refused !== this.socket) {
+        this.refused = this.socket; // directly after a start the exchange accepts nothing signed for a second
+        setTimeout(() => { if (this.refused === this.socket) this.auth(); }, startMs);
+      } else if (m.code === 'UNAUTHORIZED') { // the key ended: private channels wait for the next one
         this.signedIn = false;
         this.onUnauthorized(m.message);
       }
