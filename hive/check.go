@@ -3,12 +3,11 @@ package hive
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // Check walks over workers and proposals and reports the first broken invariant. Recovery and tests call it.
 func (s *State) Check() error {
-	active := map[uint32]int64{}
+	active, closed := map[uint32]int64{}, map[uint32]uint32{}
 	var err error
 	s.proposals.Scan(func(_ uint32, p *Proposal) bool {
 		_, ok := s.workers.Get(p.Worker)
@@ -17,6 +16,8 @@ func (s *State) Check() error {
 		}
 		if p.Status == ProposalActive {
 			active[p.Worker]++
+		} else {
+			closed[p.Worker]++
 		}
 		return err == nil
 	})
@@ -27,8 +28,9 @@ func (s *State) Check() error {
 			err = fmt.Errorf("worker %d: %d active proposals, counted %d", id, active[id], w.ActiveProposals)
 		case inIndex != w.Known:
 			err = fmt.Errorf("worker %d: in the status index %v", id, inIndex)
-		case !slices.IsSorted(w.closedSec):
-			err = fmt.Errorf("worker %d: closes are not in order", id)
+		case closedBy(s.closed, id, 1<<42-1) != closed[id]:
+			err = fmt.Errorf("worker %d: %d proposals have closed, the times have %d", id, closed[id],
+				closedBy(s.closed, id, 1<<42-1))
 		}
 		if w.Known {
 			known++
@@ -36,6 +38,17 @@ func (s *State) Check() error {
 				queued++
 			}
 		}
+		return err == nil
+	})
+	before, last := uint64(0), uint32(0)
+	s.closed.Scan(func(key uint64, n uint32) bool {
+		if key>>42 != before {
+			before, last = key>>42, 0
+		}
+		if _, ok := s.workers.Get(uint32(before)); err == nil && (!ok || n <= last) {
+			err = fmt.Errorf("worker %d: %d closes follow %d", before, n, last)
+		}
+		last = n
 		return err == nil
 	})
 	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||

@@ -7,7 +7,7 @@ import (
 )
 
 // RecordVersion is the version of the encoding of records and snapshots.
-const RecordVersion = 3
+const RecordVersion = 4
 
 // appendRecord appends the encoding of rec for the log.
 func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }

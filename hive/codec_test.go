@@ -149,7 +149,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		"override":  worker(func(w *Worker) { w.LastOverrideSec++ }),
 		"tier":      worker(func(w *Worker) { w.OverridingTier ^= 1 }),
 		"count":     worker(func(w *Worker) { w.ActiveProposals++ }),
-		"closed":    worker(func(w *Worker) { w.closedSec = []int64{5} }),
+		"closed":    func(s *State) { s.closed.Set(closedKey(4, 5), 1) },
 		"tally":     proposal(3, func(p *Proposal) { p.Tally[Abstain]++ }),
 		"status":    proposal(1, func(p *Proposal) { p.Status ^= 3 }),
 		"closes":    proposal(3, func(p *Proposal) { p.ClosesSec++ }),

@@ -215,3 +215,25 @@ func BenchmarkDue(b *testing.B) {
 		r.s.Apply(&rec)
 	}
 }
+
+// A list of all entries takes 64 MB. What an entry adds must not depend on that.
+func TestALongListOfEntriesNeverMoves(t *testing.T) {
+	var l idList
+	most, before := uint64(0), allocated()
+	const n = 1 << 20
+	for id := uint64(1); id <= n; id++ {
+		l.append(id)
+		if id%idChunk == 0 {
+			now := allocated()
+			most, before = max(most, now-before), now
+		}
+	}
+	if most > 100_000 {
+		t.Errorf("%d ids allocated %d bytes", idChunk, most)
+	}
+	for _, last := range []uint64{0, 1, 4, 5, idChunk, idChunk + 1, n - 1, n, n + 1} {
+		if list := l.upTo(last); list.n != int(min(last, n)) || list.n > 0 && list.at(list.n-1) != uint64(list.n) {
+			t.Errorf("up to %d: %d ids", last, list.n)
+		}
+	}
+}

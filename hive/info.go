@@ -87,6 +87,6 @@ func (v *View) info(w *Worker, nowSec int64) WorkerInfo {
 		Status: w.Status(), Config: *w.Config, LastActiveAt: w.lastActive(nowSec), LastActionAt: w.LastActionSec,
 		LastOverrideAt: w.LastOverrideSec, OverridingTier: w.OverridingTier,
 		TotalActions: int64(own.len()), ActionCount24h: own.since(nowSec - daySec),
-		ActiveProposals: w.ActiveProposals, RecentlyClosed: closedSince(w.closedSec, nowSec-recentlyClosedSec),
+		ActiveProposals: w.ActiveProposals, RecentlyClosed: v.closedSince(w.ID, nowSec-recentlyClosedSec),
 	}
 }

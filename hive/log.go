@@ -82,13 +82,11 @@ func (l *logView) entry(id uint64) Entry {
 
 // ids is the part of a posting list that a view of the log covers: numbers of entries, ascending.
 type ids struct {
-	log  *logView
-	list []uint32
+	log *logView
+	idSpan
 }
 
-func (s ids) len() int { return len(s.list) }
-
-func (s ids) at(i int) uint64 { return uint64(s.list[i]) }
+func (s ids) len() int { return s.n }
 
 // from returns the index of the first entry at or after sec. It is a binary search, because the times in a list
 // never decrease.

@@ -5,53 +5,64 @@ import (
 	"sync/atomic"
 )
 
-// idList is an ascending list of entry numbers with one writer and any number of readers. The writer fills the
-// array above the published length, and allocates a larger array when it is full. The part that readers can see
-// never changes.
+// idList is an ascending list of entry numbers with one writer and any number of readers. The writer fills the last
+// chunk above the published length. A list never moves a full chunk: a list of all entries has 64 MB. The part that
+// readers can see never changes.
 type idList struct{ head atomic.Pointer[idArray] }
 
+// idArray is replaced when it is full.
 type idArray struct {
-	n   atomic.Uint32 // number of published ids
-	ids []uint32
+	n      atomic.Uint32 // number of published ids
+	chunks [][]uint32    // all of idChunk ids, but for the only one of a short list
 }
+
+// idChunk is the length of a chunk. A shorter list doubles.
+const idChunk = 1024
 
 func (l *idList) append(id uint64) {
 	a := l.head.Load()
-	var n uint32
-	if a != nil {
-		n = a.n.Load()
+	if a == nil {
+		a = &idArray{chunks: [][]uint32{make([]uint32, 4)}}
+		l.head.Store(a)
 	}
-	if a == nil || int(n) == len(a.ids) {
-		// Doubling leaves up to half of an array unused. For the few long lists that would be most of the log's
-		// memory, so those grow by a quarter.
-		size := max(4, 2*int(n))
-		if n > 4096 {
-			size = int(n) + int(n)/4
-		}
-		grown := &idArray{ids: make([]uint32, size)}
-		if a != nil {
-			copy(grown.ids, a.ids)
+	n := a.n.Load()
+	if last := len(a.chunks) - 1; int(n) == last*idChunk+len(a.chunks[last]) {
+		grown := new(idArray)
+		if size := len(a.chunks[0]); size < idChunk {
+			grown.chunks = [][]uint32{make([]uint32, 2*size)}
+			copy(grown.chunks[0], a.chunks[0])
+		} else {
+			grown.chunks = append(a.chunks, make([]uint32, idChunk))
 		}
 		grown.n.Store(n)
 		a = grown
 		l.head.Store(a)
 	}
-	a.ids[n] = uint32(id)
+	a.chunks[n/idChunk][n%idChunk] = uint32(id)
 	a.n.Store(n + 1)
 }
 
 // upTo returns the ids that are at most last: the entries that a view with last entries covers.
-func (l *idList) upTo(last uint64) []uint32 {
+func (l *idList) upTo(last uint64) (list idSpan) {
 	a := l.head.Load()
 	if a == nil {
-		return nil
-	}
-	list := a.ids[:a.n.Load()]
-	if n := len(list); n == 0 || uint64(list[n-1]) <= last {
 		return list
 	}
-	return list[:sort.Search(len(list), func(i int) bool { return uint64(list[i]) > last })]
+	list = idSpan{a.chunks, int(a.n.Load())}
+	if list.n == 0 || list.at(list.n-1) <= last {
+		return list
+	}
+	list.n = sort.Search(list.n, func(i int) bool { return list.at(i) > last })
+	return list
 }
+
+// idSpan is the published part of a list.
+type idSpan struct {
+	chunks [][]uint32
+	n      int
+}
+
+func (s idSpan) at(i int) uint64 { return uint64(s.chunks[i/idChunk][i%idChunk]) }
 
 // postings holds one list for each combination of action type and source tier, "any" included. A query with any
 // filter therefore reads one list and merges none.

@@ -256,7 +256,7 @@ func (s *State) applyCloses(rec *Record) (entries int) {
 		delete(s.voters, p.N)
 		w := s.edit(p.Worker)
 		w.ActiveProposals--
-		w.closedSec = append(w.closedSec, p.ClosesSec)
+		s.closed.Set(closedKey(w.ID, p.ClosesSec), closedBy(s.closed, w.ID, p.ClosesSec)+1)
 		s.put(w)
 		if cl.Passed {
 			s.appendEntry(&rec.Entries[entries])

@@ -34,6 +34,12 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 		}
 		return true
 	})
+	c.Len(s.closed.Len())
+	s.closed.Scan(func(key uint64, n uint32) bool {
+		c.U64(&key)
+		c.U32(&n)
+		return true
+	})
 	return c.Bytes()
 }
 
@@ -77,6 +83,13 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	}
 	for range c.Len(0) {
 		s.readProposal(c)
+	}
+	for range c.Len(0) {
+		var key uint64
+		var n uint32
+		c.U64(&key)
+		c.U32(&n)
+		s.closed.Set(key, n)
 	}
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("hive: snapshot: %w", err)
@@ -147,13 +160,6 @@ func (w *Worker) code(c *wire.Coder) {
 	c.I64(&w.LastOverrideSec)
 	c.U8((*uint8)(&w.OverridingTier), uint8(WorkerTier))
 	c.I64(&w.ActiveProposals)
-	n := c.Len(len(w.closedSec))
-	if c.Reading() {
-		w.closedSec = make([]int64, n)
-	}
-	for i := range w.closedSec {
-		c.I64(&w.closedSec[i])
-	}
 }
 
 func (cfg *Config) code(c *wire.Coder) {

@@ -35,6 +35,7 @@ type State struct {
 	byState       *btree.Map[uint64, struct{}]     // key: status and number; shared
 	byWorker      *btree.Map[uint64, struct{}]     // key: worker and number; shared
 	byWorkerState *btree.Map[uint64, struct{}]     // key: worker with status, and number; shared
+	closed        *btree.Map[uint64, uint32]       // closes of a worker up to a second; key: closedKey; shared
 	closeQueue    *btree.Map[uint64, struct{}]     // active proposals; key: closeKey
 	voters        map[uint32]map[[16]byte]struct{} // voters of the active proposals, by number
 
@@ -53,7 +54,7 @@ func New(opt Options) *State {
 		workers: btree.NewMap[uint32, *Worker](degree), byToken: btree.NewMap[string, uint32](degree),
 		byStatus: set(), idleQueue: set(),
 		proposals: btree.NewMap[uint32, *Proposal](degree), byState: set(), byWorker: set(), byWorkerState: set(),
-		closeQueue: set(), voters: map[uint32]map[[16]byte]struct{}{},
+		closed: btree.NewMap[uint64, uint32](degree), closeQueue: set(), voters: map[uint32]map[[16]byte]struct{}{},
 	}
 }
 

@@ -32,6 +32,7 @@ type View struct {
 	byState       *btree.Map[uint64, struct{}]
 	byWorker      *btree.Map[uint64, struct{}]
 	byWorkerState *btree.Map[uint64, struct{}]
+	closed        *btree.Map[uint64, uint32]
 }
 
 // Publish stores the current View for readers.
@@ -46,7 +47,7 @@ func (s *State) View() *View {
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
 		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(),
-		byWorkerState: s.byWorkerState.Copy(),
+		byWorkerState: s.byWorkerState.Copy(), closed: s.closed.Copy(),
 	}
 }
 
@@ -87,7 +88,7 @@ func ParseTokenID(text string) (uint64, bool) {
 }
 
 // entriesOf returns the part of a posting list that the view covers.
-func (v *View) entriesOf(l *idList) ids { return ids{log: &v.log, list: l.upTo(v.log.n)} }
+func (v *View) entriesOf(l *idList) ids { return ids{&v.log, l.upTo(v.log.n)} }
 
 // lowerBound returns the number of keys in tr that are below key.
 func lowerBound(tr *btree.Map[uint64, struct{}], key uint64) int {

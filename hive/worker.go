@@ -37,7 +37,6 @@ type Worker struct {
 	OverridingTier  Tier
 
 	ActiveProposals int64
-	closedSec       []int64 // times at which its proposals closed, ascending; append-only
 
 	postings *workerPostings // the same for all versions of the worker
 }
