@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"testing"
 
 	"tickhive/accounts/accrual"
@@ -152,4 +153,34 @@ func BenchmarkSetInviter(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A list that is full must not copy itself: the accruals of an ambassador take hundreds of megabytes.
+func TestAnAccrualCostsTheSameHoweverManyThereAre(t *testing.T) {
+	r := newRig(t)
+	r.chain(2)
+	const n, each = 1 << 17, 1 << 10
+	r.s.referral.maxDealAccruals = n / 2
+	u, pay := r.s.dir.mustFind(2), payment{typ: accrual.DealCommission, of: dec("0.001"), timeNs: r.now}
+	r.s.balances.currency("USDT")
+	most := uint64(0)
+	for range n / each {
+		before := allocated()
+		for range each {
+			r.s.referral.payUplines(u, pay, nil)
+		}
+		most = max(most, allocated()-before)
+	}
+	if got := r.s.dir.mustFind(1).received.Deals.Len(); got != n/2 {
+		t.Fatalf("%d accruals are kept", got)
+	}
+	if most > each*500 {
+		t.Errorf("%d accruals allocated %d bytes", each, most)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

@@ -98,9 +98,9 @@ func richSnapshot(t testing.TB) []byte {
 // stake returns the first accrual from staking.
 func stake(s *State) *accrual.Accrual {
 	for _, u := range s.dir.users {
-		for i := range u.received.Others {
-			if u.received.Others[i].Type == accrual.StakeAccrual {
-				return &u.received.Others[i]
+		for i := range u.received.Others.Len() {
+			if u.received.Others.At(i).Type == accrual.StakeAccrual {
+				return u.received.Others.At(i)
 			}
 		}
 	}
@@ -150,13 +150,13 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		"source":      func(s *State) { stake(s).Source = fixed.FromI64(123) },
 		"percentage":  func(s *State) { stake(s).Applied++ },
 		"bonus":       func(s *State) { stake(s).Bonus = true },
-		"accrual at":  func(s *State) { s.dir.users[1].received.Others[0].TimeNs++ },
+		"accrual at":  func(s *State) { s.dir.users[1].received.Others.At(0).TimeNs++ },
 		"archive": func(s *State) {
 			s.dir.users[1].received.Archive[accrual.ArchiveKey{Day: 1}] = fixed.FromI64(1).Wide()
 		},
 		"halt":   func(s *State) { s.dir.users[1].halted = true },
 		"switch": func(s *State) { s.deadlines.arm(s.dir.users[1], t0) },
-		"queue":  func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
+		"queue":  func(s *State) { s.referral.dealQueue.Pop() },
 	} {
 		s, err := DecodeSnapshot(base, testOptions())
 		if err != nil {

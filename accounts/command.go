@@ -8,6 +8,7 @@ import (
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
+	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wire"
@@ -415,6 +416,20 @@ func at[T any](w walker, list []T, i int) (item T) {
 func put[T any](w walker, list *[]T, item T) {
 	if w.Reading() && w.Err() == nil {
 		*list = append(*list, item)
+	}
+}
+
+// oldest and push are at and put for a queue.
+func oldest[T any](w walker, q *fifo.Queue[T], i int) (item T) {
+	if !w.Reading() {
+		item = *q.At(i)
+	}
+	return item
+}
+
+func push[T any](w walker, q *fifo.Queue[T], item T) {
+	if w.Reading() && w.Err() == nil {
+		q.Push(item)
 	}
 }
 

@@ -367,7 +367,7 @@ func TestRandomCommandsAgreeWithANaiveLedger(t *testing.T) {
 	t.Logf("seed %d: %d commands, %d %% accepted, %d %% of them traded, %d trades, %d replaces, "+
 		"%d reductions, %d refused, %d restarts, %d accruals, %+v",
 		seed, m.commands, 100*m.accepted/m.commands, 100*m.trading/m.accepted, m.trades, m.replaces,
-		m.reduces, m.refused, m.restarts, len(m.s.referral.dealQueue), m.s.Counts())
+		m.reduces, m.refused, m.restarts, m.s.referral.dealQueue.Len(), m.s.Counts())
 	if m.accepted*100 < m.commands*60 || m.trading*100 < m.accepted*15 || m.restarts < 10 || m.replaces < 1000 ||
 		m.reduces < 1000 {
 		t.Fatal("the mix shows too little")

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"tickhive/accounts/accrual"
+	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -61,16 +62,16 @@ func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	if len(u.links) >= MaxLinksPerUser {
 		return conflict("", "An ambassador may have at most %d links.", MaxLinksPerUser)
 	}
-	rec.Rate, rec.LinkNumber = rate, uint64(len(s.dir.linkOwner))+1
+	rec.Rate, rec.LinkNumber = rate, uint64(s.dir.linkOwner.Len())+1
 	return nil
 }
 
 func (s *State) applyCreateLink(rec *Record, res *Result) {
-	if rec.LinkNumber != uint64(len(s.dir.linkOwner))+1 {
+	if rec.LinkNumber != uint64(s.dir.linkOwner.Len())+1 {
 		panic("BUG: accounts: link numbers are not dense")
 	}
 	u := s.dir.mustFind(rec.User)
-	s.dir.linkOwner = append(s.dir.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
+	s.dir.linkOwner.Push(linkRef{owner: rec.User, index: len(u.links)})
 	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
 	u.links = append(u.links, l)
 	res.Link = l.view(rec.User)
@@ -168,7 +169,7 @@ type referral struct {
 	balances *balances
 
 	config          Config
-	dealQueue       []uint32 // receivers of the retained deal accruals, oldest first
+	dealQueue       fifo.Queue[uint32] // receivers of the retained deal accruals, oldest first
 	maxDealAccruals int
 	commandAccruals int
 	archived        uint64 // accruals added to the archive of their day, since the start
@@ -279,10 +280,9 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 		r.commandAccruals++
 		return
 	}
-	r.dealQueue = append(r.dealQueue, to.n)
-	for ; len(r.dealQueue) > r.maxDealAccruals; r.archived++ {
-		r.dir.users[r.dealQueue[0]].received.ArchiveOldest()
-		r.dealQueue = r.dealQueue[1:]
+	r.dealQueue.Push(to.n)
+	for ; r.dealQueue.Len() > r.maxDealAccruals; r.archived++ {
+		r.dir.users[r.dealQueue.Pop()].received.ArchiveOldest()
 	}
 }
 

@@ -57,8 +57,8 @@ func TestSourceOfABonus(t *testing.T) {
 	r.do(Command{Kind: Configure, Config: c})
 	r.do(Command{Kind: PatchUser, User: 2, Profile: ProfilePatch{StakingLevel: ptr("R1")}})
 	r.do(Command{Kind: AddProfit, User: 3, Currency: "AA", Amount: dec("100"), Profit: accrual.StakeAccrual})
-	others := r.s.dir.mustFind(2).received.Others
-	if len(others) != 1 || !others[0].Bonus || others[0].Source != dec("100") || others[0].Amount != dec("5") {
+	others := &r.s.dir.mustFind(2).received.Others
+	if a := others.At(0); others.Len() != 1 || !a.Bonus || a.Source != dec("100") || a.Amount != dec("5") {
 		t.Errorf("%+v", others)
 	}
 }

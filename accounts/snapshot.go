@@ -10,6 +10,7 @@ import (
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
+	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -103,10 +104,10 @@ func (w *snapshot) figures() {
 	w.currencies()
 	w.pairs()
 	w.accounts()
-	for i := range w.each(len(w.s.referral.dealQueue)) {
-		to := at(w.walker, w.s.referral.dealQueue, i)
+	for i := range w.each(w.s.referral.dealQueue.Len()) {
+		to := oldest(w.walker, &w.s.referral.dealQueue, i)
 		w.user(&to)
-		put(w.walker, &w.s.referral.dealQueue, to)
+		push(w.walker, &w.s.referral.dealQueue, to)
 	}
 }
 
@@ -325,9 +326,9 @@ func (w *snapshot) order(o *orderHold) {
 	}
 }
 
-func (w *snapshot) accruals(list *[]accrual.Accrual) {
-	for i := range w.each(len(*list)) {
-		a := at(w.walker, *list, i)
+func (w *snapshot) accruals(list *fifo.Queue[accrual.Accrual]) {
+	for i := range w.each(list.Len()) {
+		a := oldest(w.walker, list, i)
 		w.I64(&a.TimeNs)
 		w.money(&a.Amount)
 		w.user(&a.From)
@@ -339,7 +340,7 @@ func (w *snapshot) accruals(list *[]accrual.Accrual) {
 			w.staking(&a.Received)
 			w.Bool(&a.Bonus)
 		}
-		put(w.walker, list, a)
+		push(w.walker, list, a)
 	}
 }
 
@@ -401,7 +402,7 @@ func (w *snapshot) addReceived(r *receivedBy) {
 		w.Fail("the accruals of user %d twice", r.to)
 	}
 	u.received = r.Received
-	w.s.referral.commandAccruals += len(u.received.Others)
+	w.s.referral.commandAccruals += u.received.Others.Len()
 }
 
 // complete computes the state that snapshots do not contain: sums, counts of the tree, owners of links, the
@@ -411,13 +412,15 @@ func (s *State) complete() error {
 	for _, u := range s.dir.users {
 		links += len(u.links)
 	}
-	s.dir.linkOwner = make([]linkRef, links)
+	for range links {
+		s.dir.linkOwner.Push(linkRef{})
+	}
 	for _, u := range s.dir.users {
 		for i, l := range u.links {
-			if l.number < 1 || l.number > uint64(links) || s.dir.linkOwner[l.number-1].owner != 0 || u.n == 0 {
+			if l.number < 1 || l.number > uint64(links) || s.dir.linkOwner.At(int(l.number)-1).owner != 0 || u.n == 0 {
 				return errors.New("link numbers are not dense")
 			}
-			s.dir.linkOwner[l.number-1] = linkRef{owner: u.n, index: i}
+			*s.dir.linkOwner.At(int(l.number) - 1) = linkRef{owner: u.n, index: i}
 		}
 	}
 	s.balances.sumUp(s.dir.users)
@@ -428,11 +431,11 @@ func (s *State) complete() error {
 		return err
 	}
 	kept := make([]int, len(s.dir.users))
-	for _, n := range s.referral.dealQueue {
-		kept[n]++
+	for i := range s.referral.dealQueue.Len() {
+		kept[*s.referral.dealQueue.At(i)]++
 	}
 	for _, u := range s.dir.users {
-		if kept[u.n] != len(u.received.Deals) {
+		if kept[u.n] != u.received.Deals.Len() {
 			return errors.New("the queue of deal accruals does not match them")
 		}
 	}

@@ -104,7 +104,7 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 			"link numbers are not dense",
 		},
 		"queue": {
-			func(s *State, _ *orderHold) { s.referral.dealQueue = append(s.referral.dealQueue, 1) },
+			func(s *State, _ *orderHold) { s.referral.dealQueue.Push(1) },
 			"the queue of deal accruals does not match them",
 		},
 		"maker of a key": {
@@ -152,7 +152,7 @@ func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	}
 	others := 0
 	for _, u := range s.dir.users {
-		others += len(u.received.Others)
+		others += u.received.Others.Len()
 	}
 	if s.referral.commandAccruals != others || others == 0 {
 		t.Errorf("%d accruals of commands, counted %d", others, s.referral.commandAccruals)

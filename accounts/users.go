@@ -18,6 +18,7 @@ import (
 
 	"tickhive/accounts/accrual"
 	"tickhive/accounts/auth"
+	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -293,8 +294,8 @@ type directory struct {
 	users     []*user // by number; 0 is the built-in unlimited account
 	byID      map[[16]byte]uint32
 	byName    map[string]uint32
-	byFolded  map[string]uint32 // by folded nickname
-	linkOwner []linkRef         // by link number - 1
+	byFolded  map[string]uint32   // by folded nickname
+	linkOwner fifo.Queue[linkRef] // by link number - 1
 }
 
 type linkRef struct {
@@ -377,10 +378,10 @@ func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink,
 		return uint32(v), 0, false, v > 0 && v < uint64(len(d.users))
 	}
 	m := v &^ codeLink
-	if m < 1 || m > uint64(len(d.linkOwner)) {
+	if m < 1 || m > uint64(d.linkOwner.Len()) {
 		return 0, 0, false, false
 	}
-	ref := d.linkOwner[m-1]
+	ref := d.linkOwner.At(int(m) - 1)
 	return ref.owner, d.mustFind(ref.owner).links[ref.index].rate, true, true
 }
 

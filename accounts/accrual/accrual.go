@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strconv"
 
+	"tickhive/internal/fifo"
 	"tickhive/internal/fixed"
 )
 
@@ -37,30 +38,28 @@ type ArchiveKey struct {
 }
 
 // Received holds the accruals of one receiver. Deals and Others only grow at the end and lose their front, so
-// a copy of the slices stays valid without a lock.
+// a copy of the queues stays valid without a lock.
 type Received struct {
-	Deals   []Accrual // of type DealCommission
-	Others  []Accrual // of every other type
+	Deals   fifo.Queue[Accrual] // of type DealCommission
+	Others  fifo.Queue[Accrual] // of every other type
 	Archive map[ArchiveKey]fixed.I192
 }
 
 // Empty reports whether nothing was received.
-func (r *Received) Empty() bool { return len(r.Deals)+len(r.Others)+len(r.Archive) == 0 }
+func (r *Received) Empty() bool { return r.Deals.Len()+r.Others.Len()+len(r.Archive) == 0 }
 
 // Add adds an accrual.
 func (r *Received) Add(a Accrual) {
 	if a.Type == DealCommission {
-		r.Deals = append(r.Deals, a)
+		r.Deals.Push(a)
 	} else {
-		r.Others = append(r.Others, a)
+		r.Others.Push(a)
 	}
 }
 
-// ArchiveOldest moves the oldest deal accrual to the archive of its day. It overwrites nothing, so readers that
-// hold the slice still see the accrual.
+// ArchiveOldest moves the oldest deal accrual to the archive of its day.
 func (r *Received) ArchiveOldest() {
-	a := &r.Deals[0]
-	r.Deals = r.Deals[1:]
+	a := r.Deals.Pop()
 	if r.Archive == nil {
 		r.Archive = map[ArchiveKey]fixed.I192{}
 	}
@@ -69,7 +68,9 @@ func (r *Received) ArchiveOldest() {
 }
 
 // Copy returns a copy that later changes do not touch.
-func (r *Received) Copy() Received { return Received{r.Deals, r.Others, maps.Clone(r.Archive)} }
+func (r *Received) Copy() Received {
+	return Received{r.Deals.Copy(), r.Others.Copy(), maps.Clone(r.Archive)}
+}
 
 // LevelChange is one change of a user's staking level.
 type LevelChange struct {
@@ -108,35 +109,48 @@ type Cursor struct {
 // behind yields the retained accruals behind a cursor, newest first, each with the cursor behind it.
 func (s *Set) behind(at Cursor, yield func(*Accrual, Cursor) bool) {
 	var equal Cursor // the rows of the present time that are not given yet
-	left := func(rows []Accrual, ns int64) (n int) {
-		for n = 0; n < len(rows) && rows[len(rows)-1-n].TimeNs == ns; n++ {
-		}
-		return n
-	}
-	deals, others := s.Deals, s.Others
+	deals, others := front{&s.Deals, s.Deals.Len()}, front{&s.Others, s.Others.Len()}
 	if at != (Cursor{}) {
-		cut := func(rows []Accrual, rest int) []Accrual {
-			first := sort.Search(len(rows), func(i int) bool { return rows[i].TimeNs >= at.TimeNs })
-			end := sort.Search(len(rows), func(i int) bool { return rows[i].TimeNs > at.TimeNs })
-			return rows[:min(first+rest, end)]
-		}
-		deals, others = cut(deals, at.Deals), cut(others, at.Others)
+		deals.cut(at.TimeNs, at.Deals)
+		others.cut(at.TimeNs, at.Others)
 	}
-	for len(deals)+len(others) > 0 {
+	for deals.n+others.n > 0 {
 		rows, rest := &others, &equal.Others
-		if len(others) == 0 || len(deals) > 0 && deals[len(deals)-1].TimeNs > others[len(others)-1].TimeNs {
+		if others.n == 0 || deals.n > 0 && deals.last().TimeNs > others.last().TimeNs {
 			rows, rest = &deals, &equal.Deals
 		}
-		a := &(*rows)[len(*rows)-1]
+		a := rows.last()
 		if equal == (Cursor{}) || equal.TimeNs != a.TimeNs {
-			equal = Cursor{a.TimeNs, left(deals, a.TimeNs), left(others, a.TimeNs)}
+			equal = Cursor{a.TimeNs, deals.equal(a.TimeNs), others.equal(a.TimeNs)}
 		}
-		*rows = (*rows)[:len(*rows)-1]
+		rows.n--
 		*rest--
 		if !yield(a, equal) {
 			return
 		}
 	}
+}
+
+// front is the first n accruals of a queue.
+type front struct {
+	of *fifo.Queue[Accrual]
+	n  int
+}
+
+func (f *front) last() *Accrual { return f.of.At(f.n - 1) }
+
+// equal returns the number of accruals at its end that have a time.
+func (f *front) equal(ns int64) (n int) {
+	for n = 0; n < f.n && f.of.At(f.n-1-n).TimeNs == ns; n++ {
+	}
+	return n
+}
+
+// cut leaves the accruals before a time, and the first rest of those that have it.
+func (f *front) cut(ns int64, rest int) {
+	first := sort.Search(f.n, func(i int) bool { return f.of.At(i).TimeNs >= ns })
+	end := sort.Search(f.n, func(i int) bool { return f.of.At(i).TimeNs > ns })
+	f.n = min(first+rest, end)
 }
 
 // newestFirst yields the retained accruals, newest first.

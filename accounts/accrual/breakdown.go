@@ -43,8 +43,8 @@ func checkPeriod(fromNs, toNs int64) *refuse.Refusal {
 // stakeIn yields the staking accruals printed in [from, to) of one currency (empty: all).
 func (s *Set) stakeIn(fromNs, toNs int64, currencyCode string) func(func(*Accrual) bool) {
 	return func(yield func(*Accrual) bool) {
-		for i := range s.Others {
-			a := &s.Others[i]
+		for i := range s.Others.Len() {
+			a := s.Others.At(i)
 			t := printedNs(a.TimeNs)
 			if a.Type != StakeAccrual || t < fromNs || t >= toNs {
 				continue

@@ -1,5 +1,7 @@
 package fifo
 
+import "slices"
+
 // chunkLen is the number of values in a full chunk. A queue of 2^22 values has a table of 2^14 chunks.
 const chunkLen = 256
 
@@ -17,6 +19,14 @@ func (q *Queue[T]) Len() int { return q.n }
 func (q *Queue[T]) At(i int) *T {
 	i += q.gone
 	return &q.chunks[i/chunkLen][i%chunkLen]
+}
+
+// Copy returns a queue that later calls of q do not change. Another goroutine may read it meanwhile: Push and Pop change
+// no value. The copy takes a few words for each chunk.
+func (q *Queue[T]) Copy() Queue[T] {
+	c := *q
+	c.chunks = slices.Clone(q.chunks)
+	return c
 }
 
 // Push appends a value.

@@ -35,6 +35,27 @@ func TestAQueueIsASliceThatLosesItsFront(t *testing.T) {
 	}
 }
 
+func TestACopyKeepsItsValues(t *testing.T) {
+	var q Queue[int]
+	for i := range 1000 {
+		q.Push(i)
+	}
+	c, done := q.Copy(), make(chan struct{})
+	go func() { // the race detector sees that nothing is shared
+		defer close(done)
+		for i := range c.Len() {
+			if *c.At(i) != i {
+				t.Errorf("value %d is %d", i, *c.At(i))
+			}
+		}
+	}()
+	for i := range 2000 {
+		q.Push(-i)
+		q.Pop()
+	}
+	<-done
+}
+
 // The table of chunks is all that a Push ever copies.
 func TestNoCallAllocatesMoreBecauseTheQueueIsLong(t *testing.T) {
 	const n = 1 << 20
