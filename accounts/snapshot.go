@@ -67,6 +67,16 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return w.Bytes()
 }
 
+// Clone returns a state that equals s and shares nothing with it. Only the store's goroutine may call it.
+func (s *State) Clone() (*State, error) {
+	was := s.ReflectsSeq()
+	b := s.AppendSnapshot(nil)
+	s.mu.Lock()
+	s.snapshotPos = was // no snapshot is stored
+	s.mu.Unlock()
+	return DecodeSnapshot(b, s.opts)
+}
+
 // DecodeSnapshot decodes the bytes of AppendSnapshot. The state shares nothing with b.
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)

@@ -41,7 +41,8 @@ type State struct {
 	deadlines deadlines
 	enginePos uint64
 
-	onKeyDeleted func(key uint64) // nil: no listener
+	onKeyDeleted func(key uint64)  // nil: no listener
+	onApply      func(rec *Record) // nil: no listener
 	transfers    transfers
 
 	lastNs         int64  // time of the last record
@@ -177,7 +178,18 @@ func (s *State) Apply(rec *Record) Result {
 	s.lastNs = max(s.lastNs, rec.TimeNs)
 	res := Result{Kind: rec.Kind}
 	rec.Kind.row().apply(s, rec, &res)
+	if s.onApply != nil {
+		s.onApply(rec)
+	}
 	return res
+}
+
+// OnApply registers f, which is called with every record that was applied: a state that follows this one applies them
+// later. f runs under the state's lock, in the store's goroutine: it copies the record and returns.
+func (s *State) OnApply(f func(rec *Record)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onApply = f
 }
 
 func (s *State) move(user uint32, currency string, amount fixed.I128) {

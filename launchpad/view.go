@@ -29,7 +29,13 @@ type View struct {
 }
 
 // Publish stores the current View for readers.
-func (s *State) Publish() { s.published.Store(s.View()) }
+func (s *State) Publish() { s.Show()() }
+
+// Show implements durable.Shower.
+func (s *State) Show() (show func()) {
+	v := s.View()
+	return func() { s.published.Store(v) }
+}
 
 // View returns the current state. It copies in O(1): trees share nodes until one copy changes them, and only
 // State changes its copy.

@@ -20,6 +20,8 @@ var (
 	// another node is the writer. This process publishes none of their events; the next start applies the commands
 	// that it finds.
 	ErrOutcomeUnknown = errors.New("sequencer: the journal could not be made durable, the commands may be recorded")
+	// ErrNoStream: the stream confirms nothing more to this process (Journal.Err).
+	ErrNoStream = errors.New("sequencer: the stream confirms nothing more")
 	// ErrUnconfirmed: the commands are applied, and the stream did not confirm them within ackWithin. Readers see them
 	// when it does.
 	ErrUnconfirmed = errors.New("sequencer: the stream has not confirmed the commands")
@@ -39,6 +41,9 @@ type Batch struct {
 	// Wait is the mark that the records must have reached before the batch is answered. The batch is never answered
 	// before readers see what it has done (LoopOptions.Show).
 	Wait Mark
+	// Decided, if set, receives the events of each part of each command as Collect does, when LoopOptions.Decides has
+	// folded them; without that sink immediately before Collect.
+	Decided func(i int, cmd *engine.Command, events []engine.Event)
 	// Collect receives the events of each part of each command, on the loop's goroutine, after
 	// every sink has folded them; newRequest of internal/entry sets it for orders. A part of a
 	// command that has several may have no event. The events are valid only during the call. It may

@@ -23,6 +23,7 @@ type folds struct {
 	dirty       bool            // folded since the last publication
 	unknown     bool            // the journal may have commands that are never folded here: it failed at them
 	quiet       bool            // no reader: publish only at the end of the advance
+	decides     bool            // the batches know already what was decided
 	tally       tally
 	stats       *LoopStats
 }
@@ -36,6 +37,9 @@ func (f *folds) fold(o *outcome, events []engine.Event) {
 	f.dirty = true
 	if len(events) > 0 {
 		f.foldedNs = events[0].TimeNs
+	}
+	if !f.decides {
+		o.decided(events)
 	}
 	if f.withhold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
 		o.batch.Collect(o.index, &o.batch.Commands[o.index], events)

@@ -44,6 +44,9 @@ type LoopOptions struct {
 	Clock   clock.Clock // *clock.Manual for a virtual clock
 	Journal Journal     // nil: nothing survives the process
 	Sinks   []Sink      // folded in this order
+	// Decides is a sink that decides about the next commands, so it is folded as soon as a command is applied, whatever
+	// readers see. Its Publish is not called. nil: none.
+	Decides Sink
 	Sources []Source
 	// StartNs is the time of the last command of a recovered journal; time goes on from it.
 	StartNs int64
@@ -69,6 +72,7 @@ type Loop struct {
 	intake     intake
 	contention contention
 	folds      folds
+	decides    Sink // nil: none
 	backlog    Backlog
 	stop       chan struct{}
 	stopped    chan struct{}
@@ -97,7 +101,7 @@ func NewLoop(o LoopOptions) *Loop {
 	l.sources = sources{loop: l, all: o.Sources}
 	l.queries = queries{loop: l, arriving: make(chan *query)}
 	l.times.manual, _ = o.Clock.(*clock.Manual)
-	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
+	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats, decides: o.Decides != nil}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
 			l.folds.observers = append(l.folds.observers, ob)
@@ -112,7 +116,7 @@ func NewLoop(o LoopOptions) *Loop {
 		l.work.unfinished = append(l.work.unfinished, unfinishedCommand{pair: p})
 		l.folds.withhold(p, true)
 	}
-	l.backlog.loop = l
+	l.backlog.loop, l.decides = l, o.Decides
 	if o.Journal != nil {
 		l.backlog.show = o.Show
 	}
@@ -130,6 +134,9 @@ func (l *Loop) Backlog() *Backlog { return &l.backlog }
 
 // Position returns the position of the last command. Call it inside Query or after Run returned.
 func (l *Loop) Position() uint64 { return l.records.pos }
+
+// Shown returns the position of the last command that the sinks have folded. Call it inside Query or after Run returned.
+func (l *Loop) Shown() uint64 { return l.folds.folded }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this
 // package's Err values (ErrRecord: the record of a command could not be decoded again; the

@@ -132,21 +132,27 @@ func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
 	if l.backlog.show == Written {
 		l.events = l.core.Apply(cmd, l.events[:0])
-		l.applied(l.events)
-		l.folds.fold(&outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}, l.events)
+		o := outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}
+		l.applied(&o, l.folds.folded+1, l.events)
+		l.folds.fold(&o, l.events)
 		return
 	}
 	g := l.backlog.open
 	before := len(g.events)
 	g.events = l.core.Apply(cmd, g.events)
-	l.applied(g.events[before:])
 	g.outcomes = append(g.outcomes, outcome{b, i, cmd.Pair, len(g.events), l.unfinished(cmd)})
+	n := len(g.outcomes)
+	l.applied(&g.outcomes[n-1], g.first+uint64(n), g.events[before:])
 }
 
-// applied notes the events of the command that was just applied.
-func (l *Loop) applied(events []engine.Event) {
+// applied hands the events of the command that was just applied to those who do not wait for its mark.
+func (l *Loop) applied(o *outcome, pos uint64, events []engine.Event) {
 	l.folds.observe(events)
 	l.folds.count(events)
+	if l.decides != nil {
+		l.decides.Fold(events, pos)
+		o.decided(events)
+	}
 }
 
 // unfinished reports whether the command that was just applied goes on.

@@ -25,6 +25,9 @@ func NotApplied(err error) *refuse.Refusal {
 		return refuse.Later(5, "The server is shutting down; nothing was applied.")
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
+	case errors.Is(err, sequencer.ErrNoStream):
+		return refuse.Later(5, "The stream of the cluster confirms nothing more, so this node takes no changes until it "+
+			"follows another writer or is started again; nothing was applied.")
 	}
 	return refuse.Unwritten("The journal", errors.Is(err, wal.ErrStopped))
 }
@@ -32,7 +35,11 @@ func NotApplied(err error) *refuse.Refusal {
 // Unconfirmed returns the refusal for a change that the engine did not confirm; for what and
 // then see refuse.Unknown.
 func Unconfirmed(err error, what, then string) *refuse.Refusal {
-	if errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
+	switch {
+	case errors.Is(err, sequencer.ErrUnconfirmed),
+		errors.Is(err, sequencer.ErrOutcomeUnknown) && errors.Is(err, sequencer.ErrNoStream):
+		return refuse.Unsettled(what, then)
+	case errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown):
 		return refuse.Unknown(what, then)
 	}
 	return NotApplied(err)

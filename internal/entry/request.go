@@ -29,9 +29,12 @@ type Request struct {
 
 func newRequest(e *Entry) *Request {
 	r := &Request{e: e}
-	r.chunks.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+	r.chunks.batch.Decided = func(i int, cmd *engine.Command, events []engine.Event) {
 		i += r.chunks.offset
 		r.chunks.taken[i] = r.chunks.taken[i] || takenOver(cmd, events)
+	}
+	r.chunks.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		i += r.chunks.offset
 		if i < len(r.Answers) { // Do needs none
 			r.Answers[i].collect(e.opt.History, r.caller, r.Records, cmd, events)
 		}

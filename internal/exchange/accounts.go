@@ -14,6 +14,7 @@ type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	view  *accounts.View
+	shown *shownAccounts  // nil: readers see state
 	rates accounts.Config // the referral rates that are effective
 }
 

@@ -68,6 +68,9 @@ func (r *restored) openAgents() (*agentSide, error) {
 		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
 		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes, Follows: r.o.Follow != nil,
 	}
+	if r.o.quorum() {
+		common.Hold = r.held.add
+	}
 	log := wal.Options{NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
 	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}

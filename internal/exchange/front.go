@@ -100,7 +100,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, err
 	}
 	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
-		Clock: b.span, User: f.user, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+		Clock: b.span, User: f.user, Settle: f.settle, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
 		Find: func(id [16]byte) (engine.AccountID, bool) { return f.account.Entry().Find(id) },
 	})); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func pages(o *Options) (page edge.Resource, description admin.Resource, err erro
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
 	f.publicServer, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
-		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults, Settle: f.settler(b),
+		Clock: b.clock, Board: b.feed.Board(), Log: b.log, Faults: f.faults,
 		Replica: f.replica, Peers: b.clusterKey,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
@@ -207,7 +207,6 @@ func (f *front) makeInternal(b *base, connections int, description admin.Resourc
 			Scrubs:  func() (ended uint64, damaged int64) { return f.scrubs.ended.Load(), f.scrubs.damaged.Load() },
 		}),
 	}
-	o.Settle = f.settler(b)
 	f.internalServer, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
 }
@@ -381,7 +380,11 @@ func (g clockGate) AdvanceTo(ns int64) error {
 
 // attach passes the recovered accounts to the handlers.
 func (f *front) attach(h *Hooks, a *accountSide) {
-	f.account.Attach(hook(h.Store, account.Store{State: a.state, Do: a.store.Do}))
+	s := account.Store{State: a.state, Do: f.settled(a)}
+	if a.shown != nil {
+		s.Shown = a.shown.state
+	}
+	f.account.Attach(hook(h.Store, s))
 }
 
 // Public returns the public server, for its routes and counters.

@@ -24,7 +24,9 @@ import (
 // restored holds the parts that exist once every log has been read.
 type restored struct {
 	*base
-	journal  *journal // nil: nothing is stored
+	journal  *journal       // nil: nothing is stored
+	quorum   *quorumJournal // what the loop shows is confirmed by the stream; nil: it is not
+	held     heldViews
 	accounts *accountSide
 	agents   *agentSide
 	from     *node.Snapshot // with which a replica begins; nil: with the first message
@@ -339,6 +341,12 @@ func (r *restored) attachAccounts() error {
 		if above := a.state.View().AboveBound(); above != "" {
 			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; "+
 				"withdraw the difference", above)
+		}
+	}
+	if r.o.quorum() {
+		var err error
+		if a.shown, err = showAccounts(a); err != nil {
+			return err
 		}
 	}
 	r.front.attach(&r.o.Hooks, a)

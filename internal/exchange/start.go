@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"tickhive/accounts"
@@ -37,7 +38,11 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		return nil, err
 	}
 	defer founding.Close()
-	x := &Running{restored: r.restored, loop: r.newLoop(r.clock, r.o.Journal.Sync.Shows()), founding: founding}
+	x := &Running{restored: r.restored, founding: founding}
+	if x.o.quorum() {
+		x.quorum = &quorumJournal{WALJournal: x.journal.writer}
+	}
+	x.loop = x.newLoop(x.clock, x.o.shows())
 	x.loop.Begin()
 	x.keepSnapshots()
 	x.keepWatch()
@@ -118,9 +123,7 @@ func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateH
 // newLoop builds a loop over core and feed, whose readers see what has reached a mark. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock, show sequencer.Mark) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		// The accounts are the first sink, so that a client that sees a trade also sees the settled balances. They
-		// share nothing with the other sinks, so another loop may fold them.
-		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
+		Sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Show: show, Driver: r.o.Machine.Driver,
@@ -130,6 +133,16 @@ func (r *restored) newLoop(c clock.Clock, show sequencer.Mark) *sequencer.Loop {
 	}
 	if r.journal != nil {
 		o.Journal = r.journal.writer
+	}
+	// The accounts are the first sink, so that a client that sees a trade also sees the settled balances. Where readers
+	// wait for the stream, the state that decides does not: its records name the position that it has folded, and the
+	// stream must not wait for itself.
+	money := accounts.Sink{State: r.accounts.state}
+	if show == sequencer.Acked {
+		o.Journal, o.Decides = r.quorum, money
+		o.Sinks = slices.Insert(o.Sinks, 0, sequencer.Sink(r.accounts.shown))
+	} else {
+		o.Sinks = slices.Insert(o.Sinks, 0, sequencer.Sink(money))
 	}
 	return sequencer.NewLoop(hook(r.o.Hooks.Loop, o))
 }

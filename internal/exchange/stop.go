@@ -38,6 +38,9 @@ func (x *Running) Stop(ctx context.Context) {
 	if errors.Is(x.mirror.Load().failure(), jet.ErrFenced) {
 		last = nil // no start uses this directory
 	}
+	if x.loop.Shown() < x.loop.Position() {
+		last = nil // the market data lack what the stream has not confirmed
+	}
 	x.end(last)
 }
 

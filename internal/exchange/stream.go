@@ -12,7 +12,6 @@ import (
 	"tickhive/internal/machine"
 	"tickhive/internal/mirror"
 	"tickhive/internal/node"
-	"tickhive/internal/refuse"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
@@ -37,9 +36,6 @@ type StreamOptions struct {
 
 // SimOff is the text of StreamOptions.Sim without a simulated market.
 const SimOff = "off"
-
-// settleWithin limits the time that a request waits for the stream.
-const settleWithin = 10 * time.Second
 
 // writing is the part of a writer that sends its records to the stream. A nil one sends nothing.
 type writing struct {
@@ -71,8 +67,33 @@ func (x *Running) keepMirror(ctx context.Context) error {
 	}
 	x.refuseEarlier(w.FoundNs())
 	w.unannounce = x.announce(log, x.data.Epoch(), w.offer)
+	if q := x.quorum; q != nil {
+		x.held.begin(w.Ends)
+		w.confirmed(w.At().Pos)
+		q.mirror.Store(w.Mirror)
+		if err := w.awaitStream(ctx); err != nil {
+			w.drain(ctx)
+			return fmt.Errorf("stream: %w", err)
+		}
+	}
 	x.mirror.Store(w)
 	return nil
+}
+
+// confirmed shows what the stream has confirmed.
+func (w *writing) confirmed(at stream.Positions) {
+	if q := w.x.quorum; q != nil {
+		w.x.held.reach(at)
+		w.x.accounts.shown.reach(at[stream.Accounts-1])
+		q.reach(at[stream.Engine-1])
+	}
+}
+
+// ended wakes the loop, which waits for nothing more.
+func (w *writing) ended() {
+	if q := w.x.quorum; q != nil {
+		q.Ring()
+	}
 }
 
 // source describes the exchange for the mirror.
@@ -86,6 +107,7 @@ func (w *writing) source() (*mirror.Source, error) {
 		Dir: x.data, Term: term, DurableAll: x.o.Journal.Sync == sequencer.SyncOff,
 		Genesis: x.genesis(), Founding: x.founding,
 		Look: w.look, Barrier: w.barrier, MakeDurable: x.journal.makeDurable, NowNs: x.clock.NowNs, Failed: w.failed,
+		Confirmed: w.confirmed, Ended: w.ended,
 		FullSettings: x.o.Stream.FullSettings,
 		MarketPos: func(record []byte) (uint64, error) {
 			record, err := x.openAccountsRecord(record)
@@ -172,6 +194,9 @@ func (w *writing) drain(ctx context.Context) {
 	w.unannounce()
 	if err := w.Drain(ctx); err != nil {
 		w.x.log.Warn("the stream does not have the last records; the next start sends them", "error", err)
+	} else if q := w.x.quorum; q != nil {
+		q.over.Store(true) // no client is there; what the simulated market has done since is in the directory
+		q.Ring()
 	}
 	w.done()
 }
@@ -182,24 +207,4 @@ func (b *base) openAccountsRecord(raw []byte) ([]byte, error) {
 		return raw, nil
 	}
 	return b.secrets.Open(raw, seal.Record)
-}
-
-// settler returns the function that lets changes wait for the stream, nil if they do not.
-func (f *front) settler(b *base) func() *refuse.Refusal {
-	if b.o.Stream.Open == nil || !b.o.Stream.Quorum {
-		return nil
-	}
-	return func() *refuse.Refusal {
-		x := f.phase.Load().running
-		if x == nil || x.mirror.Load() == nil {
-			return nil
-		}
-		if err := x.mirror.Load().Settle(settleWithin); err != nil {
-			f.log.Debug("a change is not confirmed by the stream", "error", err) // status and metrics tell the operator
-			return refuse.New(refuse.OutcomeUnknown, "", "The change is recorded on this machine, and the stream did "+
-				"not confirm it within %s. It counts unless this machine is lost. "+
-				"Repeat an order with the same clientOrderId.", settleWithin)
-		}
-		return nil
-	}
 }

@@ -45,6 +45,10 @@ type Source struct {
 	MakeDurable       func() error // waits until every record of the market is durable
 	NowNs             func() int64
 	Failed            func(err error) // hears once why the stream receives nothing more
+	// Confirmed hears what the stream has confirmed, before a request that waits for it does. Ended hears that it will
+	// confirm nothing more, in order or not.
+	Confirmed func(at stream.Positions)
+	Ended     func()
 }
 
 // NamedLog is a log and its name.
@@ -91,7 +95,8 @@ type Mirror struct {
 
 	kick    chan struct{}
 	cuts    chan *cutting
-	waiting atomic.Int32 // requests that wait for the stream
+	waiting atomic.Int32  // requests that wait for the stream
+	wanted  atomic.Uint64 // a record of the market that the loop waits for
 	cancel  context.CancelCauseFunc
 	ended   sync.WaitGroup
 
@@ -232,14 +237,16 @@ func (m *Mirror) listen(work context.Context) {
 // note tells the waiting requests what the stream has confirmed.
 func (m *Mirror) note() {
 	_, at := m.appender.Status()
+	if at == m.At() { // changed by this goroutine alone
+		return
+	}
+	m.source.Confirmed(at.Pos)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at != m.at {
-		m.at = at
-		m.timeAck()
-		close(m.changed)
-		m.changed = make(chan struct{})
-	}
+	m.at = at
+	m.timeAck()
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 // timeAck ends the measurement of a confirmation, if the stream has confirmed its records. The caller holds the lock.
@@ -284,6 +291,9 @@ func (m *Mirror) fail(err error) {
 		m.changed = make(chan struct{})
 	}
 	m.mu.Unlock()
+	if first {
+		m.source.Ended()
+	}
 	if !first || errors.Is(err, errStopping) || errors.Is(err, node.ErrEnded) {
 		return
 	}
@@ -300,18 +310,37 @@ func (m *Mirror) Failure() error {
 	return m.err
 }
 
-// Settle waits until the stream has confirmed every record that the logs have now.
-func (m *Mirror) Settle(within time.Duration) error {
-	var want stream.Positions
-	for i, l := range m.source.Logs {
-		want[i] = l.Log.LastSeq()
+// Want makes the mirror send the records of the market up to pos soon.
+func (m *Mirror) Want(pos uint64) {
+	for was := m.wanted.Load(); pos > was; was = m.wanted.Load() {
+		if m.wanted.CompareAndSwap(was, pos) {
+			m.hurry()
+			return
+		}
 	}
-	m.waiting.Add(1)
-	defer m.waiting.Add(-1)
+}
+
+// hurry makes the mirror look at the logs now.
+func (m *Mirror) hurry() {
 	select {
 	case m.kick <- struct{}{}:
 	default:
 	}
+}
+
+// Ends returns the last records of the logs.
+func (m *Mirror) Ends() (ends stream.Positions) {
+	for i, l := range m.source.Logs {
+		ends[i] = l.Log.LastSeq()
+	}
+	return ends
+}
+
+// Settle waits until the stream has confirmed records.
+func (m *Mirror) Settle(want stream.Positions, within time.Duration) error {
+	m.waiting.Add(1)
+	defer m.waiting.Add(-1)
+	m.hurry()
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
@@ -325,7 +354,7 @@ func (m *Mirror) Settle(within time.Duration) error {
 		select {
 		case <-changed:
 		case <-late.C:
-			return fmt.Errorf("the stream has confirmed %d, and the logs have %d", at, want)
+			return fmt.Errorf("the stream has confirmed %d, not %d", at, want)
 		}
 	}
 }
@@ -349,7 +378,7 @@ func (m *Mirror) At() stream.State {
 // lacks the last records.
 func (m *Mirror) Drain(ctx context.Context) (err error) {
 	if ctx.Err() == nil {
-		err = errors.Join(m.source.MakeDurable(), m.Settle(time.Second))
+		err = errors.Join(m.source.MakeDurable(), m.Settle(m.Ends(), time.Second))
 	}
 	m.cancel(errStopping)
 	m.appender.End()

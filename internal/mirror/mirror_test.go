@@ -58,6 +58,7 @@ func quiet(t *testing.T) *Source {
 		Dir: dir, Look: func(bool) (Look, error) { return Look{}, nil },
 		Barrier:     func() (last, pos uint64, err error) { return 0, 0, nil },
 		MakeDurable: func() error { return nil }, NowNs: clock.MachineNs, Failed: func(error) {},
+		Confirmed: func(stream.Positions) {}, Ended: func() {},
 	}
 	for i, name := range []string{"engine", "accounts", "launchpad", "hive"} {
 		log, err := wal.Open(vfs.OS{}, filepath.Join(path, name), wal.Options{NoLock: true})

@@ -23,7 +23,8 @@ func (m *Mirror) last(log stream.Log) uint64 {
 // send hands what is durable to the appender. The logs are looked at in the order in which they refer to each
 // other: the hive to the launchpad, both to the accounts, all to the market.
 func (m *Mirror) send(work context.Context) error {
-	if m.waiting.Load() > 0 && !m.source.DurableAll { // not later, as journal.sync = interval would
+	wanted := m.waiting.Load() > 0 || m.wanted.Load() > m.sent[stream.Engine-1]
+	if wanted && !m.source.DurableAll { // not later, as journal.sync = interval would
 		if m.source.MakeDurable() != nil {
 			return nil // the journal has stopped, and the loop with it
 		}

@@ -46,6 +46,8 @@ type Options struct {
 // Store is the recovered store behind a Service.
 type Store struct {
 	State *accounts.State
+	// Shown is the state that readers see, if it follows State later (journal.ack = quorum); nil: State.
+	Shown *accounts.State
 	// Do submits a command to the store and waits until it is durable.
 	Do func(cmd accounts.Command) (accounts.Result, error)
 }
@@ -75,10 +77,12 @@ type Service struct {
 	canceler *entry.Canceler
 	search   *edge.UserLimiter // of the search of inviters
 
-	// Set by Attach, before the server accepts requests.
+	// Set by Attach, before the server accepts requests. Readers see state through view; decides looks at the state that
+	// decides, which may be ahead of it.
 	state    *accounts.State
 	change   func(cmd accounts.Command) (accounts.Result, error)
 	view     *accounts.View
+	decides  *accounts.View
 	verifier *auth.Verifier
 }
 
@@ -102,13 +106,17 @@ func New(o Options) (*Service, error) {
 // Attach sets the recovered state and subscribes to its balances. The caller calls it once,
 // before the sequencer that folds into the state runs and before the server is ready.
 func (s *Service) Attach(from Store) {
-	s.state, s.change, s.view = from.State, from.Do, from.State.View()
+	shown := from.State
+	if from.Shown != nil {
+		shown = from.Shown
+	}
+	s.state, s.change, s.view, s.decides = shown, from.Do, shown.View(), from.State.View()
 	s.entry.Attach(from.State)
 	s.canceler.Attach(from.Do)
 	s.verifier = auth.NewVerifier(from.State.Keys(), auth.Options{Legacy: s.opt.Legacy})
-	from.State.OnBalance(s.balanceChanged)
+	shown.OnBalance(s.balanceChanged)
 	if l := s.listener; l != nil {
-		from.State.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
+		shown.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
 			l.Transferred(engine.AccountID(account), currency, amount)
 		})
 	}

@@ -616,7 +616,7 @@ func (us users) halt(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	canceled := us.canceler.Halt(user)
-	open, coming, _ := us.view.HaltedOrders(uint32(user))
+	open, coming, _ := us.decides.HaltedOrders(uint32(user))
 	sendHalt(c, true, canceled, open+coming)
 	return nil
 }

@@ -56,8 +56,6 @@ type Options struct {
 	Ready *atomic.Bool
 	// Stale returns the reason why a replica refuses reads, nil while it serves them. Nil: it never does.
 	Stale func() *refuse.Refusal
-	// Settle is the one of edge.Options.
-	Settle func() *refuse.Refusal
 	// Incidents returns the incidents of the status page, newest first. Nil disables the route.
 	Incidents func() []edge.Incident
 	// StateHash returns the hash of the current state. Nil disables the route.
@@ -158,7 +156,7 @@ func New(o Options) (*Server, error) {
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
 		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
-		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs, Settle: o.Settle,
+		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections}),
 	})
 	if err != nil {

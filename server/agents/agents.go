@@ -31,6 +31,8 @@ type Options struct {
 	User func(account engine.AccountID) (level int64, address string, ok bool)
 	// Find returns the account of a user id.
 	Find func(id [16]byte) (engine.AccountID, bool)
+	// Settle waits until what was changed is as safe as an answer says; nil: it is.
+	Settle func() error
 	// VotesPerMinute limits the votes of one user in any 60 s; 0: 10 (rate.votes_per_minute).
 	VotesPerMinute int
 }
@@ -98,7 +100,15 @@ func (s *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
 		}
 	}
-	return res, err
+	return res, s.settle(err)
+}
+
+// settle waits for a change that was carried out.
+func (s *Service) settle(err error) error {
+	if err == nil && s.opt.Settle != nil {
+		err = s.opt.Settle()
+	}
+	return err
 }
 
 // DoHive submits a command to the hive and returns once it is durable. Before a proposal, the ledger makes the
@@ -118,7 +128,8 @@ func (s *Service) DoHive(cmd hive.Command) (hive.Result, error) {
 		}
 		cmd = p
 	}
-	return st.hive.Do(cmd)
+	res, err := st.hive.Do(cmd)
+	return res, s.settle(err)
 }
 
 // Tick applies the changes of both stores that are due at the clock's time. With a virtual clock every read

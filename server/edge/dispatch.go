@@ -236,16 +236,7 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	if rules := e.faults.Requests(); rules != nil {
 		return e.handleFaulty(c, rules)
 	}
-	return e.carryOut(c)
-}
-
-// carryOut calls the handler, and waits until what it has changed is safe.
-func (e *Listener) carryOut(c *Ctx) *refuse.Refusal {
-	err := c.route.Handle(c)
-	if err != nil || e.Settle == nil || c.route.Method == fasthttp.MethodGet {
-		return err
-	}
-	return e.Settle()
+	return c.route.Handle(c)
 }
 
 // noRoute answers OPTIONS and refuses methods that the path does not have.

@@ -88,7 +88,7 @@ func (e *Listener) handleFaulty(ctx *Ctx, rules []*fault.Active) *refuse.Refusal
 		}
 		c.nameFault(a)
 	}
-	if err := e.carryOut(ctx); err != nil || c.Hijacked() {
+	if err := ctx.route.Handle(ctx); err != nil || c.Hijacked() {
 		return err
 	}
 	return c.apply(&after)

@@ -82,9 +82,6 @@ type Options struct {
 	Board *marketdata.Board
 	// Peers is the key of the nodes that may name the client of a request; nil: none may.
 	Peers *forward.Key
-	// Settle waits until what a request has changed is safe elsewhere too. It runs behind each request of another
-	// method than GET that was not refused; nil: nothing waits.
-	Settle func() *refuse.Refusal
 
 	// Faults holds the rules of faults on demand; nil: there are none.
 	Faults *fault.Switch
@@ -206,7 +203,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	base := ListenerOptions{
-		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers, Settle: o.Settle,
+		Name: "public", faults: o.Faults, replica: o.Replica, board: o.Board, peers: o.Peers,
 		MaxBody: MaxBodyBytes, Read: o.ReadTimeout, Write: o.WriteTimeout, Idle: o.IdleTimeout,
 		WriteBuf: o.WriteBufferSize, Conns: s.conns, limiter: limit, clients: s.clients,
 		pieces: newPieceTable(exempt), secure: o.Certificate != nil,
@@ -399,7 +396,6 @@ type ListenerOptions struct {
 	replica     *forward.Replica             // nil: not a replica
 	board       *marketdata.Board            // see Options
 	peers       *forward.Key                 // see Options
-	Settle      func() *refuse.Refusal       // see Options
 	faults      *fault.Switch                // nil: no fault rules concern this listener
 	refuse      refuseFunc                   // nil: the error object of this service
 	expose      []string                     // headers of public answers beside exposed
