@@ -8,7 +8,7 @@ import (
 // Check walks the whole state and reports the first broken invariant of doc.go. Recovery and tests call it; its
 // cost grows with the state.
 func (s *State) Check() error {
-	supply := make([]Amount, len(s.idents)+currencies)
+	supply := make([]Amount, s.idents.n+currencies)
 	s.balances.Scan(func(k string, v Amount) bool {
 		as := int(k[20])<<24 | int(k[21])<<16 | int(k[22])<<8 | int(k[23])
 		supply[as] = supply[as].Add(v)
@@ -18,7 +18,8 @@ func (s *State) Check() error {
 		return err
 	}
 	var pooled [currencies]Amount
-	for i, id := range s.idents {
+	for i := range s.idents.n {
+		id := s.idents.at(i)
 		t, ok := s.tokens.Get(id.No)
 		if !ok || int(id.No) != i+1 {
 			return fmt.Errorf("token %d is not at its place", i+1)
@@ -31,7 +32,7 @@ func (s *State) Check() error {
 		}
 		coin := id.Side.Currency()
 		pooled[coin] = pooled[coin].Add(t.ReserveQuote)
-		if i > 0 && id.ListBlock <= s.idents[i-1].ListBlock {
+		if i > 0 && id.ListBlock <= s.idents.at(i-1).ListBlock {
 			return fmt.Errorf("token %d: list blocks do not rise", id.No)
 		}
 		if err := s.index.check(t); err != nil {
@@ -45,7 +46,7 @@ func (s *State) Check() error {
 				t.Currency, t.Held, supply[c], t.Pooled, pooled[c], in, out)
 		}
 	}
-	if s.tokens.Len() != len(s.idents) || len(s.symbols) != len(s.idents) || s.byAddress.Len() != len(s.idents) {
+	if s.tokens.Len() != s.idents.n || len(s.symbols) != s.idents.n || s.byAddress.Len() != s.idents.n {
 		return errors.New("two tokens share a symbol or an address")
 	}
 	return nil

@@ -105,7 +105,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		r := newRig(t)
 		market(r, rand.New(rand.NewPCG(5, 5)), 8, nil)
 		r.must(InjectFault{Count: 1})
-		t := r.s.idents[2]
+		t := r.s.idents.at(2)
 		r.must(Checkpoint{Token: t.No})
 		r.must(Transfer{Token: t.No, From: t.Owner, To: user(77), Amount: One})
 		return r.s
@@ -125,7 +125,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		"deposited":  func(s *State) { s.totals[0].Deposited = s.totals[0].Deposited.Add(One) },
 		"fees":       func(s *State) { s.totals[0].Fees = s.totals[0].Fees.Add(One) },
 		"balance":    func(s *State) { s.credit(user(3), usbiAsset, mustBig(1)) },
-		"holding":    func(s *State) { s.credit(user(3), s.idents[2].asset(), mustBig(1)) },
+		"holding":    func(s *State) { s.credit(user(3), s.idents.at(2).asset(), mustBig(1)) },
 		"cooldown":   func(s *State) { s.spawners.Set(key(user(1)), spawner{1, 1}) },
 		"reserve":    func(s *State) { t := s.edit(1); t.ReserveToken = t.ReserveToken.Add(One); s.put(t) },
 		"lastTrade":  func(s *State) { t := s.edit(1); t.LastTradeSec++; s.put(t) },

@@ -2,7 +2,6 @@ package launchpad
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/tidwall/btree"
 
@@ -68,13 +67,13 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 	out := TokenList{AsOf: v.head(v.at(nowNs))}
 	c := filterOf(q.Side, q.Boosted)
 	tr := v.index[q.Sort][c]
-	visible := len(v.idents)
+	visible := v.idents.n
 	if q.AsOf != nil {
 		out.AsOf = *q.AsOf
-		visible = sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > *q.AsOf })
+		visible = v.idents.search(0, func(id *Ident) bool { return id.ListBlock > *q.AsOf })
 	}
 	var page []*Ident
-	if visible == len(v.idents) {
+	if visible == v.idents.n {
 		out.TotalItems = int64(tr.Len())
 		begin := v.rankBehind(tr, q.After)
 		page = slicePage(tr, begin+q.offset(), int(q.PageSize), nil)
@@ -97,10 +96,10 @@ func (v *View) rankBehind(tr *btree.BTreeG[place], after uint32) int {
 	switch {
 	case after == 0:
 		return 0
-	case int(after) > len(v.idents): // no list has named it
+	case int(after) > v.idents.n: // no list has named it
 		return tr.Len()
 	}
-	last := v.idents[after-1]
+	last := v.idents.at(int(after) - 1)
 	r := rank(tr, placeOf(&Token{Ident: last}, Recent))
 	if at, ok := tr.GetAt(r); ok && at.id == last {
 		r++
@@ -120,41 +119,40 @@ func (v *View) AsOf(nowNs int64) int64 { return v.head(v.at(nowNs)) }
 // AsOfNewest returns the X-As-Of of a list at nowNs that ends with the workerId newest. The view may have more
 // tokens, because the caller's hive view is older.
 func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
-	if int(newest) >= len(v.idents) {
+	if int(newest) >= v.idents.n {
 		return v.AsOf(nowNs)
 	}
-	return v.idents[newest].ListBlock - 1
+	return v.idents.at(int(newest)).ListBlock - 1
 }
 
 // NewestAsOf returns the workerId of the newest token in a list with asOf = block, 0 when that list is empty.
 func (v *View) NewestAsOf(block int64) uint32 {
-	return uint32(sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > block }))
+	return uint32(v.idents.search(0, func(id *Ident) bool { return id.ListBlock > block }))
 }
 
 // pageAsOf returns a page of the first visible tokens only. Workers are numbered in the order of list blocks,
 // so these are the workerIds 1 to visible.
 func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	tr := v.index[q.Sort][c]
-	later := v.idents[visible:]
+	hiddenTo := v.idents.n
 	skip := 0 // number of places at the front of the index whose tokens are all hidden
 	if q.Sort == Recent && visible > 0 {
 		// Under Recent, all tokens spawned in a later second come before the visible ones.
-		edge := v.idents[visible-1].SpawnedSec
-		first := sort.Search(len(later), func(i int) bool { return later[i].SpawnedSec > edge })
-		if first < len(later) {
-			skip = rank(tr, place{value: placeOf(&Token{Ident: v.idents[visible-1]}, Recent).value, id: &Ident{}})
+		edge := v.idents.at(visible - 1).SpawnedSec
+		hiddenTo = v.idents.search(visible, func(id *Ident) bool { return id.SpawnedSec > edge })
+		if hiddenTo < v.idents.n {
+			skip = rank(tr, place{value: placeOf(&Token{Ident: v.idents.at(visible - 1)}, Recent).value, id: &Ident{}})
 		}
-		later = later[:first]
 	}
 	switch {
 	case visible == 0:
 		return nil, 0
-	case len(later) <= maxRanked:
-		hidden := v.ranks(tr, q.Sort, c, later)
+	case hiddenTo-visible <= maxRanked:
+		hidden := v.ranks(tr, q.Sort, c, visible, hiddenTo)
 		total := tr.Len() - skip - len(hidden)
 		return slicePage(tr, skip+q.offset(), int(q.PageSize), hidden), int64(max(total, 0))
 	case visible <= maxRanked:
-		shown := v.ranks(tr, q.Sort, c, v.idents[:visible])
+		shown := v.ranks(tr, q.Sort, c, 0, visible)
 		from := min(q.offset(), len(shown))
 		to := min(from+int(q.PageSize), len(shown))
 		page := make([]*Ident, 0, to-from)
@@ -167,11 +165,11 @@ func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	return walkPage(tr, visible, q.offset(), int(q.PageSize))
 }
 
-// ranks returns, ascending, the ranks of those tokens of ids that the filter matches.
-func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, ids []*Ident) []int {
+// ranks returns, ascending, the ranks of those tokens from index from to to that the filter matches.
+func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, from, to int) []int {
 	var out []int
-	for _, id := range ids {
-		if t, _ := v.tokens.Get(id.No); c.matches(t) {
+	for i := from; i < to; i++ {
+		if t, _ := v.tokens.Get(v.idents.at(i).No); c.matches(t) {
 			out = append(out, rank(tr, placeOf(t, by)))
 		}
 	}

@@ -115,7 +115,7 @@ func TestEveryFilterSortAndAsOfListsAsASortOfAllTokens(t *testing.T) {
 	blocks := map[string]int64{}
 	// 1,500 tokens: above maxRanked on both sides of a middle asOf.
 	market(r, rng, 1500, func(tok *Token) { blocks[tok.Address.String()] = tok.ListBlock })
-	for n, v := uint32(0), r.s.View(); int(n) <= len(v.idents); n++ {
+	for n, v := uint32(0), r.s.View(); int(n) <= v.idents.n; n++ {
 		if got := v.NewestAsOf(v.AsOfNewest(r.now, n)); got != n {
 			t.Fatalf("a list up to worker %d is walked on up to %d", n, got)
 		}
@@ -303,7 +303,7 @@ func TestTenThousandTokens(t *testing.T) {
 	begin = time.Now()
 	const swaps = 500
 	for range swaps { // each with a publish, so every touched path is copied
-		tok := r.s.idents[rng.IntN(n)]
+		tok := r.s.idents.at(rng.IntN(n))
 		if cur, _ := r.s.tokens.Get(tok.No); !cur.Empty() {
 			r.must(Swap{Token: tok.No, From: user(60_000), AmountIn: One})
 		}
@@ -341,5 +341,22 @@ func TestTenThousandTokens(t *testing.T) {
 	}
 	if worst > 20*time.Millisecond {
 		t.Errorf("a page took %v", worst)
+	}
+}
+
+// A list of a million tokens takes 8 MB. What a spawn adds must not depend on that.
+func TestTheListOfAllTokensNeverMoves(t *testing.T) {
+	var l identList
+	most, before := uint64(0), allocated()
+	id := &Ident{}
+	for i := range MaxTokens {
+		l.append(id)
+		if i%identChunk == 0 {
+			now := allocated()
+			most, before = max(most, now-before), now
+		}
+	}
+	if most > 50_000 {
+		t.Errorf("%d tokens allocated %d bytes", identChunk, most)
 	}
 }

@@ -64,7 +64,7 @@ func (s *State) planSwap(nowNs int64, cmd Swap) (Record, *refuse.Refusal) {
 
 func (s *State) applySwap(rec *Record, res *Result) {
 	res.TxHash = s.nextTxHash()
-	id := s.idents[rec.Token-1]
+	id := s.idents.at(int(rec.Token) - 1)
 	coin := id.Side.Currency()
 	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
 	if rec.Sell {
@@ -132,7 +132,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 
 func (s *State) applyLiquidity(rec *Record, res *Result) {
 	res.TxHash = s.nextTxHash()
-	id := s.idents[rec.Token-1]
+	id := s.idents.at(int(rec.Token) - 1)
 	coin := id.Side.Currency()
 	s.debit(rec.From, id.asset(), rec.In)
 	s.debit(rec.From, coin.asset(), rec.Out)

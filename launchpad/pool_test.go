@@ -287,7 +287,8 @@ func checkFigures(t *testing.T, r *rig, all []naiveSwap) {
 		t.Fatal(err)
 	}
 	v := r.s.View()
-	for _, id := range r.s.idents {
+	for i := range r.s.idents.n {
+		id := r.s.idents.at(i)
 		p, _ := v.Find(id.Address.String())
 		if want, got := naiveCents(all, id.No, r.now/secondNs), usdText(p.Volume); got != want {
 			t.Fatalf("token %d: volume24h %s, the fold says %s", id.No, got, want)

@@ -11,8 +11,9 @@ import (
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	c := wire.Writer(dst)
 	s.codeHead(c)
-	c.Len(len(s.idents))
-	for _, id := range s.idents {
+	c.Len(s.idents.n)
+	for i := range s.idents.n {
+		id := s.idents.at(i)
 		id.code(c)
 		t, _ := s.tokens.Get(id.No)
 		c2 := *t
@@ -71,7 +72,8 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	if err := c.End(); err != nil {
 		return nil, fmt.Errorf("launchpad: snapshot: %w", err)
 	}
-	for _, id := range s.idents {
+	for i := range s.idents.n {
+		id := s.idents.at(i)
 		t := s.edit(id.No)
 		t.derive(&s.opt)
 		s.tokens.Set(id.No, t)
@@ -169,7 +171,7 @@ func (s *State) codeCheckpoint(c *wire.Coder, p *checkpoint) {
 func (s *State) readCheckpoint(c *wire.Coder) {
 	p := new(checkpoint)
 	s.codeCheckpoint(c, p)
-	if c.Err() != nil || p.token == 0 || int(p.token) > len(s.idents) || p.endSec < 0 || p.endSec >= 1<<43 {
+	if c.Err() != nil || p.token == 0 || int(p.token) > s.idents.n || p.endSec < 0 || p.endSec >= 1<<43 {
 		c.Fail("checkpoint of token %d", p.token)
 		return
 	}
@@ -177,15 +179,15 @@ func (s *State) readCheckpoint(c *wire.Coder) {
 }
 
 func (s *State) readToken(c *wire.Coder) {
-	id := &Ident{No: uint32(len(s.idents)) + 1}
+	id := &Ident{No: uint32(s.idents.n) + 1}
 	id.code(c)
 	t := &Token{Ident: id}
 	t.code(c)
-	if c.Err() != nil || len(s.idents) >= MaxTokens {
+	if c.Err() != nil || s.idents.n >= MaxTokens {
 		c.Fail("more than %d tokens", MaxTokens)
 		return
 	}
-	s.idents = append(s.idents, id)
+	s.idents.append(id)
 	s.symbols[id.Symbol] = id.No
 	s.byAddress.Set(key(id.Address), id.No)
 	s.tokens.Set(id.No, t)
@@ -206,7 +208,7 @@ func (s *State) readBalance(c *wire.Coder, k string, v Amount) {
 	switch {
 	case as <= usbiAsset:
 		s.totals[as].Held = s.totals[as].Held.Add(v)
-	case int(as) < len(s.idents)+currencies:
+	case int(as) < s.idents.n+currencies:
 		t := s.edit(as.token())
 		t.Holders++
 		s.tokens.Set(t.No, t)
@@ -216,7 +218,7 @@ func (s *State) readBalance(c *wire.Coder, k string, v Amount) {
 }
 
 func (s *State) readMark(c *wire.Coder, m mark) {
-	if c.Err() != nil || m.token == 0 || int(m.token) > len(s.idents) {
+	if c.Err() != nil || m.token == 0 || int(m.token) > s.idents.n {
 		c.Fail("window mark of token %d", m.token)
 		return
 	}

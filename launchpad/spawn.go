@@ -21,7 +21,7 @@ func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 		return Record{}, refuse.New(refuse.InsufficientFee, "",
 			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
 	}
-	if len(s.idents) >= MaxTokens {
+	if s.idents.n >= MaxTokens {
 		return Record{}, refuse.Later(fullSec, "The launchpad holds %d tokens, its limit.", MaxTokens)
 	}
 	if s.faults > 0 {
@@ -53,7 +53,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	}
 	s.lastListBlock = max(blockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
 	id := &Ident{
-		No: uint32(len(s.idents)) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
+		No: uint32(s.idents.n) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
 		Address: deriveAddress("token", s.seed, s.position), Pool: deriveAddress("pool", s.seed, s.position),
 		Owner: cmd.Owner, Side: cmd.PoolSide, Supply: supply,
 		Name: cmd.Name, Symbol: cmd.Symbol, Metadata: cmd.Metadata,
@@ -69,7 +69,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 
 // addToken adds a new token, with an empty pool, to every list and index.
 func (s *State) addToken(id *Ident) *Token {
-	s.idents = append(s.idents, id)
+	s.idents.append(id)
 	s.symbols[id.Symbol] = id.No
 	s.byAddress.Set(key(id.Address), id.No)
 	t := &Token{Ident: id}

@@ -24,7 +24,7 @@ type State struct {
 	faults        uint64 // number of coming spawns that injected faults will refuse
 	totals        [currencies]Total
 
-	idents    []*Ident                    // by workerId - 1; shared, append-only
+	idents    identList                   // by workerId - 1; shared, append-only
 	tokens    *btree.Map[uint32, *Token]  // by workerId; shared
 	byAddress *btree.Map[string, uint32]  // token address -> workerId; shared
 	balances  *btree.Map[string, Amount]  // key: balanceKey; shared

@@ -1,6 +1,10 @@
 package launchpad
 
-import "tickhive/internal/refuse"
+import (
+	"sort"
+
+	"tickhive/internal/refuse"
+)
 
 // FirstAgentNFT is the agentNftId of workerId 1.
 const FirstAgentNFT = 10001
@@ -21,6 +25,31 @@ type Ident struct {
 	Name       string
 	Symbol     string
 	Metadata   string // a JSON object, "" when none was sent
+}
+
+// identList holds the tokens by workerId - 1. Views share its chunks: State fills them behind the length that a view has,
+// and moves none of them.
+type identList struct {
+	n      int
+	chunks []*[identChunk]*Ident
+}
+
+const identChunk = 1024
+
+func (l *identList) at(i int) *Ident { return l.chunks[i/identChunk][i%identChunk] }
+
+func (l *identList) append(id *Ident) {
+	if l.n%identChunk == 0 {
+		l.chunks = append(l.chunks, new([identChunk]*Ident))
+	}
+	l.chunks[l.n/identChunk][l.n%identChunk] = id
+	l.n++
+}
+
+// search returns the first index from from on for which after is true, the length without one. after is true for every
+// later token too.
+func (l *identList) search(from int, after func(*Ident) bool) int {
+	return from + sort.Search(l.n-from, func(i int) bool { return after(l.at(from + i)) })
 }
 
 // AgentNFT returns the token's id in the agent registry, which routes use as :tokenId.

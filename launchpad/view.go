@@ -19,7 +19,7 @@ type View struct {
 	listBlock int64
 	totals    [currencies]Total
 
-	idents    []*Ident
+	idents    identList
 	tokens    *btree.Map[uint32, *Token]
 	byAddress *btree.Map[string, uint32]
 	balances  *btree.Map[string, Amount]
@@ -58,7 +58,7 @@ func (v *View) GenesisNs() int64 { return v.genesisNs }
 func (v *View) Seq() uint64 { return v.seq }
 
 // Len returns the number of tokens.
-func (v *View) Len() int { return len(v.idents) }
+func (v *View) Len() int { return v.idents.n }
 
 // Options returns the fee, the cooldown and the USD rate.
 func (v *View) Options() Options { return v.opt }
