@@ -100,6 +100,19 @@ func TestCyclesAreFoundAsAWalkFindsThem(t *testing.T) {
 	}
 }
 
+func TestTheDirectoryOfAllUsersIsCopiedOnce(t *testing.T) {
+	d := newDirectory()
+	for n := uint32(1); n < manyUsers; n++ {
+		d.users = append(d.users, &user{n: n})
+	}
+	for n := uint32(manyUsers); n < manyUsers+2; n++ {
+		d.register(&user{n: n, profile: Profile{Nickname: inviteCode(n)}})
+	}
+	if cap(d.users) != MaxUsers+1 || d.user(manyUsers+1).n != manyUsers+1 || d.user(7).n != 7 {
+		t.Errorf("room for %d users", cap(d.users))
+	}
+}
+
 func TestANicknameIsTriedAHundredTimes(t *testing.T) {
 	r := newRig(t)
 	taken := func(i int) string {

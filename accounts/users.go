@@ -327,9 +327,15 @@ func (d *directory) mustFind(n uint32) *user {
 	return u
 }
 
+// manyUsers is the number of users from which the directory has room for all: 8 MB, which take 2 ms to copy.
+const manyUsers = 1 << 16
+
 // register adds a user to the directory; the user's number must be the next one.
 func (d *directory) register(u *user) {
 	u.tree, u.treeSize = u.n, 1
+	if len(d.users) == manyUsers { // from here on no append copies the users again
+		d.users = append(make([]*user, 0, MaxUsers+1), d.users...)
+	}
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
