@@ -1,10 +1,120 @@
 package hive
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 
 	"tickhive/internal/refuse"
 )
+
+// Tier is the rank of an agent. A tier commands the tiers of higher numbers.
+type Tier uint8
+
+// The tiers of docs/contract/api.md.
+const (
+	NoTier Tier = iota
+	Queen
+	Scout
+	WorkerTier
+	tiers = 3
+)
+
+var tierNames = [...]string{"", "queen", "scout", "worker"}
+
+func (t Tier) String() string { return tierNames[t] }
+
+// parseTier returns the tier with this wire name.
+func parseTier(name string) (Tier, bool) {
+	for t := Queen; t <= WorkerTier; t++ {
+		if tierNames[t] == name {
+			return t, true
+		}
+	}
+	return NoTier, false
+}
+
+// Agent identifies a queen, a scout or a worker: queen-N, scout-N or worker-N. The number of a worker is its
+// workerId.
+type Agent struct {
+	Tier Tier
+	N    uint32
+}
+
+// String returns the agent's id on the wire.
+func (a Agent) String() string { return a.Tier.String() + "-" + strconv.FormatUint(uint64(a.N), 10) }
+
+// parseAgent reads an id of the form tier-number. It does not check whether the agent exists.
+func parseAgent(id string) (a Agent, ok bool) {
+	name, number, _ := strings.Cut(id, "-")
+	if a.Tier, ok = parseTier(name); !ok {
+		return Agent{}, false
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	a.N = uint32(n)
+	return a, err == nil && n > 0 && a.String() == id
+}
+
+// ActionType is the kind of a log entry.
+type ActionType uint8
+
+// The action types of docs/contract/hive.md#action-log.
+const (
+	ConfigUpdate ActionType = iota
+	ParamUpdate
+	Override
+	Flag
+	Directive
+	Suspension
+	BudgetAllocation
+	Observation
+	RiskScore
+	Signal
+	ProposalCreated
+	VoteCast
+	actionTypes
+)
+
+// ActionTypes is the number of action types; the types are numbered from 0.
+const ActionTypes = actionTypes
+
+var actionNames = [actionTypes]string{
+	"config_update", "param_update", "override", "flag", "directive", "suspension", "budget_allocation",
+	"observation", "risk_score", "signal", "proposal_created", "vote",
+}
+
+func (t ActionType) String() string { return actionNames[t] }
+
+// parseActionType returns the action type with this wire name.
+func parseActionType(name string) (ActionType, bool) {
+	for i, n := range actionNames {
+		if n == name {
+			return ActionType(i), true
+		}
+	}
+	return 0, false
+}
+
+// changesConfig reports whether the payload of an action of this type may change the target's config.
+func (t ActionType) changesConfig() bool {
+	return t == ConfigUpdate || t == ParamUpdate || t == Override
+}
+
+// allowed reports whether an agent of tier source may make an action on the worker target (0: the whole hive).
+// An override needs a target of a lower rank, a scout may override workers only, and only queens act on the
+// whole hive.
+func (t ActionType) allowed(source Tier, target uint32) bool {
+	switch t {
+	case Override:
+		return source == Queen || source == Scout && target != 0
+	case Suspension, BudgetAllocation:
+		return source == Queen
+	default:
+		return true
+	}
+}
 
 func sourceWrong() *refuse.Refusal {
 	return refuse.Param("sourceAgentId", "sourceAgentId is required: queen-N, scout-N or worker-N.")
@@ -164,4 +274,139 @@ func patched(cfg *Config, payload string) *Config {
 		return cfg
 	}
 	return p.on(cfg)
+}
+
+// Limits of a worker's config (docs/contract/hive.md#workers).
+const (
+	MinSlippageBps     = 50
+	MaxSlippageBps     = 200
+	DefaultSlippageBps = 100
+	MaxSignals         = 16
+	MaxSignalBytes     = 64
+)
+
+// MEV selects the protection of a worker's swaps against front-running (maximal extractable value).
+type MEV uint8
+
+// The values of MEV.
+const (
+	MEVOff MEV = iota
+	MEVStandard
+	MEVStrict
+	mevs
+)
+
+var mevNames = [mevs]string{"off", "standard", "strict"}
+
+func (m MEV) String() string { return mevNames[m] }
+
+// Config holds the settings of a worker. It never changes once a worker refers to it.
+type Config struct {
+	SlippageCapBps int64
+	MEV            MEV
+	Signals        []string
+}
+
+var defaultConfig = &Config{
+	SlippageCapBps: DefaultSlippageBps, MEV: MEVStandard,
+	Signals: []string{"scout-token-quality", "scout-trading-pattern"},
+}
+
+// The members of a payload that change a config. Proposals have the same names as topics.
+const (
+	memberSlippage = "slippageCapBps"
+	memberMEV      = "mevProtection"
+	memberSignals  = "signalSubscriptions"
+)
+
+// patch holds the config members that a payload contains.
+type patch struct {
+	slippage *int64
+	mev      *MEV
+	signals  []string // nil: the payload does not contain it
+}
+
+func (p *patch) empty() bool { return p.slippage == nil && p.mev == nil && p.signals == nil }
+
+// on returns a copy of cfg with the members of the patch.
+func (p *patch) on(cfg *Config) *Config {
+	c := *cfg
+	if p.slippage != nil {
+		c.SlippageCapBps = *p.slippage
+	}
+	if p.mev != nil {
+		c.MEV = *p.mev
+	}
+	if p.signals != nil {
+		c.Signals = p.signals
+	}
+	return &c
+}
+
+// parseObject reads a payload, which must be a JSON object of at most MaxPayload bytes.
+func parseObject(payload, field string) (map[string]json.RawMessage, *refuse.Refusal) {
+	if len(payload) > MaxPayload {
+		return nil, refuse.Param(field, "%s is at most %d bytes.", field, MaxPayload)
+	}
+	var members map[string]json.RawMessage
+	if payload == "" || payload[0] != '{' || json.Unmarshal([]byte(payload), &members) != nil {
+		return nil, refuse.Param(field, "%s is an object.", field)
+	}
+	return members, nil
+}
+
+// parsePatch reads the config members of a payload and refuses values out of range.
+func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej *refuse.Refusal) {
+	if raw, ok := members[memberSlippage]; ok {
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil || n < MinSlippageBps || n > MaxSlippageBps {
+			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage,
+				MinSlippageBps, MaxSlippageBps)
+		}
+		p.slippage = &n
+	}
+	if raw, ok := members[memberMEV]; ok {
+		var name string
+		i := -1
+		if raw[0] == '"' && json.Unmarshal(raw, &name) == nil {
+			i = slices.Index(mevNames[:], name)
+		}
+		if i < 0 {
+			return p, refuse.Param(field+"."+memberMEV, "%s is off, standard or strict.", memberMEV)
+		}
+		m := MEV(i)
+		p.mev = &m
+	}
+	if raw, ok := members[memberSignals]; ok {
+		if !parseSignals(raw, &p.signals) {
+			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.",
+				memberSignals, MaxSignals, MaxSignalBytes)
+		}
+	}
+	return p, nil
+}
+
+func parseSignals(raw json.RawMessage, out *[]string) bool {
+	var items []*string
+	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil || len(items) > MaxSignals {
+		return false
+	}
+	*out = make([]string, 0, len(items))
+	for _, s := range items {
+		if s == nil || len(*s) == 0 || len(*s) > MaxSignalBytes {
+			return false
+		}
+		*out = append(*out, *s)
+	}
+	return true
+}
+
+// compact returns payload without white space between its tokens. It returns text that is not JSON unchanged,
+// because parseObject refuses it.
+func compact(payload string) string {
+	var buf bytes.Buffer
+	if json.Compact(&buf, []byte(payload)) != nil {
+		return payload
+	}
+	return buf.String()
 }

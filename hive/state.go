@@ -1,9 +1,14 @@
 package hive
 
 import (
+	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
+
+	"tickhive/internal/durable"
+	"tickhive/internal/refuse"
 )
 
 // State is the state of the hive, a function of the records applied and the facts folded. Owner: the store's
@@ -78,3 +83,240 @@ func (s *State) NextNs() int64 {
 
 // Due returns the Tick that applies all due changes.
 func (s *State) Due(int64) []Command { return []Command{Tick{}} }
+
+// The hive's limits.
+const (
+	// MaxEntries bounds the action log. An entry takes about 200 bytes of memory.
+	MaxEntries = 1 << 24
+	// MaxWorkers equals the launchpad's MaxTokens: each token has one worker.
+	MaxWorkers = 1 << 20
+	// MaxProposals bounds the proposals of all workers together.
+	MaxProposals = 1 << 22
+	// MaxActiveProposals bounds the active proposals of one token, so that its lists stay short.
+	MaxActiveProposals = 1000
+	// MaxVoters bounds the voters of one proposal, which are stored until it closes.
+	MaxVoters = 1 << 20
+	// MaxDue bounds the changes that one record carries out because they are due: proposals that close, and workers that
+	// become idle.
+	MaxDue = 256
+	// MaxPayload is the largest payload of an action or a proposal, in bytes.
+	MaxPayload = 4096
+	// MaxReason is the longest reasonCode, in ASCII characters (docs/contract/hive.md#action-log).
+	MaxReason = 32
+	// MaxComment is the longest comment of a vote, in characters.
+	MaxComment = 500
+	// MaxProposer is the longest name of a proposer, in bytes.
+	MaxProposer = 64
+	// KeptComments is the number of newest comments that a proposal retains.
+	KeptComments = 50
+	// RecentActions is the number of newest entries that a worker's answers show.
+	RecentActions = 20
+	// fullSec is the Retry-After, in seconds, of a refusal because a limit is reached. Only time or an operator
+	// resolves it.
+	fullSec = 60
+	// MaxPageSize is the largest page of every list; the default page sizes follow
+	// (docs/contract/launchpad.md#tokens, docs/contract/hive.md#action-log).
+	MaxPageSize            = 100
+	DefaultPageSize        = 20
+	DefaultLogPageSize     = 50
+	secondNs               = 1_000_000_000
+	daySec                 = 86400
+	idleAfterSec           = 7 * daySec
+	proposalSec            = 7 * daySec
+	urgentSec              = daySec
+	recentlyClosedSec      = 7 * daySec // period that votes.recentlyClosed covers
+	blockNs                = 2 * secondNs
+	firstAgentNFT          = 10001
+	passingNum, passingDen = 3, 5 // a proposal passes when yes / (yes + no) >= 3/5
+)
+
+// Options holds the configuration of the hive. The quorum applies to proposals that close after the start. Seed
+// and GenesisNs must equal the launchpad ledger's; the first record stores them for the life of the data
+// directory.
+type Options struct {
+	QuorumCents int64  // hundredths of vote weight that a proposal needs to pass (hive.quorum)
+	Queens      uint32 // number of queens: queen-1 to queen-N
+	Scouts      uint32 // number of scouts: scout-1 to scout-N
+	Seed        uint64 // the ledger's seed, for transaction hashes
+	GenesisNs   int64  // the ledger's genesis, for block numbers
+}
+
+// DefaultOptions returns quorum 100, three queens, two scouts.
+func DefaultOptions() Options {
+	return Options{QuorumCents: 100_00, Queens: 3, Scouts: 2, Seed: 1}
+}
+
+// Validate reports an option that is out of range.
+func (o *Options) Validate() error {
+	if o.QuorumCents < 0 || o.QuorumCents > 1_000_000_000_00 {
+		return errors.New("hive.quorum is not within 0 and 10^9")
+	}
+	if o.Queens == 0 || o.Scouts == 0 {
+		return errors.New("a hive has at least one queen and one scout")
+	}
+	return nil
+}
+
+// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin: Store prevents both.
+//
+// The record first closes the proposals that are due, so the command is planned for the state after them: what a command
+// does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
+func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	nowNs = max(nowNs, s.nowNs)
+	if _, begin := cmd.(Begin); begin == s.begun {
+		panic("BUG: hive: Begin is the first command, once")
+	}
+	rec := Record{TimeNs: nowNs}
+	all := s.planCloses(&rec)
+	if _, tick := cmd.(Tick); !tick && !all {
+		return Record{}, refuse.Later(1, "More than %d proposals close first; try again.", MaxDue)
+	}
+	if rej := s.plan(cmd, &rec); rej != nil {
+		return Record{}, rej
+	}
+	return rec, nil
+}
+
+func (s *State) plan(cmd Command, rec *Record) *refuse.Refusal {
+	switch cmd := cmd.(type) {
+	case Begin:
+		rec.Kind, rec.Seed, rec.GenesisNs = RecBegin, s.opt.Seed, s.opt.GenesisNs
+	case Act:
+		return s.planAct(cmd, rec)
+	case Propose:
+		return s.planPropose(cmd, rec)
+	case CastVote:
+		return s.planVote(cmd, rec)
+	case Tick:
+		rec.Kind = RecTick
+	default:
+		panic("BUG: hive: unknown command")
+	}
+	return nil
+}
+
+// Apply applies a record in this order: what is due by its time, its decision, its log entry. It closes the proposals
+// that the record names, and marks workers idle, at most MaxDue together; the rest waits for the next record. Equal
+// records and facts yield equal states.
+func (s *State) Apply(rec *Record) Result {
+	s.seq++
+	s.nowNs = rec.TimeNs
+	closed := s.applyCloses(rec)
+	s.markIdle(s.nowNs/secondNs, MaxDue-len(rec.Closes))
+	var res Result
+	switch rec.Kind {
+	case RecBegin:
+		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.GenesisNs
+	case RecPropose:
+		s.applyPropose(rec, &res)
+	case RecVote:
+		s.applyVote(rec, &res)
+	case RecAct, RecTick:
+	default:
+		panic("BUG: hive: unknown record")
+	}
+	for i := range rec.Entries[closed:] {
+		s.appendEntry(&rec.Entries[closed+i])
+	}
+	if rec.Kind == RecAct {
+		res.Entry = rec.own().info(s.seed, s.genesisNs)
+	}
+	return res
+}
+
+// Check walks over workers and proposals and reports the first broken invariant. Recovery and tests call it.
+func (s *State) Check() error {
+	active, closed := map[uint32]int64{}, map[uint32]uint32{}
+	var err error
+	s.proposals.Scan(func(_ uint32, p *Proposal) bool {
+		_, ok := s.workers.Get(p.Worker)
+		if !ok {
+			err = fmt.Errorf("%s: no worker %d", p.ID(), p.Worker)
+		}
+		if p.Status == ProposalActive {
+			active[p.Worker]++
+		} else {
+			closed[p.Worker]++
+		}
+		return err == nil
+	})
+	known, queued := 0, 0
+	s.workers.Scan(func(id uint32, w *Worker) bool {
+		switch _, inIndex := s.byStatus.Get(pair(uint32(w.Status()), id)); {
+		case w.ActiveProposals != active[id]:
+			err = fmt.Errorf("worker %d: %d active proposals, counted %d", id, active[id], w.ActiveProposals)
+		case inIndex != w.Known:
+			err = fmt.Errorf("worker %d: in the status index %v", id, inIndex)
+		case closedBy(s.closed, id, 1<<42-1) != closed[id]:
+			err = fmt.Errorf("worker %d: %d proposals have closed, the times have %d", id, closed[id],
+				closedBy(s.closed, id, 1<<42-1))
+		}
+		if w.Known {
+			known++
+			if !w.IsIdle {
+				queued++
+			}
+		}
+		return err == nil
+	})
+	before, last := uint64(0), uint32(0)
+	s.closed.Scan(func(key uint64, n uint32) bool {
+		if key>>42 != before {
+			before, last = key>>42, 0
+		}
+		if _, ok := s.workers.Get(uint32(before)); err == nil && (!ok || n <= last) {
+			err = fmt.Errorf("worker %d: %d closes follow %d", before, n, last)
+		}
+		last = n
+		return err == nil
+	})
+	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
+		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
+		s.byWorkerState.Len() != s.proposals.Len()) {
+		err = errors.New("an index has too many or too few members")
+	}
+	return err
+}
+
+// Store is the durable hive: Do carries out a Command and returns when it is durable, Tick applies due changes
+// on a virtual clock.
+type Store struct {
+	*durable.Store[Command, Record, Result]
+	state *State
+}
+
+// machine is the interface through which durable.Store uses State.
+type machine = durable.State[Command, Record, Result]
+
+// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
+type StoreOptions struct {
+	Options
+	durable.Config
+}
+
+// OpenStore recovers the hive. In a new data directory it stores the seed and the genesis of the options. The
+// caller must then fold every current fact of the launchpad. It returns the errors of durable.Open.
+func OpenStore(o StoreOptions) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("hive: %w", err)
+	}
+	o.Log.RecordVersion = RecordVersion
+	st, err := durable.Open(durable.Options[Command, Record, Result]{
+		Config: o.Config, First: []Command{Begin{}},
+		New:            func() machine { return New(o.Options) },
+		AppendRecord:   appendRecord,
+		DecodeRecord:   DecodeRecord,
+		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hive: %w", err)
+	}
+	return &Store{st, st.State().(*State)}, nil
+}
+
+// View returns the last published state: durable, one atomic load, never nil.
+func (s *Store) View() *View { return s.state.published.Load() }
+
+// WithState runs f on the state, in the store's goroutine and without a record (durable.Store.WithState).
+func (s *Store) WithState(f func(*State)) error { return s.Store.WithState(func() { f(s.state) }) }

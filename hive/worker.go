@@ -1,6 +1,10 @@
 package hive
 
-import "tickhive/internal/refuse"
+import (
+	"github.com/tidwall/btree"
+
+	"tickhive/internal/refuse"
+)
 
 // Status is a worker's state (docs/contract/api.md).
 type Status uint8
@@ -153,3 +157,82 @@ func (s *State) markIdle(nowSec int64, most int) {
 
 // pair returns a key of two parts for an index.
 func pair(hi, lo uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }
+
+// Fact holds what the launchpad reports about a token and its worker. It has the same members as launchpad.Fact,
+// so that one converts to the other. Each member is constant or only grows, so facts may be folded in any order
+// and more than once.
+type Fact struct {
+	Seq         uint64   // number of the launchpad's record
+	WorkerID    uint32   // from 1
+	Token       [20]byte // the token's address
+	Symbol      string
+	DeployedSec int64 // Unix seconds
+	SwapSec     int64 // time of the last swap, Unix seconds, 0: never
+	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
+}
+
+// Fold merges a fact into the state. Store.Fold must call it: after each launchpad command that has a fact, and
+// for all current facts at a start.
+//
+// Identities are fixed and times are maxima, so facts may arrive in any order, more than once, late, or all again, and
+// yield the same state. The snapshot holds the last launchpad record that it reflects (ReflectsSeq); a start folds all
+// present facts in any case. An action on a worker whose fact is folded only after the record is replayed waits on a
+// worker without a name; no view shows one.
+func (s *State) Fold(f Fact) {
+	s.launchpadSeq = max(s.launchpadSeq, f.Seq)
+	w := s.edit(f.WorkerID)
+	if !w.Known {
+		w.Known, w.Token, w.Symbol, w.DeployedSec = true, f.Token, f.Symbol, f.DeployedSec
+		s.byToken.Set(string(f.Token[:]), w.ID)
+	}
+	s.noteActivity(w, max(f.DeployedSec, f.SwapSec))
+	w.BoostSec = max(w.BoostSec, f.BoostSec)
+	s.maxBoostSec = max(s.maxBoostSec, f.BoostSec)
+	s.put(w)
+}
+
+// ReflectsSeq returns the number of the newest launchpad record whose fact was folded.
+func (s *State) ReflectsSeq() uint64 { return s.launchpadSeq }
+
+// Worker returns the worker of a token; ok is false for an unknown token.
+func (v *View) Worker(nowNs int64, tokenID uint64) (d WorkerInfo, ok bool) {
+	w, ok := v.worker(tokenID)
+	if !ok {
+		return d, false
+	}
+	return v.info(w, v.atSec(nowNs)), true
+}
+
+// closedSince returns the number of proposals of a worker that closed later than sec.
+func (v *View) closedSince(worker uint32, sec int64) int64 {
+	return int64(closedBy(v.closed, worker, 1<<42-1) - closedBy(v.closed, worker, sec))
+}
+
+// closedKey returns the key that sorts the closes of proposals by worker and time. MaxWorkers is 2^20 and seconds stay
+// below 2^42, so both fit.
+func closedKey(worker uint32, sec int64) uint64 { return uint64(worker)<<42 | uint64(sec) }
+
+// closedBy returns the number of proposals of a worker that have closed by sec.
+func closedBy(closed *btree.Map[uint64, uint32], worker uint32, sec int64) (n uint32) {
+	closed.Descend(closedKey(worker, sec), func(key uint64, count uint32) bool {
+		if key>>42 == uint64(worker) {
+			n = count
+		}
+		return false
+	})
+	return n
+}
+
+// Recent returns the newest log entries whose target is the token, newest first.
+func (v *View) Recent(tokenID uint64) []EntryInfo {
+	w, ok := v.worker(tokenID)
+	if !ok {
+		return nil
+	}
+	list := v.entriesOf(w.postings.aimed.list(nil, nil))
+	var out []EntryInfo
+	for i := list.len() - 1; i >= 0 && len(out) < RecentActions; i-- {
+		out = append(out, v.log.entry(list.at(i)).info(v.seed, v.genesisNs))
+	}
+	return out
+}

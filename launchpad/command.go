@@ -1,6 +1,20 @@
 package launchpad
 
-import "tickhive/internal/refuse"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tickhive/internal/rawjson"
+	"tickhive/internal/refuse"
+	"tickhive/internal/wire"
+)
 
 // Command is a request to the ledger: one of the structs below, with amounts as integers. A command identifies
 // a token by its workerId (View.Find returns the token of a path id).
@@ -197,4 +211,236 @@ type Result struct {
 	EndSec     int64
 	// Fact is the change that the hive must fold; nil when no token changed.
 	Fact *Fact
+}
+
+// RecordVersion is the version of the encoding of records and snapshots.
+const RecordVersion = 3
+
+// maxText limits each text of a record, in bytes.
+const maxText = MaxMetadata
+
+// appendRecord appends the encoding of rec for the log.
+func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
+
+// DecodeRecord decodes the result of appendRecord. Any other bytes are an error.
+func DecodeRecord(b []byte) (rec Record, err error) {
+	if err := wire.Decode(b, rec.code); err != nil {
+		return Record{}, fmt.Errorf("launchpad: record: %w", err)
+	}
+	return rec, nil
+}
+
+// code encodes or decodes the members that each kind of record has.
+func (r *Record) code(c *wire.Coder) {
+	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
+	c.I64(&r.TimeNs)
+	switch r.Kind {
+	case RecBegin:
+		c.U64(&r.Seed)
+	case RecSpawn:
+		if c.Reading() {
+			r.Spawn = new(Spawn)
+		}
+		r.Spawn.code(c)
+		r.Fee.code(c)
+	case RecDeposit:
+		c.Fixed(r.To[:])
+		c.U8((*uint8)(&r.Currency), currencies-1)
+		r.In.code(c)
+	case RecWithdraw:
+		c.Fixed(r.From[:])
+		c.U8((*uint8)(&r.Currency), currencies-1)
+		r.In.code(c)
+	case RecTransfer:
+		c.U32(&r.Token)
+		c.Fixed(r.From[:])
+		c.Fixed(r.To[:])
+		r.In.code(c)
+	case RecLiquidity, RecSwap:
+		c.U32(&r.Token)
+		c.Fixed(r.From[:])
+		c.Bool(&r.Sell)
+		r.In.code(c)
+		r.Out.code(c)
+	case RecBoost:
+		c.U32(&r.Token)
+		c.U8((*uint8)(&r.Tier), uint8(tiers)-1)
+	case RecCheckpoint:
+		c.U32(&r.Token)
+	case RecInject:
+		c.U64(&r.Count)
+	case RecFault, RecTick: // these records have no members besides the time
+	}
+}
+
+func (s *Spawn) code(c *wire.Coder) {
+	c.Fixed(s.Owner[:])
+	c.Text(&s.Name, maxText)
+	c.Text(&s.Symbol, maxText)
+	c.Text(&s.TotalSupply, maxText)
+	decimals := uint8(s.Decimals)
+	c.U8(&decimals, Decimals)
+	s.Decimals = int(decimals)
+	c.U8((*uint8)(&s.PoolSide), sides-1)
+	c.Text(&s.Metadata, maxText)
+	if c.Reading() && checkSupply(s.TotalSupply) != nil {
+		c.Fail("supply %q", s.TotalSupply)
+	}
+}
+
+// SpawnForm holds the members of a spawn's body as JSON text; nil for a missing member. The handler has already
+// refused unknown and duplicate members.
+type SpawnForm struct {
+	Name, Symbol, TotalSupply, Decimals, PoolSide, Metadata json.RawMessage
+}
+
+// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one. The caller sets
+// Owner of the result.
+func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
+	var s Spawn
+	var ok bool
+	if s.Name, ok = rawjson.Text(f.Name); !ok {
+		return s, nameWrong()
+	}
+	if rej := checkName(s.Name); rej != nil {
+		return s, rej
+	}
+	if s.Symbol, ok = rawjson.Text(f.Symbol); !ok {
+		return s, refuse.Param("symbol", "symbol is required: a string of 3 to 5 capital letters.")
+	}
+	if rej := checkSymbol(s.Symbol); rej != nil {
+		return s, rej
+	}
+	if s.TotalSupply, _ = rawjson.Text(f.TotalSupply); s.TotalSupply == "" && !rawjson.Absent(f.TotalSupply) {
+		return s, supplyWrong()
+	}
+	if rej := checkSupply(s.TotalSupply); rej != nil {
+		return s, rej
+	}
+	if !rawjson.Absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(Decimals) {
+		return s, decimalsWrong()
+	}
+	if !rawjson.Absent(f.PoolSide) {
+		name, _ := rawjson.Text(f.PoolSide)
+		if s.PoolSide, ok = parseSide(name); !ok {
+			return s, sideWrong()
+		}
+	}
+	if !rawjson.Absent(f.Metadata) {
+		s.Metadata = string(f.Metadata)
+	}
+	if rej := checkMetadata(s.Metadata); rej != nil {
+		return s, rej
+	}
+	return s, nil
+}
+
+// check applies the rules of Parse to a Spawn that does not come from JSON (simulation).
+func (s *Spawn) check() *refuse.Refusal {
+	for _, rej := range []*refuse.Refusal{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
+		if rej != nil {
+			return rej
+		}
+	}
+	if s.Decimals != 0 && s.Decimals != Decimals {
+		return decimalsWrong()
+	}
+	if s.PoolSide >= sides {
+		return sideWrong()
+	}
+	return checkMetadata(s.Metadata)
+}
+
+func nameWrong() *refuse.Refusal {
+	return refuse.Param("name", "name is required: a string of 1 to 50 characters without control and "+
+		"format characters, and without spaces at its ends.")
+}
+
+func checkName(name string) *refuse.Refusal {
+	n := utf8.RuneCountInString(name)
+	if n < 1 || n > 50 || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
+		return nameWrong()
+	}
+	for _, r := range name {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return nameWrong()
+		}
+	}
+	return nil
+}
+
+var symbolForm = regexp.MustCompile(`^[A-Z]{3,5}$`)
+
+func checkSymbol(symbol string) *refuse.Refusal {
+	if !symbolForm.MatchString(symbol) {
+		return refuse.New(refuse.InvalidSymbol, "symbol", "symbol must be 3 to 5 capital letters, [A-Z]{3,5}.")
+	}
+	return nil
+}
+
+func supplyWrong() *refuse.Refusal {
+	return refuse.Param("totalSupply", "totalSupply is a string of the form [1-9][0-9]*, at most 10^30.")
+}
+
+// DefaultSupply of a spawn, in whole tokens.
+const DefaultSupply = "1000000000"
+
+var maxSupply, _ = ParseAmount("1000000000000000000000000000000")
+
+func checkSupply(supply string) *refuse.Refusal {
+	if supply == "" {
+		return nil
+	}
+	if a, err := ParseAmount(supply); err != nil || !isDigits(supply) || supply[0] == '0' || maxSupply.Less(a) {
+		return supplyWrong()
+	}
+	return nil
+}
+
+func decimalsWrong() *refuse.Refusal { return refuse.Param("decimals", "decimals is fixed: 18.") }
+
+func sideWrong() *refuse.Refusal { return refuse.Param("poolSide", "poolSide is USBI or wNATIVE.") }
+
+// checkMetadata refuses metadata that is no object, is longer than 4 KiB, or has a known member of a wrong
+// form.
+func checkMetadata(raw string) *refuse.Refusal {
+	if raw == "" {
+		return nil
+	}
+	if len(raw) > MaxMetadata {
+		return refuse.Param("metadata", "metadata is at most %d bytes.", MaxMetadata)
+	}
+	var members map[string]json.RawMessage
+	if raw[0] != '{' || json.Unmarshal([]byte(raw), &members) != nil {
+		return refuse.Param("metadata", "metadata is an object.")
+	}
+	for _, name := range []string{"description", "logoUri", "website"} {
+		member := bytes.TrimSpace(members[name])
+		if rawjson.Absent(member) {
+			continue
+		}
+		text, ok := rawjson.Text(member)
+		if !ok {
+			return refuse.Param("metadata."+name, "metadata.%s is a string.", name)
+		}
+		if name != "description" && text != "" && !isPublicURI(text) {
+			return refuse.Param("metadata."+name, "metadata.%s is an http, https or ipfs URI.", name)
+		}
+	}
+	return nil
+}
+
+// isPublicURI reports whether text has the form of a public URI. The program never fetches it.
+func isPublicURI(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	switch u.Scheme {
+	case "http", "https":
+		return u.Host != ""
+	case "ipfs":
+		return u.Host != "" || u.Opaque != "" || len(u.Path) > 1
+	}
+	return false
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"strings"
+
+	"tickhive/internal/fifo"
+	"tickhive/internal/refuse"
 )
 
 // BlockNs is the length of a block, 2 s (docs/contract/launchpad.md#ledger).
@@ -63,4 +66,254 @@ func floorSec(ns int64) int64 {
 		s--
 	}
 	return s
+}
+
+// asset identifies what an account can hold: NATIVE, USBI, or a token, whose number is its workerId + 1.
+type asset uint32
+
+const (
+	nativeAsset = asset(NATIVE)
+	usbiAsset   = asset(USBICoin)
+)
+
+func (c Currency) asset() asset { return asset(c) }
+
+// key returns an address as the key of a tree.
+func key(a Address) string { return string(a[:]) }
+
+// balanceKey returns the key that sorts balances by account, then by asset.
+func balanceKey(a Address, as asset) string {
+	var b [24]byte
+	copy(b[:], a[:])
+	binary.BigEndian.PutUint32(b[20:], uint32(as))
+	return string(b[:])
+}
+
+// Total holds the sums of one currency since the data directory began. Held + Pooled + Fees = Deposited -
+// Withdrawn, always.
+type Total struct {
+	Currency                                 Currency
+	Held, Pooled, Fees, Deposited, Withdrawn Amount
+}
+
+func (s *State) balance(a Address, as asset) Amount {
+	v, _ := s.balances.Get(balanceKey(a, as))
+	return v
+}
+
+// credit adds to a balance, debit subtracts from one; no other function changes balances. They remove a balance
+// of zero, so that an account exists exactly while it holds something, they keep the tokens' counts of holders, and
+// they remember a holding that a checkpoint needs.
+func (s *State) credit(a Address, as asset, amount Amount) {
+	if amount.IsZero() {
+		return
+	}
+	k := balanceKey(a, as)
+	had, ok := s.balances.Get(k)
+	s.balances.Set(k, had.Add(amount))
+	if as <= usbiAsset {
+		s.totals[as].Held = s.totals[as].Held.Add(amount)
+		return
+	}
+	s.remember(as, a, had)
+	if !ok {
+		s.countHolder(as, 1)
+	}
+}
+
+func (s *State) debit(a Address, as asset, amount Amount) {
+	if amount.IsZero() {
+		return
+	}
+	k := balanceKey(a, as)
+	had, _ := s.balances.Get(k)
+	left := had.Sub(amount)
+	if !left.IsZero() {
+		s.balances.Set(k, left)
+	} else {
+		s.balances.Delete(k)
+	}
+	if as <= usbiAsset {
+		s.totals[as].Held = s.totals[as].Held.Sub(amount)
+		return
+	}
+	s.remember(as, a, had)
+	if left.IsZero() {
+		s.countHolder(as, -1)
+	}
+}
+
+func (s *State) countHolder(as asset, by int64) {
+	t := s.edit(as.token())
+	t.Holders += by
+	s.put(t)
+}
+
+func amountWrong(field string) *refuse.Refusal {
+	return refuse.Param(field, "%s must be above 0.", field)
+}
+
+func insufficient(field, currency string) *refuse.Refusal {
+	return refuse.New(refuse.InsufficientFunds, field, "The balance of %s does not cover the amount.", currency)
+}
+
+func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
+	if cmd.Currency >= currencies {
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
+	}
+	if cmd.Amount.IsZero() {
+		return Record{}, amountWrong("amount")
+	}
+	if maxBalance.Less(cmd.Amount) || maxBalance.Less(s.balance(cmd.To, cmd.Currency.asset()).Add(cmd.Amount)) {
+		return Record{}, refuse.Param("amount", "No balance may pass 10^20.")
+	}
+	return Record{Kind: RecDeposit, To: cmd.To, Currency: cmd.Currency, In: cmd.Amount}, nil
+}
+
+func (s *State) applyDeposit(rec *Record, res *Result) {
+	s.nextTxHash()
+	t := &s.totals[rec.Currency]
+	t.Deposited = t.Deposited.Add(rec.In)
+	s.credit(rec.To, rec.Currency.asset(), rec.In)
+	res.Balance = s.balance(rec.To, rec.Currency.asset())
+}
+
+func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
+	if cmd.Currency >= currencies {
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
+	}
+	if cmd.Amount.IsZero() {
+		return Record{}, amountWrong("amount")
+	}
+	if s.balance(cmd.From, cmd.Currency.asset()).Less(cmd.Amount) {
+		return Record{}, insufficient("amount", cmd.Currency.String())
+	}
+	return Record{Kind: RecWithdraw, From: cmd.From, Currency: cmd.Currency, In: cmd.Amount}, nil
+}
+
+func (s *State) applyWithdraw(rec *Record, res *Result) {
+	s.nextTxHash()
+	t := &s.totals[rec.Currency]
+	t.Withdrawn = t.Withdrawn.Add(rec.In)
+	s.debit(rec.From, rec.Currency.asset(), rec.In)
+	res.Balance = s.balance(rec.From, rec.Currency.asset())
+}
+
+func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
+	if cmd.Amount.IsZero() {
+		return Record{}, amountWrong("amount")
+	}
+	t, ok := s.tokens.Get(cmd.Token)
+	if !ok {
+		return Record{}, unknownToken()
+	}
+	if s.balance(cmd.From, t.asset()).Less(cmd.Amount) {
+		return Record{}, insufficient("amount", t.Symbol)
+	}
+	if rej := s.mayMove(t.No); rej != nil {
+		return Record{}, rej
+	}
+	return Record{Kind: RecTransfer, Token: cmd.Token, From: cmd.From, To: cmd.To, In: cmd.Amount}, nil
+}
+
+func (s *State) applyTransfer(rec *Record, res *Result) {
+	t, _ := s.tokens.Get(rec.Token)
+	// Credit first, so that an account that sends everything to itself remains a holder throughout.
+	s.credit(rec.To, t.asset(), rec.In)
+	s.debit(rec.From, t.asset(), rec.In)
+	res.TxHash = s.nextTxHash()
+}
+
+// checkpoint lets the ledger tell, while it lasts, what an account held of a token when it was made (View.HeldAt). It
+// copies no holdings. Instead, the first change of a holding after the newest checkpoint of a token keeps what the
+// holding was (State.past):
+//
+//	record    3            5          8            9       answers
+//	account A 10 --------------------------------- 4       10 at 3, 10 at 8: its first value kept from there on
+//	account B 7 ---------- 2 ---------------------         7 at 3, 2 at 8: nothing is kept behind 8, so what it has now
+//	          checkpoint   keeps B 7  checkpoint   keeps A 10, for 8
+//
+// So a checkpoint costs as much for a million holders as for one, a change of a holding keeps at most one value, and
+// the values of all checkpoints together are in a snapshot once.
+type checkpoint struct {
+	seq     uint64 // number of its record, by which the caller names it
+	token   uint32
+	endSec  int64
+	changed fifo.Queue[Address] // accounts whose holdings past keeps for it
+}
+
+// pastKey returns the key that sorts kept holdings by account, then by asset, then by checkpoint.
+func pastKey(as asset, a Address, seq uint64) string {
+	var b [32]byte
+	copy(b[:], balanceKey(a, as))
+	binary.BigEndian.PutUint64(b[24:], seq)
+	return string(b[:])
+}
+
+func (s *State) planCheckpoint(cmd Checkpoint) (Record, *refuse.Refusal) {
+	if _, ok := s.tokens.Get(cmd.Token); !ok {
+		return Record{}, unknownToken()
+	}
+	if s.checkpoints.Len() >= MaxCheckpoints {
+		return Record{}, refuse.Later(fullSec, "The ledger has %d checkpoints, its limit.", MaxCheckpoints)
+	}
+	return Record{Kind: RecCheckpoint, Token: cmd.Token}, nil
+}
+
+func (s *State) applyCheckpoint(rec *Record, res *Result) {
+	c := &checkpoint{seq: s.seq, token: rec.Token, endSec: floorSec(rec.TimeNs) + CheckpointSec}
+	s.addCheckpoint(c)
+	res.Checkpoint, res.EndSec = c.seq, c.endSec
+}
+
+func (s *State) addCheckpoint(c *checkpoint) {
+	s.checkpoints.Push(c)
+	s.newest[c.token] = c
+}
+
+// mayMove refuses a change of a token's holdings that a checkpoint would have to remember when there is no room.
+func (s *State) mayMove(token uint32) *refuse.Refusal {
+	if s.newest[token] == nil || s.past.Len()+2 <= s.maxPast {
+		return nil
+	}
+	return refuse.Later(fullSec, "The ledger remembers %d holdings for open votes, its limit; other tokens can be moved.",
+		s.maxPast)
+}
+
+// remember keeps what an account held of a token, unless the token's newest checkpoint has it already.
+func (s *State) remember(as asset, a Address, held Amount) {
+	c := s.newest[as.token()]
+	if c == nil || c.endSec <= floorSec(s.nowNs) {
+		return
+	}
+	k := pastKey(as, a, c.seq)
+	if _, kept := s.past.Get(k); !kept {
+		s.past.Set(k, held)
+		c.changed.Push(a)
+	}
+}
+
+// forgetOne removes one holding that the oldest checkpoint keeps, or the checkpoint that keeps none.
+func (s *State) forgetOne() {
+	c := *s.checkpoints.At(0)
+	if c.changed.Len() > 0 {
+		s.past.Delete(pastKey(tokenAsset(c.token), c.changed.Pop(), c.seq))
+		return
+	}
+	s.checkpoints.Pop()
+	if s.newest[c.token] == c {
+		delete(s.newest, c.token)
+	}
+}
+
+// HeldAt returns what an account held of a token at a checkpoint that lasts.
+func (v *View) HeldAt(a Address, t *Token, checkpoint uint64) Amount {
+	held, from := v.Holding(a, t), pastKey(t.asset(), a, checkpoint)
+	v.past.Ascend(from, func(k string, kept Amount) bool {
+		if k[:24] == from[:24] {
+			held = kept
+		}
+		return false
+	})
+	return held
 }

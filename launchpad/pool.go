@@ -3,6 +3,8 @@ package launchpad
 import (
 	"math/big"
 
+	"tickhive/internal/fifo"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
@@ -154,4 +156,73 @@ func inRatio(t *Token, tokens, quote Amount) (Amount, Amount) {
 	}
 	// quote is less than the tokens need, so the result is at most tokens and fits.
 	return mulDiv(quote, t.ReserveToken, t.ReserveQuote), quote
+}
+
+// WindowSec is the length of the volume window: at second T a swap at t counts while
+// T - 86400 < floor(t) <= T (docs/contract/market-data.md#ticker).
+const WindowSec = 86400
+
+// mark holds the amount of quote currency that one token traded in one second.
+type mark struct {
+	sec   int64
+	token uint32
+	quote Amount
+}
+
+// window holds the marks of all tokens that are within the 24 h, oldest first. The length is the same for every
+// token, so one first-in, first-out queue serves all.
+type window struct{ fifo.Queue[mark] }
+
+// fullAt reports whether there are limit marks at nowSec. Marks that have left by then do not count, whether or not they
+// have been removed.
+func (w *window) fullAt(nowSec int64, limit int) bool {
+	return w.Len() >= limit && w.At(w.Len()-limit).sec+WindowSec > nowSec
+}
+
+func (w *window) push(m mark) {
+	if n := w.Len(); n > 0 {
+		if last := w.At(n - 1); last.sec == m.sec && last.token == m.token {
+			last.quote = last.quote.Add(m.quote)
+			return
+		}
+	}
+	w.Push(m)
+}
+
+// nextExpiry returns the second at which the oldest mark leaves the window.
+func (w *window) nextExpiry() int64 { return w.At(0).sec + WindowSec }
+
+// slideOne removes the oldest mark and lowers its token's window.
+func (s *State) slideOne() {
+	m := s.window.Pop()
+	t := s.edit(m.token)
+	t.Window = t.Window.Sub(m.quote)
+	t.derive(&s.opt)
+	s.put(t)
+}
+
+// cents is an amount in hundredths of a USD, rounded half to even (docs/contract/launchpad.md#pools). Lists
+// sort by this rounded figure, so that rows which print the same figure are ordered by address.
+type cents = fixed.U128
+
+var maxCents = cents{Hi: 1<<64 - 1, Lo: 1<<64 - 1}
+
+// usdCents returns times x quote in USD. 1 USBI is 1 USD, 1 wNATIVE is NativeUSD.
+func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
+	if quote.IsZero() {
+		return cents{}
+	}
+	v := quote.Big()
+	v.Mul(v, big.NewInt(times))
+	unit := pow10(Decimals - 2)
+	if side == WNative {
+		v.Mul(v, o.NativeUSD.Big())
+		unit.Mul(unit, pow10(Decimals))
+	}
+	v = quoHalfEven(v, unit)
+	if v.BitLen() > 128 {
+		return maxCents // above 10^36 USD all figures are equal, so only the order among them is lost
+	}
+	lo := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
+	return cents{Hi: v.Rsh(v, 64).Uint64(), Lo: lo}
 }

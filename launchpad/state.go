@@ -1,11 +1,15 @@
 package launchpad
 
 import (
+	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
+	"tickhive/internal/durable"
 	"tickhive/internal/fifo"
+	"tickhive/internal/refuse"
 )
 
 // State is the ledger: every token, pool and balance as a function of the records
@@ -129,3 +133,281 @@ func (s *State) NextNs() int64 {
 
 // Due returns the Tick that applies all due changes.
 func (s *State) Due(int64) []Command { return []Command{Tick{}} }
+
+// The launchpad's limits.
+const (
+	// MaxTokens bounds memory: about 2 KB a token with its index entries.
+	MaxTokens = 1 << 20
+	// MaxWindowMarks bounds the marks of the 24 h windows: one mark of 48 bytes per token and second with a
+	// swap. When it is reached, swaps are refused until marks have left.
+	MaxWindowMarks = 1 << 22
+	// MaxCheckpoints bounds the checkpoints that last. One takes about 150 bytes.
+	MaxCheckpoints = 1 << 20
+	// MaxPast bounds the holdings that all checkpoints remember, 150 bytes each. When it is reached, commands that
+	// change holdings of a token with a checkpoint are refused until a checkpoint ends.
+	MaxPast = 1 << 22
+	// CheckpointSec is the time for which a checkpoint lasts. It is a day longer than a proposal of the hive.
+	CheckpointSec = 8 * 86400
+	// maxDue bounds the changes that one record carries out because they are due. The rest waits for the next record.
+	maxDue = 256
+	// MaxMetadata is the largest size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
+	MaxMetadata = 4096
+	// MaxBoostAheadSec limits how far ahead repeated boosts can extend a boost: ten years.
+	MaxBoostAheadSec = 10 * 366 * 86400
+	// MaxFaults limits the injected faults that have not been used yet.
+	MaxFaults = 1_000_000
+	// MaxPageSize is the largest page of the token list.
+	MaxPageSize = 100
+	// fullSec is the Retry-After, in seconds, of a refusal because a limit is reached. Only time or an operator
+	// resolves it.
+	fullSec = 60
+	// DefaultPageSize is the page size of the token list (docs/contract/launchpad.md#tokens).
+	DefaultPageSize = 20
+)
+
+// Options holds the configuration of the launchpad. It is not durable: a changed fee or
+// cooldown applies to new commands from the next start on.
+type Options struct {
+	Fee        Amount // NATIVE that a spawn costs (launchpad.fee)
+	CooldownNs int64  // minimum time between two spawns of an address (launchpad.cooldown)
+	NativeUSD  Amount // price of one NATIVE in 10^-18 USD (launchpad.native_usd)
+	Seed       uint64 // seed of addresses and hashes; a data directory's first record fixes it
+}
+
+// DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
+func DefaultOptions() Options {
+	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
+}
+
+// Validate reports an option that is out of range.
+func (o *Options) Validate() error {
+	switch {
+	case o.CooldownNs < 0 || o.CooldownNs > 366*86400*secondNs:
+		return errors.New("launchpad.cooldown is not within 0 and 366 days")
+	case maxBalance.Less(o.Fee):
+		return errors.New("launchpad.fee is above 10^20, the largest balance")
+	case AmountOf(1_000_000_000).Less(o.NativeUSD):
+		return errors.New("launchpad.native_usd is above 10^9")
+	}
+	return nil
+}
+
+// maxBalance is the largest balance of NATIVE or USBI that a deposit may lead to.
+var maxBalance, _ = ParseAmount("100000000000000000000")
+
+// Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin, because Store sends Begin once
+// and first.
+func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	nowNs = max(nowNs, s.nowNs)
+	if _, begin := cmd.(Begin); begin == s.begun {
+		panic("BUG: launchpad: Begin is the first command, once")
+	}
+	rec, rej := s.plan(nowNs, cmd)
+	if rej != nil {
+		return Record{}, rej
+	}
+	rec.TimeNs = nowNs
+	return rec, nil
+}
+
+func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
+	switch cmd := cmd.(type) {
+	case Begin:
+		return Record{Kind: RecBegin, Seed: s.opt.Seed}, nil
+	case Spawn:
+		return s.planSpawn(nowNs, cmd)
+	case Deposit:
+		return s.planDeposit(cmd)
+	case Withdraw:
+		return s.planWithdraw(cmd)
+	case Transfer:
+		return s.planTransfer(cmd)
+	case AddLiquidity:
+		return s.planLiquidity(cmd)
+	case Swap:
+		return s.planSwap(nowNs, cmd)
+	case BuyBoost:
+		return s.planBoost(nowNs, cmd)
+	case InjectFault:
+		if cmd.Count == 0 || cmd.Count > MaxFaults || s.faults+cmd.Count > MaxFaults {
+			return Record{}, refuse.Param("count", "count is 1 to %d, those still to fail included.", MaxFaults)
+		}
+		return Record{Kind: RecInject, Count: cmd.Count}, nil
+	case Checkpoint:
+		return s.planCheckpoint(cmd)
+	case Tick:
+		return Record{Kind: RecTick}, nil
+	}
+	panic("BUG: launchpad: unknown command")
+}
+
+// Apply first makes the changes that are due by the record's time, at most maxDue of them, then applies the record.
+// Equal records yield equal states.
+func (s *State) Apply(rec *Record) Result {
+	s.seq++
+	s.nowNs = rec.TimeNs
+	s.carryOutDue(floorSec(s.nowNs))
+	var res Result
+	switch rec.Kind {
+	case RecBegin:
+		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.TimeNs
+	case RecSpawn:
+		s.applySpawn(rec, &res)
+	case RecFault:
+		s.applyFault(&res)
+	case RecDeposit:
+		s.applyDeposit(rec, &res)
+	case RecWithdraw:
+		s.applyWithdraw(rec, &res)
+	case RecTransfer:
+		s.applyTransfer(rec, &res)
+	case RecLiquidity:
+		s.applyLiquidity(rec, &res)
+	case RecSwap:
+		s.applySwap(rec, &res)
+	case RecBoost:
+		s.applyBoost(rec, &res)
+	case RecInject:
+		s.faults += rec.Count
+	case RecCheckpoint:
+		s.applyCheckpoint(rec, &res)
+	case RecTick:
+	default:
+		panic("BUG: launchpad: unknown record")
+	}
+	return res
+}
+
+// Check walks the whole state and reports the first broken invariant of doc.go. Recovery and tests call it; its
+// cost grows with the state.
+func (s *State) Check() error {
+	supply := make([]Amount, s.idents.n+currencies)
+	s.balances.Scan(func(k string, v Amount) bool {
+		as := int(k[20])<<24 | int(k[21])<<16 | int(k[22])<<8 | int(k[23])
+		supply[as] = supply[as].Add(v)
+		return true
+	})
+	if err := s.checkPast(); err != nil {
+		return err
+	}
+	var pooled [currencies]Amount
+	for i := range s.idents.n {
+		id := s.idents.at(i)
+		t, ok := s.tokens.Get(id.No)
+		if !ok || int(id.No) != i+1 {
+			return fmt.Errorf("token %d is not at its place", i+1)
+		}
+		if sum := supply[id.asset()].Add(t.ReserveToken); sum != id.Supply {
+			return fmt.Errorf("token %d: holdings and reserve are %s, the supply is %s", id.No, sum, id.Supply)
+		}
+		if t.ReserveToken.IsZero() != t.ReserveQuote.IsZero() {
+			return fmt.Errorf("token %d: half a pool", id.No)
+		}
+		coin := id.Side.Currency()
+		pooled[coin] = pooled[coin].Add(t.ReserveQuote)
+		if i > 0 && id.ListBlock <= s.idents.at(i-1).ListBlock {
+			return fmt.Errorf("token %d: list blocks do not rise", id.No)
+		}
+		if err := s.index.check(t); err != nil {
+			return err
+		}
+	}
+	for c, t := range s.totals {
+		in, out := t.Held.Add(t.Pooled).Add(t.Fees).Add(t.Withdrawn), t.Deposited
+		if supply[c] != t.Held || pooled[c] != t.Pooled || in != out {
+			return fmt.Errorf("%s does not add up: held %s of %s, pooled %s of %s, all %s of %s",
+				t.Currency, t.Held, supply[c], t.Pooled, pooled[c], in, out)
+		}
+	}
+	if s.tokens.Len() != s.idents.n || len(s.symbols) != s.idents.n || s.byAddress.Len() != s.idents.n {
+		return errors.New("two tokens share a symbol or an address")
+	}
+	return nil
+}
+
+// checkPast compares the checkpoints with the holdings that they remember.
+func (s *State) checkPast() error {
+	kept, last := 0, &checkpoint{}
+	for i := range s.checkpoints.Len() {
+		c := *s.checkpoints.At(i)
+		if c.seq <= last.seq || c.endSec < last.endSec || c.seq > s.seq {
+			return fmt.Errorf("checkpoint %d follows checkpoint %d", c.seq, last.seq)
+		}
+		for j := range c.changed.Len() {
+			if _, ok := s.past.Get(pastKey(tokenAsset(c.token), *c.changed.At(j), c.seq)); !ok {
+				return fmt.Errorf("checkpoint %d remembers no holding of account %s", c.seq, c.changed.At(j))
+			}
+		}
+		kept, last = kept+c.changed.Len(), c
+	}
+	if kept != s.past.Len() {
+		return fmt.Errorf("checkpoints have %d holdings, %d are remembered", kept, s.past.Len())
+	}
+	return nil
+}
+
+// check reports a token that is missing from a filter that matches it, or that is in a filter that does not
+// match.
+func (ix *index) check(t *Token) error {
+	for by := range Sort(sorts) {
+		for c := range filter(filters) {
+			if _, ok := ix[by][c].Get(placeOf(t, by)); ok != c.matches(t) {
+				return fmt.Errorf("token %d: sort %s, cell %d: in the index %v", t.No, by, c, ok)
+			}
+		}
+	}
+	return nil
+}
+
+// Store is the durable ledger: Do carries out a Command and returns when it is durable, Tick applies due
+// changes on a virtual clock.
+type Store struct {
+	*durable.Store[Command, Record, Result]
+	state *State
+}
+
+// machine is the interface through which durable.Store uses State.
+type machine = durable.State[Command, Record, Result]
+
+// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
+type StoreOptions struct {
+	Options
+	durable.Config
+}
+
+// OpenStore recovers the ledger and, in a new data directory, sets its genesis to
+// the current time of the clock. It returns the errors of durable.Open.
+func OpenStore(o StoreOptions) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("launchpad: %w", err)
+	}
+	o.Log.RecordVersion = RecordVersion
+	st, err := durable.Open(durable.Options[Command, Record, Result]{
+		Config: o.Config, First: []Command{Begin{}},
+		New:            func() machine { return New(o.Options) },
+		AppendRecord:   appendRecord,
+		DecodeRecord:   DecodeRecord,
+		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("launchpad: %w", err)
+	}
+	return &Store{st, st.State().(*State)}, nil
+}
+
+// View returns the last published state: durable, one atomic load, never nil.
+func (s *Store) View() *View { return s.state.published.Load() }
+
+// WithState runs f on the state, in the store's goroutine and without a record (durable.Store.WithState).
+func (s *Store) WithState(f func(*State)) error { return s.Store.WithState(func() { f(s.state) }) }
+
+// Do calls st.Do and returns a recorded refusal (an injected fault) as the error, so that callers find every
+// *refuse.Refusal in one place.
+func Do(st *Store, cmd Command) (Result, error) {
+	res, err := st.Do(cmd)
+	if err == nil && res.Refused != nil {
+		err = res.Refused
+	}
+	return res, err
+}
