@@ -106,7 +106,7 @@ func TestARecordCarriesOutABoundedNumberOfChanges(t *testing.T) {
 	r.check()
 }
 
-// crowded returns a hive with many workers, proposals and voters of the first proposal, and publishes as the store does.
+// crowded returns a hive with many workers, proposals and voters of the first proposal.
 func crowded(tb testing.TB, workers, proposals, voters int) *rig {
 	r := newRig(tb)
 	for n := 1; n <= workers; n++ {

@@ -19,6 +19,7 @@
 //  5. A worker is idle from the second of its last activity + 7 d on, unless suspended.
 //  6. Every posting list holds the entries of its filter, ascending; a query reads the entries of its page and the
 //     steps of a binary search.
+//  7. A record carries out at most MaxDue changes that are due, and does the same with and without ticks before it.
 //
 // It does not know users' levels and holdings (the vote command carries them), the ledger, signatures, rate limits, or
 // a clock.

@@ -223,8 +223,8 @@ func (s *State) putProposal(p *Proposal) {
 // closeKey returns the key that sorts active proposals by closesAt. MaxProposals is 2^22.
 func closeKey(p *Proposal) uint64 { return uint64(p.ClosesSec)<<22 | uint64(p.N-1) }
 
-// planCloses decides the proposals whose closesAt has come by the record's time, in the order of closesAt, at most MaxDue
-// of them; all is false when more are due. It adds a log entry for each one that passed.
+// planCloses decides the proposals whose closesAt has come by the record's time, in the order of closesAt, at most
+// MaxDue of them; all is false when more are due. It adds a log entry for each one that passed.
 func (s *State) planCloses(rec *Record) (all bool) {
 	all = true
 	s.closeQueue.Scan(func(key uint64, _ struct{}) bool {

@@ -160,8 +160,8 @@ func (o *Options) Validate() error {
 // Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
 // a *refuse.Refusal. It panics on a command before Begin and on a second Begin: Store prevents both.
 //
-// The record first closes the proposals that are due, so the command is planned for the state after them: what a command
-// does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
+// The record first closes the proposals that are due, so the command is planned for the state after them: what a
+// command does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
 	if _, begin := cmd.(Begin); begin == s.begun {

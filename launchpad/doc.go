@@ -1,6 +1,6 @@
 // Package launchpad lets users create ("spawn") tokens of agents and trade them in constant-product pools. A ledger in
-// this process takes the place of a blockchain: it holds balances of NATIVE, USBI and the tokens, pools and boosts
-// (docs/contract/launchpad.md). Package hive keeps the agents.
+// this process takes the place of a blockchain: it holds balances of NATIVE, USBI and the tokens, pools and boosts,
+// and what accounts held at a checkpoint (docs/contract/launchpad.md). Package hive keeps the agents.
 //
 // State is a pure state machine (same records, same state), View the immutable state that readers use, Store the
 // durable shell.
@@ -18,6 +18,7 @@
 //  4. Addresses and transaction hashes are functions of the ledger's seed and the position of the transaction.
 //  5. Every index of a View holds each token of its filter exactly once, under the value that the token's row prints.
 //  6. Tick records change boosts and windows at the exact second; a View is exact from its last record until NextNs.
+//  7. A record carries out at most maxDue changes that are due, and walks no list (docs/internals/bounds.md).
 //
 // It does not know users (an account is an address), a worker's status and actions (the hive owns them), signatures,
 // rate limits, or a clock.

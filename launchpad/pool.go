@@ -173,8 +173,8 @@ type mark struct {
 // token, so one first-in, first-out queue serves all.
 type window struct{ fifo.Queue[mark] }
 
-// fullAt reports whether there are limit marks at nowSec. Marks that have left by then do not count, whether or not they
-// have been removed.
+// fullAt reports whether there are limit marks at nowSec. Marks that have left by then do not count, whether or not
+// they have been removed.
 func (w *window) fullAt(nowSec int64, limit int) bool {
 	return w.Len() >= limit && w.At(w.Len()-limit).sec+WindowSec > nowSec
 }

@@ -27,8 +27,8 @@ type Ident struct {
 	Metadata   string // a JSON object, "" when none was sent
 }
 
-// identList holds the tokens by workerId - 1. Views share its chunks: State fills them behind the length that a view has,
-// and moves none of them.
+// identList holds the tokens by workerId - 1. Views share its chunks: State fills them behind the length that a view
+// has, and moves none of them.
 type identList struct {
 	n      int
 	chunks []*[identChunk]*Ident
