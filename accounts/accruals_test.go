@@ -96,7 +96,7 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 	}
 }
 
-func agree(t *testing.T, where string, v *View, n uint32) {
+func agree(t *testing.T, where string, v *Shown, n uint32) {
 	t.Helper()
 	listed := map[string]fixed.I192{}
 	var truncated bool

@@ -18,9 +18,9 @@ import (
 // Invariants: free + held + fees of a currency = its deposits - its withdrawals; a balance plus
 // its coming amounts stays within 10^20.
 type balances struct {
-	currencies []string
+	currencies []string // append-only
 	currencyNo map[string]uint32
-	totals     []totals              // by currency number
+	sums       []sums                // by currency number
 	coming     map[balanceKey]coming // amounts that open orders and reservations may still bring
 
 	// arriving holds the money from outside whose records are not durable yet, by balance; nil: nothing is held
@@ -29,7 +29,8 @@ type balances struct {
 	arriving     map[balanceKey]fixed.I192
 	arrivingKeys []balanceKey // its keys, in order
 
-	onBalance func(account uint32, currencyCode string) // nil: no listener
+	report *Report  // receives what changes; nil: nothing is shown yet
+	dirty  []uint32 // currencies whose sums have changed and are not in the report
 }
 
 func newBalances() *balances {
@@ -40,7 +41,21 @@ func newBalances() *balances {
 // limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
 // with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
 // each sum, and fixed.I192 has room for 2^64 terms (docs/internals/bounds.md#accounts).
-type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
+type totals struct{ free, held, fees, deposited, withdrawn fixed.I192 }
+
+// sums holds the sums of one currency, and the part of free and deposited that is not durable yet.
+type sums struct {
+	totals
+	arriving fixed.I192
+	dirty    bool // in balances.dirty
+}
+
+// visible returns the sums without the money that is not durable.
+func (t *sums) visible() totals {
+	v := t.totals
+	v.free, v.deposited = v.free.Sub(t.arriving), v.deposited.Sub(t.arriving)
+	return v
+}
 
 // row is one balance. free and held depend on records and events alone. pending is the part
 // of free that reservations of this process use; it is never stored. Orders and deposits are
@@ -48,6 +63,7 @@ type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 // fixed.I192), so no event can overflow it.
 type row struct {
 	currency            uint32
+	reported            uint32 // place of its last change in the report
 	free, held, pending fixed.I192
 }
 
@@ -102,36 +118,72 @@ func (b *balances) currency(code string) uint32 {
 	n := uint32(len(b.currencies))
 	b.currencies = append(b.currencies, code)
 	b.currencyNo[code] = n
-	b.totals = append(b.totals, totals{})
+	b.sums = append(b.sums, sums{})
+	b.total(n)
 	return n
 }
 
-func (b *balances) changed(u *user, currency uint32) {
-	if b.onBalance != nil {
-		b.onBalance(u.n, b.currencies[currency])
+// total returns the sums of a currency, which the caller changes.
+func (b *balances) total(currency uint32) *sums {
+	t := &b.sums[currency]
+	if !t.dirty {
+		t.dirty = true
+		b.dirty = append(b.dirty, currency)
 	}
+	return t
+}
+
+// changed reports a balance. Who changes one calls changed behind the change.
+func (b *balances) changed(u *user, r *row) {
+	if b.report != nil {
+		b.report.balance(u.n, r, b.visible(u, r))
+	}
+}
+
+// visible returns free without the money that is not durable yet.
+func (b *balances) visible(u *user, r *row) fixed.I192 {
+	if len(b.arriving) == 0 {
+		return r.free
+	}
+	free := r.free.Sub(b.arriving[balanceKey{u.n, r.currency}])
+	if u.profile.Unlimited || r.free.Sign() < 0 { // an overdrawn balance is shown
+		return free
+	}
+	return positive(free) // the rounding of a fee may have used some 10^-18 of what is not durable
+}
+
+// reportSums reports the sums that have changed. It is called where they add up: after a record or a batch of events.
+func (b *balances) reportSums() {
+	for _, n := range b.dirty {
+		b.sums[n].dirty = false
+		if b.report != nil {
+			b.report.sums = append(b.report.sums, sumChange{n, b.sums[n].visible()})
+			b.report.codes = b.currencies // a new currency is among the sums
+		}
+	}
+	b.dirty = b.dirty[:0]
 }
 
 // credit adds amount, which may be negative, to free and to the total of the currency.
 func (b *balances) credit(u *user, currency uint32, amount fixed.I192) {
-	r, t := u.row(currency), &b.totals[currency]
+	r, t := u.row(currency), b.total(currency)
 	r.free, t.free = r.free.Add(amount), t.free.Add(amount)
-	b.changed(u, currency)
+	b.changed(u, r)
 }
 
 // hold moves amount from free to held (negative: back).
 func (b *balances) hold(u *user, currency uint32, amount fixed.I128) {
-	r, t := u.row(currency), &b.totals[currency]
+	r, t := u.row(currency), b.total(currency)
 	r.free, r.held = r.free.Minus(amount), r.held.Plus(amount)
 	t.free, t.held = t.free.Minus(amount), t.held.Plus(amount)
-	b.changed(u, currency)
+	b.changed(u, r)
 }
 
 // spendHeld subtracts amount from held.
 func (b *balances) spendHeld(u *user, currency uint32, amount fixed.I128) {
-	r, t := u.row(currency), &b.totals[currency]
+	r, t := u.row(currency), b.total(currency)
 	r.held, t.held = r.held.Minus(amount), t.held.Minus(amount)
-	b.changed(u, currency)
+	b.changed(u, r)
 }
 
 // deposit credits money that enters the exchange.
@@ -142,9 +194,11 @@ func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
 			b.arrivingKeys = append(b.arrivingKeys, k)
 		}
 		b.arriving[k] = b.arriving[k].Plus(amount)
+		t := b.total(currency)
+		t.arriving = t.arriving.Plus(amount)
 	}
 	b.credit(u, currency, amount.Wide())
-	t := &b.totals[currency]
+	t := b.total(currency)
 	t.deposited = t.deposited.Plus(amount)
 }
 
@@ -152,7 +206,9 @@ func (b *balances) deposit(u *user, currency uint32, amount fixed.I128) {
 func (b *balances) arrive(dir *directory) {
 	clear(b.arriving)
 	for _, k := range b.arrivingKeys {
-		b.changed(dir.mustFind(k.account), k.currency)
+		u := dir.mustFind(k.account)
+		b.changed(u, u.row(k.currency))
+		b.total(k.currency).arriving = fixed.I192{}
 	}
 	b.arrivingKeys = b.arrivingKeys[:0]
 }
@@ -162,7 +218,7 @@ func (b *balances) sumUp(users []*user) {
 	for _, u := range users {
 		for i := range u.rows {
 			r := &u.rows[i]
-			t := &b.totals[r.currency]
+			t := b.total(r.currency)
 			t.free, t.held = t.free.Add(r.free), t.held.Add(r.held)
 		}
 	}
@@ -196,7 +252,7 @@ func (b *balances) room(u *user, code string, amount fixed.I128) bool {
 	if !known {
 		return true
 	}
-	if b.totals[n].deposited.Plus(amount).CmpTerm(MaxMoney) > 0 {
+	if b.sums[n].deposited.Plus(amount).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
 	return amount.Cmp(b.headroom(u, n)) <= 0
@@ -236,8 +292,8 @@ func (s *State) applyDeposit(rec *Record, res *Result) {
 	}
 	n := s.balances.currency(rec.Currency)
 	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
-	s.transfers.add(rec, rec.Amount)
-	res.Balance = s.balances.viewWithout(s.dir.mustFind(rec.User), n, fixed.I192{})
+	s.transferred(rec, rec.Amount)
+	res.Balance = s.balances.view(s.dir.mustFind(rec.User), n)
 }
 
 func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
@@ -271,13 +327,13 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	if !rec.setAside {
 		s.withdraw(rec)
 	}
-	s.transfers.add(rec, rec.Amount.Add(rec.Commission).Neg())
+	s.transferred(rec, rec.Amount.Add(rec.Commission).Neg())
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.mustFind(rec.User)
 	s.referral.payUplines(u, payment{
 		typ: accrual.WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
 	}, nil)
-	res.Balance, res.Commission = s.balances.viewWithout(u, n, fixed.I192{}), rec.Commission
+	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
 }
 
 // BalanceView is one balance of an account.
@@ -292,97 +348,68 @@ type TotalView struct {
 	Free, Held, Fees, Deposited, Withdrawn fixed.I192
 }
 
-// view returns a balance without the money that is not durable yet.
+// view returns a balance for the answer to a record, which waits until the record is durable.
 func (b *balances) view(u *user, currency uint32) BalanceView {
-	return b.viewWithout(u, currency, b.arriving[balanceKey{u.n, currency}])
+	r := u.row(currency)
+	return shownBalance{free: r.free, held: r.held}.view(b.currencies[currency])
 }
 
-// viewWithout returns a balance without some of its money. The answer to a record, which waits until the record
-// is durable, leaves nothing out.
-func (b *balances) viewWithout(u *user, currency uint32, hidden fixed.I192) BalanceView {
-	out := BalanceView{CurrencyCode: b.currencies[currency]}
-	if r := u.find(currency); r != nil {
-		// The rounding of a fee may have used some 10^-18 of a reservation, so show the smaller amount.
-		free, pending := r.free.Sub(hidden), r.pending
-		if !u.profile.Unlimited {
-			if r.free.Sign() >= 0 { // an overdrawn balance is shown
-				free = positive(free)
-			}
-			pending = least(pending, positive(free))
-		}
-		out.Free, out.Held = free.Sub(pending), r.held.Add(pending)
-		out.Total = free.Add(r.held)
-	}
-	return out
+func (b shownBalance) view(code string) BalanceView {
+	return BalanceView{CurrencyCode: code, Free: b.free, Held: b.held, Total: b.free.Add(b.held)}
 }
 
 // Balances returns the balances of an account that are not zero, by currency code.
-func (v *View) Balances(n uint32) []BalanceView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	out := []BalanceView{}
-	u := v.s.dir.user(n)
-	if u == nil {
-		return out
-	}
-	for i := range u.rows {
-		b := v.s.balances.view(u, u.rows[i].currency)
-		if b.Free.Sign() != 0 || b.Held.Sign() != 0 {
-			out = append(out, b)
-		}
-	}
-	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
-	return out
+func (v *Shown) Balances(n uint32) []BalanceView {
+	return slices.DeleteFunc(v.Rows(n), func(b BalanceView) bool { return b.Free.Sign() == 0 && b.Held.Sign() == 0 })
 }
 
-// Settled returns the balances of an account without reservations: what records and events have made of them, so
-// they change with an order's events and not with its request. Balances that are zero are listed too.
-func (v *View) Settled(n uint32) []BalanceView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
-	if u == nil {
-		return nil
+// Rows returns the balances of an account by currency code, those that are zero too.
+func (v *Shown) Rows(n uint32) []BalanceView {
+	out := []BalanceView{}
+	a := v.account(n)
+	if a == nil {
+		return out
 	}
-	out := make([]BalanceView, 0, len(u.rows))
-	for i := range u.rows {
-		r := &u.rows[i]
-		free := r.free.Sub(v.s.balances.arriving[balanceKey{u.n, r.currency}])
-		out = append(out, BalanceView{
-			CurrencyCode: v.s.balances.currencies[r.currency], Free: free, Held: r.held, Total: free.Add(r.held),
-		})
+	codes := v.codesShown()
+	for _, b := range a.balances {
+		out = append(out, b.view(codes[b.currency]))
 	}
 	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
 	return out
 }
 
 // Balance returns one balance, zeros where there is none.
-func (v *View) Balance(n uint32, currencyCode string) BalanceView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u, c := v.s.dir.user(n), v.s.balances.currencyNo
-	if i, known := c[currencyCode]; known && u != nil {
-		return v.s.balances.view(u, i)
+func (v *Shown) Balance(n uint32, currencyCode string) BalanceView {
+	if a := v.account(n); a != nil {
+		codes := v.codesShown()
+		for _, b := range a.balances {
+			if codes[b.currency] == currencyCode {
+				return b.view(currencyCode)
+			}
+		}
 	}
 	return BalanceView{CurrencyCode: currencyCode}
 }
 
+// codesShown returns the codes of the currencies by number.
+func (v *Shown) codesShown() []string {
+	if codes := v.codes.Load(); codes != nil {
+		return *codes
+	}
+	return nil
+}
+
 // Totals returns the sums over all accounts, the built-in one included, by currency code.
-func (v *View) Totals() []TotalView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	out := make([]TotalView, 0, len(v.s.balances.totals))
-	for i, t := range v.s.balances.totals {
-		for _, k := range v.s.balances.arrivingKeys {
-			if k.currency == uint32(i) {
-				hidden := v.s.balances.arriving[k]
-				t.free, t.deposited = t.free.Sub(hidden), t.deposited.Sub(hidden)
-			}
+func (v *Shown) Totals() []TotalView {
+	rows := *v.currencies.Load()
+	out := make([]TotalView, 0, len(rows))
+	for _, row := range rows {
+		if t := row.sums.Load(); t != nil {
+			out = append(out, TotalView{
+				CurrencyCode: row.code, Free: t.free, Held: t.held, Fees: t.fees, Deposited: t.deposited,
+				Withdrawn: t.withdrawn,
+			})
 		}
-		out = append(out, TotalView{
-			CurrencyCode: v.s.balances.currencies[i], Free: t.free.Sub(t.pending), Held: t.held.Add(t.pending),
-			Fees: t.fees, Deposited: t.deposited, Withdrawn: t.withdrawn,
-		})
 	}
 	slices.SortFunc(out, func(a, b TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
 	return out

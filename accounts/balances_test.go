@@ -122,7 +122,7 @@ func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 	before := string(r.s.AppendSnapshot(nil))
 	for _, cmd := range []Command{
 		{Kind: Withdraw, User: buyer, Currency: "USDT", Amount: dec("999")},
-		{Kind: SetInviter, User: seller, Code: inviteCode(buyer)},
+		{Kind: SetInviter, User: seller, Code: InviteCode(buyer)},
 		{Kind: PatchUser, User: buyer, Profile: ProfilePatch{IsAmbassador: ptr(false), SecondLevelPercent: decp("5")}},
 		{Kind: Configure, Config: Config{Levels: []uint32{1}}},
 		{Kind: Deposit, User: buyer, Currency: "EUR", Amount: dec("1")},
@@ -239,13 +239,20 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 	}
 }
 
+// BenchmarkReserveFoldTrade reserves two orders and folds them and their trade, as a part of 256 commands that one
+// publication shows. archive: the accrual of the trade moves the oldest one to its archive.
 func BenchmarkReserveFoldTrade(b *testing.B) {
+	b.Run("kept", func(b *testing.B) { benchmarkTrade(b, MaxDealAccruals) })
+	b.Run("archive", func(b *testing.B) { benchmarkTrade(b, 1000) })
+}
+
+func benchmarkTrade(b *testing.B, kept int) {
 	r := newRig(b)
 	r.pair()
 	buyer, seller := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	up := r.user(ProfilePatch{})
 	r.invite(buyer, up)
-	r.s.referral.maxDealAccruals = 100_000
+	r.s.referral.maxDealAccruals = kept
 	r.deposit(buyer, "USDT", "10000000000000000")
 	r.deposit(seller, "BTC", "100000000000000")
 	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
@@ -272,7 +279,9 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 			Price: 10_000, Amount: 1_000_000, TakerFee: RateOne / 500, MakerFee: RateOne / 1000,
 		})
 		f.end()
-		seq, id = seq+3, id+2
+		if seq, id = seq+3, id+2; id%256 == 0 {
+			Sink{r.s}.Publish(0)
+		}
 	}
 }
 

@@ -20,8 +20,9 @@ func chained(tb testing.TB, n int) *rig {
 	r := newRig(tb)
 	r.user(ProfilePatch{})
 	for i := uint32(2); i <= uint32(n); i++ {
-		r.s.dir.users = append(r.s.dir.users, &user{n: i, tree: i, treeSize: 1})
-		r.s.dir.attach(i, i-1)
+		u := &user{person: &person{n: i}, tree: i, treeSize: 1}
+		r.s.dir.users = append(r.s.dir.users, u)
+		r.s.dir.attach(u.person, i-1)
 	}
 	r.user(ProfilePatch{}) // has no inviter
 	return r
@@ -72,9 +73,9 @@ func TestAnInviterIsFoundInATreeOfAllUsersInFewSteps(t *testing.T) {
 			t.Fatalf("%d steps to the name of a tree of %d users", steps, n)
 		}
 	}
-	r.refused(Command{Kind: SetInviter, User: 1, Code: inviteCode(uint32(n))}, refuse.InvalidParam, "inviteCode")
-	r.do(Command{Kind: SetInviter, User: 1, Code: inviteCode(single)})
-	r.refused(Command{Kind: SetInviter, User: single, Code: inviteCode(uint32(n))}, refuse.InvalidParam, "inviteCode")
+	r.refused(Command{Kind: SetInviter, User: 1, Code: InviteCode(uint32(n))}, refuse.InvalidParam, "inviteCode")
+	r.do(Command{Kind: SetInviter, User: 1, Code: InviteCode(single)})
+	r.refused(Command{Kind: SetInviter, User: single, Code: InviteCode(uint32(n))}, refuse.InvalidParam, "inviteCode")
 }
 
 // Trees that join in any order are told apart as a walk along the inviters tells them apart.
@@ -91,7 +92,7 @@ func TestCyclesAreFoundAsAWalkFindsThem(t *testing.T) {
 			for up := by; up != 0; up = r.s.dir.users[up].inviter {
 				cycle = cycle || up == u
 			}
-			_, rej := r.try(Command{Kind: SetInviter, User: u, Code: inviteCode(by)})
+			_, rej := r.try(Command{Kind: SetInviter, User: u, Code: InviteCode(by)})
 			if got := rej != nil; got != (cycle || taken) {
 				t.Fatalf("seed %d: %d invited by %d: %v, a cycle %v, taken %v", seed, u, by, rej, cycle, taken)
 			}
@@ -103,10 +104,10 @@ func TestCyclesAreFoundAsAWalkFindsThem(t *testing.T) {
 func TestTheDirectoryOfAllUsersIsCopiedOnce(t *testing.T) {
 	d := newDirectory()
 	for n := uint32(1); n < manyUsers; n++ {
-		d.users = append(d.users, &user{n: n})
+		d.users = append(d.users, &user{person: &person{n: n}})
 	}
 	for n := uint32(manyUsers); n < manyUsers+2; n++ {
-		d.register(&user{n: n, profile: Profile{Nickname: inviteCode(n)}})
+		d.register(&user{person: &person{n: n, profile: Profile{Nickname: InviteCode(n)}}})
 	}
 	if cap(d.users) != MaxUsers+1 || d.user(manyUsers+1).n != manyUsers+1 || d.user(7).n != 7 {
 		t.Errorf("room for %d users", cap(d.users))
@@ -158,7 +159,7 @@ func BenchmarkSetInviter(b *testing.B) {
 	for _, n := range chains {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := chained(b, n)
-			cmd := Command{Kind: SetInviter, User: uint32(n + 1), Code: inviteCode(uint32(n))}
+			cmd := Command{Kind: SetInviter, User: uint32(n + 1), Code: InviteCode(uint32(n))}
 			for b.Loop() {
 				if _, err := r.s.Plan(r.now, cmd); err != nil {
 					b.Fatal(err)

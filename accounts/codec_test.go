@@ -112,13 +112,13 @@ func changeKey(s *State, change func(*auth.KeyRecord)) {
 	u := s.dir.users[1]
 	rec := u.keys[0].Record()
 	change(&rec)
-	u.keys[0] = s.keys.New(u.n, UserID(u.n), rec)
+	u.keys[0] = s.keys.Add(u.n, u.id, rec)
 }
 
 func otherSecret(s *State, k *auth.Key) *auth.Key {
 	rec := k.Record()
 	rec.Secret = auth.NewSecret("x")
-	return s.keys.New(k.User(), UserID(k.User()), rec)
+	return s.keys.Add(k.User(), UserID(k.User()), rec)
 }
 
 func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
@@ -128,7 +128,7 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		"time":     func(s *State) { s.lastNs++ },
 		"rates":    func(s *State) { s.referral.config.Levels[0]-- },
 		"totals": func(s *State) {
-			total := &s.balances.totals[0]
+			total := &s.balances.sums[0]
 			total.withdrawn = total.withdrawn.Plus(fixed.FromI64(1))
 		},
 		"pair seq":  func(s *State) { s.holds.pairs[0].seq++ },
@@ -152,10 +152,10 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		"bonus":       func(s *State) { stake(s).Bonus = true },
 		"accrual at":  func(s *State) { s.dir.users[1].received.Others.At(0).TimeNs++ },
 		"archive": func(s *State) {
-			s.dir.users[1].received.Archive[accrual.ArchiveKey{Day: 1}] = fixed.FromI64(1).Wide()
+			s.dir.users[1].received.Archive.Add(accrual.ArchiveKey{Day: 1}, fixed.FromI64(1).Wide())
 		},
 		"halt":   func(s *State) { s.dir.users[1].halted = true },
-		"switch": func(s *State) { s.deadlines.arm(s.dir.users[1], t0) },
+		"switch": func(s *State) { s.deadlines.arm(s.dir.users[1].person, t0) },
 		"queue":  func(s *State) { s.referral.dealQueue.Pop() },
 	} {
 		s, err := DecodeSnapshot(base, testOptions())
@@ -182,7 +182,7 @@ func TestDamagedSnapshotsAreRefusedOrAddUp(t *testing.T) {
 		}
 		if s, err := DecodeSnapshot(b[:len(b)-rng.IntN(2)*rng.IntN(len(b))], testOptions()); err != nil {
 			refused++
-		} else if err := s.View().Check(); err != nil {
+		} else if err := s.Check(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -115,7 +115,7 @@ func (o *Options) withdrawal(currency string) CommissionRule {
 
 // The limits of the package. Each bounds something that a caller could otherwise grow.
 const (
-	// MaxUsers bounds the directory; a search walks it in steps.
+	// MaxUsers bounds the directory; a search looks at each user.
 	MaxUsers = 1_000_000
 	// MaxKeysPerUser bounds the API keys of a user (docs/contract/accounts.md#api-keys).
 	MaxKeysPerUser = 30
@@ -153,8 +153,6 @@ const (
 	MaxSearchResults = 20
 	// MaxSearchQuery is the longest search text, in code points.
 	MaxSearchQuery = 64
-
-	searchStep = 4096 // users checked under one read lock
 )
 
 // RateOne is the rate 1.0; rates and discounts are integers in units of 10^-8.

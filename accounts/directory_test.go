@@ -27,7 +27,7 @@ func (r *rig) found(query string) (names []string) {
 // returns the first 20 by nickname, whatever the order in which the users came.
 func TestSearchAgreesWithAScan(t *testing.T) {
 	r := newRig(t)
-	const users = searchStep + 3
+	const users = 4*pageAccounts + 3
 	letters := func(i int) string { return string([]byte{byte('a' + i*7%26), byte('a' + i*11%26), byte('a' + i%26)}) }
 	for i := range users {
 		r.user(ProfilePatch{Nickname: ptr(fmt.Sprintf("%s%d", letters(i), i))})
@@ -35,20 +35,20 @@ func TestSearchAgreesWithAScan(t *testing.T) {
 	scan := func(query string) (names []string) {
 		for _, u := range r.s.dir.users[1:] {
 			if strings.HasPrefix(u.profile.Nickname, query) || strings.HasPrefix(publicID(u.n), query) ||
-				strings.HasPrefix(inviteCode(u.n), query) {
+				strings.HasPrefix(InviteCode(u.n), query) {
 				names = append(names, u.profile.Nickname)
 			}
 		}
 		slices.Sort(names)
 		return names[:min(len(names), MaxSearchResults)]
 	}
-	first, last := inviteCode(1), inviteCode(users)
+	first, last := InviteCode(1), InviteCode(users)
 	queries := []string{
 		"a", "h", "ha", "9", "0", "71", "zz", "A", first, first[:3], last, last[:2], first + "0", publicID(1),
 		publicID(users),
 		publicID(users)[:4], publicID(1) + "0", "a0", "9a", "9Z", "?", "é", letters(users-1) + fmt.Sprint(users-1),
 		letters(0) + "0",
-		letters(searchStep) + fmt.Sprint(searchStep), // the first user of the second step
+		letters(pageAccounts) + fmt.Sprint(pageAccounts), // the second user of the second page
 		strings.Repeat("é", MaxSearchQuery),
 	}
 	for _, c := range inviteAlphabet {
@@ -65,10 +65,9 @@ func TestSearchAgreesWithAScan(t *testing.T) {
 			t.Errorf("%q: %v", query, reject)
 		}
 	}
-	r.user(ProfilePatch{}) // takes the lock: no search has kept it
 }
 
-// The directory finds a user by its newest name only, and by number up to the last one.
+// The directory knows a user by the newest name only, in any case, and by number up to the last one.
 func TestDirectoryFollowsNames(t *testing.T) {
 	r := newRig(t)
 	one := r.user(ProfilePatch{Nickname: ptr("Ann")})
@@ -76,36 +75,35 @@ func TestDirectoryFollowsNames(t *testing.T) {
 	rename := func(name string) {
 		r.do(Command{Kind: PatchUser, User: one, Profile: ProfilePatch{Nickname: ptr(name)}})
 	}
-	check := func(name string, byName, folded uint32) {
+	check := func(name string, folded uint32) {
 		t.Helper()
-		if d.byName[name] != byName || d.byFolded[strings.ToLower(name)] != folded {
-			t.Errorf("%q is user %d, in any case %d", name, d.byName[name], d.byFolded[strings.ToLower(name)])
+		if d.byFolded[strings.ToLower(name)] != folded {
+			t.Errorf("%q is in any case user %d", name, d.byFolded[strings.ToLower(name)])
 		}
 	}
-	check("Ann", one, one)
+	check("Ann", one)
 	rename("Bob")
-	check("Ann", 0, 0)
-	check("Bob", one, one)
+	check("Ann", 0)
+	check("Bob", one)
 	rename("BOB")
-	check("Bob", 0, one)
-	check("BOB", one, one)
-	if len(d.byName) != 1 || len(d.byFolded) != 1 {
-		t.Errorf("%v, %v", d.byName, d.byFolded)
+	check("BOB", one)
+	if len(d.byFolded) != 1 {
+		t.Errorf("%v", d.byFolded)
 	}
 	two := r.user(ProfilePatch{Nickname: ptr("Ann")})
 	rename("Cid")
-	check("BOB", 0, 0)
+	check("BOB", 0)
 	if d.user(two) == nil || d.user(two+1) != nil || d.user(1<<31) != nil {
 		t.Error("the directory knows other users than were created")
 	}
 	// The code of a user who is to come, of user 0, and of no link have no owner.
 	for _, n := range []uint64{0, uint64(two) + 1, codeLink, codeLink | 1} {
-		if owner, _, _, ok := d.resolveCode(codeOfNumber(n)); ok {
-			t.Errorf("code %d is of user %d", n, owner)
+		if of, _, ok := resolveCode(codeOfNumber(n), len(d.users), &d.linkOwner); ok {
+			t.Errorf("code %d is of user %d", n, of.owner)
 		}
 	}
-	if owner, _, byLink, ok := d.resolveCode(inviteCode(two)); owner != two || byLink || !ok {
-		t.Errorf("the code of user %d is of user %d", two, owner)
+	if of, byLink, ok := resolveCode(InviteCode(two), len(d.users), &d.linkOwner); of.owner != two || byLink || !ok {
+		t.Errorf("the code of user %d is of user %d", two, of.owner)
 	}
 }
 
@@ -174,12 +172,10 @@ func shownAs(all []BalanceView) (out string) {
 	return strings.TrimSpace(out)
 }
 
-// Views show balances by currency code: Balances those that are not zero with reservations as held, Settled all without
-// reservations, both without money that is not durable.
+// Balances are shown by currency code: Balances those that are not zero, Rows all. Neither shows a reservation.
 func TestViewsOfBalances(t *testing.T) {
 	r := newRig(t)
 	r.pair()
-	v := r.s.View()
 	user, broke := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	for _, code := range []string{"ZZ", "USDT", "AA", "MM"} {
 		r.deposit(user, code, "100")
@@ -189,15 +185,19 @@ func TestViewsOfBalances(t *testing.T) {
 	if _, reason := r.s.Reserve(OrderParams{Account: user, Price: 10_000, Amount: 1_000_000}); reason != 0 {
 		t.Fatal(reason)
 	}
-	const settled = "AA 100.0+0.0=100.0 BTC 0.0+0.0=0.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0 ZZ 0.0+0.0=0.0"
-	const reserved = "AA 100.0+0.0=100.0 MM 100.0+0.0=100.0 USDT 0.0+100.0=100.0"
-	if got, want := shownAs(v.Balances(user)), reserved; got != want {
-		t.Errorf("%s, want %s", got, want)
+	v := r.s.View()
+	const rows = "AA 100.0+0.0=100.0 BTC 0.0+0.0=0.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0 ZZ 0.0+0.0=0.0"
+	const some = "AA 100.0+0.0=100.0 MM 100.0+0.0=100.0 USDT 100.0+0.0=100.0"
+	if got := shownAs(v.Balances(user)); got != some {
+		t.Errorf("%s, want %s", got, some)
 	}
-	if got := shownAs(v.Settled(user)); got != settled {
-		t.Errorf("%s, want %s", got, settled)
+	if got := shownAs(v.Rows(user)); got != rows {
+		t.Errorf("%s, want %s", got, rows)
 	}
-	if v.Balances(99) == nil || len(v.Balances(99)) != 0 || v.Settled(99) != nil || len(v.Balances(broke)) != 0 {
+	if b := r.s.Usable(user, "USDT"); text(b.Free) != "0.0" || text(b.Held) != "100.0" {
+		t.Errorf("an order finds %+v", b)
+	}
+	if v.Balances(99) == nil || len(v.Balances(99)) != 0 || len(v.Rows(99)) != 0 || len(v.Balances(broke)) != 0 {
 		t.Error("an account without balances has some")
 	}
 	for name, x := range map[string]struct {
@@ -221,10 +221,11 @@ func TestViewsOfBalances(t *testing.T) {
 	r.s.balances.credit(u, r.s.balances.currency("MM"), one.Wide())
 	r.s.balances.credit(u, r.s.balances.currency("AA"), one.Wide())
 	r.s.balances.hold(u, r.s.balances.currency("AA"), one)
+	r.s.foldReport()
+	r.s.Publish()
 	if all := v.Balances(broke); len(all) != 2 || all[0].Held != one.Wide() || all[1].Free != one.Wide() {
 		t.Errorf("%+v", all)
 	}
-	r.user(ProfilePatch{}) // takes the lock: no view has kept it
 }
 
 // What is shown of a balance is never below zero because of money on its way: only an overdrawn balance and
@@ -232,29 +233,27 @@ func TestViewsOfBalances(t *testing.T) {
 func TestShownBalancesOfOddRows(t *testing.T) {
 	wide := func(n int64) fixed.I192 { return fixed.FromI64(n).Wide() }
 	for name, x := range map[string]struct {
-		unlimited                        bool
-		free, pending, held, hidden      int64
-		showsFree, showsHeld, showsTotal int64
+		unlimited            bool
+		free, held, hidden   int64
+		showsFree, showsHeld int64
 	}{
-		"plain":                     {false, 10, 0, 2, 0, 10, 2, 12},
-		"reserved":                  {false, 10, 4, 2, 0, 6, 6, 12},
-		"all reserved":              {false, 10, 10, 0, 0, 0, 10, 10},
-		"reserved beyond":           {false, 10, 11, 0, 0, 0, 10, 10},
-		"not durable":               {false, 10, 0, 0, 4, 6, 0, 6},
-		"spent before it is":        {false, 1, 0, 0, 4, 0, 0, 0},
-		"nothing left before it is": {false, 0, 0, 0, 4, 0, 0, 0},
-		"overdrawn":                 {false, -3, 0, 0, 0, -3, 0, -3},
-		"overdrawn and reserved":    {false, -3, 2, 0, 0, -3, 0, -3},
-		"unlimited":                 {true, -3, 2, 0, 0, -5, 2, -3},
-		"unlimited, not durable":    {true, 1, 0, 0, 4, -3, 0, -3},
+		"plain":                     {false, 10, 2, 0, 10, 2},
+		"not durable":               {false, 10, 0, 4, 6, 0},
+		"spent before it is":        {false, 1, 0, 4, 0, 0},
+		"nothing left before it is": {false, 0, 0, 4, 0, 0},
+		"overdrawn":                 {false, -3, 0, 0, -3, 0},
+		"overdrawn, not durable":    {false, -3, 0, 4, -7, 0},
+		"unlimited":                 {true, -3, 2, 0, -3, 2},
+		"unlimited, not durable":    {true, 1, 0, 4, -3, 0},
 	} {
 		r := newRig(t)
 		user := r.user(ProfilePatch{Unlimited: ptr(x.unlimited)})
 		no := r.s.balances.currency("AA")
 		u := r.s.dir.mustFind(user)
-		*u.row(no) = row{currency: no, free: wide(x.free), pending: wide(x.pending), held: wide(x.held)}
-		b := r.s.balances.viewWithout(u, no, wide(x.hidden))
-		if b.Free != wide(x.showsFree) || b.Held != wide(x.showsHeld) || b.Total != wide(x.showsTotal) {
+		*u.row(no) = row{currency: no, free: wide(x.free), held: wide(x.held)}
+		r.s.balances.arriving = map[balanceKey]fixed.I192{{user, no}: wide(x.hidden)}
+		b := r.s.Shown().Balance(user, "AA")
+		if b.Free != wide(x.showsFree) || b.Held != wide(x.showsHeld) || b.Total != b.Free.Add(b.Held) {
 			t.Errorf("%s: %+v", name, b)
 		}
 	}

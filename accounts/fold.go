@@ -27,15 +27,15 @@ func (s *State) FoldEvents(events []engine.Event, pos uint64) {
 	}
 }
 
-// Sink passes the events of the sequencer's loop to a State. It runs before the market's sinks,
-// so that a client that sees a trade also sees the settled balances.
+// Sink passes the events of the sequencer's loop to a State, and shows what they have changed. It runs before the
+// market's sinks, so that a client that sees a trade also sees the settled balances.
 type Sink struct{ State *State }
 
 // Fold folds the events of whole commands.
 func (s Sink) Fold(events []engine.Event, pos uint64) { s.State.FoldEvents(events, pos) }
 
-// Publish does nothing, because balances are read live.
-func (Sink) Publish(int64) {}
+// Publish shows the accounts as the events have left them.
+func (s Sink) Publish(int64) { s.State.show(false) }
 
 // NextNs returns math.MaxInt64, because time alone changes no balance.
 func (Sink) NextNs() int64 { return math.MaxInt64 }
@@ -53,8 +53,11 @@ func beginFold(s *State, pos uint64) fold {
 	return fold{s}
 }
 
-// end unlocks the state.
-func (f fold) end() { f.s.mu.Unlock() }
+// end reports what the batch has changed and unlocks the state.
+func (f fold) end() {
+	f.s.foldReport()
+	f.s.mu.Unlock()
+}
 
 // event folds one event. For an event that moves no money it only records the seq.
 func (f fold) event(e *engine.Event) {
@@ -133,7 +136,7 @@ func (f fold) accepted(e *engine.Event) {
 	}
 	need := o.needAtMost(p)
 	if !reserved && need.Sign() > 0 {
-		s.holds.counts.Unreserved++
+		s.holds.counts.unreserved.Add(1)
 	}
 	if o.byQuote && !byQuote {
 		o.byQuote, o.capped = false, true
@@ -197,7 +200,7 @@ func (f fold) replaced(e *engine.Event) {
 	o.price, o.open, o.filled = e.Price, e.OpenAmount, e.Amount-e.OpenAmount
 	need := o.needAtMost(p)
 	if !reserved && need.Cmp(o.held) > 0 {
-		f.s.holds.counts.Unreserved++
+		f.s.holds.counts.unreserved.Add(1)
 	}
 	f.s.holds.raise(o, p, need)
 	f.s.holds.release(o, p, need)
@@ -228,6 +231,7 @@ func (f fold) triggered(e *engine.Event) {
 // (docs/contract/storage.md#recovery): after a power cut the engine's journal may end before the
 // position of the snapshot. It returns the number of these holds. Call it once, after recovery.
 func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
+	defer s.show(false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var gone []*orderHold
@@ -239,6 +243,7 @@ func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	for _, o := range gone {
 		s.holds.finish(o, s.holds.pairs[o.pair])
 	}
+	s.foldReport()
 	return len(gone)
 }
 
@@ -292,8 +297,8 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	s.holds.deliver(p, seller, goods)
 	s.balances.credit(s.dir.mustFind(buyer.account), p.base, goods.Wide())
 	s.balances.credit(s.dir.mustFind(seller.account), p.quote, worth.Sub(seller.fee).Wide())
-	fees := &s.balances.totals[p.quote].fees
-	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
+	t := s.balances.total(p.quote)
+	t.fees = t.fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
 		s.referral.payUplines(s.dir.mustFind(l.account), payment{
 			typ: accrual.DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs,
@@ -325,9 +330,9 @@ func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
 		cut := least(rest.Sub(free).Clamp(), b.fee)
 		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
-		h.counts.Shortfalls++
+		h.counts.shortfalls.Add(1)
 		if free.Cmp(rest) < 0 && !h.coverShortfall(u, p.quote, rest.Sub(free).Clamp()) {
-			h.counts.Overdrafts++
+			h.counts.overdrafts.Add(1)
 		}
 	}
 	h.balances.credit(u, p.quote, rest.Neg())
@@ -338,13 +343,13 @@ func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
 // reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
 // and coverShortfall returns false.
 func (h *holds) coverShortfall(u *user, currency uint32, missing fixed.I128) bool {
-	t := &h.balances.totals[currency]
+	t := h.balances.total(currency)
 	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
 		return false
 	}
 	t.fees = t.fees.Minus(missing)
 	h.balances.credit(u, currency, missing.Wide())
-	h.counts.Shortfalls++
+	h.counts.shortfalls.Add(1)
 	return true
 }
 
@@ -362,7 +367,7 @@ func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	}
 	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 &&
 		!h.coverShortfall(u, p.base, goods.Sub(free)) {
-		h.counts.Overdrafts++
+		h.counts.overdrafts.Add(1)
 	}
 	h.balances.credit(u, p.base, goods.Wide().Neg())
 }

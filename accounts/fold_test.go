@@ -61,8 +61,8 @@ func TestHoldOfAnAcceptedOrder(t *testing.T) {
 		},
 	} {
 		r, fold := foldRig(t, x.unlimited)
-		told := 0
-		r.s.OnBalance(func(uint32, string) { told++ })
+		l := &told{}
+		r.s.View().Listen(l)
 		x.e.Kind, x.e.Order, x.e.Account = engine.EventAccepted, 1, 1
 		fold(x.e)
 		o := r.s.holds.orders[1]
@@ -70,8 +70,8 @@ func TestHoldOfAnAcceptedOrder(t *testing.T) {
 			o.waiting != (x.e.Type == engine.StopMarket) || r.s.Counts().Unreserved != x.unreserved {
 			t.Errorf("%s: %+v, %d unreserved", name, o, r.s.Counts().Unreserved)
 		}
-		if moved := o.held.Sign() > 0; moved != (told > 0) {
-			t.Errorf("%s: %d changes of balances", name, told)
+		if moved := o.held.Sign() > 0; moved != (l.balances > 0) {
+			t.Errorf("%s: %d changes of balances", name, l.balances)
 		}
 		again := x.e
 		again.Order, again.Seq = 2, r.seq[0]
@@ -79,10 +79,10 @@ func TestHoldOfAnAcceptedOrder(t *testing.T) {
 		if r.s.holds.orders[2] != nil {
 			t.Errorf("%s: folded twice", name)
 		}
-		told = 0
+		l.balances = 0
 		fold(engine.Event{Kind: engine.EventCanceled, Order: 1})
-		if r.balance(1, "USDT", "100.0", "0.0"); (o.held.Sign() == 0) == (told > 0) && x.unlimited {
-			t.Errorf("%s: %d changes of balances at the end", name, told)
+		if r.balance(1, "USDT", "100.0", "0.0"); (o.held.Sign() == 0) == (l.balances > 0) && x.unlimited {
+			t.Errorf("%s: %d changes of balances at the end", name, l.balances)
 		}
 	}
 	defer func() {

@@ -40,7 +40,7 @@ func (r *rig) canceled(order uint64) {
 func TestHalt(t *testing.T) {
 	r := newRig(t)
 	r.pair()
-	v := func() *View { return r.s.View() }
+	v := func() *State { return r.s }
 	one, two := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	r.deposit(one, "USDT", "100")
 	r.deposit(two, "USDT", "100")
@@ -118,7 +118,7 @@ func TestReservationsAreBounded(t *testing.T) {
 // turned off only if it was not set again.
 func TestDeadMansSwitch(t *testing.T) {
 	r := newRig(t)
-	v := func() *View { return r.s.View() }
+	v := func() *State { return r.s }
 	users := []uint32{r.user(ProfilePatch{}), r.user(ProfilePatch{}), r.user(ProfilePatch{})}
 	set := func(user uint32, timeout time.Duration) int64 {
 		t.Helper()
@@ -128,7 +128,8 @@ func TestDeadMansSwitch(t *testing.T) {
 		v().Fired(nowNs, func(d Deadline) bool { all = append(all, d); return len(all) < 2 })
 		return all
 	}
-	if v().NextSwitch(0) != 0 || v().SwitchOf(users[0]) != 0 || v().SwitchOf(99) != 0 || fired(math.MaxInt64) != nil {
+	if shown := r.s.View(); v().NextSwitch(0) != 0 || shown.SwitchOf(users[0]) != 0 || shown.SwitchOf(99) != 0 ||
+		fired(math.MaxInt64) != nil {
 		t.Error("a switch is armed")
 	}
 	for _, timeout := range []time.Duration{MinSwitch - 1, MaxSwitch + 1, -1} {
@@ -144,7 +145,7 @@ func TestDeadMansSwitch(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		if got := v().SwitchOf(users[0]); got != day {
+		if got := r.s.View().SwitchOf(users[0]); got != day {
 			t.Errorf("the switch of user 1 fires at %d, want %d", got, day)
 		}
 		for _, x := range []struct{ now, next int64 }{
@@ -172,7 +173,7 @@ func TestDeadMansSwitch(t *testing.T) {
 		t.Errorf("%v fire", all)
 	}
 	r.refused(Command{Kind: SetSwitch, User: users[1], FiredNs: hour}, refuse.Conflict, "")
-	if set(users[2], 0) != 0 || v().SwitchOf(users[2]) != 0 {
+	if set(users[2], 0) != 0 || r.s.View().SwitchOf(users[2]) != 0 {
 		t.Error("a switch cannot be turned off")
 	}
 	r.do(Command{Kind: SetSwitch, User: users[1], FiredNs: again})

@@ -32,11 +32,11 @@ func newDeadlines() deadlines {
 	return deadlines{btree.NewBTreeGOptions(earlier, btree.Options{NoLocks: true})}
 }
 
-// arm sets the switch of a user, 0: off.
-func (d deadlines) arm(u *user, atNs int64) {
-	d.Delete(Deadline{u.deadlineNs, u.n})
-	if u.deadlineNs = atNs; atNs != 0 {
-		d.Set(Deadline{atNs, u.n})
+// arm sets the switch of a person, 0: off.
+func (d deadlines) arm(p *person, atNs int64) {
+	d.Delete(Deadline{p.deadlineNs, p.n})
+	if p.deadlineNs = atNs; atNs != 0 {
+		d.Set(Deadline{atNs, p.n})
 	}
 }
 
@@ -47,9 +47,9 @@ func (s *State) planHalt(cmd *Command, rec *Record) *refuse.Refusal {
 
 // applyHalt sets or lifts a halt. Reserve refuses every order of a halted account from now on.
 func (s *State) applyHalt(rec *Record, res *Result) {
-	u := s.dir.mustFind(rec.User)
-	u.halted = rec.Halted
-	res.User = s.userView(u)
+	p := s.dir.edit(s.dir.mustFind(rec.User))
+	p.halted = rec.Halted
+	res.User = p.view()
 }
 
 func (s *State) planSwitch(cmd *Command, rec *Record) *refuse.Refusal {
@@ -67,23 +67,23 @@ func (s *State) planSwitch(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 func (s *State) applySwitch(rec *Record, res *Result) {
-	s.deadlines.arm(s.dir.mustFind(rec.User), rec.DeadlineNs)
+	s.deadlines.arm(s.dir.edit(s.dir.mustFind(rec.User)), rec.DeadlineNs)
 	res.DeadlineNs = rec.DeadlineNs
 }
 
 // Fired calls yield with every switch that fires until nowNs and is still armed, until yield returns false. It
 // holds the state's lock meanwhile.
-func (v *View) Fired(nowNs int64, yield func(Deadline) bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	v.s.deadlines.Scan(func(d Deadline) bool { return d.AtNs <= nowNs && yield(d) })
+func (s *State) Fired(nowNs int64, yield func(Deadline) bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.deadlines.Scan(func(d Deadline) bool { return d.AtNs <= nowNs && yield(d) })
 }
 
 // NextSwitch returns the time of the first switch that fires after nowNs, 0 without one.
-func (v *View) NextSwitch(nowNs int64) (atNs int64) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	v.s.deadlines.Ascend(Deadline{AtNs: nowNs + 1}, func(d Deadline) bool {
+func (s *State) NextSwitch(nowNs int64) (atNs int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.deadlines.Ascend(Deadline{AtNs: nowNs + 1}, func(d Deadline) bool {
 		atNs = d.AtNs
 		return false
 	})
@@ -91,20 +91,18 @@ func (v *View) NextSwitch(nowNs int64) (atNs int64) {
 }
 
 // SwitchOf returns the time at which the switch of user n fires, 0 when it is off.
-func (v *View) SwitchOf(n uint32) int64 {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	if u := v.s.dir.user(n); u != nil {
-		return u.deadlineNs
+func (v *Shown) SwitchOf(n uint32) int64 {
+	if a := v.account(n); a != nil {
+		return a.deadlineNs
 	}
 	return 0
 }
 
 // HaltedUsers returns the users that are halted and have open orders.
-func (v *View) HaltedUsers() (users []uint32) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	for _, u := range v.s.dir.users {
+func (s *State) HaltedUsers() (users []uint32) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, u := range s.dir.users {
 		if u.halted && u.orders > 0 {
 			users = append(users, u.n)
 		}
@@ -114,10 +112,10 @@ func (v *View) HaltedUsers() (users []uint32) {
 
 // HaltedOrders returns how many orders of user n are open, and on their way to the engine, if the user is
 // halted.
-func (v *View) HaltedOrders(n uint32) (open, coming int, halted bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
+func (s *State) HaltedOrders(n uint32) (open, coming int, halted bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	u := s.dir.user(n)
 	if u == nil || !u.halted {
 		return 0, 0, false
 	}

@@ -116,7 +116,7 @@ func (r *rig) deposit(user uint32, currency, amount string) {
 
 func (r *rig) invite(user, by uint32) {
 	r.t.Helper()
-	r.do(Command{Kind: SetInviter, User: user, Code: inviteCode(by)})
+	r.do(Command{Kind: SetInviter, User: user, Code: InviteCode(by)})
 }
 
 // fold runs f as one batch and checks every invariant after it.
@@ -131,7 +131,8 @@ func (r *rig) fold(f func(fold)) {
 
 func (r *rig) check() {
 	r.t.Helper()
-	if err := r.s.View().Check(); err != nil {
+	r.s.View() // compares what is shown, too
+	if err := r.s.Check(); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -153,7 +154,7 @@ func (r *rig) pair() {
 
 func (r *rig) balance(user uint32, currency, free, held string) {
 	r.t.Helper()
-	b := r.s.View().Balance(user, currency)
+	b := r.s.Usable(user, currency)
 	if text(b.Free) != free || text(b.Held) != held {
 		r.t.Fatalf("user %d %s: free %s held %s, want %s %s", user, currency, text(b.Free), text(b.Held), free, held)
 	}

@@ -1,6 +1,8 @@
 package accounts
 
 import (
+	"sync/atomic"
+
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -26,8 +28,8 @@ type holds struct {
 	pairs   map[uint32]*pairTerms
 	orders  map[uint64]*orderHold
 	pending map[reservationKey]*pendingEntry
-	waiting int // number of reservations in pending
-	counts  Counts
+	waiting int                                                        // number of reservations in pending
+	counts  struct{ shortfalls, unreserved, overdrafts atomic.Uint64 } // see Counts
 }
 
 func newHolds(dir *directory, b *balances) *holds {
@@ -471,7 +473,7 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	if h.waiting >= MaxReservations {
 		return Reservation{}, engine.TooManyOrders
 	}
-	row, t := u.row(currency), &h.balances.totals[currency]
+	row := u.row(currency)
 	left := h.balances.available(u, row)
 	if u.profile.Unlimited {
 		if left.Cmp(need.Sub(MaxMoney)) < 0 {
@@ -482,7 +484,6 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	}
 	r.amount, r.taken = need, true
 	row.pending = row.pending.Plus(need)
-	t.pending = t.pending.Plus(need)
 	e := h.pending[r.key]
 	if e == nil {
 		e = &pendingEntry{currency: currency, in: r.in}
@@ -492,7 +493,6 @@ func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	h.balances.expect(u.n, r.in, fixed.I128{}, r.coming)
 	h.waiting++
 	u.reserved++
-	h.balances.changed(u, currency)
 	return r, engine.NotRejected
 }
 
@@ -596,9 +596,6 @@ func (h *holds) takeOver(key reservationKey) bool {
 	u.reserved--
 	r := u.row(e.currency)
 	r.pending = r.pending.Minus(amount)
-	h.balances.changed(u, e.currency)
-	t := &h.balances.totals[e.currency]
-	t.pending = t.pending.Minus(amount)
 	return true
 }
 

@@ -8,8 +8,11 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Keys returns the index of the keys, which auth.Verifier reads.
-func (s *State) Keys() *auth.Keys { return s.keys }
+// Index returns the keys that verify requests, for an auth.Verifier.
+func (v *Shown) Index() *auth.Keys { return v.keys }
+
+// KeysMade returns the number of keys that records have made, the deleted ones included. For the end of a recovery.
+func (s *State) KeysMade() uint64 { return s.keys.Made() }
 
 func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	req := &cmd.Key
@@ -63,10 +66,10 @@ func (s *State) manager(cmd *Command, nowNs int64) (*auth.Key, *refuse.Refusal) 
 }
 
 func (s *State) applyCreateKey(rec *Record, res *Result) {
-	k := s.keys.New(rec.User, UserID(rec.User), rec.Key)
-	u := s.dir.mustFind(rec.User)
-	u.keys = append(u.keys, k)
-	s.keys.Add(k)
+	p := s.dir.edit(s.dir.mustFind(rec.User))
+	k := s.keys.Add(p.n, p.id, rec.Key)
+	p.keys = append(p.keys, k)
+	s.keyChanged(k, false)
 	res.Key, res.Secret = keyView(k, rec.TimeNs), rec.Key.Secret
 }
 
@@ -92,13 +95,18 @@ func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
 
 // applyDeleteKey removes a key and every key below it.
 func (s *State) applyDeleteKey(rec *Record, _ *Result) {
-	u := s.dir.mustFind(rec.User)
-	u.keys = auth.WithoutTree(u.keys, rec.PublicKey, func(k *auth.Key) {
+	p := s.dir.edit(s.dir.mustFind(rec.User))
+	p.keys = auth.WithoutTree(p.keys, rec.PublicKey, func(k *auth.Key) {
 		s.keys.Remove(k.Record().PublicKey)
-		if s.onKeyDeleted != nil {
-			s.onKeyDeleted(k.Number())
-		}
+		s.keyChanged(k, true)
 	})
+}
+
+// keyChanged reports a key that was made or deleted.
+func (s *State) keyChanged(k *auth.Key, deleted bool) {
+	if s.shown != nil {
+		s.records.keys = append(s.records.keys, keyChange{k, deleted})
+	}
 }
 
 // APIKeyView is a list item of GET /api/apikeys.
@@ -129,11 +137,9 @@ func keyView(k *auth.Key, nowNs int64) APIKeyView {
 }
 
 // Keys returns the keys of a user, by public key, without their secrets.
-func (v *View) Keys(n uint32, nowNs int64) []APIKeyView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+func (v *Shown) Keys(n uint32, nowNs int64) []APIKeyView {
 	out := []APIKeyView{}
-	if u := v.s.dir.user(n); u != nil {
+	if u := v.account(n); u != nil {
 		for _, k := range u.keys {
 			out = append(out, keyView(k, nowNs))
 		}

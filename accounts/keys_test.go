@@ -131,12 +131,23 @@ func signed(public, private, nonce string) *auth.Request {
 	return r
 }
 
+// deletions is a listener that looks at what is shown when it is told of a deleted key.
+type deletions struct {
+	told
+	dead func()
+}
+
+func (l *deletions) KeyDeleted(key uint64) {
+	l.told.KeyDeleted(key)
+	l.dead()
+}
+
 func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	r := newRig(t)
 	r.user(ProfilePatch{})
 	key := r.do(Command{Kind: CreateKey, User: 1, Key: auth.KeyRequest{Name: "k"}})
 	public, private := key.Key.PublicKey, key.Secret.Reveal()
-	v := auth.NewVerifier(r.s.Keys(), auth.Options{})
+	v := auth.NewVerifier(r.s.View().Index(), auth.Options{})
 	if _, reject := v.Verify(t0, signed(public, private, "a")); reject != nil {
 		t.Fatal(reject)
 	}
@@ -147,22 +158,22 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	if reject != nil {
 		t.Fatal(reject)
 	}
-	var told []uint64
-	r.s.OnKeyDeleted(func(key uint64) {
-		told = append(told, key)
-		if r.s.keys.Find(public) != nil {
+	l := &deletions{dead: func() {
+		if _, reject := v.Verify(t0, signed(public, private, "d")); reject == nil {
 			t.Error("told of a key that still verifies")
 		}
-	})
-	if _, reject = r.try(Command{Kind: DeleteKey, User: 1, PublicKey: "no such key"}); reject == nil || told != nil {
-		t.Fatal(reject, told)
+	}}
+	r.s.View().Listen(l)
+	if _, reject = r.try(Command{Kind: DeleteKey, User: 1, PublicKey: "no such key"}); reject == nil || l.deleted != nil {
+		t.Fatal(reject, l.deleted)
 	}
 	r.do(Command{Kind: DeleteKey, User: 1, PublicKey: public})
+	r.s.Publish()
 	if _, reject = v.Verify(t0, signed(public, private, "b")); reject == nil ||
 		reject.Code != refuse.Unauthorized || reject.Field != "API-Signature" {
 		t.Fatal(reject)
 	}
-	if len(told) != 1 || told[0] != who.Key {
-		t.Errorf("told of %d, want the key %d", told, who.Key)
+	if len(l.deleted) != 1 || l.deleted[0] != who.Key {
+		t.Errorf("told of %d, want the key %d", l.deleted, who.Key)
 	}
 }

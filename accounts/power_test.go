@@ -185,14 +185,14 @@ func (p *plant) close() {
 // state after the end of the process, also where the newest snapshot is damaged.
 func (p *plant) goOn() {
 	p.t.Helper()
-	for n := range uint32(p.s.View().UserCount()) {
+	for n := range uint32(p.s.Shown().UserCount()) {
 		p.do(Command{Kind: Deposit, User: n + 1, Currency: "USDT", Amount: dec("1000")})
 		p.buy(n + 1)
 	}
 	for range 3 {
 		p.idle()
 	}
-	if err := p.s.View().Check(); err != nil {
+	if err := p.s.Check(); err != nil {
 		p.t.Fatal(err)
 	}
 	want := p.state()
@@ -330,8 +330,8 @@ func TestSnapshotAheadOfTheJournalIsPassedOver(t *testing.T) {
 		if bad := q.store.Recovered().Damaged; len(bad) != 1 {
 			t.Fatalf("passed over: %q", bad)
 		}
-		if b := q.s.View().Balance(1, "USDT"); text(b.Free) != "1000.0" || q.s.View().UserCount() != 2 {
-			t.Fatalf("free %s, %d users", text(b.Free), q.s.View().UserCount())
+		if b := q.s.Shown().Balance(1, "USDT"); text(b.Free) != "1000.0" || q.s.Shown().UserCount() != 2 {
+			t.Fatalf("free %s, %d users", text(b.Free), q.s.Shown().UserCount())
 		}
 		q.goOn()
 		return

@@ -43,7 +43,7 @@ func (m *simulation) emit(e engine.Event, f fold) {
 // trade folds a trade and books it in the naive ledger, whose fee must be the State's.
 func (m *simulation) trade(mk *market, t engine.Event, f fold) {
 	m.current = append(m.current, t)
-	short := m.s.holds.counts.Shortfalls
+	short := m.s.Counts().Shortfalls
 	got := f.trade(&t)
 	m.trades++
 	buyer, seller := uint32(t.Account), uint32(t.MakerAccount)
@@ -54,7 +54,7 @@ func (m *simulation) trade(mk *market, t engine.Event, f fold) {
 			want = naiveFee(worth, rate, discount)
 		}
 		if want.Cmp(got) != 0 {
-			if less := new(big.Int).Sub(want, got); !buys || m.s.holds.counts.Shortfalls == short ||
+			if less := new(big.Int).Sub(want, got); !buys || m.s.Counts().Shortfalls == short ||
 				less.Sign() < 0 || less.Cmp(big.NewInt(1000)) > 0 {
 				m.t.Fatalf("fee %s, want %s", got, want)
 			}
@@ -183,7 +183,7 @@ func (m *simulation) account(n int) {
 		}
 	case n < 98:
 		if by := m.someone(); m.naive.inviter[u] == 0 {
-			if _, ok := m.do(Command{Kind: SetInviter, User: u, Code: inviteCode(by)}); ok {
+			if _, ok := m.do(Command{Kind: SetInviter, User: u, Code: InviteCode(by)}); ok {
 				m.naive.inviter[u] = by
 			}
 		}
@@ -319,7 +319,7 @@ func (m *simulation) restart() {
 // compare checks every invariant and every balance against the naive ledger.
 func (m *simulation) compare() {
 	m.t.Helper()
-	if err := m.s.View().Check(); err != nil {
+	if err := m.s.Check(); err != nil {
 		m.t.Fatalf("after %d commands: %v", m.commands, err)
 	}
 	if c := m.s.Counts(); c.Overdrafts != 0 || len(m.s.holds.pending) != 0 {

@@ -55,7 +55,7 @@ func TestACrashAtEveryStepOfRecheckpointKeepsTheRecordsInPlace(t *testing.T) {
 		for range 4 {
 			q.buy(1)
 		}
-		if err := q.s.View().Check(); err != nil {
+		if err := q.s.Check(); err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
 		q.goOn()

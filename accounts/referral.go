@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -25,27 +26,28 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if s.dir.mustFind(cmd.User).inviter != 0 {
 		return conflict("", "An inviter is set already; it cannot be changed.")
 	}
-	owner, rate, byLink, ok := s.dir.resolveCode(cmd.Code)
+	of, byLink, ok := resolveCode(cmd.Code, len(s.dir.users), &s.dir.linkOwner)
 	if !ok {
 		return notFound("inviteCode", "There is no such invite code.")
 	}
-	if owner == cmd.User {
+	if of.owner == cmd.User {
 		return invalid("inviteCode", "A user cannot be their own inviter.")
 	}
-	if s.dir.tree(owner) == s.dir.tree(cmd.User) { // a user without an inviter is the top of their tree
+	if s.dir.tree(of.owner) == s.dir.tree(cmd.User) { // a user without an inviter is the top of their tree
 		return invalid("inviteCode", "The inviter is among those whom the user invited.")
 	}
-	rec.Inviter, rec.HasRate, rec.Rate = owner, byLink, rate
+	if rec.Inviter, rec.HasRate = of.owner, byLink; byLink {
+		rec.Rate = s.dir.mustFind(of.owner).links[of.index].rate
+	}
 	return nil
 }
 
 // applySetInviter sets the inviter of a user. For the code of a link, it also gives the user the link's
 // discount.
 func (s *State) applySetInviter(rec *Record, res *Result) {
-	s.dir.attach(rec.User, rec.Inviter)
-	if rec.HasRate {
-		p := &s.dir.mustFind(rec.User).profile
-		p.BidDiscount, p.AskDiscount = rec.Rate, rec.Rate
+	p := s.dir.edit(s.dir.mustFind(rec.User))
+	if s.dir.attach(p, rec.Inviter); rec.HasRate {
+		p.profile.BidDiscount, p.profile.AskDiscount = rec.Rate, rec.Rate
 	}
 	res.Inviter = s.dir.mustFind(rec.Inviter).inviterView()
 }
@@ -70,10 +72,12 @@ func (s *State) applyCreateLink(rec *Record, res *Result) {
 	if rec.LinkNumber != uint64(s.dir.linkOwner.Len())+1 {
 		panic("BUG: accounts: link numbers are not dense")
 	}
-	u := s.dir.mustFind(rec.User)
-	s.dir.linkOwner.Push(linkRef{owner: rec.User, index: len(u.links)})
+	p := s.dir.edit(s.dir.mustFind(rec.User))
+	s.dir.linkOwner.Push(linkRef{owner: rec.User, index: len(p.links)})
+	links := s.dir.linkOwner.Copy()
+	s.records.links = &links
 	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
-	u.links = append(u.links, l)
+	p.links = append(p.links, l)
 	res.Link = l.view(rec.User)
 }
 
@@ -87,10 +91,10 @@ type InviterView struct {
 	IsAmbassador bool
 }
 
-func (u *user) inviterView() InviterView {
+func (u *person) inviterView() InviterView {
 	return InviterView{
-		UserID: UserID(u.n).String(), PublicID: publicID(u.n), Nickname: u.profile.Nickname,
-		AvatarID: u.profile.AvatarID, InviteCode: inviteCode(u.n), IsAmbassador: u.profile.IsAmbassador,
+		UserID: u.id.String(), PublicID: publicID(u.n), Nickname: u.profile.Nickname,
+		AvatarID: u.profile.AvatarID, InviteCode: InviteCode(u.n), IsAmbassador: u.profile.IsAmbassador,
 	}
 }
 
@@ -119,11 +123,9 @@ type AmbassadorView struct {
 }
 
 // Ambassador returns the ambassador properties of user n.
-func (v *View) Ambassador(n uint32) AmbassadorView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+func (v *Shown) Ambassador(n uint32) AmbassadorView {
 	out := AmbassadorView{Links: []AmbassadorLink{}}
-	if u := v.s.dir.user(n); u != nil {
+	if u := v.account(n); u != nil {
 		out.IsAmbassador, out.SecondLevelPercent = u.profile.IsAmbassador, percentOf(u.profile.SecondLevel)
 		for _, l := range u.links {
 			out.Links = append(out.Links, l.view(n))
@@ -133,32 +135,32 @@ func (v *View) Ambassador(n uint32) AmbassadorView {
 }
 
 // Inviter returns the inviter of user n, nil without one.
-func (v *View) Inviter(n uint32) *InviterView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
+func (v *Shown) Inviter(n uint32) *InviterView {
+	u := v.account(n)
 	if u == nil || u.inviter == 0 {
 		return nil
 	}
-	view := v.s.dir.mustFind(u.inviter).inviterView()
+	by := v.account(u.inviter)
+	if by == nil { // the same publication is about to show the inviter
+		return nil
+	}
+	view := by.inviterView()
 	return &view
 }
 
 // FindInviter returns the user of an id (a UUID), else of an invite code, either the user's own
 // code or the code of one of the user's links.
-func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+func (v *Shown) FindInviter(idOrCode string) (InviterView, bool) {
 	var n uint32
 	if id, err := uuid.Parse(idOrCode); err == nil && len(idOrCode) == 36 {
-		n = v.s.dir.byID[id]
-	} else if owner, _, _, ok := v.s.dir.resolveCode(idOrCode); ok {
-		n = owner
+		n, _ = v.NumberOf(id)
+	} else if of, _, ok := resolveCode(idOrCode, int(v.accounts.Load()), v.links.Load()); ok {
+		n = of.owner
 	}
 	if n == 0 {
 		return InviterView{}, false
 	}
-	return v.s.dir.mustFind(n).inviterView(), true
+	return v.account(n).inviterView(), true
 }
 
 // referral pays shares of fees and incomes to the users above a user in the tree of inviters (uplines).
@@ -172,7 +174,7 @@ type referral struct {
 	dealQueue       fifo.Queue[uint32] // receivers of the retained deal accruals, oldest first
 	maxDealAccruals int
 	commandAccruals int
-	archived        uint64 // accruals added to the archive of their day, since the start
+	archived        atomic.Uint64 // accruals added to the archive of their day, since the start
 }
 
 func newReferral(dir *directory, b *balances) *referral {
@@ -265,7 +267,7 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 	if pay.from == newMoney {
 		r.balances.deposit(to, a.Currency, a.Amount)
 	} else {
-		t := &r.balances.totals[a.Currency]
+		t := r.balances.total(a.Currency)
 		t.fees = t.fees.Minus(a.Amount)
 		r.balances.credit(to, a.Currency, a.Amount.Wide())
 	}
@@ -276,13 +278,24 @@ func (r *referral) accrue(to *user, a accrual.Accrual, pay payment, paid *[]Paid
 		})
 	}
 	to.received.Add(a)
+	r.report(to)
 	if a.Type != accrual.DealCommission {
 		r.commandAccruals++
 		return
 	}
 	r.dealQueue.Push(to.n)
-	for ; r.dealQueue.Len() > r.maxDealAccruals; r.archived++ {
-		r.dir.users[r.dealQueue.Pop()].received.ArchiveOldest()
+	for r.dealQueue.Len() > r.maxDealAccruals {
+		oldest := r.dir.users[r.dealQueue.Pop()]
+		oldest.received.ArchiveOldest()
+		r.report(oldest)
+		r.archived.Add(1)
+	}
+}
+
+// report reports what a user has received.
+func (r *referral) report(u *user) {
+	if to := r.balances.report; to != nil {
+		to.received = append(to.received, receivedChange{u.n, u.received.Copy()})
 	}
 }
 
@@ -314,7 +327,7 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
-	s.transfers.add(rec, rec.Amount)
+	s.transferred(rec, rec.Amount)
 	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney}
 	if rec.Profit == accrual.StakeAccrual {
 		s.referral.payStaking(u, pay, &paid)
@@ -325,20 +338,24 @@ func (s *State) applyProfit(rec *Record, res *Result) {
 }
 
 // Accruals returns what user n has received.
-func (v *View) Accruals(n uint32) *accrual.Set {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	set := &accrual.Set{Currencies: v.s.balances.currencies, Person: v.person}
-	if u := v.s.dir.user(n); u != nil {
-		set.Received, set.Staking, set.Changes = u.received.Copy(), u.profile.Staking, u.levelChanges
+func (v *Shown) Accruals(n uint32) *accrual.Set {
+	set := &accrual.Set{Person: v.person}
+	if u := v.account(n); u != nil {
+		set.Staking, set.Changes = u.profile.Staking, u.levelChanges
+		if u.received != nil {
+			set.Received = *u.received
+		}
 	}
+	set.Currencies = v.codesShown() // behind the accruals: it has the currency of each
 	return set
 }
 
 // person returns the properties of user n that the figures of other users show.
-func (v *View) person(n uint32) accrual.Person {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	p := &v.s.dir.mustFind(n).profile
-	return accrual.Person{ID: UserID(n).String(), Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName}
+func (v *Shown) person(n uint32) accrual.Person {
+	u := v.account(n)
+	if u == nil { // the payment is shown and the user's record not yet
+		return accrual.Person{ID: UserID(n).String()}
+	}
+	p := &u.profile
+	return accrual.Person{ID: u.id.String(), Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName}
 }

@@ -16,28 +16,28 @@ func TestSetInviterChecksInOrder(t *testing.T) {
 	set := func(user uint32, code string) Command { return Command{Kind: SetInviter, User: user, Code: code} }
 	r.refused(set(a, ""), "INVALID_PARAM", "inviteCode")
 	r.refused(set(a, "nobody"), "NOT_FOUND", "inviteCode")
-	r.refused(set(a, inviteCode(99)), "NOT_FOUND", "inviteCode")
-	r.refused(set(a, inviteCode(0)), "NOT_FOUND", "inviteCode")
+	r.refused(set(a, InviteCode(99)), "NOT_FOUND", "inviteCode")
+	r.refused(set(a, InviteCode(0)), "NOT_FOUND", "inviteCode")
 	r.refused(set(a, linkCode(1)), "NOT_FOUND", "inviteCode")
-	r.refused(set(a, inviteCode(a)), "INVALID_PARAM", "inviteCode")
+	r.refused(set(a, InviteCode(a)), "INVALID_PARAM", "inviteCode")
 	if v := r.s.View().Inviter(a); v != nil {
 		t.Fatal("the user has an inviter that was never set")
 	}
-	res := r.do(set(b, inviteCode(a)))
-	if res.Inviter.UserID != UserID(a).String() || res.Inviter.InviteCode != inviteCode(a) ||
+	res := r.do(set(b, InviteCode(a)))
+	if res.Inviter.UserID != UserID(a).String() || res.Inviter.InviteCode != InviteCode(a) ||
 		res.Inviter.Nickname != "user-1" || res.Inviter.AvatarID != "simple" {
 		t.Fatalf("%+v", res.Inviter)
 	}
-	r.do(set(c, inviteCode(b)))
-	r.refused(set(a, inviteCode(c)), "INVALID_PARAM", "inviteCode") // a cycle
-	r.refused(set(b, inviteCode(c)), "CONFLICT", "")
+	r.do(set(c, InviteCode(b)))
+	r.refused(set(a, InviteCode(c)), "INVALID_PARAM", "inviteCode") // a cycle
+	r.refused(set(b, InviteCode(c)), "CONFLICT", "")
 	r.refused(set(b, "nobody"), "CONFLICT", "") // a second inviter is refused before an unknown code
 	r.refused(set(b, ""), "INVALID_PARAM", "inviteCode")
 	r.restart()
 	if v := r.s.View().Inviter(c); v == nil || v.UserID != UserID(b).String() {
 		t.Fatal("the relation is gone after a restart")
 	}
-	for _, x := range []string{UserID(b).String(), inviteCode(b)} {
+	for _, x := range []string{UserID(b).String(), InviteCode(b)} {
 		if v, ok := r.s.View().FindInviter(x); !ok || v.UserID != UserID(b).String() {
 			t.Fatalf("%s: %+v", x, v)
 		}
@@ -155,7 +155,7 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		}
 	}
 	info := r.s.View().UserInfo(2)
-	if info.InviteCode != inviteCode(2) || *info.ParentUserID != UserID(1).String() ||
+	if info.InviteCode != InviteCode(2) || *info.ParentUserID != UserID(1).String() ||
 		text(info.TotalProfitAmount) != "2.3" || len(info.ReferralsLevelInfos) != 5 {
 		t.Fatalf("%+v", info)
 	}
@@ -197,7 +197,7 @@ func TestTreeCountsFollowSubtreesThatJoin(t *testing.T) {
 	}
 	for range 2000 {
 		u, by := uint32(rng.IntN(n)+1), uint32(rng.IntN(n)+1)
-		r.try(Command{Kind: SetInviter, User: u, Code: inviteCode(by)})
+		r.try(Command{Kind: SetInviter, User: u, Code: InviteCode(by)})
 	}
 	naive := map[uint32]map[int]int64{}
 	for u := uint32(1); u <= n; u++ {

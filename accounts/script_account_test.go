@@ -39,7 +39,7 @@ func (x *exchange) account(f []string) bool {
 	case "link":
 		x.do(accounts.Command{Kind: accounts.CreateLink, User: x.number(f[1]), DiscountPercent: x.dec(f[2])})
 	case "invite":
-		code := x.s.View().InviteCode(x.number(f[3]))
+		code := accounts.InviteCode(x.number(f[3]))
 		if n, ok := options(f[4:])["link"]; ok {
 			code = x.s.View().Ambassador(x.number(f[3])).Links[x.id(n)-1].Code
 		}

@@ -69,6 +69,7 @@ type exchange struct {
 	orders map[engine.OrderID]engine.PairID
 
 	shown map[balance]string // as last printed
+	was   map[balance]string // what the accounts have shown before the line
 	told  map[balance]bool   // changes of the current line
 }
 
@@ -91,7 +92,7 @@ func newExchange(t *testing.T) *exchange {
 		},
 		rates: accounts.DefaultConfig(), core: engine.NewCore(engine.Options{}), now: 1_767_225_600_000_000_000,
 		names: []string{"exchange"}, orders: map[engine.OrderID]engine.PairID{}, shown: map[balance]string{},
-		told: map[balance]bool{},
+		was: map[balance]string{}, told: map[balance]bool{},
 	}
 	x.attach(accounts.New(x.opts))
 	return x
@@ -99,8 +100,19 @@ func newExchange(t *testing.T) *exchange {
 
 func (x *exchange) attach(s *accounts.State) {
 	x.s = s
-	s.OnBalance(func(account uint32, currency string) { x.told[balance{account, currency}] = true })
+	s.View().Listen(x)
 }
+
+// BalanceChanged implements accounts.Listener.
+func (x *exchange) BalanceChanged(account uint32, currency string) {
+	x.told[balance{account, currency}] = true
+}
+
+// Transferred implements accounts.Listener.
+func (x *exchange) Transferred(uint32, string, fixed.I128) {}
+
+// KeyDeleted implements accounts.Listener.
+func (x *exchange) KeyDeleted(uint64) {}
 
 // restart continues with the state that a snapshot gives.
 func (x *exchange) restart() {
@@ -150,34 +162,28 @@ func (x *exchange) line(line string) {
 		}
 	}
 	x.changes()
-	if err := x.s.View().Check(); err != nil {
+	if err := x.s.Check(); err != nil {
 		x.t.Fatalf("%s: %v", line, err)
 	}
 }
 
-// changes prints the balances that changed. Every change must have been told.
+// changes prints the balances that changed, with what reservations hold of them. The listener must have been told of
+// every balance that is shown with another value.
 func (x *exchange) changes() {
 	x.t.Helper()
+	var all []balance
 	for n := range x.names {
-		for _, b := range x.s.View().Balances(uint32(n)) {
+		for _, b := range x.s.View().Rows(uint32(n)) {
 			at := balance{uint32(n), b.CurrencyCode}
-			x.shown[at] = cmp.Or(x.shown[at], nothing)
+			if now := show(b); now != cmp.Or(x.was[at], nothing) && !x.told[at] {
+				x.t.Fatalf("%s of %s changed to %q without a notification", at.currency, x.names[at.account], now)
+			}
+			x.was[at] = show(b)
+			all = append(all, at)
 		}
 	}
-	for at, before := range x.shown {
-		if now := show(x.s.View().Balance(at.account, at.currency)); now != before && !x.told[at] {
-			x.t.Fatalf("%s of %s changed to %q without a notification", at.currency, x.names[at.account], now)
-		}
-	}
-	told := make([]balance, 0, len(x.told))
-	for at := range x.told {
-		told = append(told, at)
-	}
-	slices.SortFunc(told, func(a, b balance) int {
-		return cmp.Or(cmp.Compare(a.account, b.account), strings.Compare(a.currency, b.currency))
-	})
-	for _, at := range told {
-		if text := show(x.s.View().Balance(at.account, at.currency)); text != cmp.Or(x.shown[at], nothing) {
+	for _, at := range all {
+		if text := show(x.s.Usable(at.account, at.currency)); text != cmp.Or(x.shown[at], nothing) {
 			x.shown[at] = text
 			x.printf("%s %s: %s", x.names[at.account], at.currency, text)
 		}

@@ -35,8 +35,8 @@ func TestSettlementsWithoutAHold(t *testing.T) {
 		r.user(ProfilePatch{})
 		r.set(1, "USDT", x.usdt)
 		r.set(1, "BTC", x.btc)
-		for i := range r.s.balances.totals { // some roundings
-			r.s.balances.totals[i].fees = fixed.FromI64(5).Wide()
+		for i := range r.s.balances.sums { // some roundings
+			r.s.balances.sums[i].fees = fixed.FromI64(5).Wide()
 		}
 		f := beginFold(r.s, 1)
 		f.event(&engine.Event{
@@ -69,7 +69,7 @@ func TestCoverShortfall(t *testing.T) {
 	} {
 		r, _, _ := traders(t)
 		no := r.s.balances.currency("USDT")
-		sums := &r.s.balances.totals[no]
+		sums := &r.s.balances.sums[no]
 		sums.fees = fixed.FromI64(x.fees).Wide()
 		u := r.s.dir.mustFind(1)
 		was := u.row(no).free
@@ -89,14 +89,14 @@ func TestCoverShortfall(t *testing.T) {
 func TestTradeOfTheBuiltinAccountAlone(t *testing.T) {
 	r := newRig(t)
 	r.pair()
-	told := 0
-	r.s.OnBalance(func(uint32, string) { told++ })
+	l := &told{}
+	r.s.View().Listen(l)
 	r.fold(func(f fold) {
 		f.event(&engine.Event{
 			Kind: engine.EventTrade, Seq: r.next(0), Order: 1, Maker: 2, Price: 1000, Amount: 1_000_000, TakerFee: 5,
 		})
 	})
-	if len(r.s.dir.users[0].rows) != 0 || told != 0 || r.s.holds.pairs[0].seq != uint64(r.seq[0]) {
-		t.Errorf("%d balances, %d changes", len(r.s.dir.users[0].rows), told)
+	if len(r.s.dir.users[0].rows) != 0 || l.balances != 0 || r.s.holds.pairs[0].seq != uint64(r.seq[0]) {
+		t.Errorf("%d balances, %d changes", len(r.s.dir.users[0].rows), l.balances)
 	}
 }

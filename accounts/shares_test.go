@@ -89,7 +89,7 @@ func TestInvitersAreFound(t *testing.T) {
 	v := r.s.View()
 	id := UserID(2)
 	for text, found := range map[string]bool{
-		id.String(): true, inviteCode(2): true, "{" + id.String() + "}": false,
+		id.String(): true, InviteCode(2): true, "{" + id.String() + "}": false,
 		strings.ReplaceAll(id.String(), "-", ""): false,
 		"urn:uuid:" + id.String():                false,
 		uuid.NameSpaceURL.String():               false,

@@ -193,7 +193,7 @@ func (w *snapshot) currencies() {
 		var t totals
 		if !w.Reading() {
 			w.rank[w.byNo[i]] = uint32(i)
-			code, t = s.balances.currencies[w.byNo[i]], s.balances.totals[w.byNo[i]]
+			code, t = s.balances.currencies[w.byNo[i]], s.balances.sums[w.byNo[i]].totals
 		}
 		w.text(&code)
 		w.sum(&t.fees)
@@ -205,7 +205,7 @@ func (w *snapshot) currencies() {
 		if _, twice := s.balances.currencyNo[code]; twice {
 			w.Fail("currency %q twice", code)
 		}
-		s.balances.totals[s.balances.currency(code)] = t
+		s.balances.sums[s.balances.currency(code)].totals = t
 	}
 }
 
@@ -242,9 +242,11 @@ func (w *snapshot) accounts() {
 	for n := range w.users {
 		u := &written
 		if w.Reading() {
-			u = &user{n: uint32(n)}
+			u = &user{person: &person{n: uint32(n), id: UserID(uint32(n))}}
 		} else {
 			written = *w.s.dir.users[n]
+			p := *written.person // readers have the original
+			written.person = &p
 		}
 		w.account(u)
 		if w.Err() != nil {
@@ -273,7 +275,7 @@ func (w *snapshot) account(u *user) {
 			rec = u.keys[i].Record()
 		}
 		if w.key(&rec); w.Reading() && w.Err() == nil {
-			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
+			u.keys = append(u.keys, w.s.keys.Add(u.n, u.id, rec))
 		}
 	}
 	for i := range w.each(len(u.levelChanges)) {
@@ -287,7 +289,7 @@ func (w *snapshot) account(u *user) {
 	w.Bool(&u.halted)
 	atNs := u.deadlineNs
 	if w.I64(&atNs); w.Reading() {
-		w.s.deadlines.arm(u, atNs)
+		w.s.deadlines.arm(u.person, atNs)
 	}
 }
 
@@ -354,8 +356,9 @@ func (w *snapshot) accruals(list *fifo.Queue[accrual.Accrual]) {
 	}
 }
 
-func (w *snapshot) archive(archive *map[accrual.ArchiveKey]fixed.I192) {
-	keys := slices.SortedFunc(maps.Keys(*archive), func(x, y accrual.ArchiveKey) int {
+func (w *snapshot) archive(archive *accrual.Archive) {
+	sums := maps.Collect(archive.All())
+	keys := slices.SortedFunc(maps.Keys(sums), func(x, y accrual.ArchiveKey) int {
 		return cmp.Or(
 			cmp.Compare(x.Day, y.Day), cmp.Compare(x.From, y.From), cmp.Compare(w.rank[x.Currency], w.rank[y.Currency]),
 			cmp.Compare(x.Level, y.Level), cmp.Compare(x.Type, y.Type),
@@ -363,7 +366,7 @@ func (w *snapshot) archive(archive *map[accrual.ArchiveKey]fixed.I192) {
 	})
 	for i := range w.each(len(keys)) {
 		k := at(w.walker, keys, i)
-		amount := (*archive)[k]
+		amount := sums[k]
 		w.I64(&k.Day)
 		w.user(&k.From)
 		w.currency(&k.Currency)
@@ -371,10 +374,7 @@ func (w *snapshot) archive(archive *map[accrual.ArchiveKey]fixed.I192) {
 		w.profit(&k.Type)
 		w.sum(&amount)
 		if w.Reading() {
-			if *archive == nil {
-				*archive = map[accrual.ArchiveKey]fixed.I192{}
-			}
-			(*archive)[k] = amount
+			archive.Add(k, amount)
 		}
 	}
 }
@@ -415,8 +415,7 @@ func (w *snapshot) addReceived(r *receivedBy) {
 	w.s.referral.commandAccruals += u.received.Others.Len()
 }
 
-// complete computes the state that snapshots do not contain: sums, counts of the tree, owners of links, the
-// index of keys.
+// complete computes the state that snapshots do not contain: sums, counts of the tree, owners of links.
 func (s *State) complete() error {
 	links := 0
 	for _, u := range s.dir.users {
@@ -454,15 +453,6 @@ func (s *State) complete() error {
 			return err
 		}
 	}
-	s.keys.AddAll(func(yield func(*auth.Key) bool) {
-		for _, u := range s.dir.users {
-			for _, k := range u.keys {
-				if !yield(k) {
-					return
-				}
-			}
-		}
-	})
 	if err := s.check(); !errors.Is(err, ErrOverdrawn) {
 		return err
 	}

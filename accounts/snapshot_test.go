@@ -118,7 +118,7 @@ func TestSnapshotsOfBrokenStatesAreRefused(t *testing.T) {
 		},
 		"rates": {func(s *State, _ *orderHold) { s.referral.config.Levels[0] = RateOne }, "sum to more than the fee"},
 		"sums": {
-			func(s *State, _ *orderHold) { s.balances.totals[0].deposited = fixed.I192{} },
+			func(s *State, _ *orderHold) { s.balances.sums[0].deposited = fixed.I192{} },
 			"deposited - withdrawn",
 		},
 	} {
@@ -157,10 +157,10 @@ func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	if s.referral.commandAccruals != others || others == 0 {
 		t.Errorf("%d accruals of commands, counted %d", others, s.referral.commandAccruals)
 	}
-	if owner, _, byLink, ok := s.dir.resolveCode(linkCode(1)); owner != 1 || !byLink || !ok {
-		t.Errorf("link 1 is of user %d", owner)
+	if of, byLink, ok := resolveCode(linkCode(1), len(s.dir.users), &s.dir.linkOwner); of.owner != 1 || !byLink || !ok {
+		t.Errorf("link 1 is of user %d", of.owner)
 	}
-	if _, _, _, ok := s.dir.resolveCode(linkCode(2)); ok {
+	if _, _, ok := resolveCode(linkCode(2), len(s.dir.users), &s.dir.linkOwner); ok {
 		t.Error("there is a link 2")
 	}
 	for _, u := range s.dir.users {

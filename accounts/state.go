@@ -14,17 +14,23 @@ import (
 // State holds all accounts, in parts that are not usable alone: directory (users and who invited them), balances
 // (money and its sums), holds (open orders, reservations, settlement) and referral (shares of fees and incomes).
 //
-// Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the store's goroutine, FoldEvents to the goroutine that
-// hands the engine's events on; any goroutine may call Reserve, Release and the methods of View. One lock guards all
-// parts, because one trade moves money of up to twelve accounts and GET /totals must add up at every instant. Sharded
-// locks would break that and gain nothing at the rates of a fold.
+// Plan, Apply, Publish, AppendSnapshot and DecodeSnapshot belong to the store's goroutine, FoldEvents and Sink.Publish
+// to the goroutine that hands the engine's events on; any goroutine may call Reserve and Release. One lock guards all
+// parts, because one trade moves money of up to twelve accounts. Sharded locks would gain nothing at the rates of a
+// fold. Readers take no lock: they read Shown, which follows State's reports:
+//
+//	FoldEvents ── money ────────────────────────> Shown.Fold ─┬─ Sink.Publish, after a slice of the loop
+//	Plan, Apply ─┬─ money ──────────────────────> Shown.Fold ─┤
+//	             └─ records ── once durable ────> Shown.Fold ─┴─ Publish, after a sync of the store
+//
+// Money has one report for both writers, in the order of the changes, because a later value of a balance contains the
+// earlier one. What a record alone changes (users, keys, links, rates, transfers) waits for its sync.
 //
 // Where the half-even rounding of several fees would exceed the money available by some 10^-18, the fee is reduced. For
 // the built-in account, which holds nothing, and for what accounts owe, the bound of 10^20 is checked at current prices
 // only.
 //
-// mu guards every member except opts, keys (a lock-free index), and planned, foldLocked and transfers
-// (owned by the store's goroutine).
+// mu guards every member except opts, and planned and foldLocked (owned by the store's goroutine).
 type State struct {
 	opts Options
 	// foldLock is held from the plan to the Apply of a record that changes something the fold
@@ -37,13 +43,17 @@ type State struct {
 	balances  *balances
 	referral  *referral
 	holds     *holds
-	keys      *auth.Keys
+	keys      *auth.Roster
 	deadlines deadlines
 	enginePos uint64
 
-	onKeyDeleted func(key uint64)  // nil: no listener
-	onApply      func(rec *Record) // nil: no listener
-	transfers    transfers
+	onApply func(rec *Record) // nil: no listener
+
+	shown          *Shown // nil: nobody reads
+	money, records Report // not in shown yet; empty while shown is nil
+	// publishing is held while a publication runs and its listener is told, so that the next one is told behind it.
+	publishing sync.Mutex
+	spare      *Report // takes the next reports; guarded by publishing
 
 	lastNs         int64  // time of the last record
 	snapshotPos    uint64 // enginePos in the last snapshot taken or read
@@ -71,8 +81,8 @@ func New(opts Options) *State {
 	}
 	dir, money := newDirectory(), newBalances()
 	return &State{
-		opts: opts, dir: dir, balances: money, keys: auth.NewKeys(),
-		referral: newReferral(dir, money), holds: newHolds(dir, money), deadlines: newDeadlines(),
+		opts: opts, dir: dir, balances: money, keys: auth.NewRoster(),
+		referral: newReferral(dir, money), holds: newHolds(dir, money), deadlines: newDeadlines(), spare: &Report{},
 	}
 }
 
@@ -102,6 +112,7 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 	}
 	if rec.Kind.row().moves {
 		s.setAside(&rec)
+		s.foldReport()
 	}
 	return rec, nil
 }
@@ -132,21 +143,24 @@ func (s *State) setAside(rec *Record) {
 // Abandon undoes the last plan, whose record could not be written. Without a planned record it does nothing.
 // Only the store's goroutine may call it.
 func (s *State) Abandon() {
-	s.mu.Lock()
-	switch b := s.planned; {
-	case b == nil:
-	case b.Kind != Withdraw:
-		s.planned = nil
-		s.releaseRoom(b)
-	default:
-		s.planned = nil
-		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
-		t := &s.balances.totals[s.balances.currency(b.Currency)]
-		t.withdrawn = t.withdrawn.Minus(b.Amount)
-		t.fees = t.fees.Minus(b.Commission)
+	b := s.planned
+	if s.planned = nil; b != nil {
+		s.mu.Lock()
+		if b.Kind == Withdraw {
+			s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
+			t := s.balances.total(s.balances.currency(b.Currency))
+			t.withdrawn = t.withdrawn.Minus(b.Amount)
+			t.fees = t.fees.Minus(b.Commission)
+		} else {
+			s.releaseRoom(b)
+		}
+		s.foldReport()
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	s.unlockFold()
+	if b != nil {
+		s.show(false) // the loop may have shown the plan
+	}
 }
 
 // releaseRoom releases the room that setAside reserved for a deposit or a profit.
@@ -164,7 +178,7 @@ func (s *State) unlockFold() {
 // withdraw subtracts the amount and the commission from the balance.
 func (s *State) withdraw(rec *Record) {
 	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
-	t := &s.balances.totals[s.balances.currency(rec.Currency)]
+	t := s.balances.total(s.balances.currency(rec.Currency))
 	t.withdrawn = t.withdrawn.Plus(rec.Amount)
 	t.fees = t.fees.Plus(rec.Commission)
 }
@@ -178,6 +192,7 @@ func (s *State) Apply(rec *Record) Result {
 	s.lastNs = max(s.lastNs, rec.TimeNs)
 	res := Result{Kind: rec.Kind}
 	rec.Kind.row().apply(s, rec, &res)
+	s.foldReport()
 	if s.onApply != nil {
 		s.onApply(rec)
 	}
@@ -205,7 +220,11 @@ func (s *State) planConfigure(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-func (s *State) applyConfigure(rec *Record, _ *Result) { s.referral.config = rec.Config }
+func (s *State) applyConfigure(rec *Record, _ *Result) {
+	s.referral.config = rec.Config
+	config := rec.Config
+	s.records.config = &config
+}
 
 // RatesCommand returns the command that sets the referral rates to want, and whether they differ from the
 // current ones. The caller sends the command once, at the start after recovery.
@@ -215,55 +234,60 @@ func (s *State) RatesCommand(want Config) (Command, bool) {
 	return Command{Kind: Configure, Config: want}, !s.referral.config.Equal(want)
 }
 
-// OnBalance registers f, which is called for every change of a balance, holds and reservations
-// included. f runs under the state's lock, in the goroutine that made the change: it records its
-// arguments, returns, and reads View later. Call OnBalance once, before anything else runs.
-func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.balances.onBalance = f
-}
-
-// OnTransfer registers f, which is called for every deposit, profit and withdrawal once it is durable, after
-// OnBalance of the same money. amount is the change of the balance. f runs on the store's goroutine under no lock
-// of the State, in the order of the records. Call OnTransfer once, before anything else runs.
-func (s *State) OnTransfer(f func(account uint32, currencyCode string, amount fixed.I128)) {
-	s.transfers.notify = f
-}
-
-// transfers holds the money that has entered or left accounts by records that are not durable yet.
-type transfers struct {
-	notify  func(account uint32, currencyCode string, amount fixed.I128) // nil: no listener
-	waiting []transfer
-}
-
-type transfer struct {
-	user     uint32
-	currency string
-	amount   fixed.I128
-}
-
-func (t *transfers) add(rec *Record, amount fixed.I128) {
-	if t.notify != nil {
-		t.waiting = append(t.waiting, transfer{rec.User, rec.Currency, amount})
+// transferred reports money that a record has brought in or out.
+func (s *State) transferred(rec *Record, amount fixed.I128) {
+	if s.shown != nil {
+		s.records.transfers = append(s.records.transfers, transfer{rec.User, rec.Currency, amount})
 	}
 }
 
-// publish notifies the listener of what is durable now.
-func (t *transfers) publish() {
-	for _, one := range t.waiting {
-		t.notify(one.user, one.currency, one.amount)
-	}
-	t.waiting = t.waiting[:0]
-}
-
-// OnKeyDeleted registers f, which is called with the number (auth.Principal.Key) of every deleted key
-// once the key no longer verifies. f runs under the state's lock, in the store's goroutine:
-// it records the number and returns. Call OnKeyDeleted once, before anything else runs.
-func (s *State) OnKeyDeleted(f func(key uint64)) {
+// Shown returns what readers see. The first call builds it from the whole State, as the end of a recovery does: a
+// recovery that reported every step would hold all of them. Any goroutine may call it.
+func (s *State) Shown() *Shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onKeyDeleted = f
+	if s.shown == nil {
+		s.balances.reportSums()
+		s.records = Report{}
+		s.shown = newShown(s)
+		s.balances.report, s.dir.report = &s.money, &s.records
+	}
+	return s.shown
+}
+
+// foldReport hands Shown what has changed. The caller holds mu, and the money adds up.
+func (s *State) foldReport() {
+	s.balances.reportSums()
+	if s.shown != nil {
+		s.money.pos = s.enginePos
+		s.shown.Fold(&s.money)
+		s.money.reset()
+	}
+}
+
+// show publishes what is folded, and tells the listener. durable: so are the records that were applied, whose effects
+// and money count from now on.
+func (s *State) show(durable bool) {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.mu.Lock()
+	if durable {
+		s.balances.arrive(s.dir)
+	}
+	if s.shown == nil {
+		s.mu.Unlock()
+		return
+	}
+	if durable {
+		s.foldReport()
+		s.shown.Fold(&s.records)
+		s.records.reset()
+	}
+	r := s.shown.Publish(s.spare)
+	s.mu.Unlock()
+	s.shown.tell(r)
+	r.reset()
+	s.spare = r
 }
 
 // NextNs returns 0: nothing in accounts happens by time alone (auth.Verifier checks the expiry of
@@ -273,17 +297,9 @@ func (s *State) NextNs() int64 { return 0 }
 // Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
 
-// Publish makes the money of deposits and profits whose records are now durable visible and spendable. Only the store's
-// goroutine may call it. A View reads the State itself, so it shows every other effect of a record as soon as Apply has
-// returned.
-func (s *State) Publish() {
-	if len(s.balances.arrivingKeys) > 0 { // changed by this goroutine alone
-		s.mu.Lock()
-		s.balances.arrive(s.dir)
-		s.mu.Unlock()
-	}
-	s.transfers.publish()
-}
+// Publish makes the records that were applied visible, and their money spendable: they are durable now. Only the
+// store's goroutine may call it.
+func (s *State) Publish() { s.show(true) }
 
 // LastNs returns the time of the last applied record.
 func (s *State) LastNs() int64 {
@@ -307,20 +323,34 @@ func (s *State) EnginePos() uint64 {
 	return s.enginePos
 }
 
-// Counts returns the counters for metrics.
+// Counts returns the counters for metrics. Any goroutine may call it.
 func (s *State) Counts() Counts {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	counts := s.holds.counts
-	counts.Archived = s.referral.archived
-	return counts
+	c := &s.holds.counts
+	return Counts{
+		Archived: s.referral.archived.Load(), Shortfalls: c.shortfalls.Load(), Unreserved: c.unreserved.Load(),
+		Overdrafts: c.overdrafts.Load(),
+	}
 }
 
 // ErrOverdrawn reports a balance below zero where everything else adds up. Only the accepted loss of commands leads to
 // such a balance: an account has withdrawn or sold what the lost commands had brought it.
 var ErrOverdrawn = errors.New("a balance is below zero")
 
-// check implements View.Check. The caller must hold mu.
+// Check walks the whole state and reports the first broken invariant: balances that do not add up to the totals, a
+// funded account below zero, held money that no order holds, a value that is shown and is not the one of the state.
+func (s *State) Check() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.check(); err != nil {
+		return err
+	}
+	if v := s.shown; v != nil && v.next.empty() && s.records.empty() {
+		return v.differs(s)
+	}
+	return nil
+}
+
+// check implements Check, except for what is shown. The caller must hold mu.
 func (s *State) check() error {
 	type holdKey struct{ account, currency uint32 }
 	holds := map[holdKey]fixed.I192{}
@@ -331,7 +361,14 @@ func (s *State) check() error {
 		k := holdKey{o.account, o.currency(s.holds.pairs[o.pair])}
 		holds[k] = holds[k].Plus(o.held)
 	}
-	audit := make([]totals, len(s.balances.totals))
+	reserved := map[holdKey]fixed.I192{}
+	for k, e := range s.holds.pending {
+		for _, amount := range e.amounts {
+			at := holdKey{k.account, e.currency}
+			reserved[at] = reserved[at].Plus(amount)
+		}
+	}
+	audit := make([]totals, len(s.balances.sums))
 	below, first := 0, ""
 	for _, u := range s.dir.users {
 		for i := range u.rows {
@@ -340,18 +377,22 @@ func (s *State) check() error {
 				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n,
 					s.balances.currencies[r.currency])
 			}
+			if r.pending != reserved[holdKey{u.n, r.currency}] {
+				return fmt.Errorf("account %d: what is reserved of %s is not the sum of its reservations", u.n,
+					s.balances.currencies[r.currency])
+			}
 			if !u.profile.Unlimited && r.free.Sign() < 0 { // held is a sum of holds
 				if below++; below == 1 {
 					first = fmt.Sprintf("%s of user %s", s.balances.currencies[r.currency], UserID(u.n))
 				}
 			}
 			a := &audit[r.currency]
-			a.free, a.held, a.pending = a.free.Add(r.free), a.held.Add(r.held), a.pending.Add(r.pending)
+			a.free, a.held = a.free.Add(r.free), a.held.Add(r.held)
 		}
 	}
-	for i, t := range s.balances.totals {
-		a := &audit[i]
-		if a.free != t.free || a.held != t.held || a.pending != t.pending {
+	for i := range s.balances.sums {
+		t, a := &s.balances.sums[i], &audit[i]
+		if a.free != t.free || a.held != t.held {
 			return fmt.Errorf("the balances of %s do not add up to their totals", s.balances.currencies[i])
 		}
 		if t.fees.Sign() < 0 {
@@ -370,16 +411,16 @@ func (s *State) check() error {
 // AboveBound names the balances above 10^20, "" without any. Only the loss of withdrawals, accepted or after a failed
 // sync, leads there: the market has paid into the room that they had made. Nothing else breaks: such an account has no
 // room until its balance has fallen.
-func (v *View) AboveBound() string {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+func (s *State) AboveBound() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	above, first := 0, ""
-	for _, u := range v.s.dir.users {
+	for _, u := range s.dir.users {
 		for i := range u.rows {
 			r := &u.rows[i]
 			if !u.profile.Unlimited && r.free.Add(r.held).CmpTerm(MaxMoney) > 0 {
 				if above++; above == 1 {
-					first = fmt.Sprintf("%s of user %s", v.s.balances.currencies[r.currency], UserID(u.n))
+					first = fmt.Sprintf("%s of user %s", s.balances.currencies[r.currency], UserID(u.n))
 				}
 			}
 		}

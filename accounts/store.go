@@ -10,9 +10,9 @@ import (
 
 // The parts of a running exchange use a State in this way:
 //
-//	handler ── Reserve ──> engine queue ── events ──> FoldEvents ── balances ──> View
+//	handler ── Reserve ──> engine queue ── events ──> FoldEvents ── Sink.Publish ──> Shown
 //	handler <── refusal ── Release
-//	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
+//	handler ── Store.Do ──> Plan ── Apply ── record durable ── Publish ──> Shown ──> answer
 //
 // After a Recovery ReleaseUnknown ends holds that the engine does not know, and RatesCommand (through
 // Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
@@ -46,7 +46,7 @@ type StoreOptions struct {
 //	}
 //
 // At io.EOF the caller folds the rest of the journal and calls Begin, later Recheckpoint. From Begin on
-// the store owns the State: the caller may use Reserve, Release, FoldEvents and View.
+// the store owns the State: the caller may use Reserve, Release, FoldEvents and Shown.
 type Recovery struct {
 	*durable.Recovery[Command, Record, Result]
 	engineLast uint64

@@ -58,7 +58,9 @@ func (x *exchange) open() {
 
 func (x *exchange) fold(events ...engine.Event) {
 	x.batches = append(x.batches, events)
-	x.s.FoldEvents(events, uint64(len(x.batches)))
+	loop := Sink{x.s}
+	loop.Fold(events, uint64(len(x.batches)))
+	loop.Publish(0)
 }
 
 func (x *exchange) do(cmd Command) Result {
@@ -93,9 +95,9 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	x.do(Command{Kind: Deposit, User: 3, Currency: "BTC", Amount: dec("10000000")})
 	x.trade(2, 3) // no inviter yet: nothing accrues
-	x.do(Command{Kind: SetInviter, User: 3, Code: inviteCode(2)})
+	x.do(Command{Kind: SetInviter, User: 3, Code: InviteCode(2)})
 	x.trade(3, 3) // 2 for user 2
-	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	x.do(Command{Kind: SetInviter, User: 2, Code: InviteCode(1)})
 	x.trade(4, 3) // 2 for user 2, 1 for user 1
 	x.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{
 		IsAmbassador:       ptr(true),
@@ -113,7 +115,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.s.View().Accruals(n).Summary(accrual.Filter{}); text(got[0].Amount) != amount {
+		if got := x.s.Shown().Accruals(n).Summary(accrual.Filter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}
@@ -145,7 +147,7 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 		wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	if b := x.s.View().Balance(1, "BTC"); text(b.Free) != "1.0" {
+	if b := x.s.Shown().Balance(1, "BTC"); text(b.Free) != "1.0" {
 		t.Fatalf("free %s", text(b.Free))
 	}
 	x.durable = nil
@@ -177,18 +179,18 @@ func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: Deposit, User: 2, Currency: "BTC", Amount: dec("10000000")})
 	x.fs.SetCapacity(x.fs.Used())
-	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err,
+	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: InviteCode(1)}); !errors.Is(err,
 		wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
 	x.trade(2, 2) // would wait for ever if foldLock were still held
-	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().Accruals(1).Summary(accrual.Filter{})) != 0 {
+	if v := x.s.Shown().Inviter(2); v != nil || len(x.s.Shown().Accruals(1).Summary(accrual.Filter{})) != 0 {
 		t.Fatal("a refused change is in force")
 	}
 	x.fs.SetCapacity(0)
-	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	x.do(Command{Kind: SetInviter, User: 2, Code: InviteCode(1)})
 	x.trade(3, 2)
-	if got := x.s.View().Accruals(1).Summary(accrual.Filter{}); len(got) != 1 || text(got[0].Amount) != "2.0" {
+	if got := x.s.Shown().Accruals(1).Summary(accrual.Filter{}); len(got) != 1 || text(got[0].Amount) != "2.0" {
 		t.Fatalf("%+v", got)
 	}
 	if err := x.store.Close(); err != nil {

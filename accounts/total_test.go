@@ -39,7 +39,7 @@ func (r *rig) usdt() TotalView {
 // it.
 func (r *rig) adds() {
 	r.t.Helper()
-	if err := r.s.View().Check(); err != nil {
+	if err := r.s.Check(); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, v := range r.s.View().Totals() {
@@ -105,7 +105,7 @@ func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
 func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	const users, rounds = 3, 60
 	r := huge(t, users)
-	r.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	r.do(Command{Kind: SetInviter, User: 2, Code: InviteCode(1)})
 	r.s.referral.maxDealAccruals = 2
 	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne}}})
 	for i := range uint64(rounds) {

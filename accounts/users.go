@@ -29,27 +29,34 @@ const (
 	maxDiscount           = RateOne / 2
 )
 
-// user is one account. Its id, publicId, address and codes are functions of its number.
+// user is one account.
 type user struct {
+	*person
+	rows     []row // sorted by currency number
+	received accrual.Received
+	orders   int    // number of open orders
+	reserved int    // number of orders and replaces on their way to the engine
+	tree     uint32 // next user towards the one who names the tree (directory.tree); n: this one
+	treeSize uint32 // number of users in the tree, for the user who names it
+}
+
+// person is what the records say of an account. Its publicId, address and codes are functions of its number. A person is
+// immutable for all but the record that makes it: a change makes another one (directory.edit), and the lists only grow
+// at their ends or are replaced.
+type person struct {
 	n         uint32
+	id        uuid.UUID
 	profile   Profile
 	createdNs int64
 
-	inviter     uint32                    // 0: none
-	tree        uint32                    // next user towards the one who names the tree (directory.tree); n: this one
-	treeSize    uint32                    // number of users in the tree, for the user who names it
-	descendants [accrual.MaxLevels]uint32 // number of users below, by level - 1
-	links       []link
-	keys        []*auth.Key
-
-	rows         []row // sorted by currency number
-	received     accrual.Received
+	inviter      uint32                    // 0: none
+	descendants  [accrual.MaxLevels]uint32 // number of users below, by level - 1
+	links        []link
+	keys         []*auth.Key
 	levelChanges []accrual.LevelChange
 
 	halted     bool
 	deadlineNs int64 // when the dead man's switch fires; 0: it is off
-	orders     int   // number of open orders
-	reserved   int   // number of orders and replaces on their way to the engine
 }
 
 // Profile holds the properties of a user that can be set.
@@ -220,9 +227,10 @@ func (s *State) applyCreateUser(rec *Record, res *Result) {
 	if int(rec.User) != len(s.dir.users) {
 		panic("BUG: accounts: user numbers are not dense")
 	}
-	u := &user{n: rec.User, profile: rec.Profile, createdNs: rec.TimeNs}
+	u := &user{person: &person{n: rec.User, id: UserID(rec.User), profile: rec.Profile, createdNs: rec.TimeNs}}
 	s.dir.register(u)
-	res.User = s.userView(u)
+	s.dir.changed(u.person)
+	res.User = u.view()
 }
 
 func (s *State) applyPatchUser(rec *Record, res *Result) {
@@ -230,13 +238,14 @@ func (s *State) applyPatchUser(rec *Record, res *Result) {
 	if u.profile.Nickname != rec.Profile.Nickname {
 		s.dir.rename(u, rec.Profile.Nickname)
 	}
-	if u.profile.Staking != rec.Profile.Staking {
-		u.levelChanges = append(u.levelChanges, accrual.LevelChange{
-			AtNs: rec.TimeNs, Old: u.profile.Staking, New: rec.Profile.Staking,
+	p := s.dir.edit(u)
+	if p.profile.Staking != rec.Profile.Staking {
+		p.levelChanges = append(p.levelChanges, accrual.LevelChange{
+			AtNs: rec.TimeNs, Old: p.profile.Staking, New: rec.Profile.Staking,
 		})
 	}
-	u.profile = rec.Profile
-	res.User = s.userView(u)
+	p.profile = rec.Profile
+	res.User = p.view()
 }
 
 // UserView is a user as the internal API shows it (docs/contract/internal.md#users-and-money).
@@ -264,14 +273,14 @@ type UserView struct {
 	Halted             bool
 }
 
-func (s *State) userView(u *user) UserView {
+func (u *person) view() UserView {
 	p := &u.profile
 	return UserView{
 		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
 		StakingLevel: accrual.StakingName(p.Staking), IsAmbassador: p.IsAmbassador,
 		SecondLevelPercent: percentOf(p.SecondLevel),
-		Unlimited:          p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
-		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
+		Unlimited:          p.Unlimited, ID: u.id.String(), PublicID: publicID(u.n), Address: addressText(u.n),
+		InviteCode: InviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
 		NoTradeCommissions: p.NoFees,
 		DealBidDiscount:    decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
 		CreatedNs: u.createdNs, Halted: u.halted,
@@ -286,16 +295,15 @@ func userIDOrNil(n uint32) *string {
 	return &id
 }
 
-// directory finds users by number, id, nickname, address and code, and holds the tree of inviters.
+// directory finds users by number, nickname and code, and holds the tree of inviters.
 // It owns the slice of users, not their balances and keys.
 //
 // Owner: State's mu.
 type directory struct {
-	users     []*user // by number; 0 is the built-in unlimited account
-	byID      map[[16]byte]uint32
-	byName    map[string]uint32
+	users     []*user             // by number; 0 is the built-in unlimited account
 	byFolded  map[string]uint32   // by folded nickname
 	linkOwner fifo.Queue[linkRef] // by link number - 1
+	report    *Report             // receives what changes; nil: nothing is shown yet
 }
 
 type linkRef struct {
@@ -304,10 +312,25 @@ type linkRef struct {
 }
 
 func newDirectory() *directory {
-	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byFolded: map[string]uint32{}}
+	d := &directory{byFolded: map[string]uint32{}}
 	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
-	d.users = append(d.users, &user{profile: builtin})
+	d.users = append(d.users, &user{person: &person{profile: builtin}})
 	return d
+}
+
+// edit returns another person for a user, with the same properties. The caller changes it within the same record.
+func (d *directory) edit(u *user) *person {
+	p := *u.person
+	u.person = &p
+	d.changed(&p)
+	return &p
+}
+
+// changed reports a person.
+func (d *directory) changed(p *person) {
+	if d.report != nil {
+		d.report.users = append(d.report.users, p)
+	}
 }
 
 // user returns the user with this number, nil for an unknown one.
@@ -337,15 +360,11 @@ func (d *directory) register(u *user) {
 		d.users = append(make([]*user, 0, MaxUsers+1), d.users...)
 	}
 	d.users = append(d.users, u)
-	d.byID[UserID(u.n)] = u.n
-	d.byName[u.profile.Nickname] = u.n
 	d.byFolded[folded(u.profile.Nickname)] = u.n
 }
 
 // rename changes the nickname under which the directory finds a user.
 func (d *directory) rename(u *user, nickname string) {
-	delete(d.byName, u.profile.Nickname)
-	d.byName[nickname] = u.n
 	delete(d.byFolded, folded(u.profile.Nickname))
 	d.byFolded[folded(nickname)] = u.n
 }
@@ -374,28 +393,28 @@ func (d *directory) freeNickname(n uint32) (name string, free bool) {
 	return name, true
 }
 
-// resolveCode returns the owner of an invite code. For the code of a link it also returns the link's discount.
-func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
+// resolveCode returns the owner of an invite code, one of accounts many. For the code of a link it also returns the
+// place of the link.
+func resolveCode(code string, accounts int, links *fifo.Queue[linkRef]) (of linkRef, byLink, ok bool) {
 	v, ok := numberOfCode(code)
 	if !ok {
-		return 0, 0, false, false
+		return of, false, false
 	}
 	if v&codeLink == 0 {
-		return uint32(v), 0, false, v > 0 && v < uint64(len(d.users))
+		return linkRef{owner: uint32(v)}, false, v > 0 && v < uint64(accounts)
 	}
 	m := v &^ codeLink
-	if m < 1 || m > uint64(d.linkOwner.Len()) {
-		return 0, 0, false, false
+	if m < 1 || m > uint64(links.Len()) {
+		return of, false, false
 	}
-	ref := d.linkOwner.At(int(m) - 1)
-	return ref.owner, d.mustFind(ref.owner).links[ref.index].rate, true, true
+	return *links.At(int(m) - 1), true, true
 }
 
-// attach makes inviter the inviter of user n, and updates the counts of all users above.
-func (d *directory) attach(n, inviter uint32) {
-	d.mustFind(n).inviter = inviter
-	d.join(n, inviter)
-	d.countBelow(n)
+// attach makes inviter the inviter of a person, and updates the counts of all users above.
+func (d *directory) attach(p *person, inviter uint32) {
+	p.inviter = inviter
+	d.join(p.n, inviter)
+	d.countBelow(p)
 }
 
 // tree returns the user who names the tree of inviters to which user n belongs: two users are in one tree when the
@@ -418,12 +437,11 @@ func (d *directory) join(a, b uint32) {
 	large.treeSize += small.treeSize
 }
 
-// countBelow adds n and the users below it to the counts of the users above it.
-func (d *directory) countBelow(n uint32) {
-	u := d.mustFind(n)
+// countBelow adds u and the users below it to the counts of the users above it.
+func (d *directory) countBelow(u *person) {
 	up := u
 	for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
-		up = d.mustFind(up.inviter)
+		up = d.edit(d.mustFind(up.inviter))
 		up.descendants[level]++
 		for below := 0; level+1+below < accrual.MaxLevels; below++ {
 			up.descendants[level+1+below] += u.descendants[below]
@@ -443,9 +461,9 @@ func (d *directory) countTree() error {
 		d.join(u.n, u.inviter)
 	}
 	for n := range d.users {
-		up := d.users[n]
+		up := d.users[n].person
 		for level := 0; level < accrual.MaxLevels && up.inviter != 0; level++ {
-			up = d.users[up.inviter]
+			up = d.users[up.inviter].person
 			up.descendants[level]++
 		}
 	}
@@ -453,9 +471,8 @@ func (d *directory) countTree() error {
 }
 
 // SearchInviters returns the first 20 users, by nickname, whose nickname, publicId or invite
-// code begins with query. It walks the directory in steps, so that it never holds the lock for
-// longer than one step.
-func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
+// code begins with query. It looks at every user.
+func (v *Shown) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
 		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
 	}
@@ -465,8 +482,17 @@ func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 		q.code = q.code && strings.IndexByte(inviteAlphabet, c) >= 0
 	}
 	out := make([]InviterView, 0, MaxSearchResults+1)
-	for from, more := 1, true; more; from += searchStep {
-		out, more = v.searchStep(out, from, q)
+	for n := range v.UserCount() {
+		u := v.account(uint32(n) + 1)
+		name := u.profile.Nickname
+		if len(out) == MaxSearchResults && name >= out[len(out)-1].Nickname || !q.matches(u.person) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(out, name, func(i InviterView, name string) int {
+			return strings.Compare(i.Nickname, name)
+		})
+		out = slices.Insert(out, at, u.inviterView())
+		out = out[:min(len(out), MaxSearchResults)]
 	}
 	return out, nil
 }
@@ -478,34 +504,10 @@ type prefix struct {
 	id, code bool
 }
 
-func (q prefix) matches(u *user) bool {
+func (q prefix) matches(u *person) bool {
 	return strings.HasPrefix(u.profile.Nickname, q.text) ||
 		(q.id && strings.HasPrefix(publicID(u.n), q.text)) ||
-		(q.code && strings.HasPrefix(inviteCode(u.n), q.text))
-}
-
-func (v *View) searchStep(out []InviterView, from int, q prefix) ([]InviterView, bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	to := min(from+searchStep, len(v.s.dir.users))
-	for n := from; n < to; n++ {
-		u := v.s.dir.users[n]
-		name := u.profile.Nickname
-		if len(out) == MaxSearchResults && name >= out[len(out)-1].Nickname {
-			continue
-		}
-		if !q.matches(u) {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(out, name, func(i InviterView,
-			name string,
-		) int {
-			return strings.Compare(i.Nickname, name)
-		})
-		out = slices.Insert(out, at, u.inviterView())
-		out = out[:min(len(out), MaxSearchResults)]
-	}
-	return out, to < len(v.s.dir.users)
+		(q.code && strings.HasPrefix(InviteCode(u.n), q.text))
 }
 
 // All ids, addresses and codes of a user or link are functions of its number, so that runs are
@@ -546,8 +548,6 @@ func addressText(n uint32) string {
 
 // codeLink is set for links: users and links share one space of codes.
 const codeLink = 1 << 39
-
-func inviteCode(n uint32) string { return codeOfNumber(uint64(n)) }
 
 func linkCode(m uint64) string { return codeOfNumber(codeLink | m) }
 

@@ -168,7 +168,7 @@ func TestAvatarCatalogue(t *testing.T) {
 
 func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 	r := newRig(t)
-	for i := range 3 * searchStep / 2 {
+	for i := range 6 * pageAccounts {
 		p := ProfilePatch{}
 		if i%100 == 7 {
 			p.Nickname = ptr("zed-" + publicID(uint32(i))[5:])
@@ -184,9 +184,9 @@ func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 			t.Fatal("not in order of nicknames")
 		}
 	}
-	last := uint32(3*searchStep/2 - 3)
+	last := uint32(6*pageAccounts - 3)
 	for _, q := range []string{
-		publicID(last), inviteCode(last), inviteCode(last)[:6],
+		publicID(last), InviteCode(last), InviteCode(last)[:6],
 		r.s.dir.users[last].profile.Nickname,
 	} {
 		found, _ := r.s.View().SearchInviters(q)

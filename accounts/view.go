@@ -3,45 +3,34 @@ package accounts
 import (
 	"github.com/google/uuid"
 
+	"tickhive/accounts/accrual"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
-// View reads a State. It is a handle and no copy: each call reads the current state under a read lock. Any
-// goroutine may call it.
-type View struct{ s *State }
-
-// View returns the handle for readers.
-func (s *State) View() *View { return &View{s} }
-
 // UserCount returns the number of users; their numbers are 1 to UserCount.
-func (v *View) UserCount() int {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	return len(v.s.dir.users) - 1
-}
+func (v *Shown) UserCount() int { return int(v.accounts.Load()) - 1 }
 
 // User returns user number n; ok is false for 0 and unknown numbers.
-func (v *View) User(n uint32) (UserView, bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
+func (v *Shown) User(n uint32) (UserView, bool) {
+	u := v.account(n)
 	if u == nil || n == 0 {
 		return UserView{}, false
 	}
-	return v.s.userView(u), true
+	return u.view(), true
 }
 
 // NumberOf returns the number of the user with an id.
-func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	n, ok := v.s.dir.byID[id]
-	return n, ok
+func (v *Shown) NumberOf(id uuid.UUID) (uint32, bool) {
+	n := v.find(id)
+	return n, n != 0
 }
 
+// Pos returns the engine position up to which events are shown.
+func (v *Shown) Pos() uint64 { return v.pos.Load() }
+
 // InviteCode returns user n's invite code.
-func (v *View) InviteCode(n uint32) string { return inviteCode(n) }
+func InviteCode(n uint32) string { return codeOfNumber(uint64(n)) }
 
 // Terms holds the trading terms of an account, for the command of a new order.
 type Terms struct {
@@ -63,10 +52,8 @@ func (t Terms) Discount(side engine.Side) uint32 {
 }
 
 // Terms returns the current terms of account n; the built-in account pays no fee.
-func (v *View) Terms(n uint32) Terms {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
+func (v *Shown) Terms(n uint32) Terms {
+	u := v.account(n)
 	if u == nil || n == 0 {
 		return Terms{NoFees: n == 0, Unlimited: n == 0}
 	}
@@ -75,10 +62,8 @@ func (v *View) Terms(n uint32) Terms {
 }
 
 // Level returns the level and the ledger address of user n, for spawn and vote.
-func (v *View) Level(n uint32) (level int, address string) {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	if u := v.s.dir.user(n); u != nil {
+func (v *Shown) Level(n uint32) (level int, address string) {
+	if u := v.account(n); u != nil {
 		return int(u.profile.Level), addressText(n)
 	}
 	return 0, ""
@@ -103,21 +88,23 @@ type UserInfo struct {
 }
 
 // UserInfo returns the referral figures of user n.
-func (v *View) UserInfo(n uint32) UserInfo {
-	byLevel, total := v.Accruals(n).ByLevel()
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	u := v.s.dir.user(n)
+func (v *Shown) UserInfo(n uint32) UserInfo {
+	u := v.account(n)
 	if u == nil {
 		return UserInfo{ReferralsLevelInfos: []ReferralLevelInfo{}}
 	}
+	set := accrual.Set{}
+	if u.received != nil {
+		set.Received = *u.received
+	}
+	byLevel, total := set.ByLevel()
 	out := UserInfo{
-		InviteCode: inviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
+		InviteCode: InviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
 		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel),
 		CommissionDiscountPercent:    decimalOf(u.profile.BidDiscount),
 		TotalProfitAmount:            total,
 	}
-	for i := range v.s.referral.config.Levels {
+	for i := range v.config.Load().Levels {
 		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{
 			Level: i + 1, ProfitAmount: byLevel[uint32(i)+1], ReferralsTotalCount: int64(u.descendants[i]),
 		})
@@ -125,36 +112,26 @@ func (v *View) UserInfo(n uint32) UserInfo {
 	return out
 }
 
-// Check walks the whole state and reports the first broken invariant: balances that do not add
-// up to the totals, a funded account below zero, held money that no order holds.
-func (v *View) Check() error {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	return v.s.check()
-}
-
 // AvatarView is an avatar of the catalogue.
 type AvatarView struct{ ID, URL string }
 
 // Avatar returns the avatar of user n.
-func (v *View) Avatar(n uint32) AvatarView {
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
+func (v *Shown) Avatar(n uint32) AvatarView {
 	id := DefaultAvatar
-	if u := v.s.dir.user(n); u != nil {
+	if u := v.account(n); u != nil {
 		id = u.profile.AvatarID
 	}
 	return AvatarView{ID: id, URL: avatarURL(id)}
 }
 
 // Avatars returns the avatars of the catalogue, by id.
-func (v *View) Avatars() []AvatarView {
+func (v *Shown) Avatars() []AvatarView {
 	out := []AvatarView{}
-	for _, id := range v.s.opts.Avatars.IDs() {
+	for _, id := range v.avatars.IDs() {
 		out = append(out, AvatarView{ID: id, URL: avatarURL(id)})
 	}
 	return out
 }
 
 // Catalogue returns the pictures of Avatars.
-func (v *View) Catalogue() *Catalogue { return v.s.opts.Avatars }
+func (v *Shown) Catalogue() *Catalogue { return v.avatars }

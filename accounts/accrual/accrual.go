@@ -1,7 +1,6 @@
 package accrual
 
 import (
-	"maps"
 	"sort"
 	"strconv"
 
@@ -28,25 +27,16 @@ type Accrual struct {
 	Bonus    bool  // isToUserBonuses
 }
 
-// ArchiveKey names a sum of accruals that are no longer retained one by one.
-type ArchiveKey struct {
-	Day      int64 // Unix days
-	From     uint32
-	Currency uint32
-	Level    uint32
-	Type     Type
-}
-
 // Received holds the accruals of one receiver. Deals and Others only grow at the end and lose their front, so
 // a copy of the queues stays valid without a lock.
 type Received struct {
 	Deals   fifo.Queue[Accrual] // of type DealCommission
 	Others  fifo.Queue[Accrual] // of every other type
-	Archive map[ArchiveKey]fixed.I192
+	Archive Archive
 }
 
 // Empty reports whether nothing was received.
-func (r *Received) Empty() bool { return r.Deals.Len()+r.Others.Len()+len(r.Archive) == 0 }
+func (r *Received) Empty() bool { return r.Deals.Len()+r.Others.Len()+r.Archive.Len() == 0 }
 
 // Add adds an accrual.
 func (r *Received) Add(a Accrual) {
@@ -60,16 +50,14 @@ func (r *Received) Add(a Accrual) {
 // ArchiveOldest moves the oldest deal accrual to the archive of its day.
 func (r *Received) ArchiveOldest() {
 	a := r.Deals.Pop()
-	if r.Archive == nil {
-		r.Archive = map[ArchiveKey]fixed.I192{}
-	}
-	k := ArchiveKey{Day: a.TimeNs / dayNs, From: a.From, Currency: a.Currency, Level: a.Level, Type: a.Type}
-	r.Archive[k] = r.Archive[k].Plus(a.Amount)
+	r.Archive.Add(ArchiveKey{
+		Day: a.TimeNs / dayNs, From: a.From, Currency: a.Currency, Level: a.Level, Type: a.Type,
+	}, a.Amount.Wide())
 }
 
 // Copy returns a copy that later changes do not touch.
 func (r *Received) Copy() Received {
-	return Received{r.Deals.Copy(), r.Others.Copy(), maps.Clone(r.Archive)}
+	return Received{r.Deals.Copy(), r.Others.Copy(), r.Archive.Copy()}
 }
 
 // LevelChange is one change of a user's staking level.

@@ -1,9 +1,9 @@
 // Package accrual holds the payments of the referral programme that users received, and the figures that the
 // referral routes show of them. Every figure is a sum of the same accruals.
 //
-// Received belongs to one user and is part of accounts.State, which pays the accruals and locks. A Set is what
-// one user had received at one instant; any goroutine may read it without a lock, because the slices of a
-// Received are append-only.
+// Received belongs to one user and is part of accounts.State, which pays the accruals. A Set is what one user had
+// received at one instant; any goroutine may read it without a lock, because the slices of a Received are append-only
+// and its archive is copied.
 //
 // Invariants:
 //
@@ -11,5 +11,5 @@
 //  2. Periods compare times as answers print them, in whole milliseconds (docs/contract/market-data.md#times).
 //
 // The package does not know who is paid how much (accounts), or how users are found: a Set gets the
-// names of users from its State.
+// names of users from its maker.
 package accrual

@@ -90,7 +90,7 @@ func (s *Set) Page(f Filter, at Cursor, page, size int64) (Page, *refuse.Refusal
 	if size < 1 || size > MaxPageSize {
 		return Page{}, refuse.Param("pageSize", "pageSize must be 1 to %d.", MaxPageSize)
 	}
-	out := Page{Items: []Item{}, CurrentPage: page, PageSize: size, Truncated: len(s.Archive) > 0}
+	out := Page{Items: []Item{}, CurrentPage: page, PageSize: size, Truncated: s.Archive.Len() > 0}
 	rows := int64(0)
 	s.behind(at, func(a *Accrual, next Cursor) bool {
 		code := s.Currencies[a.Currency]
@@ -129,7 +129,7 @@ func (s *Set) Summary(f Filter) []CurrencyAmount {
 			total.add(a.Currency, a.Amount.Wide())
 		}
 	}
-	for k, amount := range s.Archive {
+	for k, amount := range s.Archive.All() {
 		if f.takes(s.Currencies[k.Currency], k.Type) {
 			total.add(k.Currency, amount)
 		}
@@ -149,7 +149,7 @@ func (s *Set) Filters() Filters {
 	for a := range s.newestFirst {
 		currencies[s.Currencies[a.Currency]], types[a.Type] = true, true
 	}
-	for k := range s.Archive {
+	for k := range s.Archive.All() {
 		currencies[s.Currencies[k.Currency]], types[k.Type] = true, true
 	}
 	out := Filters{Currencies: []string{}, ProfitTypes: []Type{}}
@@ -197,7 +197,7 @@ func (s *Set) Groups(
 			total[k] = total[k].Plus(a.Amount)
 		}
 	}
-	for ak, amount := range s.Archive {
+	for ak, amount := range s.Archive.All() {
 		first := ak.Day * dayNs
 		last := first + dayNs - msNs
 		switch {
@@ -243,7 +243,7 @@ func (s *Set) Totals() []Total {
 	for a := range s.newestFirst {
 		add(a.From, a.Level, a.Currency, a.Amount.Wide())
 	}
-	for k, amount := range s.Archive {
+	for k, amount := range s.Archive.All() {
 		add(k.From, k.Level, k.Currency, amount)
 	}
 	out := make([]Total, 0, len(totals))
@@ -265,7 +265,7 @@ func (s *Set) ByLevel() (byLevel map[uint32]fixed.I192, total fixed.I192) {
 	for a := range s.newestFirst {
 		byLevel[a.Level], total = byLevel[a.Level].Plus(a.Amount), total.Plus(a.Amount)
 	}
-	for k, amount := range s.Archive {
+	for k, amount := range s.Archive.All() {
 		byLevel[k.Level], total = byLevel[k.Level].Add(amount), total.Add(amount)
 	}
 	return byLevel, total

@@ -32,7 +32,7 @@ func edSigner(t testing.TB) *signer {
 	if !ok {
 		t.Fatal("the public key of the RFC is refused")
 	}
-	s.keys.Add(s.keys.New(1, userID, KeyRecord{PublicKey: "ed", Ed25519: public, CanTrade: true, CreatedNs: t0}))
+	s.add(KeyRecord{PublicKey: "ed", Ed25519: public, CanTrade: true, CreatedNs: t0})
 	return s
 }
 
@@ -105,9 +105,9 @@ func TestAKeyHasOneScheme(t *testing.T) {
 // The nonces of a deleted key are forgotten, and its public key may be used again.
 func TestAnEd25519KeyRefusesTimestampsBeforeItsCreation(t *testing.T) {
 	s := edSigner(t)
-	s.keys.Remove("ed")
+	s.remove("ed")
 	public, _ := ParseEd25519(edPublic)
-	s.keys.Add(s.keys.New(1, userID, KeyRecord{PublicKey: "ed", Ed25519: public, CreatedNs: t0 + msNs}))
+	s.add(KeyRecord{PublicKey: "ed", Ed25519: public, CreatedNs: t0 + msNs})
 	_, reject := s.v.Verify(t0+msNs, edRequest(t, "GET", "/", "", "n"))
 	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 }
@@ -115,17 +115,16 @@ func TestAnEd25519KeyRefusesTimestampsBeforeItsCreation(t *testing.T) {
 func TestKeysCountTheirEd25519PublicKeys(t *testing.T) {
 	s := edSigner(t)
 	public, _ := ParseEd25519(edPublic)
-	if !s.keys.UsesEd25519(public) {
+	if !s.roster.UsesEd25519(public) {
 		t.Error("the public key of a key is free")
 	}
-	s.keys.Remove("pubKEY123")
-	s.keys.Remove("unknown")
-	if s.keys.Remove("ed"); s.keys.UsesEd25519(public) {
+	s.remove("pubKEY123")
+	s.remove("unknown")
+	if s.remove("ed"); s.roster.UsesEd25519(public) {
 		t.Error("the public key of a removed key is in use")
 	}
-	recovered := s.keys.New(1, userID, KeyRecord{PublicKey: "x", Ed25519: public})
-	s.keys.AddAll(func(yield func(*Key) bool) { yield(recovered) })
-	if !s.keys.UsesEd25519(public) {
+	s.roster.Add(1, userID, KeyRecord{PublicKey: "x", Ed25519: public})
+	if s.keys.AddAll(s.roster.All()); s.keys.find([]byte("x")) == nil || !s.roster.UsesEd25519(public) {
 		t.Error("the public key of a recovered key is free")
 	}
 }

@@ -82,11 +82,11 @@ func (k *Key) MayManage() *refuse.Refusal {
 
 // MayEnd reports whether a key that manages keys may delete another key of its user: a key that another key made
 // deletes what is below it, a key of the operator every key.
-func (x *Keys) MayEnd(by, other *Key) bool {
+func (r *Roster) MayEnd(by, other *Key) bool {
 	if by.rec.CreatedBy == "" {
 		return true
 	}
-	for k := other; k != nil && k.rec.CreatedBy != ""; k = x.Find(k.rec.CreatedBy) {
+	for k := other; k != nil && k.rec.CreatedBy != ""; k = r.Find(k.rec.CreatedBy) {
 		if k.rec.CreatedBy == by.rec.PublicKey {
 			return true
 		}
@@ -127,11 +127,11 @@ func (k *Key) covers(list []netip.Prefix) bool {
 	return len(list) > 0
 }
 
-// WithoutTree removes a key, and all keys that it made directly or indirectly, from the keys of a user. It
-// calls removed for each. A key comes after the key that made it (CheckTree), so one pass is enough.
+// WithoutTree returns the keys of a user without a key and all keys that it made directly or indirectly. It calls
+// removed for each of those. A key comes after the key that made it (CheckTree), so one pass is enough.
 func WithoutTree(keys []*Key, publicKey string, removed func(*Key)) []*Key {
 	ended := map[string]bool{publicKey: true}
-	return slices.DeleteFunc(keys, func(k *Key) bool {
+	return slices.DeleteFunc(slices.Clone(keys), func(k *Key) bool {
 		if !ended[k.rec.PublicKey] && (k.rec.CreatedBy == "" || !ended[k.rec.CreatedBy]) {
 			return false
 		}

@@ -13,7 +13,7 @@ func TestAKeyMakesNoStrongerKey(t *testing.T) {
 		IPWhitelist: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.7"},
 	}
 	free := KeyRecord{PublicKey: "f", CanTrade: true, CanManageKeys: true, CanWithdraw: true}
-	keys := NewKeys()
+	keys := NewRoster()
 	child := func(change func(*KeyRequest)) *KeyRequest {
 		q := &KeyRequest{
 			Name: "c", CanTrade: true, CanManageKeys: true, IPWhitelist: []string{"10.1.0.0/16"}, ExpiresNs: t0 + 9,
@@ -40,7 +40,7 @@ func TestAKeyMakesNoStrongerKey(t *testing.T) {
 		{parent, func(q *KeyRequest) { q.CanWithdraw = true }, "canWithdraw"},
 		{free, func(q *KeyRequest) { q.CanWithdraw, q.IPWhitelist, q.ExpiresNs = true, nil, 0 }, ""},
 	} {
-		k := keys.New(1, userID, c.by)
+		k := keys.Add(1, userID, c.by)
 		q := child(c.change)
 		if reject := k.MayMake(q); c.field == "" && reject != nil {
 			t.Errorf("%+v: %v", q, reject)
@@ -49,9 +49,9 @@ func TestAKeyMakesNoStrongerKey(t *testing.T) {
 		}
 	}
 	for _, weak := range []KeyRecord{{CanTrade: true}, {CanManageKeys: true}} {
-		wantReject(t, keys.New(1, userID, weak).MayManage(), refuse.Forbidden, "canManageKeys")
+		wantReject(t, keys.Add(1, userID, weak).MayManage(), refuse.Forbidden, "canManageKeys")
 	}
-	if reject := keys.New(1, userID, free).MayManage(); reject != nil {
+	if reject := keys.Add(1, userID, free).MayManage(); reject != nil {
 		t.Error(reject)
 	}
 }
@@ -81,10 +81,10 @@ func TestWithdrawingNeedsNarrowNetworks(t *testing.T) {
 }
 
 func TestATreeOfKeysEndsWithItsRoot(t *testing.T) {
-	index := NewKeys()
+	index := NewRoster()
 	var keys []*Key
 	for _, k := range [][2]string{{"a", ""}, {"b", ""}, {"a1", "a"}, {"b1", "b"}, {"a11", "a1"}, {"a2", "a"}} {
-		keys = append(keys, index.New(1, userID, KeyRecord{PublicKey: k[0], CreatedBy: k[1]}))
+		keys = append(keys, index.Add(1, userID, KeyRecord{PublicKey: k[0], CreatedBy: k[1]}))
 	}
 	if err := CheckTree(keys); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestATreeOfKeysEndsWithItsRoot(t *testing.T) {
 		"a": {"a", "a1", "a11", "a2"}, "a1": {"a1", "a11"}, "b": {"b", "b1"}, "a11": {"a11"}, "": nil, "x": nil,
 	} {
 		var gone []string
-		rest := WithoutTree(slices.Clone(keys), root, func(k *Key) { gone = append(gone, k.rec.PublicKey) })
+		rest := WithoutTree(keys, root, func(k *Key) { gone = append(gone, k.rec.PublicKey) })
 		if !slices.Equal(gone, want) || len(rest) != len(keys)-len(want) {
 			t.Errorf("with %q end %v, want %v", root, gone, want)
 		}

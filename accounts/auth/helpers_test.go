@@ -24,13 +24,14 @@ var userID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("user 1"))
 
 // signer is a Verifier of keys with known private keys.
 type signer struct {
-	keys *Keys
-	v    *Verifier
+	roster *Roster
+	keys   *Keys
+	v      *Verifier
 }
 
 func newSigner(opts Options) *signer {
 	keys := NewKeys()
-	s := &signer{keys: keys, v: NewVerifier(keys, opts)}
+	s := &signer{roster: NewRoster(), keys: keys, v: NewVerifier(keys, opts)}
 	s.key("pubKEY123", "privKEY456", func(*KeyRecord) {})
 	return s
 }
@@ -38,7 +39,14 @@ func newSigner(opts Options) *signer {
 func (s *signer) key(public, private string, change func(*KeyRecord)) {
 	rec := KeyRecord{PublicKey: public, Secret: NewSecret(private), Name: "k", CanTrade: true, CreatedNs: t0}
 	change(&rec)
-	s.keys.Add(s.keys.New(1, userID, rec))
+	s.add(rec)
+}
+
+func (s *signer) add(rec KeyRecord) { s.keys.Add(s.roster.Add(1, userID, rec)) }
+
+func (s *signer) remove(public string) {
+	s.roster.Remove(public)
+	s.keys.Remove(public)
 }
 
 // sign implements the contract's signature with the standard library's HMAC.

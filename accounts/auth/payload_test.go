@@ -30,7 +30,7 @@ func TestAPayloadCountsWithinItsWindow(t *testing.T) {
 			t.Errorf("%d ms later: %v", (nowNs-t0)/msNs, reject)
 		}
 	}
-	if n := s.keys.Find("pubKEY123").nonces.count; n != 0 {
+	if n := s.keys.find([]byte("pubKEY123")).nonces.count; n != 0 {
 		t.Errorf("%d nonces are remembered", n)
 	}
 	for nowMs, p := range map[int64]*Payload{t0Ms + 5001: payload(t0Ms), t0Ms: payload(t0Ms + AheadMs)} {

@@ -197,7 +197,7 @@ func TestASignatureIsComputedWithoutAllocation(t *testing.T) {
 	s := newSigner(Options{})
 	r := request("GET", "/api/user/orders", "", "n")
 	m := &macScratch{digest: sha256.New()}
-	key := s.keys.Find("pubKEY123")
+	key := s.keys.find([]byte("pubKEY123"))
 	if n := testing.AllocsPerRun(1000, func() { m.mac(key.mac, m.canonical(r), nil, nil) }); n != 0 {
 		t.Fatalf("%v allocations for a signature", n)
 	}
@@ -213,7 +213,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%len(reqs) == 0 {
-			s.v.nonces, *s.keys.Find("pubKEY123").nonces = newNonceTable(MaxNonces), nonceSet{}
+			s.v.nonces, *s.keys.find([]byte("pubKEY123")).nonces = newNonceTable(MaxNonces), nonceSet{}
 		}
 		if _, reject := s.v.Verify(t0, reqs[i%len(reqs)]); reject != nil {
 			b.Fatal(reject)

@@ -78,7 +78,7 @@ func (x *Canceler) Attach(do func(accounts.Command) (accounts.Result, error)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.do = do
-	for _, n := range x.e.view.HaltedUsers() {
+	for _, n := range x.e.state.HaltedUsers() {
 		x.begin(engine.AccountID(n), Halted, 0)
 	}
 }
@@ -133,7 +133,7 @@ func (x *Canceler) Leave(account engine.AccountID, graceNs int64, withdrawn bool
 // NextNs returns the process time after nowNs at which the next cancel falls due, step.Never without one.
 func (x *Canceler) NextNs(nowNs int64) int64 {
 	next := step.Never
-	if at := x.e.view.NextSwitch(nowNs); at != 0 {
+	if at := x.e.state.NextSwitch(nowNs); at != 0 {
 		next = at
 	}
 	x.mu.Lock()
@@ -170,7 +170,7 @@ func (x *Canceler) due(nowNs int64) (take []*job) {
 		x.begin(account, Disconnected, nowNs)
 	}
 	var fired []accounts.Deadline
-	x.e.view.Fired(nowNs, func(d accounts.Deadline) bool {
+	x.e.state.Fired(nowNs, func(d accounts.Deadline) bool {
 		if s := x.jobs[jobKey{engine.AccountID(d.User), SwitchFired}]; s == nil || s.firedNs != d.AtNs {
 			fired = append(fired, d)
 		}
@@ -216,7 +216,7 @@ func (x *Canceler) begin(account engine.AccountID, c Cause, atNs int64) *job {
 // carryOn cancels what it can. The caller has set running.
 func (x *Canceler) carryOn(s *job) {
 	if s.cause == Halted {
-		open, _, halted := x.e.view.HaltedOrders(uint32(s.account))
+		open, _, halted := x.e.state.HaltedOrders(uint32(s.account))
 		if s.begun = false; !halted || open == 0 {
 			return
 		}
@@ -237,7 +237,7 @@ func (x *Canceler) carryOn(s *job) {
 func (x *Canceler) endOrWait(s *job) bool {
 	ended := s.begun && len(s.bounds) == 0
 	if s.cause == Halted {
-		open, coming, halted := x.e.view.HaltedOrders(uint32(s.account))
+		open, coming, halted := x.e.state.HaltedOrders(uint32(s.account))
 		ended = !halted || open+coming == 0
 	}
 	if ended && s.cause == SwitchFired {

@@ -32,6 +32,7 @@ func (r *guarded) change(cmd accounts.Command) (accounts.Result, error) {
 	if err != nil {
 		return accounts.Result{}, err
 	}
+	defer r.state.Publish()
 	return r.state.Apply(&rec), nil
 }
 
@@ -209,13 +210,13 @@ func TestASwitchStaysArmedUntilEverythingIsCanceled(t *testing.T) {
 	r.step(time.Second)
 	r.open(a, 1)
 	r.placed(a, entry.Place{Pair: []byte("ETH_USDT"), Price: []byte("1"), Amount: []byte("1")}) // after it fired
-	if r.state.View().SwitchOf(uint32(a)) == 0 {
+	if r.state.Shown().SwitchOf(uint32(a)) == 0 {
 		t.Error("it is off and an order is open")
 	}
 	r.setPair(engine.Online)
 	r.step(0)
 	r.open(a, 1)
-	if r.state.View().SwitchOf(uint32(a)) != 0 {
+	if r.state.Shown().SwitchOf(uint32(a)) != 0 {
 		t.Error("it is still armed")
 	}
 }

@@ -93,12 +93,12 @@ func TestAFailedPartGivesItsMoneyBack(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		code refuse.Code
-		free string
+		most int64 // ticks: the highest price at which the money left buys 1 BTC
 	}{
-		{sequencer.ErrBusy, refuse.Unavailable, "100.0 0.0"},
-		{sequencer.ErrStopping, refuse.Unavailable, "100.0 0.0"},
-		{errors.New("disk full"), refuse.Unavailable, "100.0 0.0"},
-		{fmt.Errorf("%w: sync", sequencer.ErrOutcomeUnknown), refuse.OutcomeUnknown, "89.98 10.02"},
+		{sequencer.ErrBusy, refuse.Unavailable, 99_80}, // 100 without 0.2 %
+		{sequencer.ErrStopping, refuse.Unavailable, 99_80},
+		{errors.New("disk full"), refuse.Unavailable, 99_80},
+		{fmt.Errorf("%w: sync", sequencer.ErrOutcomeUnknown), refuse.OutcomeUnknown, 89_80}, // 89.98
 	} {
 		r := newRig(t)
 		u := r.user("100", "")
@@ -106,8 +106,19 @@ func TestAFailedPartGivesItsMoneyBack(t *testing.T) {
 		if _, refusal := r.one(u, place(limit(engine.Buy, "10", "1"))); refusal != string(c.code)+" " {
 			t.Errorf("%v: %s", c.err, refusal)
 		}
-		if got := r.balance(u, "USDT"); got != c.free {
-			t.Errorf("%v: balance %s, want %s", c.err, got, c.free)
+		if got := r.balance(u, "USDT"); got != "100.0 0.0" {
+			t.Errorf("%v: balance %s is shown for an order that is not in the engine", c.err, got)
+		}
+		for price, reason := range map[int64]engine.Reason{
+			c.most: engine.NotRejected, c.most + 1: engine.InsufficientFunds,
+		} {
+			p := accounts.OrderParams{
+				Account: uint32(u), Side: engine.Buy, Price: price, Amount: 10_000, Rates: accounts.Rates{Taker: 200_000},
+			}
+			held, got := r.state.Reserve(p)
+			if r.state.Release(held); got != reason {
+				t.Errorf("%v: an order at %d: %v, want %v", c.err, price, got, reason)
+			}
 		}
 	}
 }

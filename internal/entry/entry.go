@@ -43,7 +43,7 @@ type Options struct {
 //
 //	e, err := entry.New(entry.Options{Exchange: loop, Core: core, History: feed.History(),
 //		Board: feed.Board(), Clock: clk})
-//	e.Attach(state) // the recovered accounts, before the first request
+//	e.Attach(state, state.Shown()) // the recovered accounts, before the first request
 //
 // For each request:
 //
@@ -68,7 +68,7 @@ type Entry struct {
 
 	// Set by Attach, before the first request. Nil: only the built-in account exists.
 	state *accounts.State
-	view  *accounts.View
+	shown *accounts.Shown
 }
 
 // New returns an Entry without users: the built-in account alone can trade.
@@ -81,15 +81,15 @@ func New(o Options) (*Entry, error) {
 	return e, nil
 }
 
-// Attach sets the recovered accounts. The caller calls it once, before the first request.
-func (e *Entry) Attach(s *accounts.State) { e.state, e.view = s, s.View() }
+// Attach sets the recovered accounts, and what readers see of them. The caller calls it once, before the first request.
+func (e *Entry) Attach(s *accounts.State, shown *accounts.Shown) { e.state, e.shown = s, shown }
 
 // Find returns the number of the user with that id. The built-in account is no user.
 func (e *Entry) Find(id [16]byte) (engine.AccountID, bool) {
-	if e.view == nil {
+	if e.shown == nil {
 		return 0, false
 	}
-	n, ok := e.view.NumberOf(id)
+	n, ok := e.shown.NumberOf(id)
 	return engine.AccountID(n), ok && n != 0
 }
 

@@ -12,7 +12,7 @@ import (
 // a quote amount, because its cost is unknown until it triggers.
 func (e *Entry) check(cmd *engine.Command) *refuse.Refusal {
 	if cmd.Kind == engine.Place && cmd.Type == engine.StopMarket && cmd.Side == engine.Buy &&
-		cmd.Flags&engine.FlagQuote == 0 && cmd.Account != 0 && !e.view.Terms(uint32(cmd.Account)).Unlimited {
+		cmd.Flags&engine.FlagQuote == 0 && cmd.Account != 0 && !e.shown.Terms(uint32(cmd.Account)).Unlimited {
 		return refuse.Param("quoteAmount", "A stop order that buys at the market's price must give quoteAmount.")
 	}
 	return nil
@@ -37,7 +37,7 @@ func (e *Entry) reserve(cmd *engine.Command) (r accounts.Reservation, held bool)
 	}
 	in := v.Instrument
 	cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
-	cmd.Discount = e.view.Terms(uint32(cmd.Account)).Discount(cmd.Side)
+	cmd.Discount = e.shown.Terms(uint32(cmd.Account)).Discount(cmd.Side)
 	if checkLimits(cmd, v, engine.MaxTotal); cmd.Refuse != engine.NotRejected {
 		return r, false
 	}

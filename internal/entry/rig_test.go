@@ -58,9 +58,9 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.e.Attach(r.state)
+	r.e.Attach(r.state, r.state.Shown())
 	t.Cleanup(func() { // after the loop's end
-		if err := r.state.View().Check(); err != nil {
+		if err := r.state.Check(); err != nil {
 			t.Errorf("the accounts do not add up: %v", err)
 		}
 	})
@@ -89,6 +89,7 @@ func (r *rig) do(cmd accounts.Command) accounts.Result {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	defer r.state.Publish()
 	return r.state.Apply(&rec)
 }
 
@@ -115,7 +116,7 @@ func (r *rig) deposit(account engine.AccountID, currency, amount string) {
 
 // balance returns "free held" of an account.
 func (r *rig) balance(account engine.AccountID, currency string) string {
-	b := r.state.View().Balance(uint32(account), currency)
+	b := r.state.Shown().Balance(uint32(account), currency)
 	text := fixed.AppendShortest192(nil, b.Free.Wide(), fixed.Scale)
 	return string(fixed.AppendShortest192(append(text, ' '), b.Held.Wide(), fixed.Scale))
 }

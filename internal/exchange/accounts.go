@@ -13,7 +13,7 @@ import (
 type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
-	view  *accounts.View
+	view  *accounts.Shown // of state
 	shown *shownAccounts  // nil: readers see state
 	rates accounts.Config // the referral rates that are effective
 }
@@ -24,7 +24,7 @@ func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	return &accountSide{store: store, state: log.State(), view: log.State().View()}, nil
+	return &accountSide{store: store, state: log.State(), view: log.State().Shown()}, nil
 }
 
 // setRates submits the configured referral rates unless they are effective already.

@@ -50,7 +50,7 @@ func (x *Running) addDemoUsers() error {
 		}
 		n := uint32(i + 1)
 		if up := demoInviter[i]; up != 0 {
-			err = a.doAll(accounts.Command{Kind: accounts.SetInviter, User: n, Code: a.view.InviteCode(uint32(up))})
+			err = a.doAll(accounts.Command{Kind: accounts.SetInviter, User: n, Code: accounts.InviteCode(uint32(up))})
 		}
 		for _, asset := range x.o.Assets {
 			if err == nil {

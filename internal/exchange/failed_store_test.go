@@ -111,7 +111,7 @@ func TestAWithdrawalOfUnknownOutcomeMayLeaveABalanceAboveTheBound(t *testing.T) 
 	x.Stop()
 	o.Machine.FS = disk.Kill()
 	y := exchangetest.Start(t, o)
-	above := y.Accounts().View().AboveBound()
+	above := y.Accounts().AboveBound()
 	status := y.Do("GET", y.Public+"/api/status", "").Body
 	if told := strings.Contains(status, `"kind":"above_bound"`); above == "" || !told {
 		t.Errorf("above the bound: %q, told %v", above, told)

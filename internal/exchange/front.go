@@ -382,7 +382,7 @@ func (g clockGate) AdvanceTo(ns int64) error {
 func (f *front) attach(h *Hooks, a *accountSide) {
 	s := account.Store{State: a.state, Do: f.settled(a)}
 	if a.shown != nil {
-		s.Shown = a.shown.state
+		s.Shown = a.shown.state.Shown()
 	}
 	f.account.Attach(hook(h.Store, s))
 }

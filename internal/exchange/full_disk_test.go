@@ -99,7 +99,7 @@ func TestAStartOnAFullDisk(t *testing.T) {
 			if refused.Status != 503 {
 				users++
 			}
-			if got := y.Accounts().View().UserCount(); got != users {
+			if got := y.Accounts().Shown().UserCount(); got != users {
 				t.Errorf("%s: %d users after a restart, want %d", name, got, users)
 			}
 			o.Machine.FS = again

@@ -87,7 +87,7 @@ func TestACanceledStartLeavesNoPhaseBehind(t *testing.T) {
 		t.Errorf("%v: %v", x, err)
 	}
 	o.Progress = nil
-	if n := exchangetest.Start(t, o).Accounts().View().UserCount(); n != exchange.DemoUsers {
+	if n := exchangetest.Start(t, o).Accounts().Shown().UserCount(); n != exchange.DemoUsers {
 		t.Errorf("%d users", n)
 	}
 }
@@ -112,7 +112,7 @@ func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
 	}
 	killed.Stop(ctx)
 	next := exchangetest.Start(t, o)
-	if n := next.Accounts().View().UserCount(); next.Filling() || n != exchange.DemoUsers {
+	if n := next.Accounts().Shown().UserCount(); next.Filling() || n != exchange.DemoUsers {
 		t.Errorf("filling %t, %d users", next.Filling(), n)
 	}
 }

@@ -147,7 +147,7 @@ func TestAnOverdrawnAccountIsReported(t *testing.T) {
 		t.Errorf("balances %s", balances)
 	}
 	y.Call("POST", "/users/"+id+"/deposits", `{"currencyCode":"BTC","amount":0.5}`)
-	if err := y.Accounts().View().Check(); err != nil {
+	if err := y.Accounts().Check(); err != nil {
 		t.Errorf("after the deposit of the difference: %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func TestABalanceAboveTheBoundIsReported(t *testing.T) {
 		t.Errorf("the operator does not see whose balance: %s", own)
 	}
 	y.Call("POST", "/users/"+id+"/withdrawals", `{"currencyCode":"USDT","amount":2}`)
-	if above := y.Accounts().View().AboveBound(); above != "" {
+	if above := y.Accounts().AboveBound(); above != "" {
 		t.Errorf("after the withdrawal of the difference: %s", above)
 	}
 }

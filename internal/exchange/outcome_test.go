@@ -80,7 +80,7 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 				t.Errorf("%s: after the repeat the bids are %s", end.what, now)
 			}
 		}
-		if err := x.Accounts().View().Check(); err != nil {
+		if err := x.Accounts().Check(); err != nil {
 			t.Error(err)
 		}
 		x.Stop()

@@ -217,8 +217,8 @@ func (s *shownAccounts) Fold(events []engine.Event, pos uint64) {
 	s.apply()
 }
 
-// Publish implements sequencer.Sink: balances are read live.
-func (*shownAccounts) Publish(int64) {}
+// Publish implements sequencer.Sink.
+func (s *shownAccounts) Publish(ns int64) { accounts.Sink{State: s.state}.Publish(ns) }
 
 // NextNs implements sequencer.Sink.
 func (*shownAccounts) NextNs() int64 { return math.MaxInt64 }

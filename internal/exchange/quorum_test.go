@@ -45,7 +45,7 @@ func TestReadersOfAccountsFollowTheStream(t *testing.T) {
 	if a.shown, err = showAccounts(a); err != nil {
 		t.Fatal(err)
 	}
-	view := a.shown.state.View()
+	view := a.shown.state.Shown()
 	sees := func(users int, money uint64) {
 		t.Helper()
 		got := view.Balance(1, "USDT").Total

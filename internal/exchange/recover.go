@@ -131,7 +131,7 @@ func (r *restored) recover(ctx context.Context) error {
 	if err := r.merge(ctx, log); err != nil {
 		return errors.Join(err, log.Close())
 	}
-	r.keyed = log.State().Keys().Made() > 0
+	r.keyed = log.State().KeysMade() > 0
 	if r.accounts, err = beginAccounts(log); err != nil {
 		return err
 	}
@@ -332,13 +332,13 @@ func (r *restored) attachAccounts() error {
 			"end", fmt.Sprint(n, " changes"))
 	}
 	if r.o.AcceptDataLoss || a.state.AheadOfJournal() > 0 {
-		if err := a.state.View().Check(); errors.Is(err, accounts.ErrOverdrawn) {
+		if err := a.state.Check(); errors.Is(err, accounts.ErrOverdrawn) {
 			r.incident("overdrawn", "an account withdrew or sold what lost commands had brought it; deposit the "+
 				"difference", err.Error())
 		}
 	}
 	if r.o.AcceptDataLoss || !r.data.WasClean() { // a failed sync may have lost a withdrawal too
-		if above := a.state.View().AboveBound(); above != "" {
+		if above := a.state.AboveBound(); above != "" {
 			r.incident("above_bound", "a balance is above 10^20; commands that made room for it are lost; "+
 				"withdraw the difference", above)
 		}

@@ -330,7 +330,7 @@ func (w checker) checkMoney() {
 			*m = money{}
 		}
 	}
-	switch err := w.x.Accounts().View().Check(); {
+	switch err := w.x.Accounts().Check(); {
 	case errors.Is(err, accounts.ErrOverdrawn) && w.model.told("overdrawn"):
 		w.logf("%v", err)
 	case err != nil:

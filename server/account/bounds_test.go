@@ -26,13 +26,13 @@ func within(h *servertest.Exchange, users ...*servertest.Keys) {
 	h.T.Helper()
 	h.CheckTotals()
 	for _, k := range users {
-		for _, b := range h.State.View().Balances(uint32(accountOf(h, k))) {
+		for _, b := range h.State.Shown().Balances(uint32(accountOf(h, k))) {
 			if b.Total.CmpTerm(accounts.MaxMoney) > 0 {
 				h.T.Fatalf("user %s has %s %s", k.ID, bigMoney(b.Total), b.CurrencyCode)
 			}
 		}
 	}
-	for _, v := range h.State.View().Totals() {
+	for _, v := range h.State.Shown().Totals() {
 		in := bigMoney(v.Free)
 		in.Add(in, bigMoney(v.Held)).Add(in, bigMoney(v.Fees))
 		if out := bigMoney(v.Deposited); in.Cmp(out.Sub(out, bigMoney(v.Withdrawn))) != 0 {
@@ -82,7 +82,7 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	within(h, u)
 	// The balance holds the exact money of the fill. No hold and no reserved room of the order
 	// is left: the rest of the room is free again.
-	usdt := h.State.View().Balance(uint32(accountOf(h, u)), "USDT")
+	usdt := h.State.Shown().Balance(uint32(accountOf(h, u)), "USDT")
 	room := new(big.Int).Sub(bigMoney(accounts.MaxMoney.Wide()), bigMoney(usdt.Total))
 	if room.Sign() <= 0 || usdt.Held.Sign() != 0 {
 		t.Fatalf("room for %s, %s held", room, bigMoney(usdt.Held))
@@ -128,7 +128,7 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	h.MustInternal("POST", "/orders", limitOrder("sell", "50000000000000000", "0.01", ""))
 	within(h, u)
 	// 0.1 % is the fee
-	if b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT"); b.Total != servertest.Money(t,
+	if b := h.State.Shown().Balance(uint32(accountOf(h, u)), "USDT"); b.Total != servertest.Money(t,
 		"89950000000000000000").Wide() {
 		t.Errorf("the stop brought it to %s", bigMoney(b.Total))
 	}
@@ -279,7 +279,7 @@ func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 				default:
 					h.CallInternal("POST", "/orders/batch", `{"commands":[{"place":`+other+`},{"place":`+own+`}]}`)
 				}
-				b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT")
+				b := h.State.Shown().Balance(uint32(accountOf(h, u)), "USDT")
 				if b.Total.CmpTerm(accounts.MaxMoney) > 0 {
 					t.Errorf("%s", bigMoney(b.Total))
 					return
@@ -289,7 +289,7 @@ func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 	}
 	wg.Wait()
 	within(h, u)
-	if b := h.State.View().Balance(uint32(accountOf(h, u)),
+	if b := h.State.Shown().Balance(uint32(accountOf(h, u)),
 		"USDT"); bigMoney(b.Total).Cmp(bigMoney(servertest.Money(t, "98000000000000000000").Wide())) < 0 {
 		t.Errorf("%s is not near the bound", bigMoney(b.Total))
 	}

@@ -137,7 +137,7 @@ func (us users) createUserKey(c *edge.Ctx) *refuse.Refusal {
 
 // totals sends the sums over all accounts, including the ledger's currencies.
 func (us users) totals(c *edge.Ctx) *refuse.Refusal {
-	all := us.view.Totals()
+	all := us.shown.Totals()
 	if us.opt.Ledger != nil {
 		all = append(all, us.opt.Ledger.Totals()...)
 		slices.SortFunc(all, func(a,
@@ -195,7 +195,7 @@ func (us users) nativeBalance(u *accounts.UserView) fixed.I192 {
 		}
 		return fixed.I192{}
 	}
-	return us.view.Balance(u.Number, nativeCurrency).Total
+	return us.shown.Balance(u.Number, nativeCurrency).Total
 }
 
 // userRequest is the body of POST and PATCH /users; only POST has native.

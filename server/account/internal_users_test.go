@@ -138,7 +138,7 @@ func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
 	})
 	a := h.CallInternal("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
 	h.CheckRefusal("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
-	made, ok := h.State.View().User(1)
+	made, ok := h.State.Shown().User(1)
 	if !ok || made.Nickname != "ada" {
 		t.Fatal("the user does not exist")
 	}

@@ -21,7 +21,7 @@ const maxSnapshotOrders = 10_000
 
 // privateFeed produces the private messages of accounts that have subscribers. The
 // sequencer's goroutine, which owns the order history, records orders and fills.
-// The goroutine that changes a balance records it; the hub renders all of them.
+// The goroutine that shows a balance records its name; the hub renders all of them.
 type privateFeed struct {
 	stream.PrivateQueue
 	service *Service
@@ -141,7 +141,7 @@ func (s *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine
 	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
 }
 
-// balanceChanged records a changed balance. The accounts state calls it under its lock.
+// balanceChanged records a balance whose new value is shown.
 func (f *privateFeed) balanceChanged(account uint32, currency string) {
 	if !f.Watched(engine.AccountID(account)) {
 		return
@@ -157,13 +157,13 @@ func (f *privateFeed) Take() ([]stream.PrivateMessage, bool) {
 	changed := f.takeChanged()
 	rows := map[engine.AccountID][]accounts.BalanceView{}
 	for name := range changed {
-		rows[name.account] = append(rows[name.account], f.service.view.Balance(uint32(name.account), name.currency))
+		rows[name.account] = append(rows[name.account], f.service.shown.Balance(uint32(name.account), name.currency))
 	}
 	f.ledger.addChanges(f, rows)
 	for account, list := range rows {
 		sortBalances(list)
 		messages = append(messages, stream.PrivateMessage{
-			Account: account, Channel: "balances", Seq: f.service.state.EnginePos(),
+			Account: account, Channel: "balances", Seq: f.service.shown.Pos(),
 			Append: func(dst []byte) []byte { return appendList(append(dst, `"balances":`...), list, appendBalance) },
 		})
 	}
@@ -228,7 +228,7 @@ func (f *privateFeed) Leave(account engine.AccountID, graceNs int64, withdrawn b
 // OnKeyDeleted implements stream.PrivateFeed.
 func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
 
-// keyDeleted notifies the hub of a deleted key. The accounts state calls it under its lock.
+// keyDeleted notifies the hub of a deleted key, which verifies nothing any more.
 func (f *privateFeed) keyDeleted(number uint64) {
 	if tell := f.onKeyDeleted.Load(); tell != nil {
 		(*tell)(number)
@@ -289,6 +289,6 @@ func (p *privateLedger) addChanges(f *privateFeed, rows map[engine.AccountID][]a
 
 // ledgerBalances returns the account's ledger balances; never nil.
 func (f *privateFeed) ledgerBalances(account engine.AccountID) []accounts.BalanceView {
-	_, address := f.service.view.Level(uint32(account))
+	_, address := f.service.shown.Level(uint32(account))
 	return append([]accounts.BalanceView{}, f.service.opt.Ledger.Balances(address)...)
 }

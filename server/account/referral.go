@@ -65,7 +65,7 @@ func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	found, reject := r.view.SearchInviters(query)
+	found, reject := r.shown.SearchInviters(query)
 	if reject != nil {
 		return reject
 	}
@@ -76,7 +76,7 @@ func (r referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) myInviter(c *edge.Ctx) *refuse.Refusal {
-	if v := r.view.Inviter(uint32(c.Principal.Account)); v != nil {
+	if v := r.shown.Inviter(uint32(c.Principal.Account)); v != nil {
 		c.Private(appendInviter(nil, v, true))
 	} else {
 		c.Private([]byte("null"))
@@ -108,7 +108,7 @@ func (r referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 
 func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 	text := c.PathParam("inviter")
-	v, ok := r.view.FindInviter(text)
+	v, ok := r.shown.FindInviter(text)
 	_, isID := body.ParseUUID(text)
 	if !ok {
 		if isID {
@@ -121,13 +121,13 @@ func (r referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (r referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
-	b := encode.AppendString([]byte(`{"inviteCode":`), r.view.InviteCode(uint32(c.Principal.Account)))
+	b := encode.AppendString([]byte(`{"inviteCode":`), accounts.InviteCode(uint32(c.Principal.Account)))
 	c.Private(append(b, '}'))
 	return nil
 }
 
 func (r referral) ambassador(c *edge.Ctx) *refuse.Refusal {
-	v := r.view.Ambassador(uint32(c.Principal.Account))
+	v := r.shown.Ambassador(uint32(c.Principal.Account))
 	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
 	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
@@ -152,7 +152,7 @@ func (r referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
-	v := r.view.UserInfo(uint32(c.Principal.Account))
+	v := r.shown.UserInfo(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
 	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
 	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos,
@@ -286,7 +286,7 @@ func (ac accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Page(f, at, page, size)
+	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Page(f, at, page, size)
 	if reject != nil {
 		return reject
 	}
@@ -377,12 +377,12 @@ func (ac accruals) summary(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendSums(nil, ac.view.Accruals(uint32(c.Principal.Account)).Summary(f)))
+	c.Private(appendSums(nil, ac.shown.Accruals(uint32(c.Principal.Account)).Summary(f)))
 	return nil
 }
 
 func (ac accruals) filters(c *edge.Ctx) *refuse.Refusal {
-	v := ac.view.Accruals(uint32(c.Principal.Account)).Filters()
+	v := ac.shown.Accruals(uint32(c.Principal.Account)).Filters()
 	b := appendList([]byte(`{"currencies":`), v.Currencies,
 		func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accrual.Type) []byte {
@@ -418,7 +418,7 @@ func (ac accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if from > to { // both within one millisecond
 		from = to
 	}
-	groups, truncated, reject := ac.view.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
+	groups, truncated, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Groups(from, to, level)
 	if reject != nil {
 		return reject
 	}
@@ -459,7 +459,7 @@ func (ac accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
+	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Breakdown(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -485,7 +485,7 @@ func (ac accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := ac.view.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
+	v, reject := ac.shown.Accruals(uint32(c.Principal.Account)).Explain(from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -518,7 +518,7 @@ func appendReason(b []byte, r *accrual.Reason) []byte {
 }
 
 func (ac accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, ac.view.Accruals(uint32(c.Principal.Account)).Totals(),
+	c.Private(appendList(nil, ac.shown.Accruals(uint32(c.Principal.Account)).Totals(),
 		func(b []byte, t *accrual.Total) []byte {
 			b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
 			b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
@@ -543,7 +543,7 @@ func (s *Service) commissionRoutes() []*edge.Route {
 // userCommissions sends the default records, with the caller's discounts applied to the trade
 // rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (s *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
-	terms := s.view.Terms(uint32(c.Principal.Account))
+	terms := s.shown.Terms(uint32(c.Principal.Account))
 	b := append([]byte(nil), `{"commissions":[`...)
 	for i, one := range s.opt.Commissions(s.opt.Board.Load()) {
 		if i > 0 {

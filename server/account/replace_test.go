@@ -61,7 +61,7 @@ func TestRacingReplacesNeverOverdraw(t *testing.T) {
 	for _, k := range []*servertest.Keys{a, b} {
 		k.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "")
 		for _, currency := range []string{"USDT", "BTC"} {
-			row := h.State.View().Balance(uint32(accountOf(h, k)), currency)
+			row := h.State.Shown().Balance(uint32(accountOf(h, k)), currency)
 			if row.Held.Sign() != 0 || row.Free.Sign() < 0 {
 				t.Errorf("%s: free %v, held %v without an order", currency, row.Free, row.Held)
 			}
@@ -114,7 +114,7 @@ func accountOf(h *servertest.Exchange, k *servertest.Keys) engine.AccountID {
 	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.ID, "-", ""))); err != nil {
 		h.T.Fatal(err)
 	}
-	n, ok := h.State.View().NumberOf(id)
+	n, ok := h.State.Shown().NumberOf(id)
 	if !ok {
 		h.T.Fatalf("no account %s", k.ID)
 	}

@@ -46,8 +46,8 @@ type Options struct {
 // Store is the recovered store behind a Service.
 type Store struct {
 	State *accounts.State
-	// Shown is the state that readers see, if it follows State later (journal.ack = quorum); nil: State.
-	Shown *accounts.State
+	// Shown is what readers see, if it follows State later (journal.ack = quorum); nil: what State shows.
+	Shown *accounts.Shown
 	// Do submits a command to the store and waits until it is durable.
 	Do func(cmd accounts.Command) (accounts.Result, error)
 }
@@ -77,12 +77,10 @@ type Service struct {
 	canceler *entry.Canceler
 	search   *edge.UserLimiter // of the search of inviters
 
-	// Set by Attach, before the server accepts requests. Readers see state through view; decides looks at the state that
-	// decides, which may be ahead of it.
+	// Set by Attach, before the server accepts requests. Readers see shown; state decides, and may be ahead of it.
 	state    *accounts.State
 	change   func(cmd accounts.Command) (accounts.Result, error)
-	view     *accounts.View
-	decides  *accounts.View
+	shown    *accounts.Shown
 	verifier *auth.Verifier
 }
 
@@ -103,24 +101,17 @@ func New(o Options) (*Service, error) {
 	return d, nil
 }
 
-// Attach sets the recovered state and subscribes to its balances. The caller calls it once,
+// Attach sets the recovered state and listens to what it shows. The caller calls it once,
 // before the sequencer that folds into the state runs and before the server is ready.
 func (s *Service) Attach(from Store) {
-	shown := from.State
-	if from.Shown != nil {
-		shown = from.Shown
+	s.state, s.change, s.shown = from.State, from.Do, from.Shown
+	if s.shown == nil {
+		s.shown = from.State.Shown()
 	}
-	s.state, s.change, s.view, s.decides = shown, from.Do, shown.View(), from.State.View()
-	s.entry.Attach(from.State)
+	s.entry.Attach(s.state, s.shown)
 	s.canceler.Attach(from.Do)
-	s.verifier = auth.NewVerifier(from.State.Keys(), auth.Options{Legacy: s.opt.Legacy})
-	shown.OnBalance(s.balanceChanged)
-	if l := s.listener; l != nil {
-		shown.OnTransfer(func(account uint32, currency string, amount fixed.I128) {
-			l.Transferred(engine.AccountID(account), currency, amount)
-		})
-	}
-	from.State.OnKeyDeleted(s.private.keyDeleted)
+	s.verifier = auth.NewVerifier(s.shown.Index(), auth.Options{Legacy: s.opt.Legacy})
+	s.shown.Listen(listeners{s.private, s.listener})
 }
 
 // RefuseBefore refuses signed requests with earlier timestamps, Unix ms (auth.Verifier). The caller calls it after
@@ -135,7 +126,7 @@ func (s *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := body.ParseUUID(text); ok {
 		if n, known := s.entry.Find(id); known {
-			if u, ok := s.view.User(uint32(n)); ok {
+			if u, ok := s.shown.User(uint32(n)); ok {
 				return u, nil
 			}
 		}
@@ -190,7 +181,7 @@ func (s *Service) Balances(account engine.AccountID) []accounts.BalanceView {
 
 // Terms returns the fee terms of an account.
 func (s *Service) Terms(account engine.AccountID) accounts.Terms {
-	return s.view.Terms(uint32(account))
+	return s.shown.Terms(uint32(account))
 }
 
 // Identify returns the principal of an active key that may be used from an address.
@@ -198,28 +189,44 @@ func (s *Service) Identify(publicKey string, remote netip.Addr) (auth.Principal,
 	return s.verifier.Identify(s.opt.Clock.NowNs(), []byte(publicKey), remote)
 }
 
-// Settled returns the balances of an account without reservations and without the ledger.
-func (s *Service) Settled(account engine.AccountID) []accounts.BalanceView {
-	return s.view.Settled(uint32(account))
+// Rows returns the balances of an account, those that are zero too, without those of the ledger.
+func (s *Service) Rows(account engine.AccountID) []accounts.BalanceView {
+	return s.shown.Rows(uint32(account))
 }
 
-// Listener learns of changed balances. Its methods do not wait.
+// Listener learns of balances whose new values are shown. Its methods do not wait.
 type Listener interface {
-	// BalanceChanged is called for every change of a balance, under the lock of the accounts.
 	BalanceChanged(account engine.AccountID)
-	// Transferred is called for money from outside or to it, after BalanceChanged, under no lock.
+	// Transferred is called for money from outside or to it, behind BalanceChanged.
 	Transferred(account engine.AccountID, currency string, amount fixed.I128)
 }
 
 // Listen registers l beside the private channels. Call it once, before Attach.
 func (s *Service) Listen(l Listener) { s.listener = l }
 
-func (s *Service) balanceChanged(account uint32, currency string) {
-	s.private.balanceChanged(account, currency)
-	if s.listener != nil {
-		s.listener.BalanceChanged(engine.AccountID(account))
+// listeners passes what the accounts have shown to the private channels and to another listener.
+type listeners struct {
+	*privateFeed
+	more Listener // nil: none
+}
+
+// BalanceChanged implements accounts.Listener.
+func (l listeners) BalanceChanged(account uint32, currency string) {
+	l.balanceChanged(account, currency)
+	if l.more != nil {
+		l.more.BalanceChanged(engine.AccountID(account))
 	}
 }
+
+// Transferred implements accounts.Listener.
+func (l listeners) Transferred(account uint32, currency string, amount fixed.I128) {
+	if l.more != nil {
+		l.more.Transferred(engine.AccountID(account), currency, amount)
+	}
+}
+
+// KeyDeleted implements accounts.Listener.
+func (l listeners) KeyDeleted(number uint64) { l.keyDeleted(number) }
 
 // Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
@@ -381,7 +388,7 @@ func addresses(r *body.Reader) (list []string, given bool) {
 }
 
 func (s *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
-	keys := s.view.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
+	keys := s.shown.Keys(uint32(c.Principal.Account), s.opt.Clock.NowNs())
 	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
 		return append(appendKeyMembers(append(b, '{'), k), '}')
 	}))
@@ -468,13 +475,13 @@ func (av avatars) routes() []*edge.Route {
 
 // list sends the catalogue of avatars.
 func (av avatars) list(c *edge.Ctx) *refuse.Refusal {
-	return c.SendBody(appendList(nil, av.view.Avatars(), appendAvatar), edge.NoSeq)
+	return c.SendBody(appendList(nil, av.shown.Avatars(), appendAvatar), edge.NoSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
 func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
-	svg, ok := av.view.Catalogue().SVG(id)
+	svg, ok := av.shown.Catalogue().SVG(id)
 	if !ok {
 		return refuse.Missing("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
 	}
@@ -482,7 +489,7 @@ func (av avatars) avatar(c *edge.Ctx) *refuse.Refusal {
 		sendPicture(c, svg)
 		return nil
 	}
-	for _, a := range av.view.Avatars() {
+	for _, a := range av.shown.Avatars() {
 		if a.ID == id {
 			return c.SendBody(appendAvatar(nil, &a), edge.NoSeq)
 		}
@@ -508,7 +515,7 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 }
 
 func (av avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
-	a := av.view.Avatar(uint32(c.Principal.Account))
+	a := av.shown.Avatar(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(encode.AppendString(append(b, `,"url":`...), a.URL), '}'))
 	return nil

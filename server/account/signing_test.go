@@ -277,7 +277,7 @@ func TestRandomRequestsKeepTheTotals(t *testing.T) {
 					`"side":%q,"type":"limit","price":%s,"amount":%s}},{"replace":{"orderId":%d,"amount":%s}}]}`,
 				1+r.IntN(i+1), k.ID, side, price, amount, 1+r.IntN(i+1), amount))
 		}
-		if err := h.State.View().Check(); err != nil {
+		if err := h.State.Check(); err != nil {
 			t.Fatalf("after %d requests: %v", i+1, err)
 		}
 	}

@@ -453,11 +453,11 @@ func (l lists) balances(c *edge.Ctx) *refuse.Refusal {
 // balancesOf returns the non-zero balances of an account, including those in the ledger,
 // ordered by currency code.
 func (s *Service) balancesOf(n uint32) []accounts.BalanceView {
-	all := s.view.Balances(n)
+	all := s.shown.Balances(n)
 	if s.opt.Ledger == nil {
 		return all
 	}
-	_, address := s.view.Level(n)
+	_, address := s.shown.Level(n)
 	all = append(all, s.opt.Ledger.Balances(address)...)
 	sortBalances(all)
 	return all
@@ -589,7 +589,7 @@ func (s *Service) setSwitch(c *edge.Ctx) *refuse.Refusal {
 	}
 	user := uint32(accountOf(c))
 	var firesNs int64
-	if timeout != 0 || s.view.SwitchOf(user) != 0 { // one that is off need not be turned off
+	if timeout != 0 || s.shown.SwitchOf(user) != 0 { // one that is off need not be turned off
 		res, err := s.do(accounts.Command{Kind: accounts.SetSwitch, User: user, Timeout: timeout})
 		if err != nil {
 			return err
@@ -616,7 +616,7 @@ func (us users) halt(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	canceled := us.canceler.Halt(user)
-	open, coming, _ := us.decides.HaltedOrders(uint32(user))
+	open, coming, _ := us.state.HaltedOrders(uint32(user))
 	sendHalt(c, true, canceled, open+coming)
 	return nil
 }

@@ -41,11 +41,11 @@ func innerRaw(h *servertest.Exchange, request string) servertest.Answer {
 // answer and whether the user exists.
 func makesUser(h *servertest.Exchange, target string, lines ...string) (a servertest.Answer, made bool) {
 	h.T.Helper()
-	before := h.State.View().UserCount()
+	before := h.State.Shown().UserCount()
 	a = innerRaw(h, "POST "+target+" HTTP/1.1\r\nConnection: close\r\nContent-Type: "+
 		"text/plain\r\nContent-Length: 2\r\n"+
 		strings.Join(append(lines, ""), "\r\n")+"\r\n{}")
-	return a, h.State.View().UserCount() > before
+	return a, h.State.Shown().UserCount() > before
 }
 
 const makeUser = "/internal/v1/users"
@@ -256,7 +256,7 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,`+
 		`"amount":1}`)["orderId"]
 	state := func() string {
-		view := h.State.View()
+		view := h.State.Shown()
 		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.UserCount(), view.Totals(), view.Balances(1),
 			view.Keys(1, servertest.StartNs), h.Clock.NowNs())
 	}

@@ -47,8 +47,8 @@ type Users interface {
 	Terms(account engine.AccountID) accounts.Terms
 	// Identify returns the principal of an active key that may be used from an address.
 	Identify(publicKey string, remote netip.Addr) (auth.Principal, *refuse.Refusal)
-	// Settled returns the balances of an account without reservations.
-	Settled(account engine.AccountID) []accounts.BalanceView
+	// Rows returns the balances of an account, those that are zero too.
+	Rows(account engine.AccountID) []accounts.BalanceView
 }
 
 // Facade translates the interface. Any goroutine may use it.

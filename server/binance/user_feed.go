@@ -34,7 +34,7 @@ type UserFeed struct {
 	held     heldReports     // of these pairs; the sequencer's
 
 	// turn serializes the publications, so that the last position of an account has its newest balances. It is
-	// locked before mu and before the accounts' lock; mu is locked last.
+	// locked before mu.
 	turn sync.Mutex
 
 	mu        sync.Mutex
@@ -226,7 +226,7 @@ func (u *UserFeed) publishReports() {
 // position queues the balances that differ from those which the subscribers know, or the one of a currency. The
 // caller holds turn.
 func (u *UserFeed) position(account engine.AccountID, currency string) {
-	rows := u.users.Settled(account)
+	rows := u.users.Rows(account)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	a := u.accounts[account]
@@ -290,7 +290,7 @@ func (u *UserFeed) loseLocked(account engine.AccountID) {
 	}
 }
 
-// BalanceChanged notes that a balance of an account has changed.
+// BalanceChanged notes that another balance of an account is shown.
 func (u *UserFeed) BalanceChanged(account engine.AccountID) {
 	if u.watches(account) {
 		u.mu.Lock()
@@ -344,22 +344,16 @@ func (u *UserFeed) subscribe(s *subscription) {
 	u.turn.Lock()
 	defer u.turn.Unlock()
 	u.mu.Lock()
+	defer u.mu.Unlock()
 	a := u.accounts[s.account]
-	first := a == nil
-	if first {
-		a = &watchedAccount{sent: map[string]accounts.BalanceView{}}
-		u.accounts[s.account] = a
-	}
-	a.subscriptions = append(a.subscriptions, s)
-	u.setWatched()
-	u.mu.Unlock()
-	if !first {
+	if a != nil {
+		a.subscriptions = append(a.subscriptions, s)
 		return
 	}
-	rows := u.users.Settled(s.account) // without mu, which a holder of the accounts' lock may wait for
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, row := range rows {
+	a = &watchedAccount{subscriptions: []*subscription{s}, sent: map[string]accounts.BalanceView{}}
+	u.accounts[s.account] = a
+	u.setWatched()
+	for _, row := range u.users.Rows(s.account) { // behind setWatched, so that no change is missed
 		a.sent[row.CurrencyCode] = row
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 type noUsers struct{ Users }
 
-func (noUsers) Settled(engine.AccountID) []accounts.BalanceView { return nil }
+func (noUsers) Rows(engine.AccountID) []accounts.BalanceView { return nil }
 
 func backlog(t *testing.T, messages int) (taken int, lost bool) {
 	t.Helper()

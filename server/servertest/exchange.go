@@ -141,7 +141,7 @@ func (e *Exchange) CheckRefusal(what string, a Answer, status int, code, field s
 // CheckTotals fails the test unless the balances add up to the totals.
 func (e *Exchange) CheckTotals() {
 	e.T.Helper()
-	if err := e.State.View().Check(); err != nil {
+	if err := e.State.Check(); err != nil {
 		e.T.Errorf("the accounts do not add up: %v", err)
 	}
 }
