@@ -96,6 +96,11 @@ func (o *Options) Validate() error {
 	if o.Random == nil {
 		return fmt.Errorf("accounts: no source of random bytes for keys")
 	}
+	return o.ValidateCommissions()
+}
+
+// ValidateCommissions reports a commission that is out of range.
+func (o *Options) ValidateCommissions() error {
 	rules := slices.AppendSeq([]CommissionRule{o.Withdrawal}, maps.Values(o.ByCurrency))
 	for _, r := range rules {
 		if r.Percent > RateOne || r.Minimum.Sign() < 0 || r.Minimum.Cmp(MaxMoney) > 0 {

@@ -20,7 +20,13 @@ const (
 	Skip
 	// Continue goes on with the unfinished command of a pair (continuation.go).
 	Continue
+	// SetSettings is not a command but a journal record: it holds the settings of the whole exchange, of which
+	// internal/machine gives the core its limits.
+	SetSettings
 )
+
+// Settings holds the settings of the whole exchange, as internal/machine encodes them.
+type Settings struct{ Encoded []byte }
 
 // RulesVersion is the version of the rules by which a core applies commands. Each record of the journal has it: other
 // rules would make another market of the same records, so DecodeCommand refuses a record of any other version. A change
@@ -112,4 +118,5 @@ type Command struct {
 	Client     *ClientID   // nil: none
 	Instrument *Instrument // AddPair, SetPair
 	Asset      *Asset      // SetAsset
+	Settings   *Settings   // SetSettings
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -92,6 +93,8 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return binary.AppendUvarint(dst, uint64(c.Order))
 	case Continue:
 		return dst
+	case SetSettings:
+		return append(dst, c.Settings.Encoded...)
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
@@ -375,6 +378,9 @@ func DecodeCommand(record []byte, c *Command) error {
 	case Skip:
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	case Continue: // no members
+	case SetSettings:
+		c.Settings = &Settings{Encoded: bytes.Clone(r.b)}
+		r.b = nil
 	}
 	if r.bad || len(r.b) != 0 {
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
@@ -390,7 +396,7 @@ func (r *recordReader) kind(c *Command) error {
 		return fmt.Errorf("%w: it has rules version %d, and this program reads %d alone: "+
 			"use the program that wrote it, or another data directory", ErrRecord, rules, RulesVersion)
 	}
-	if c.Kind > Continue {
+	if c.Kind > SetSettings {
 		r.fault()
 	}
 	return nil

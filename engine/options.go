@@ -74,8 +74,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Same reports whether o and p are the same limits after defaults are applied.
-func (o Options) Same(p Options) bool { return o.withDefaults() == p.withDefaults() }
+// Limits are the options that an operator may change while a market lives (engine.open_orders and others). They are a
+// part of the market's state; the other options are constants of the program.
+type Limits struct{ OpenOrders, AccountOrders, AccountStops int }
+
+// Limits returns the limits of o, after defaults are applied.
+func (o Options) Limits() Limits {
+	o = o.withDefaults()
+	return Limits{OpenOrders: o.OpenOrders, AccountOrders: o.AccountOrders, AccountStops: o.AccountStops}
+}
+
+// SetLimits sets the limits of all pairs for the commands from now on. Orders beyond lower limits stay. The limits must
+// be valid.
+func (c *Core) SetLimits(l Limits) {
+	c.opts.OpenOrders, c.opts.AccountOrders, c.opts.AccountStops = l.OpenOrders, l.AccountOrders, l.AccountStops
+}
 
 // Validate reports the first member that is out of range. Zero members are valid.
 func (o Options) Validate() error {

@@ -10,6 +10,7 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/fifo"
 	"tickhive/internal/refuse"
+	"tickhive/internal/wire"
 )
 
 // State is the ledger: every token, pool and balance as a function of the records
@@ -190,6 +191,13 @@ func (o *Options) Validate() error {
 		return errors.New("launchpad.native_usd is above 10^9")
 	}
 	return nil
+}
+
+// Code encodes or decodes the options but the seed.
+func (o *Options) Code(c *wire.Coder) {
+	o.Fee.code(c)
+	c.I63(&o.CooldownNs)
+	o.NativeUSD.code(c)
 }
 
 // maxBalance is the largest balance of NATIVE or USBI that a deposit may lead to.

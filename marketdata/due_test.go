@@ -179,9 +179,9 @@ func TestOptionsAreTakenUpToTheirLimits(t *testing.T) {
 		TradesMin: 10_000, TradesMax: 2_000_000, ClosedOrders: 100_000, Fills: 1_000_000, ClientIDs: 1_000_000,
 		ChunkText: 64 << 20,
 		Candles:   [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000},
-	}, Options{}.withDefaults())
+	}, Options{}.WithDefaults())
 	set := Options{
 		TradesMin: 2, TradesMax: 3, ClosedOrders: 4, Fills: 5, ClientIDs: 6, ChunkText: 1, Candles: candles(8),
 	}
-	same(t, set, set.withDefaults())
+	same(t, set, set.WithDefaults())
 }

@@ -55,7 +55,8 @@ type Options struct {
 	Checksums bool
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns o with the default of each member that is zero.
+func (o Options) WithDefaults() Options {
 	def := func(v *int, d int) {
 		if *v == 0 {
 			*v = d
@@ -77,7 +78,7 @@ func (o Options) withDefaults() Options {
 
 // Validate reports the first member that is out of range.
 func (o Options) Validate() error {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	if o.TradesMin < 1 || o.TradesMax > maxTradesMax || o.TradesMin > o.TradesMax {
 		return fmt.Errorf("trades kept: want 1 <= trades_min (%d) <= trades_max (%d) <= %d",
 			o.TradesMin, o.TradesMax, maxTradesMax)
@@ -141,7 +142,7 @@ func NewFeed(opts Options) *Feed {
 	if err := opts.Validate(); err != nil {
 		panic("BUG: marketdata: " + err.Error())
 	}
-	f := &Feed{opts: opts.withDefaults(), gen: 1, assets: map[string]*engine.Asset{}}
+	f := &Feed{opts: opts.WithDefaults(), gen: 1, assets: map[string]*engine.Asset{}}
 	f.cache.limit = f.opts.ChunkText
 	f.history = newHistory(f.opts)
 	f.board.root.Store(&Root{names: &names{byCode: map[string]engine.PairID{}}})

@@ -85,7 +85,7 @@ func wholeFill() fillRec {
 
 // encodeOrder encodes an order in a history whose oldest fill has the number begin.
 func encodeOrder(o orderRec, x *orderExtra, begin uint64) []byte {
-	h := newHistory(Options{}.withDefaults())
+	h := newHistory(Options{}.WithDefaults())
 	h.fills.end = h.fills.limit + begin
 	if x != nil {
 		o.extra = h.extras.Alloc()
@@ -99,7 +99,7 @@ func encodeOrder(o orderRec, x *orderExtra, begin uint64) []byte {
 // decodeOrder is the opposite of encodeOrder, in a new history.
 func decodeOrder(t *testing.T, data []byte) (o orderRec, x orderExtra, err error) {
 	t.Helper()
-	h := newHistory(Options{}.withDefaults())
+	h := newHistory(Options{}.WithDefaults())
 	i := h.extras.Alloc() // a slot that was used before
 	*h.extras.At(i) = orderExtra{stop: 900, client: &engine.ClientID{}, firstSeq: 901}
 	h.extras.Release(i)
@@ -120,7 +120,7 @@ func TestTheStateIsThatOfItsFormat(t *testing.T) {
 	fill := walker{wire.Writer(nil)}
 	one := wholeFill()
 	fill.fill(&one)
-	h := newHistory(Options{}.withDefaults())
+	h := newHistory(Options{}.WithDefaults())
 	h.pairs = []*pairState{nil, nil, f.pairs[2]}
 	h.accounts = make([]accountState, 14)
 	f.pairs[2].orders.add(engine.MakeOrderID(2, 5*idPageOrders), 0)

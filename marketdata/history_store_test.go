@@ -151,7 +151,7 @@ func (d *history) bytes() []byte {
 	for i := range d.bases {
 		w.U64(&d.bases[i])
 	}
-	h := newHistory(Options{}.withDefaults())
+	h := newHistory(Options{}.WithDefaults())
 	for _, list := range [][]orderRec{d.open, d.remembered, d.closed} {
 		w.Len(len(list))
 		for i := range list {

@@ -132,7 +132,7 @@ func TestAWindowEqualsItsModel(t *testing.T) {
 // The trades of one second may have any sum: it wraps, as the sums of the window do.
 func TestTheTradesOfASecondWrap(t *testing.T) {
 	p := newPairState(&engine.Event{Instrument: &engine.Instrument{}}, nil)
-	o := Options{}.withDefaults()
+	o := Options{}.WithDefaults()
 	const trades = 17 // of 2^124 each
 	for n := range trades {
 		p.foldTrade(&engine.Event{Trade: engine.TradeID(n + 1), TimeNs: rigStartNs, Price: 1 << 62, Amount: 1 << 62},

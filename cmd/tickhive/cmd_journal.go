@@ -83,7 +83,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return err
 	}
 	skips := machine.Skips{}
-	o := machine.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
+	o := machine.Options{Market: meta.Market, Skips: skips}
 	others := &otherLogs{}
 	if c.At == 0 {
 		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
@@ -99,7 +99,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	hashes, err := snapshotHashes(log, machine.Options{Engine: o.Engine, Market: o.Market}, files, r.Pos)
+	hashes, err := snapshotHashes(log, machine.Options{Market: o.Market}, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/exchange"
+	"tickhive/internal/machine"
 	"tickhive/internal/wal"
 )
 
@@ -63,7 +64,18 @@ func (c *journalDumpCmd) Run(p *program) error {
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
 	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
-	engine.Skip: "skip", engine.Continue: "continue",
+	engine.Skip: "skip", engine.Continue: "continue", engine.SetSettings: "set_settings",
+}
+
+// dumpSettings returns the limits of the engine that a record of settings has.
+func dumpSettings(encoded []byte) any {
+	s, err := machine.DecodeSettings(encoded)
+	if err != nil {
+		return err.Error()
+	}
+	return map[string]int{
+		"open_orders": s.Engine.OpenOrders, "account_orders": s.Engine.AccountOrders, "account_stops": s.Engine.AccountStops,
+	}
 }
 
 // dumpCommand returns the members of a command that help a reader. Prices are ticks, amounts lots.
@@ -98,6 +110,8 @@ func dumpCommand(c *engine.Command) map[string]any {
 		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
 	case engine.SetAsset:
 		m["symbol"] = c.Asset.Symbol
+	case engine.SetSettings:
+		m["settings"] = dumpSettings(c.Settings.Encoded)
 	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {

@@ -85,7 +85,7 @@ func (c *streamRestoreCmd) Run(p *program) error {
 	err = w.Finish(func(ends map[string]wal.Position) error {
 		meta := datadir.Rebuilt{
 			Identity: w.Identity, CreatedNs: to.Genesis.LedgerNs, Seed: to.Genesis.Seed,
-			SealedWith: to.Genesis.SealedWith, Logs: ends, Engine: o.Engine, Market: o.Market,
+			SealedWith: to.Genesis.SealedWith, Logs: ends, Market: o.Market,
 		}
 		for _, log := range dataLogs {
 			copied = append(copied, fmt.Sprintf("%s record %d", log.Name, ends[log.Name].Seq))
@@ -179,7 +179,7 @@ func (c *streamRestoreCmd) fromCopy(p *program, unlock *func() error) (text stri
 	}
 	meta := datadir.Rebuilt{
 		Identity: state.Identity, CreatedNs: state.Genesis.LedgerNs, Seed: state.Genesis.Seed,
-		SealedWith: state.Genesis.SealedWith, Logs: ends, Engine: cfg.engineOptions(), Market: cfg.marketOptions(),
+		SealedWith: state.Genesis.SealedWith, Logs: ends, Market: cfg.marketOptions(),
 	}
 	return text, meta.WriteMeta(c.Dir, time.Now(), "restored from the copy of a node, of the epoch "+
 		state.Genesis.Epoch+": "+text+"; new epoch")

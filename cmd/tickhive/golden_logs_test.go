@@ -198,7 +198,7 @@ func (g *golden) snapshots() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	r := machine.New(machine.Options{Engine: meta.Engine, Market: meta.Market})
+	r := machine.New(machine.Options{Market: meta.Market})
 	log := exchange.EngineLog(filepath.Join(g.dir, "engine"))
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 	if err != nil {

@@ -83,11 +83,11 @@ func TestVerifyComparesTheSnapshotsOfTheMarket(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := exchange.EngineLog(filepath.Join(dir, "engine"))
-	newest, _, err := keeper.Load(machine.Options{Engine: meta.Engine, Market: meta.Market}, log, keeper.NoLimit)
+	newest, _, err := keeper.Load(machine.Options{Market: meta.Market}, log, keeper.NoLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, _, err := keeper.Load(machine.Options{Engine: meta.Engine, Market: meta.Market}, log, newest.Pos-1)
+	older, _, err := keeper.Load(machine.Options{Market: meta.Market}, log, newest.Pos-1)
 	if err != nil || older.Pos == 0 {
 		t.Fatal(err, older.Pos)
 	}

@@ -27,8 +27,9 @@ const (
 // maxAddresses is the largest number of addresses in a list.
 const maxAddresses = 64
 
-// meaning names the sections on which the meaning of the records depends.
-var meaning = []string{"engine", "market", "orders", "launchpad", "hive", "referral"}
+// meaning names the sections on which the meaning of the records depends, besides the settings of the engine, which are
+// records.
+var meaning = []string{"market", "orders", "launchpad", "hive", "referral"}
 
 // streamSettings returns the settings that a writer and its replicas have in common, as a configuration file.
 func (c *Config) streamSettings() (string, error) {
@@ -50,7 +51,7 @@ func (c *Config) streamSettings() (string, error) {
 // about the meaning of the records.
 func (c *Config) readStream(text string) error {
 	d := defaultConfig()
-	c.Engine, c.Market, c.Orders = d.Engine, d.Market, d.Orders
+	c.Market, c.Orders = d.Market, d.Orders
 	c.Launchpad, c.Hive, c.Referral = d.Launchpad, d.Hive, d.Referral
 	return c.read("the stream's first message", []byte(text))
 }

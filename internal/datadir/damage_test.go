@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/engine"
 	"tickhive/internal/vfs"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/marketdata"
@@ -28,7 +27,7 @@ func usedBy(o Options, clockNs *int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.SetLimits(engine.Options{}, marketdata.Options{}); err != nil {
+	if err := d.KeepMarket(marketdata.Options{}); err != nil {
 		return err
 	}
 	if f, err := o.FS.Create(path.Join(damageDir, "engine", "000001.wal")); err != nil {

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/engine"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -270,18 +269,10 @@ func (d *Dir) KeepClock(ns int64) error {
 	return d.clock.keep(ns)
 }
 
-// SetLimits stores the limits of this process. It refuses limits that differ from the ones with which the
-// journal was written. With other limits a replay would refuse commands that were acknowledged, or accept
-// commands that were refused.
-func (d *Dir) SetLimits(now engine.Options, market marketdata.Options) error {
-	was := d.meta.Engine
-	if !d.empty && !was.Same(now) {
-		return usage("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and "+
-			"engine.account_stops=%d, and its orders are replayed by them; the configuration has %d, %d and %d: "+
-			"set those, or begin another --data-dir", d.path, was.OpenOrders, was.AccountOrders, was.AccountStops,
-			now.OpenOrders, now.AccountOrders, now.AccountStops)
-	}
-	return d.atStart(func(m *Meta) { m.Engine, m.Market = now, market })
+// KeepMarket stores what this process retains of the market. The stored state depends on it, so an offline verification
+// needs it.
+func (d *Dir) KeepMarket(market marketdata.Options) error {
+	return d.atStart(func(m *Meta) { m.Market = market })
 }
 
 // Filling reports whether the initial data are incomplete.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"tickhive/engine"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -57,9 +56,8 @@ type Meta struct {
 	// Resealing means that new files of the accounts, sealed with SealedWith, have to replace the old ones (reseal.go).
 	Resealing bool       `json:"resealing,omitempty"`
 	Incidents []Incident `json:"incidents"` // newest first
-	// Engine and Market are the limits of the last process. The stored state depends on
-	// them, so an offline verification needs them.
-	Engine engine.Options     `json:"engine"`
+	// Market is what the last process retained of the market. The stored state depends on it, so an offline
+	// verification needs it.
 	Market marketdata.Options `json:"market"`
 }
 

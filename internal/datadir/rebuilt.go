@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"tickhive/engine"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -19,7 +18,6 @@ type Rebuilt struct {
 	Seed       uint64 // of the simulated market and the ledger
 	SealedWith string // id of the key that seals the secrets; empty: they are plain
 	Logs       map[string]wal.Position
-	Engine     engine.Options
 	Market     marketdata.Options
 	// Epoch is the epoch that the next start continues, as the writer with the number Term; empty: it begins one.
 	Epoch string
@@ -31,7 +29,7 @@ func (r *Rebuilt) WriteMeta(path string, now time.Time, message string) error {
 	m := Meta{
 		Format: format, Writer: "TickHive " + cmdline.Version, History: r.History, Directory: r.Directory,
 		origin: origin{CreatedNs: r.CreatedNs, Seed: r.Seed, Clock: clockReal},
-		Clean:  true, SealedWith: r.SealedWith, Engine: r.Engine, Market: r.Market,
+		Clean:  true, SealedWith: r.SealedWith, Market: r.Market,
 		Epoch: r.Epoch, Terms: [2]uint64{r.Term, r.Term},
 	}
 	for name, at := range r.Logs {

@@ -17,6 +17,7 @@ import (
 	"tickhive/internal/fault"
 	"tickhive/internal/fixed"
 	"tickhive/internal/listen"
+	"tickhive/internal/machine"
 	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
@@ -241,6 +242,14 @@ func (o Options) withDefaults() (Options, error) {
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
 	return o, o.Validate()
+}
+
+// settings returns the settings that are a part of the state.
+func (o *Options) settings() machine.Settings {
+	return machine.Settings{
+		Engine: o.Engine.Limits(), Market: o.Market.WithDefaults(), Accounts: o.Accounts, Launchpad: o.Launchpad,
+		Hive: o.Hive,
+	}
 }
 
 // silent is a Progress that reports nothing.

@@ -31,6 +31,8 @@ type restored struct {
 	agents   *agentSide
 	from     *node.Snapshot // with which a replica begins; nil: with the first message
 
+	machine *machine.State // of the market that the journal has; nil: nothing is stored
+
 	pos    uint64 // journal position at which the next loop begins
 	lastNs int64  // time of the command at pos
 	keyed  bool   // an earlier process had API keys
@@ -113,7 +115,7 @@ func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
 }
 
 func (r *restored) recover(ctx context.Context) error {
-	if err := r.data.SetLimits(r.o.Engine, r.o.Market); err != nil {
+	if err := r.data.KeepMarket(r.o.Market); err != nil {
 		return err
 	}
 	if r.data.Stored() {
@@ -142,9 +144,38 @@ func (r *restored) recover(ctx context.Context) error {
 	if r.agents, err = r.openAgents(); err != nil {
 		return err
 	}
+	if err := r.setSettings(); err != nil {
+		return err
+	}
 	r.refuseEarlier(max(r.openedNs, r.lastNs, r.accounts.state.LastNs(), r.agents.recordNs))
 	stream.SetEpoch(r.front.hub, r.data.Epoch())
 	return r.data.KeepEnds()
+}
+
+// setSettings makes the configured settings the ones in force. What the exchange stores has a record of them. Where the
+// disk has no room for the record, the settings before stay in force, so that a full disk keeps nobody from reading.
+func (r *restored) setSettings() error {
+	settings := r.o.settings()
+	if r.journal == nil {
+		r.core.SetLimits(settings.Engine)
+		return nil
+	}
+	err := r.machine.Configure(settings, func(cmd *engine.Command) error {
+		_, err := r.journal.writer.Append([]*engine.Command{cmd})
+		return err
+	})
+	if noRoom(err) && !r.data.Empty() {
+		r.reportRecovery("the disk has no room for changed settings: those before stay in force until a restart",
+			err.Error())
+		return nil
+	}
+	if err == nil && r.machine.Pos > r.pos {
+		r.pos, err = r.machine.Pos, r.journal.writer.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	return nil
 }
 
 // refuseEarlier refuses every signed request that an earlier process may have accepted, whose clock had reached knownNs:
@@ -273,6 +304,7 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if err := market.end(); err != nil {
 		return err
 	}
+	r.machine = market.market
 	if r.pos, r.lastNs = market.market.Pos, market.market.LastNs; r.pos > 0 {
 		bar.Done()
 		r.publish()

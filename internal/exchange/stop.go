@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"tickhive/internal/machine"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
 )
@@ -56,9 +55,8 @@ func (r *restored) lastSnapshot(covered uint64) error {
 	if wal.NewestSnapshot(r.journal.log) >= r.accounts.store.RetainFrom() {
 		return nil
 	}
-	market := machine.New(machine.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
-	market.Pos, market.LastNs = r.pos, r.lastNs
-	return r.journal.lastSnapshot(market, covered)
+	r.machine.Pos, r.machine.LastNs = r.pos, r.lastNs
+	return r.journal.lastSnapshot(r.machine, covered)
 }
 
 // Stop closes listeners, stores and directory. ctx limits the wait for requests.

@@ -1,23 +1,27 @@
 package exchange_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
-	"tickhive/internal/cmdline"
 	"tickhive/internal/exchange"
 	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/node"
+	"tickhive/internal/stream/jet"
+	"tickhive/internal/stream/jet/jettest"
 )
 
-// The waiting stops of one account in one pair are bounded. A directory keeps the bound of its first start, because its
-// records are replayed by that bound.
+// The waiting stops of one account in one pair are bounded. The bound is a part of the state: a start with another one
+// writes a record, behind which it counts, and a replay takes each bound from the records, whatever is configured.
 func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	const bound = 23
 	o := exchangetest.Options(t.TempDir())
 	o.Engine.AccountStops = bound
-	first := exchangetest.Start(t, o)
+	x := exchangetest.Start(t, o)
+	first := x
 	first.Pair("AA_USDT")
 	first.Limit("AA_USDT", "buy", "1", "1")
 	first.Limit("AA_USDT", "sell", "1", "1") // stops wait for a price to leave
@@ -30,7 +34,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	many, few := user("many"), user("few")
 	stop := func(account string) string {
 		t.Helper()
-		a := first.Do("POST", first.Internal+"/orders", fmt.Sprintf(
+		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(
 			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01",`+
 				`"accountId":%q}`, account))
 		for _, word := range []string{`"status":"Created"`, `"rejectReason":"too_many_orders"`} {
@@ -52,21 +56,99 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	if got := stop(few); got != `"status":"Created"` {
 		t.Errorf("another account's stop: %s", got)
 	}
-	hash := first.Hash()
-	o.Dir = first.Kill()
-	other := o
-	other.Engine.AccountStops = bound + 1
-	opened, err := exchange.Open(other)
+	restart := func(bound int, snapshot int64) {
+		t.Helper()
+		hash := marketOf(x.Hash())
+		o.Dir, o.Engine.AccountStops, o.Journal.SnapshotBytes = x.Kill(), bound, snapshot
+		x.Stop()
+		x = exchangetest.Start(t, o)
+		if got := marketOf(x.Hash()); got != hash {
+			t.Errorf("bound %d: %s, was %s", bound, got, hash)
+		}
+	}
+	const created, refused = `"status":"Created"`, `"rejectReason":"too_many_orders"`
+	expect := func(what string, want ...string) {
+		t.Helper()
+		for i, w := range want {
+			if got := stop(many); got != w {
+				t.Errorf("%s, stop %d: %s", what, i+1, got)
+			}
+		}
+	}
+	restart(bound+1, 0)
+	expect("a higher bound", created, refused)
+	restart(bound-1, 4096) // from now on with snapshots
+	expect("a lower bound", refused)
+	for n := 0; x.Covered() == 0; n++ {
+		x.Limit("AA_USDT", "buy", "0.5", "1")
+	}
+	expect("behind a snapshot", refused)
+	restart(bound+3, 4096)
+	expect("a higher bound again", created, created, refused)
+	position := x.Loop().Position()
+	restart(bound+3, 4096)
+	if got := x.Loop().Position(); got != position {
+		t.Errorf("a start with the same settings writes %d records", got-position)
+	}
+}
+
+// marketOf returns the market's part of the answer of GET /state-hash. The accounts' part also has the position in the
+// journal, which a record of settings moves.
+func marketOf(answer string) string {
+	_, market, _ := strings.Cut(answer, `"market":"`)
+	hash, _, _ := strings.Cut(market, `"`)
+	return hash
+}
+
+// A replica that follows takes a changed setting from its record: it executes by the new limit what the restarted
+// writer accepted by it.
+func TestAChangedSettingReachesARunningReplica(t *testing.T) {
+	mem := jettest.NewMem()
+	options := func(dir string, orders int) exchange.Options {
+		o := exchangetest.Options(dir)
+		o.Clock, o.Engine.AccountOrders = exchange.ClockOptions{}, orders
+		return o
+	}
+	o := options(t.TempDir(), 1)
+	o.Stream = exchange.StreamOptions{
+		Sim:  exchange.SimOff,
+		Open: func(context.Context, string) (jet.Log, func(), error) { return mem.Connect(), func() {}, nil },
+	}
+	x := exchangetest.Start(t, o)
+	x.Pair("AA_USDT")
+	user := x.Call("POST", "/users", "{}")["id"].(string)
+	x.Call("POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"100"}`)
+	order := func(want string) {
+		t.Helper()
+		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"buy","type":"limit",`+
+			`"price":1,"amount":1,"accountId":%q}`, user))
+		if !strings.Contains(a.Body, want) {
+			t.Errorf("an order: %s, want %s", a.Body, want)
+		}
+	}
+	order(`"status":"Created"`)
+	order(`"rejectReason":"too_many_orders"`)
+	log := mem.Connect()
+	genesis, err := node.ReadGenesis(t.Context(), log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = opened.Recover(t.Context())
-	opened.Stop(t.Context())
-	if usage := (cmdline.UsageError{}); !errors.As(err, &usage) || !strings.Contains(err.Error(),
-		fmt.Sprintf("engine.account_stops=%d", bound)) {
-		t.Error(err)
-	}
-	if got := exchangetest.Start(t, o).Hash(); got != hash {
-		t.Errorf("%s, was %s", got, hash)
-	}
+	r := options("", 7) // its own limit says nothing
+	r.Follow = &exchange.FollowOptions{Log: log, Genesis: genesis, MaxLag: time.Hour}
+	follows(t, r, func(internal string) {
+		for _, orders := range []int{3, 2} {
+			x.Stop()
+			o.Engine.AccountOrders = orders
+			x = exchangetest.Start(t, o)
+			if orders == 3 {
+				order(`"status":"Created"`)
+				order(`"status":"Created"`)
+			}
+			order(`"rejectReason":"too_many_orders"`)
+			want := marketOf(x.Hash())
+			waitFor(t, "the replica has the writer's state", func() bool {
+				return marketOf(x.Do("GET", internal+"/state-hash", "").Body) == want
+			})
+		}
+	})
 }

@@ -162,7 +162,7 @@ func (h *Handover) Finish(o *Options) error {
 	return c.Finish(func(ends map[string]wal.Position) error {
 		meta := datadir.Rebuilt{
 			Identity: c.Identity, CreatedNs: h.Genesis.LedgerNs, Seed: h.Genesis.Seed, SealedWith: h.Genesis.SealedWith,
-			Logs: ends, Engine: o.Engine, Market: o.Market, Epoch: h.Genesis.Epoch, Term: h.number,
+			Logs: ends, Market: o.Market, Epoch: h.Genesis.Epoch, Term: h.number,
 		}
 		return meta.WriteMeta(c.Dir(), time.Unix(0, clock.MachineNs()), fmt.Sprintf(
 			"the writer was silent: this machine took over in term %d", h.Term))

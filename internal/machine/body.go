@@ -9,12 +9,13 @@ import (
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
-const bodyFormat = 2
+const bodyFormat = 3
 
 // A body consists of parts, each `tag u8 | number uvarint | length uvarint | bytes`, in this order. The file
 // around it has the checksum and the versions (internal/wal/FORMAT.md).
 //
 //	head      format, position, time of the last command
+//	settings  as their record has them
 //	controls  registers of the core, then of the feed
 //	pairs     by number: the core's encoding, then the feed's
 //	history   the order history
@@ -29,6 +30,7 @@ const (
 	partHistory
 	partExtra
 	partEnd
+	partSettings
 )
 
 // maxPart limits the bytes of one part. A pair with ten million resting orders takes a third of it.
@@ -66,6 +68,7 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	head := binary.AppendUvarint(nil, bodyFormat)
 	head = binary.AppendVarint(binary.AppendUvarint(head, s.Pos), s.LastNs)
 	b.part(partHead, 0, head)
+	b.part(partSettings, 0, s.Settings.Append(nil))
 	b.part(partCoreControl, 0, s.Core.EncodeControl(nil))
 	b.part(partFeedControl, 0, s.Feed.AppendControlState(nil))
 	for id := range s.Core.EndPair() {
@@ -137,6 +140,12 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 	switch tag {
 	case partHead:
 		return s.readHead(data)
+	case partSettings:
+		settings, err := DecodeSettings(data)
+		if err == nil {
+			s.set(settings)
+		}
+		return err
 	case partCoreControl:
 		return s.Core.DecodeControl(data)
 	case partFeedControl:

@@ -48,7 +48,8 @@ type Extra interface {
 	DecodeState(state []byte) error
 }
 
-// Options holds the options of the market that wrote the log, and what else follows its records.
+// Options holds the constants of the market that wrote the log, and what else follows its records. The limits in Engine
+// have no effect: they are settings (Settings).
 type Options struct {
 	Engine engine.Options
 	Market marketdata.Options
@@ -77,6 +78,8 @@ type State struct {
 	Ledger *launchpad.State // nil: not kept
 	Hive   *hive.State      // nil: not kept
 
+	Settings Settings // in force
+
 	Pos    uint64 // position of the market's last record
 	LastNs int64  // the time of the market's last command
 
@@ -95,7 +98,14 @@ func New(o Options) *State {
 	if s.Feed == nil {
 		s.Feed = marketdata.NewFeed(o.Market)
 	}
+	s.set(FirstSettings())
 	return s
+}
+
+// set makes settings the ones in force.
+func (s *State) set(settings Settings) {
+	s.Settings = settings
+	s.Core.SetLimits(settings.Engine)
 }
 
 // Apply applies the next record of a part. The market's come without a gap; a record of the accounts comes behind the
@@ -130,6 +140,16 @@ func (s *State) market(rec *Record) error {
 	}
 	if err := engine.DecodeCommand(rec.Payload, &s.cmd); err != nil {
 		return rec.wrong(err)
+	}
+	if s.cmd.Kind == engine.SetSettings {
+		settings, err := DecodeSettings(s.cmd.Settings.Encoded)
+		if err != nil {
+			return rec.wrong(err)
+		}
+		s.set(settings)
+		s.LastNs = max(s.LastNs, s.cmd.TimeNs)
+		s.pass(rec.Pos)
+		return nil
 	}
 	if s.Core.Void(&s.cmd) { // its command has a later record
 		s.pass(rec.Pos)
@@ -208,6 +228,24 @@ func (s *State) pass(pos uint64) {
 	for _, fold := range s.opts.Sinks {
 		fold(nil, pos)
 	}
+}
+
+// Configure makes settings the ones in force, unless they are: write appends their record to the market's log before.
+// The record's time is the time of the last command. It changes nothing when write fails.
+func (s *State) Configure(settings Settings, write func(cmd *engine.Command) error) error {
+	if s.Settings.Equal(&settings) {
+		return nil
+	}
+	cmd := engine.Command{
+		Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: s.LastNs, First: true,
+		Settings: &engine.Settings{Encoded: settings.Append(nil)},
+	}
+	if err := write(&cmd); err != nil {
+		return err
+	}
+	s.set(settings)
+	s.pass(s.Pos + 1)
+	return nil
 }
 
 // Finish carries out what is left of the commands that the market's log ends in the middle of: write appends

@@ -54,7 +54,7 @@ func (m *Mirror) checkSettings(begun, own string) (err error) {
 	if begun == own {
 		return nil
 	}
-	return fmt.Errorf("it began with other settings of engine, market, orders, launchpad, hive, referral, assets or "+
+	return fmt.Errorf("it began with other settings of market, orders, launchpad, hive, referral, assets or "+
 		"pairs, and its replicas execute the records by them: set those again, or restore a backup, which begins a "+
 		"new stream. The first difference: it has %q, this start %q", lineOnce(begun, own), lineOnce(own, begun))
 }
