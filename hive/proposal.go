@@ -407,9 +407,16 @@ const MinLevel = 20
 const tokenDigits = 18
 
 // oneToken is the number of units of one token, 10^18.
-var oneToken = pow10(tokenDigits)
+var oneToken = powers[tokenDigits]
 
-func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
+// powers holds the powers of 10 up to those that have one digit more than every bound.
+var powers = func() (list [boundDigits + 2]*big.Int) {
+	list[0] = big.NewInt(1)
+	for i := range list[1:] {
+		list[i+1] = new(big.Int).Mul(list[i], big.NewInt(10))
+	}
+	return list
+}()
 
 // weightCents returns the weight of a vote in hundredths: 1 + 0.9 x (level - 20) + owned tokens + log, the logCents of
 // the holdings.
@@ -422,16 +429,16 @@ func logCents(holdings *big.Int) int64 {
 	if holdings == nil {
 		return 0
 	}
-	digits := int64(len(holdings.String()))
+	digits := sort.Search(len(powers), func(i int) bool { return holdings.Cmp(powers[i]) < 0 })
 	if digits <= tokenDigits {
 		return 0
 	}
 	if digits > boundDigits+1 { // more than every supply, 10^30 tokens
 		return 100 * (boundDigits + 1 - tokenDigits)
 	}
-	first := new(big.Int).Mul(holdings, pow10(boundDigits+1-digits))
+	first := new(big.Int).Mul(holdings, powers[boundDigits+1-digits])
 	passed := sort.Search(len(logBounds), func(i int) bool { return first.Cmp(logBounds[i]) <= 0 })
-	return 100*(digits-1-tokenDigits) + int64(passed)
+	return int64(100*(digits-1-tokenDigits) + passed)
 }
 
 // boundDigits is the number of digits after the first one of each bound. The bounds are rounded down, which loses

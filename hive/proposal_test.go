@@ -381,7 +381,7 @@ func decimalLogCents(t testing.TB, holdings *big.Int) int64 {
 func TestTheLogarithmStepsWhereTheDecimalOneDoes(t *testing.T) {
 	for cents := int64(0); cents < 3000; cents += 7 {
 		// The step to cents + 1 is behind bound cents % 100, moved to the digits of the holding.
-		below := new(big.Int).Quo(logBounds[cents%100], pow10(boundDigits-tokenDigits-cents/100))
+		below := new(big.Int).Quo(logBounds[cents%100], powers[boundDigits-tokenDigits-cents/100])
 		for more := range int64(2) {
 			h, want := below.Add(below, big.NewInt(more)), cents+more
 			if got, judge := logCents(h), decimalLogCents(t, h); got != want || judge != want {
@@ -394,7 +394,7 @@ func TestTheLogarithmStepsWhereTheDecimalOneDoes(t *testing.T) {
 // Bound i is 10^48 x 10^((2i+1)/200), rounded down: its 200th power is the last one up to 10^(9600+2i+1).
 func TestTheBoundsAreExact(t *testing.T) {
 	for i, b := range logBounds {
-		limit := pow10(200*boundDigits + 2*int64(i) + 1)
+		limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(200*boundDigits+2*int64(i)+1), nil)
 		for more, over := range []bool{false, true} {
 			power := new(big.Int).Add(b, big.NewInt(int64(more)))
 			if power.Exp(power, big.NewInt(200), nil); (power.Cmp(limit) > 0) != over {
@@ -421,7 +421,7 @@ func TestTheLogarithmEqualsTheDecimalOne(t *testing.T) {
 			t.Fatalf("seed %d: %s: %d, the decimal logarithm says %d", seed, h, got, want)
 		}
 	}
-	if got := logCents(pow10(80)); got != 3100 {
+	if got := logCents(new(big.Int).Exp(big.NewInt(10), big.NewInt(80), nil)); got != 3100 {
 		t.Errorf("a holding beyond every supply: %d", got)
 	}
 }
