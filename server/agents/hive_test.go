@@ -117,26 +117,6 @@ func TestAVoteAnswersItsWeightAndTheTally(t *testing.T) {
 	}
 }
 
-// A token counts once, for the account that held it when the proposal was made: 1 + 4.5 + log10(holdings then).
-func TestAVoteCountsWhatItsAccountHeldAtTheProposal(t *testing.T) {
-	c := servertest.NewUnlimitedAgents(t)
-	id := c.Token(1, "AAA")
-	c.Transfer(id, 1, 2, "1000")
-	prop := c.Propose(id, false)
-	c.Transfer(id, 2, 3, "990")
-	later := c.Propose(id, true)
-	c.Transfer(id, 2, 3, "9")
-	for _, row := range []struct {
-		user         int
-		prop, weight string
-	}{{2, prop, "8.50"}, {3, prop, "5.50"}, {2, later, "6.50"}, {3, later, "8.50"}} { // log10(990) is 2.9956
-		a := c.PostAs(row.user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, row.prop))
-		if c.Must(a); !strings.Contains(a.Body, `"weight":`+row.weight+`,`) {
-			t.Errorf("user %d on %s: %s, want weight %s", row.user, row.prop, a.Body, row.weight)
-		}
-	}
-}
-
 func TestFiftyParallelVotesOfOneUserCountOnce(t *testing.T) {
 	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
