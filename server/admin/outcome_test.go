@@ -106,9 +106,18 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		h.Faults.Fail = nil
 	}
 	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
-	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known.
-	if got := a.Balance("USDT"); got != "939.88 60.12" {
+	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known. The balance shows the order that
+	// rests alone; 939.88 are left for others.
+	if got := a.Balance("USDT"); got != "994.99 5.01" {
 		t.Errorf("free and held are %s", got)
+	}
+	buy := func(price string) servertest.Answer {
+		return a.Call("POST", "/api/orders",
+			`{"currencyPairCode":"BTC_USDT","side":"buy","price":`+price+`,"amount":1}`)
+	}
+	h.CheckRefusal("more than is left", buy("938.01"), 400, "INSUFFICIENT_FUNDS", "") // 939.88602 with the fee
+	if got := buy("938.00"); got.Status != 200 {
+		t.Errorf("what is left buys nothing: %d %s", got.Status, got.Body)
 	}
 }
 
