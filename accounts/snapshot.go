@@ -29,8 +29,9 @@ const SnapshotVersion = 6
 // Money takes 16 bytes, and a sum (balances, totals, archive) 24, the least significant word first.
 type snapshot struct {
 	walker
-	s     *State
-	users int // number of users in the snapshot
+	s         *State
+	placeless bool // without the position of the market
+	users     int  // number of users in the snapshot
 
 	// A snapshot identifies a currency by its rank in the order of codes. Decoding numbers the currencies by
 	// rank.
@@ -56,7 +57,18 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.mu.Lock()
 	s.snapshotPos = s.enginePos
 	s.mu.Unlock()
-	w := snapshot{walker: walker{wire.Writer(dst)}, s: s}
+	return s.encode(dst, false)
+}
+
+// AppendState appends the whole state without the position of the market: records that change nothing leave its bytes
+// as they are. Only the store's goroutine may call it.
+func (s *State) AppendState(dst []byte) []byte {
+	s.Abandon()
+	return s.encode(dst, true)
+}
+
+func (s *State) encode(dst []byte, placeless bool) []byte {
+	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, placeless: placeless}
 	w.U8(new(uint8(SnapshotVersion)), SnapshotVersion)
 	s.mu.RLock()
 	w.figures()
@@ -102,6 +114,9 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 // figures encodes the sections that mu guards. The caller must hold mu.
 func (w *snapshot) figures() {
 	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
+	if w.placeless {
+		enginePos = 0
+	}
 	if w.Reading() {
 		config = Config{}
 	}

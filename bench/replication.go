@@ -243,7 +243,7 @@ func eachMessage(ctx context.Context, log jet.Log, last uint64, each func(m *str
 // show executes the records of a message and publishes.
 func show(m *machine.State, records []wal.Record) error {
 	for _, rec := range records {
-		next := keeper.Record(machine.Market, &rec)
+		next := keeper.Record(machine.Journal, &rec)
 		if err := m.Apply(&next); err != nil {
 			return err
 		}

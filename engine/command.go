@@ -23,6 +23,8 @@ const (
 	// SetSettings is not a command but a journal record: it holds the settings of the whole exchange, of which
 	// internal/machine gives the core its limits.
 	SetSettings
+	// Other is the record of another part of the exchange, in the order of the market's. The core passes over it.
+	Other
 )
 
 // Settings holds the settings of the whole exchange, as internal/machine encodes them.
@@ -61,6 +63,12 @@ type ClientID struct {
 	Reusable bool
 }
 
+// OtherRecord is a record of another part of the exchange. Immutable.
+type OtherRecord struct {
+	Part   uint8 // its number (internal/machine)
+	Record []byte
+}
+
 // Command is one request to the core, fully decoded: integers of the pair's ticks and
 // lots. TimeNs is stamped when the command is sequenced; the core never reads a clock.
 //
@@ -79,6 +87,7 @@ type ClientID struct {
 //	            used when it is free, else the next one (ControlPair: next)
 //	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
 //	SetAsset    Asset
+//	Other       none
 //
 // The order of a Cancel or Replace decides the pair's stream when the two disagree: an id
 // of another pair is an unknown order. An unknown Pair is refused on the control stream.
@@ -119,4 +128,5 @@ type Command struct {
 	Instrument *Instrument // AddPair, SetPair
 	Asset      *Asset      // SetAsset
 	Settings   *Settings   // SetSettings
+	Other      *OtherRecord
 }

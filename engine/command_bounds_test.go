@@ -91,7 +91,7 @@ func TestCommandRecordsHaveBounds(t *testing.T) {
 func TestRecordsOfOtherRulesAreRefused(t *testing.T) {
 	order := placed(func(c *Command) { c.First = true })
 	for rules := range byte(rulesMask + 1) {
-		for _, kind := range []CommandKind{Place, SetSettings + 1} {
+		for _, kind := range []CommandKind{Place, Other + 1} {
 			record := AppendCommand(nil, &order)
 			record[0] = firstBit | rules<<rulesShift | byte(kind)
 			var back Command
@@ -136,7 +136,7 @@ func TestBytesOfNoCommandAreRefused(t *testing.T) {
 		was  byte   // its value
 		by   []byte // instead of it
 	}{
-		{"kind", order, 0, newest, []byte{newest | byte(SetSettings+1)}},
+		{"kind", order, 0, newest, []byte{newest | byte(Other+1)}},
 		{
 			"kind without members",
 			Command{Kind: Continue},

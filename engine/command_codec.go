@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
@@ -12,7 +13,7 @@ import (
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
 // its header; opening a segment of another version fails.
-const CommandVersion = 3
+const CommandVersion = 4
 
 // Limits of the members of a record. A larger value means that the bytes are no command.
 const (
@@ -95,6 +96,8 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return dst
 	case SetSettings:
 		return append(dst, c.Settings.Encoded...)
+	case Other:
+		return append(append(dst, c.Other.Part), c.Other.Record...)
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
@@ -381,6 +384,9 @@ func DecodeCommand(record []byte, c *Command) error {
 	case SetSettings:
 		c.Settings = &Settings{Encoded: bytes.Clone(r.b)}
 		r.b = nil
+	case Other:
+		c.Other = &OtherRecord{Part: r.u8(0xff)}
+		c.Other.Record, r.b = slices.Clone(r.b), nil
 	}
 	if r.bad || len(r.b) != 0 {
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
@@ -396,7 +402,7 @@ func (r *recordReader) kind(c *Command) error {
 		return fmt.Errorf("%w: it has rules version %d, and this program reads %d alone: "+
 			"use the program that wrote it, or another data directory", ErrRecord, rules, RulesVersion)
 	}
-	if c.Kind > SetSettings {
+	if c.Kind > Other {
 		r.fault()
 	}
 	return nil

@@ -95,6 +95,8 @@ func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
 		return c.control.setAsset(cmd, &c.opts, dst)
 	case Continue:
 		return c.applyContinue(cmd, dst)
+	case Other:
+		return dst
 	default:
 		panic("BUG: engine: command of unknown kind")
 	}

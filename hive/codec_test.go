@@ -2,19 +2,9 @@ package hive
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
-
-	"tickhive/internal/clock"
-	"tickhive/internal/durable"
-	"tickhive/internal/refuse"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
 )
 
 // busy returns a hive that has at least one of everything.
@@ -72,9 +62,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		raw := appendRecord(nil, &rec)
+		raw := AppendRecord(nil, &rec)
 		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
+		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}
 	})
@@ -130,7 +120,6 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		"genesis":   func(s *State) { s.genesisNs++ },
 		"now":       func(s *State) { s.nowNs++ },
 		"seq":       func(s *State) { s.seq++ },
-		"launchpad": func(s *State) { s.launchpadSeq++ },
 		"votes":     func(s *State) { s.votes++ },
 		"entry":     func(s *State) { s.log.row(3).timeNs++ },
 		"head":      func(s *State) { s.log.head[0]++ },
@@ -169,34 +158,6 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 	}
 }
 
-func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
-	t.Helper()
-	opt := DefaultOptions()
-	opt.GenesisNs, opt.QuorumCents = start, 200
-	st, err := OpenStore(StoreOptions{Options: opt, Config: durable.Config{FS: fs, Dir: "hive", Clock: clk}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func foldAll(t *testing.T, st *Store, n int) {
-	t.Helper()
-	if err := st.WithState(func(s *State) {
-		for i := range n {
-			s.Fold(fact(uint32(i)+1, startSec))
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func viewText(v *View, now int64) string {
-	w, _ := v.Worker(now, 10001)
-	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{Page: 1, PageSize: 100}}),
-		v.Proposals(ProposalQuery{Page: Page{Page: 1, PageSize: 100}}), w, v.Head())
-}
-
 // A fact arrives while a close and an idle second wait for room on the disk: the worker
 // exists at once, and the final state equals the state after a replay.
 func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
@@ -207,8 +168,7 @@ func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
 	r.now = start + 8*daySec*secondNs
 	swap := fact(1, startSec)
 	swap.SwapSec = startSec + 8*daySec
-	for i, f := range []Fact{fact(2, startSec+8*daySec), fact(4, startSec+8*daySec), swap} {
-		f.Seq = uint64(i) + 2
+	for _, f := range []Fact{fact(2, startSec+8*daySec), fact(4, startSec+8*daySec), swap} {
 		r.facts = append(r.facts, f)
 		r.s.Fold(f) // without r.due()
 	}
@@ -219,153 +179,4 @@ func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
 	r.status(10001, "active")
 	r.status(10002, "active")
 	r.check()
-}
-
-func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
-	fsys, clk := vfstest.NewMem(), clock.NewManual(start)
-	opt := DefaultOptions()
-	opt.GenesisNs = start
-	o := StoreOptions{Options: opt, Config: durable.Config{FS: fsys, Dir: "hive", Clock: clk}}
-	o.Log.PreallocBytes = -1
-	st, err := OpenStore(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foldAll(t, st, 1)
-	clk.Set(start + 8*daySec*secondNs) // worker 1 falls idle: a Tick is due
-	fsys.SetCapacity(fsys.Used())
-	if err := st.Tick(clk.NowNs()); !errors.Is(err, wal.ErrUnavailable) {
-		t.Fatalf("the disk is not full: %v", err)
-	}
-	foldAll(t, st, 2)
-	if _, ok := st.View().Worker(clk.NowNs(), 10002); !ok {
-		t.Error("worker 2 is not there")
-	}
-	fsys.SetCapacity(0)
-	if err := st.Tick(clk.NowNs()); err != nil {
-		t.Fatal(err)
-	}
-	want := viewText(st.View(), clk.NowNs())
-	again := openMem(t, fsys.Crash(1), clk)
-	foldAll(t, again, 2)
-	if err := again.Tick(clk.NowNs()); err != nil {
-		t.Fatal(err)
-	}
-	if got := viewText(again.View(), clk.NowNs()); got != want {
-		t.Errorf("after a cut:\n%s\nbefore:\n%s", got, want)
-	}
-	for _, s := range []*Store{st, again} {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestTheStoreGivesTheSameHiveAfterARestart: from the log alone and from a snapshot; the
-// second process sleeps through a close and an idle second.
-func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
-	pictures := map[string]string{}
-	for _, mode := range []string{"no restart", "kill", "snapshot"} {
-		fs, clk := vfstest.NewMem(), clock.NewManual(start)
-		st := openMem(t, fs, clk)
-		foldAll(t, st, 3)
-		for _, cmd := range []Command{
-			propose(10001, true), vote(10001, "prop-1", 1, Yes), vote(10001, "prop-1", 2, Yes),
-			act("worker-2", 10002, Signal, ""), act("queen-1", 10003, Suspension, `{"suspended":true}`),
-		} {
-			if _, err := st.Do(cmd); err != nil {
-				t.Fatal(err)
-			}
-			if mode == "snapshot" {
-				if err := st.Snapshot(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		switch mode {
-		case "kill":
-			fs = fs.Crash(1)
-			st = openMem(t, fs, clk)
-			foldAll(t, st, 3)
-		case "snapshot":
-			if err := st.Close(); err != nil {
-				t.Fatal(err)
-			}
-			st = openMem(t, fs, clk)
-			foldAll(t, st, 3)
-		}
-		clk.Set(start + 20*daySec*secondNs)
-		if err := st.Tick(clk.NowNs()); err != nil {
-			t.Fatal(err)
-		}
-		pictures[mode] = viewText(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{Page: 1, PageSize: 1}}).Items[0]; l.Reason != "user_vote" ||
-			l.Sec() != startSec+daySec {
-			t.Fatalf("%s: %+v", mode, l)
-		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if pictures["kill"] != pictures["no restart"] || pictures["snapshot"] != pictures["no restart"] {
-		t.Fatalf("the pictures differ:\n%s\n%s\n%s", pictures["no restart"], pictures["kill"], pictures["snapshot"])
-	}
-}
-
-// TestFiftyParallelVotesOfOneUser: one counts; readers walk the views meanwhile and see
-// tally, log and posting lists of one instant.
-func TestFiftyParallelVotesOfOneUser(t *testing.T) {
-	st := openMem(t, nil, clock.NewManual(start))
-	defer st.Close()
-	foldAll(t, st, 2)
-	if _, err := st.Do(propose(10001, false)); err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	var readers, writers sync.WaitGroup
-	for range 2 {
-		readers.Go(func() {
-			cast, token := VoteCast, uint64(10001)
-			for {
-				v := st.View()
-				l := v.Log(LogQuery{Page: Page{Page: 1, PageSize: 100}, Type: &cast, TokenID: &token})
-				p, _ := v.Proposal("prop-1")
-				if w := p.Tally.Weights[Yes]; w != 100*l.TotalItems || int64(v.Entries()) != 1+l.TotalItems {
-					t.Errorf("%d votes logged of %d entries, tally %d", l.TotalItems, v.Entries(), w)
-					return
-				}
-				select {
-				case <-stop:
-					return
-				default:
-				}
-			}
-		})
-	}
-	results := make([]error, 200)
-	for i := range results {
-		writers.Go(func() {
-			who := byte(1) // the first fifty are one user
-			if i >= 50 {
-				who = byte(i)
-			}
-			_, results[i] = st.Do(vote(10001, "prop-1", who, Yes))
-		})
-	}
-	writers.Wait()
-	close(stop)
-	readers.Wait()
-	won := 0
-	for _, err := range results[:50] {
-		var rej *refuse.Refusal
-		switch {
-		case err == nil:
-			won++
-		case !errors.As(err, &rej) || rej.Code != refuse.AlreadyVoted:
-			t.Errorf("%v", err)
-		}
-	}
-	if p, _ := st.View().Proposal("prop-1"); won != 1 || p.Tally.Weights[Yes] != 151_00 {
-		t.Errorf("%d won, tally %d", won, p.Tally.Weights[Yes])
-	}
 }

@@ -14,8 +14,11 @@ import (
 // Command is a request to the hive: one of the structs below.
 type Command interface{ command() }
 
-// Begin stores the seed and the genesis from the options. Store sends it once, before every other command.
-type Begin struct{}
+// Begin stores the seed and the genesis. It comes once, before every other command.
+type Begin struct {
+	Seed      uint64
+	GenesisNs int64 // of the launchpad, Unix ns
+}
 
 // Act is an action of an agent (POST /hive/actions, docs/contract/internal.md#hive).
 type Act struct {
@@ -186,10 +189,10 @@ func (r *Record) code(c *wire.Coder) {
 // RecordVersion is the version of the encoding of records and snapshots.
 const RecordVersion = 4
 
-// appendRecord appends the encoding of rec for the log.
-func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
+// AppendRecord appends the encoding of rec for the log.
+func AppendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// DecodeRecord decodes the result of appendRecord. Any other bytes are an error.
+// DecodeRecord decodes the result of AppendRecord. Any other bytes are an error.
 func DecodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("hive: record: %w", err)

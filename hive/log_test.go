@@ -242,10 +242,8 @@ func TestAMillionEntries(t *testing.T) {
 		return m.HeapAlloc
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	opt := DefaultOptions()
-	opt.GenesisNs = start
-	s := New(opt)
-	rec, _ := s.Plan(start, Begin{})
+	s := New(DefaultOptions())
+	rec, _ := s.Plan(start, Begin{Seed: 1, GenesisNs: start})
 	s.Apply(&rec)
 	before := heap()
 	for i := range workers {
@@ -290,7 +288,7 @@ func TestAMillionEntries(t *testing.T) {
 	snap := s.AppendSnapshot(nil)
 	took = time.Since(begin)
 	begin = time.Now()
-	if _, err := DecodeSnapshot(snap, opt); err != nil {
+	if _, err := DecodeSnapshot(snap, s.opt); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond),

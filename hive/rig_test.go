@@ -18,7 +18,7 @@ const (
 	farSec   = 1 << 40
 )
 
-// rig drives a State as the store does: what is due comes first, each thing at its own
+// rig drives a State as the exchange does: what is due comes first, each thing at its own
 // time, and every record goes through its journal form. It keeps the records, and the
 // facts with the number of records before them, so that a replay can be compared.
 type rig struct {
@@ -28,14 +28,12 @@ type rig struct {
 	chain   Chain
 	records [][]byte
 	facts   []Fact
-	seq     uint64 // launchpad records
-	lazy    bool   // nothing ticks: a command finds what is due
+	lazy    bool // nothing ticks: a command finds what is due
 	ticks   int
 }
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	opt := DefaultOptions()
-	opt.GenesisNs = start
 	for _, f := range change {
 		f(&opt)
 	}
@@ -43,7 +41,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, s: New(opt), now: start}
-	r.must(Begin{})
+	r.must(Begin{Seed: 1, GenesisNs: start})
 	return r
 }
 
@@ -52,14 +50,12 @@ func (r *rig) due() {
 		return
 	}
 	for next := r.s.NextNs(); next != 0 && next <= r.now; next = r.s.NextNs() {
-		for _, cmd := range r.s.Due(next) {
-			rec, err := r.s.Plan(next, cmd)
-			if err != nil {
-				r.t.Fatalf("due: %v", err)
-			}
-			r.apply(rec)
-			r.ticks++
+		rec, err := r.s.Plan(next, Tick{})
+		if err != nil {
+			r.t.Fatalf("due: %v", err)
 		}
+		r.apply(rec)
+		r.ticks++
 	}
 }
 
@@ -71,7 +67,7 @@ func (r *rig) toNs(ns int64) {
 }
 
 func (r *rig) apply(rec Record) Result {
-	raw := appendRecord(nil, &rec)
+	raw := AppendRecord(nil, &rec)
 	back, err := DecodeRecord(raw)
 	if d := differ.Diff(rec, back); err != nil || d != "" {
 		r.t.Fatalf("a record came back as another one: %v, %s", err, d)
@@ -122,8 +118,6 @@ func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 
 func (r *rig) fold(f Fact) {
 	r.due()
-	r.seq++
-	f.Seq = r.seq
 	r.facts = append(r.facts, f)
 	r.s.Fold(f)
 }

@@ -43,16 +43,6 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// AppendState appends the encoding of the whole state but the number of the launchpad's record that it reflects: a
-// start folds all present facts and so may raise it.
-func (s *State) AppendState(dst []byte) []byte {
-	reflects := s.launchpadSeq
-	s.launchpadSeq = 0
-	dst = s.AppendSnapshot(dst)
-	s.launchpadSeq = reflects
-	return dst
-}
-
 // DecodeSnapshot rebuilds a state from the bytes of AppendSnapshot. It returns an error for an inconsistent
 // state, also when the recomputed hash chain does not end at the stored head.
 func DecodeSnapshot(b []byte, opt Options) (*State, error) {
@@ -106,7 +96,6 @@ func (s *State) codeHead(c *wire.Coder) {
 	c.I64(&s.genesisNs)
 	c.I64(&s.nowNs)
 	c.U64(&s.seq)
-	c.U64(&s.launchpadSeq)
 	c.U64(&s.votes)
 }
 

@@ -3,16 +3,14 @@ package hive
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 )
 
-// State is the state of the hive, a function of the records applied and the facts folded. Owner: the store's
-// goroutine. Trees marked shared are copy-on-write, and the objects in them are never changed, because Views
+// State is the state of the hive, a function of the records applied and the facts folded. Owner: the
+// goroutine of the machine. Trees marked shared are copy-on-write, and the objects in them are never changed, because Views
 // hold them too.
 type State struct {
 	opt Options
@@ -22,7 +20,6 @@ type State struct {
 	genesisNs    int64
 	nowNs        int64  // time of the last record, Unix ns
 	seq          uint64 // number of records applied
-	launchpadSeq uint64
 	votes        uint64 // number of votes cast so far
 	maxActiveSec int64  // newest activity of any worker except boosts, Unix seconds
 	maxBoostSec  int64  // newest end of a boost, Unix seconds
@@ -43,8 +40,6 @@ type State struct {
 	closed        *btree.Map[uint64, uint32]       // closes of a worker up to a second; key: closedKey; shared
 	closeQueue    *btree.Map[uint64, struct{}]     // active proposals; key: closeKey
 	voters        map[uint32]map[[16]byte]struct{} // voters of the active proposals, by number
-
-	published atomic.Pointer[View]
 }
 
 // degree is small, because each change after a publish copies the nodes on its path.
@@ -54,7 +49,7 @@ const degree = 16
 func New(opt Options) *State {
 	set := func() *btree.Map[uint64, struct{}] { return btree.NewMap[uint64, struct{}](degree) }
 	return &State{
-		opt: opt, seed: opt.Seed, genesisNs: opt.GenesisNs,
+		opt: opt,
 		all: new(postings), untargeted: new(postings),
 		workers: btree.NewMap[uint32, *Worker](degree), byToken: btree.NewMap[string, uint32](degree),
 		byStatus: set(), idleQueue: set(),
@@ -81,8 +76,8 @@ func (s *State) NextNs() int64 {
 	return next * secondNs
 }
 
-// Due returns the Tick that applies all due changes.
-func (s *State) Due(int64) []Command { return []Command{Tick{}} }
+// Begun reports whether Begin was applied.
+func (s *State) Begun() bool { return s.begun }
 
 // The hive's limits.
 const (
@@ -130,20 +125,16 @@ const (
 	passingNum, passingDen = 3, 5 // a proposal passes when yes / (yes + no) >= 3/5
 )
 
-// Options holds the configuration of the hive. The quorum applies to proposals that close after the start. Seed
-// and GenesisNs must equal the launchpad ledger's; the first record stores them for the life of the data
-// directory.
+// Options holds the configuration of the hive. The quorum applies to proposals that close after the start.
 type Options struct {
 	QuorumCents int64  // hundredths of vote weight that a proposal needs to pass (hive.quorum)
 	Queens      uint32 // number of queens: queen-1 to queen-N
 	Scouts      uint32 // number of scouts: scout-1 to scout-N
-	Seed        uint64 // the ledger's seed, for transaction hashes
-	GenesisNs   int64  // the ledger's genesis, for block numbers
 }
 
 // DefaultOptions returns quorum 100, three queens, two scouts.
 func DefaultOptions() Options {
-	return Options{QuorumCents: 100_00, Queens: 3, Scouts: 2, Seed: 1}
+	return Options{QuorumCents: 100_00, Queens: 3, Scouts: 2}
 }
 
 // Validate reports an option that is out of range.
@@ -158,7 +149,7 @@ func (o *Options) Validate() error {
 }
 
 // Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
-// a *refuse.Refusal. It panics on a command before Begin and on a second Begin: Store prevents both.
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin.
 //
 // The record first closes the proposals that are due, so the command is planned for the state after them: what a
 // command does never depends on when a Tick comes. When more are due than one record closes, only a Tick is accepted.
@@ -181,7 +172,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 func (s *State) plan(cmd Command, rec *Record) *refuse.Refusal {
 	switch cmd := cmd.(type) {
 	case Begin:
-		rec.Kind, rec.Seed, rec.GenesisNs = RecBegin, s.opt.Seed, s.opt.GenesisNs
+		rec.Kind, rec.Seed, rec.GenesisNs = RecBegin, cmd.Seed, cmd.GenesisNs
 	case Act:
 		return s.planAct(cmd, rec)
 	case Propose:
@@ -278,45 +269,3 @@ func (s *State) Check() error {
 	}
 	return err
 }
-
-// Store is the durable hive: Do carries out a Command and returns when it is durable, Tick applies due changes
-// on a virtual clock.
-type Store struct {
-	*durable.Store[Command, Record, Result]
-	state *State
-}
-
-// machine is the interface through which durable.Store uses State.
-type machine = durable.State[Command, Record, Result]
-
-// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
-type StoreOptions struct {
-	Options
-	durable.Config
-}
-
-// OpenStore recovers the hive. In a new data directory it stores the seed and the genesis of the options. The
-// caller must then fold every current fact of the launchpad. It returns the errors of durable.Open.
-func OpenStore(o StoreOptions) (*Store, error) {
-	if err := o.Validate(); err != nil {
-		return nil, fmt.Errorf("hive: %w", err)
-	}
-	o.Log.RecordVersion = RecordVersion
-	st, err := durable.Open(durable.Options[Command, Record, Result]{
-		Config: o.Config, First: []Command{Begin{}},
-		New:            func() machine { return New(o.Options) },
-		AppendRecord:   appendRecord,
-		DecodeRecord:   DecodeRecord,
-		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("hive: %w", err)
-	}
-	return &Store{st, st.State().(*State)}, nil
-}
-
-// View returns the last published state: durable, one atomic load, never nil.
-func (s *Store) View() *View { return s.state.published.Load() }
-
-// WithState runs f on the state, in the store's goroutine and without a record (durable.Store.WithState).
-func (s *Store) WithState(f func(*State)) error { return s.Store.WithState(func() { f(s.state) }) }

@@ -38,15 +38,6 @@ type View struct {
 	closed        *btree.Map[uint64, uint32]
 }
 
-// Publish stores the current View for readers.
-func (s *State) Publish() { s.Show()() }
-
-// Show implements durable.Shower.
-func (s *State) Show() (show func()) {
-	v := s.View()
-	return func() { s.published.Store(v) }
-}
-
 // View returns the current state. It copies in O(1): trees share nodes until the state changes them, and the
 // log only grows.
 func (s *State) View() *View {

@@ -162,7 +162,6 @@ func pair(hi, lo uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }
 // so that one converts to the other. Each member is constant or only grows, so facts may be folded in any order
 // and more than once.
 type Fact struct {
-	Seq         uint64   // number of the launchpad's record
 	WorkerID    uint32   // from 1
 	Token       [20]byte // the token's address
 	Symbol      string
@@ -171,15 +170,11 @@ type Fact struct {
 	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
 }
 
-// Fold merges a fact into the state. Store.Fold must call it: after each launchpad command that has a fact, and
-// for all current facts at a start.
+// Fold merges a fact into the state. The machine calls it behind each launchpad record that has a fact.
 //
 // Identities are fixed and times are maxima, so facts may arrive in any order, more than once, late, or all again, and
-// yield the same state. The snapshot holds the last launchpad record that it reflects (ReflectsSeq); a start folds all
-// present facts in any case. An action on a worker whose fact is folded only after the record is replayed waits on a
-// worker without a name; no view shows one.
+// yield the same state.
 func (s *State) Fold(f Fact) {
-	s.launchpadSeq = max(s.launchpadSeq, f.Seq)
 	w := s.edit(f.WorkerID)
 	if !w.Known {
 		w.Known, w.Token, w.Symbol, w.DeployedSec = true, f.Token, f.Symbol, f.DeployedSec
@@ -190,9 +185,6 @@ func (s *State) Fold(f Fact) {
 	s.maxBoostSec = max(s.maxBoostSec, f.BoostSec)
 	s.put(w)
 }
-
-// ReflectsSeq returns the number of the newest launchpad record whose fact was folded.
-func (s *State) ReflectsSeq() uint64 { return s.launchpadSeq }
 
 // Worker returns the worker of a token; ok is false for an unknown token.
 func (v *View) Worker(nowNs int64, tokenID uint64) (d WorkerInfo, ok bool) {

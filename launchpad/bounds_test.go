@@ -304,7 +304,6 @@ func work(tb testing.TB, r *rig, cmd Command) uint64 {
 		tb.Fatal(err)
 	}
 	r.s.Apply(&rec)
-	r.s.Publish()
 	return allocated() - before
 }
 
@@ -351,7 +350,6 @@ func benchmark(b *testing.B, cmd func(i int, token *Token) Command) {
 					b.Fatal(err)
 				}
 				r.s.Apply(&rec)
-				r.s.Publish()
 			}
 		})
 	}
@@ -387,7 +385,6 @@ func BenchmarkSpawn(b *testing.B) {
 					b.Fatal(err)
 				}
 				r.s.Apply(&rec)
-				r.s.Publish()
 			}
 		})
 	}

@@ -2,17 +2,8 @@ package launchpad
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
-
-	"tickhive/internal/clock"
-	"tickhive/internal/durable"
-	"tickhive/internal/refuse"
-	"tickhive/internal/vfs"
-	"tickhive/internal/vfs/vfstest"
 )
 
 func samples() []Record {
@@ -40,7 +31,7 @@ func samples() []Record {
 
 func TestEveryCutOfARecordIsRefused(t *testing.T) {
 	for _, rec := range samples() {
-		raw := appendRecord(nil, &rec)
+		raw := AppendRecord(nil, &rec)
 		for n := range raw {
 			if _, err := DecodeRecord(raw[:n]); err == nil {
 				t.Errorf("kind %d: %d of %d bytes decode", rec.Kind, n, len(raw))
@@ -51,16 +42,16 @@ func TestEveryCutOfARecordIsRefused(t *testing.T) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	for _, rec := range samples() {
-		f.Add(appendRecord(nil, &rec))
+		f.Add(AppendRecord(nil, &rec))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rec, err := DecodeRecord(b)
 		if err != nil {
 			return
 		}
-		raw := appendRecord(nil, &rec)
+		raw := AppendRecord(nil, &rec)
 		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
+		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}
 	})
@@ -150,146 +141,5 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		if hashOf(s) == want {
 			t.Errorf("%s does not show in the hash", name)
 		}
-	}
-}
-
-func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
-	t.Helper()
-	st, err := OpenStore(StoreOptions{
-		Options: DefaultOptions(),
-		Config:  durable.Config{FS: fs, Dir: "launchpad", Clock: clk},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-// TestTheStoreGivesTheSameLedgerAfterARestart: from the log alone and from a snapshot,
-// also when the process slept through a boost's end and a window.
-func TestTheStoreGivesTheSameLedgerAfterARestart(t *testing.T) {
-	for _, snapshot := range []bool{false, true} {
-		fs, clk := vfstest.NewMem(), clock.NewManual(start)
-		st := openMem(t, fs, clk)
-		do := func(cmd Command) Result {
-			t.Helper()
-			res, err := st.Do(cmd)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return res
-		}
-		do(Deposit{To: user(1), Amount: AmountOf(100)})
-		do(Deposit{To: user(1), Currency: USBICoin, Amount: AmountOf(100)})
-		do(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"})
-		do(AddLiquidity{Token: 1, From: user(1), TokenAmount: AmountOf(10), QuoteAmount: AmountOf(10)})
-		do(Swap{Token: 1, From: user(1), AmountIn: One})
-		do(BuyBoost{Token: 1, Tier: Short})
-		if snapshot {
-			if err := st.Snapshot(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		do(Transfer{Token: 1, From: user(1), To: user(2), Amount: One})
-		want, genesis := fmt.Sprint(listing(st.View())), st.View().GenesisNs()
-		seq := st.View().Seq()
-		if !snapshot { // a kill: the log is all there is
-			fs = fs.Crash(42)
-		} else if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
-		st = openMem(t, fs, clk)
-		if got := fmt.Sprint(listing(st.View())); got != want ||
-			st.View().Seq() != seq || st.View().GenesisNs() != genesis {
-			t.Fatalf("snapshot %v: %s, want %s", snapshot, got, want)
-		}
-		clk.Set(start + 3600*secondNs)
-		if err := st.Tick(clk.NowNs()); err != nil {
-			t.Fatal(err)
-		}
-		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}); l.Items[0].Boosted ||
-			usdText(l.Items[0].Volume) != "1.00" {
-			t.Fatalf("%+v", l.Items[0])
-		}
-		clk.Set(start + 86400*secondNs)
-		if err := st.Tick(clk.NowNs()); err != nil {
-			t.Fatal(err)
-		}
-		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}); usdText(l.Items[0].Volume) != "0.00" {
-			t.Fatalf("%+v", l.Items[0])
-		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestCarryTellsARecordedRefusalAsAnError(t *testing.T) {
-	st := openMem(t, nil, clock.NewManual(start))
-	defer st.Close()
-	for _, cmd := range []Command{Deposit{To: user(1), Amount: AmountOf(100)}, InjectFault{Count: 1}} {
-		if _, err := Do(st, cmd); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var rej *refuse.Refusal
-	if _, err := Do(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) ||
-		rej.Code != refuse.SpawnerFailed {
-		t.Fatalf("%v", err)
-	}
-	if res, err := Do(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Token == nil {
-		t.Fatalf("%v", err)
-	}
-}
-
-// TestFiftyParallelSpawnsOfOneSymbol: one gets it, the fee is taken once; readers walk
-// the views meanwhile and never see half a spawn.
-func TestFiftyParallelSpawnsOfOneSymbol(t *testing.T) {
-	st := openMem(t, nil, clock.NewManual(start))
-	defer st.Close()
-	for i := range 50 {
-		if _, err := st.Do(Deposit{To: user(i), Amount: AmountOf(100)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop := make(chan struct{})
-	var readers, writers sync.WaitGroup
-	for range 2 {
-		readers.Go(func() {
-			for {
-				v := st.View()
-				l := v.Tokens(start, ListQuery{Page: 1, PageSize: 10})
-				fees := v.Totals()[NATIVE].Fees
-				if int(l.TotalItems) != v.Len() || fees != AmountOf(uint64(100*v.Len())) {
-					t.Errorf("%d listed, %d tokens, fees %s", l.TotalItems, v.Len(), fees)
-					return
-				}
-				select {
-				case <-stop:
-					return
-				default:
-				}
-			}
-		})
-	}
-	results := make([]error, 50)
-	for i := range results {
-		writers.Go(func() { _, results[i] = st.Do(Spawn{Owner: user(i), Name: "N", Symbol: "SAME"}) })
-	}
-	writers.Wait()
-	close(stop)
-	readers.Wait()
-	won := 0
-	for _, err := range results {
-		var rej *refuse.Refusal
-		switch {
-		case err == nil:
-			won++
-		case !errors.As(err, &rej) || rej.Code != refuse.SymbolTaken:
-			t.Errorf("%v", err)
-		}
-	}
-	if fees := st.View().Totals()[NATIVE].Fees; won != 1 || fees != AmountOf(100) {
-		t.Errorf("%d won, fees %s", won, fees)
 	}
 }

@@ -20,9 +20,9 @@ import (
 // a token by its workerId (View.Find returns the token of a path id).
 type Command interface{ command() }
 
-// Begin creates the ledger. Its time is the genesis, the start of block 1. Store sends it once, before every
+// Begin creates the ledger. Its time is the genesis, the start of block 1. It comes once, before every
 // other command.
-type Begin struct{}
+type Begin struct{ Seed uint64 }
 
 // Spawn makes a token, its pool and its worker for Owner (docs/contract/launchpad.md#spawn). A zero member was
 // not sent and gets its default.
@@ -219,10 +219,10 @@ const RecordVersion = 3
 // maxText limits each text of a record, in bytes.
 const maxText = MaxMetadata
 
-// appendRecord appends the encoding of rec for the log.
-func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
+// AppendRecord appends the encoding of rec for the log.
+func AppendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// DecodeRecord decodes the result of appendRecord. Any other bytes are an error.
+// DecodeRecord decodes the result of AppendRecord. Any other bytes are an error.
 func DecodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("launchpad: record: %w", err)

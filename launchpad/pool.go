@@ -96,7 +96,7 @@ func (s *State) applySwap(rec *Record, res *Result) {
 	}
 	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
 	res.Block = blockAt(s.genesisNs, rec.TimeNs)
-	res.Fact = t.fact(s.seq)
+	res.Fact = t.fact()
 }
 
 // planLiquidity accepts both amounts of the first liquidity in full. For later liquidity it lowers one amount

@@ -3,18 +3,16 @@ package launchpad
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
-	"tickhive/internal/durable"
 	"tickhive/internal/fifo"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wire"
 )
 
 // State is the ledger: every token, pool and balance as a function of the records
-// applied. Owner: the store's goroutine. Trees marked shared are copy-on-write, and the
+// applied. Owner: the goroutine of the machine. Trees marked shared are copy-on-write, and the
 // objects in them are never changed, because Views hold them too.
 type State struct {
 	opt Options
@@ -43,8 +41,6 @@ type State struct {
 	newest      map[uint32]*checkpoint     // the newest of them of each token
 	past        *btree.Map[string, Amount] // holdings that they remember; key: pastKey; shared
 	maxPast     int                        // MaxPast
-
-	published atomic.Pointer[View]
 }
 
 // degree is small, because each change after a publish copies the nodes on its path.
@@ -53,7 +49,7 @@ const degree = 16
 // New returns an empty ledger. opt must be valid.
 func New(opt Options) *State {
 	s := &State{
-		opt: opt, seed: opt.Seed,
+		opt:       opt,
 		tokens:    btree.NewMap[uint32, *Token](degree),
 		byAddress: btree.NewMap[string, uint32](degree),
 		balances:  btree.NewMap[string, Amount](degree),
@@ -132,8 +128,8 @@ func (s *State) NextNs() int64 {
 	return sec * secondNs
 }
 
-// Due returns the Tick that applies all due changes.
-func (s *State) Due(int64) []Command { return []Command{Tick{}} }
+// Begun reports whether Begin was applied.
+func (s *State) Begun() bool { return s.begun }
 
 // The launchpad's limits.
 const (
@@ -172,12 +168,11 @@ type Options struct {
 	Fee        Amount // NATIVE that a spawn costs (launchpad.fee)
 	CooldownNs int64  // minimum time between two spawns of an address (launchpad.cooldown)
 	NativeUSD  Amount // price of one NATIVE in 10^-18 USD (launchpad.native_usd)
-	Seed       uint64 // seed of addresses and hashes; a data directory's first record fixes it
 }
 
 // DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
 func DefaultOptions() Options {
-	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
+	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1)}
 }
 
 // Validate reports an option that is out of range.
@@ -204,7 +199,7 @@ func (o *Options) Code(c *wire.Coder) {
 var maxBalance, _ = ParseAmount("100000000000000000000")
 
 // Plan validates cmd at nowNs and returns the record that would carry it out. It changes nothing. A refusal is
-// a *refuse.Refusal. It panics on a command before Begin and on a second Begin, because Store sends Begin once
+// a *refuse.Refusal. It panics on a command before Begin and on a second Begin, since a new exchange sends it once
 // and first.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
@@ -222,7 +217,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	switch cmd := cmd.(type) {
 	case Begin:
-		return Record{Kind: RecBegin, Seed: s.opt.Seed}, nil
+		return Record{Kind: RecBegin, Seed: cmd.Seed}, nil
 	case Spawn:
 		return s.planSpawn(nowNs, cmd)
 	case Deposit:
@@ -366,56 +361,4 @@ func (ix *index) check(t *Token) error {
 		}
 	}
 	return nil
-}
-
-// Store is the durable ledger: Do carries out a Command and returns when it is durable, Tick applies due
-// changes on a virtual clock.
-type Store struct {
-	*durable.Store[Command, Record, Result]
-	state *State
-}
-
-// machine is the interface through which durable.Store uses State.
-type machine = durable.State[Command, Record, Result]
-
-// StoreOptions configures a Store. OpenStore sets RecordVersion of its Log.
-type StoreOptions struct {
-	Options
-	durable.Config
-}
-
-// OpenStore recovers the ledger and, in a new data directory, sets its genesis to
-// the current time of the clock. It returns the errors of durable.Open.
-func OpenStore(o StoreOptions) (*Store, error) {
-	if err := o.Validate(); err != nil {
-		return nil, fmt.Errorf("launchpad: %w", err)
-	}
-	o.Log.RecordVersion = RecordVersion
-	st, err := durable.Open(durable.Options[Command, Record, Result]{
-		Config: o.Config, First: []Command{Begin{}},
-		New:            func() machine { return New(o.Options) },
-		AppendRecord:   appendRecord,
-		DecodeRecord:   DecodeRecord,
-		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("launchpad: %w", err)
-	}
-	return &Store{st, st.State().(*State)}, nil
-}
-
-// View returns the last published state: durable, one atomic load, never nil.
-func (s *Store) View() *View { return s.state.published.Load() }
-
-// WithState runs f on the state, in the store's goroutine and without a record (durable.Store.WithState).
-func (s *Store) WithState(f func(*State)) error { return s.Store.WithState(func() { f(s.state) }) }
-
-// Do calls st.Do and returns a recorded refusal (an injected fault) as the error, so that callers find every
-// *refuse.Refusal in one place.
-func Do(st *Store, cmd Command) (Result, error) {
-	res, err := st.Do(cmd)
-	if err == nil && res.Refused != nil {
-		err = res.Refused
-	}
-	return res, err
 }

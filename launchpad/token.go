@@ -111,7 +111,6 @@ func (as asset) token() uint32 { return uint32(as) - currencies + 1 }
 // Fact holds what the hive must know of a token: the worker's identity and the two times that count as
 // activity. Each member is constant or only grows, so facts may be folded in any order and more than once.
 type Fact struct {
-	Seq         uint64   // number of the launchpad's record
 	WorkerID    uint32   // from 1
 	Token       [20]byte // the token's address
 	Symbol      string
@@ -120,9 +119,9 @@ type Fact struct {
 	BoostSec    int64 // end of the last boost, Unix seconds, 0: never boosted
 }
 
-func (t *Token) fact(seq uint64) *Fact {
+func (t *Token) fact() *Fact {
 	return &Fact{
-		Seq: seq, WorkerID: t.No, Token: t.Address, Symbol: t.Symbol,
+		WorkerID: t.No, Token: t.Address, Symbol: t.Symbol,
 		DeployedSec: t.SpawnedSec, SwapSec: t.LastTradeSec, BoostSec: t.BoostUntilSec,
 	}
 }
@@ -189,7 +188,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	s.credit(cmd.Owner, id.asset(), supply)
 	t, _ = s.tokens.Get(t.No)
 	res.Token = t
-	res.Fact = t.fact(s.seq)
+	res.Fact = t.fact()
 }
 
 // addToken adds a new token, with an empty pool, to every list and index.
@@ -273,7 +272,7 @@ func (s *State) applyBoost(rec *Record, res *Result) {
 	s.boostEnds.Set(boostKey(t), struct{}{})
 	s.put(t)
 	res.Token = t
-	res.Fact = t.fact(s.seq)
+	res.Fact = t.fact()
 }
 
 // boostKey returns the key that sorts running boosts by their end. MaxTokens is 2^20 and seconds stay below

@@ -33,15 +33,6 @@ type View struct {
 	index     index
 }
 
-// Publish stores the current View for readers.
-func (s *State) Publish() { s.Show()() }
-
-// Show implements durable.Shower.
-func (s *State) Show() (show func()) {
-	v := s.View()
-	return func() { s.published.Store(v) }
-}
-
 // View returns the current state. It copies in O(1): trees share nodes until one copy changes them, and only
 // State changes its copy.
 func (s *State) View() *View {
@@ -130,12 +121,6 @@ func (v *View) Holdings(a Address, yield func(t *Token, amount Amount) bool) {
 
 // Totals returns the sums of NATIVE, then of USBI.
 func (v *View) Totals() []Total { return append([]Total(nil), v.totals[:]...) }
-
-// Facts calls yield with the current fact of every token, by workerId. A hive that folds them all is up to
-// date, whatever it folded before.
-func (v *View) Facts(yield func(Fact) bool) {
-	v.tokens.Scan(func(_ uint32, t *Token) bool { return yield(*t.fact(v.seq)) })
-}
 
 // ListQuery asks for a page of the token list (docs/contract/api.md;
 // docs/contract/launchpad.md#tokens). Zero values of Sort, Side and Boosted are the defaults; Page

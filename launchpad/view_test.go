@@ -19,8 +19,7 @@ func naiveList(v *View, q ListQuery, blockOf map[string]int64) []string {
 		value Amount
 	}
 	var rows []row
-	v.Facts(func(f Fact) bool {
-		t, _ := v.Find(Address(f.Token).String())
+	v.tokens.Scan(func(_ uint32, t *Token) bool {
 		addr := t.Address.String()
 		if q.Side != nil && t.Side != *q.Side || q.Boosted && !t.Boosted ||
 			q.AsOf != nil && blockOf[addr] > *q.AsOf {
@@ -194,7 +193,7 @@ func TestAWalkWithAsOfSeesEachTokenOnce(t *testing.T) {
 		}
 		spawnSome(95)
 		there := map[string]bool{}
-		r.s.View().Facts(func(f Fact) bool { there[f.Symbol] = true; return true })
+		r.s.tokens.Scan(func(_ uint32, t *Token) bool { there[t.Symbol] = true; return true })
 		with, without := map[string]int{}, map[string]int{}
 		q := ListQuery{Page: 1, PageSize: 10}
 		first := r.s.View().Tokens(r.now, q)

@@ -13,12 +13,10 @@ import (
 	"slices"
 
 	"tickhive/engine"
-	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/machine"
 	"tickhive/internal/machine/keeper"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
@@ -63,9 +61,6 @@ var errInsideCommand = errors.New("no command ends at that seq")
 // Run replays the log and prints the state hash. It replays from the oldest record if no segment was removed,
 // otherwise from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
-	if isHiveDir(c.Dir) {
-		return verifyHive(p.out, c.Dir)
-	}
 	if isStoreDir(c.Dir) {
 		return verifyStore(p.out, c.Dir)
 	}
@@ -83,12 +78,13 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return err
 	}
 	skips := machine.Skips{}
-	o := machine.Options{Market: meta.Market, Skips: skips}
-	others := &otherLogs{}
+	o := machineOptions(meta.Market)
+	o.Skips = skips
+	others := &accountsLog{}
 	if c.At == 0 {
 		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
 		if err == nil {
-			others, err = openOthers(filepath.Dir(dir), &meta, &o, c.FromSnapshot, key)
+			others, o.Money, err = openAccountsLog(filepath.Dir(dir), &meta, c.FromSnapshot, key)
 		}
 		if err != nil {
 			return exchange.ExplainDamage(err)
@@ -99,7 +95,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	hashes, err := snapshotHashes(log, machine.Options{Market: o.Market}, files, r.Pos)
+	hashes, err := snapshotHashes(log, machineOptions(meta.Market), files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -255,6 +251,9 @@ func (c *journalVerifyCmd) print(
 	for _, p := range h.Market.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
 	}
+	if v := r.Hive.View(); v.Entries() > 0 {
+		fmt.Fprintf(out, "hive entries 1 to %d head %s\n", v.Entries(), v.Head())
+	}
 	for _, pos := range left {
 		fmt.Fprintf(out, "record %d is skipped (journal skip)\n", pos)
 	}
@@ -278,76 +277,9 @@ func seqSum(c *engine.Core) (sum uint64) {
 	return sum
 }
 
-// isHiveDir reports whether dir has the name of the hive's log in a data directory.
-func isHiveDir(dir string) bool { return filepath.Base(filepath.Clean(dir)) == "hive" }
-
-// verifyHive checks the hive's log offline: every record, and that each entry of the action log contains the
-// hash of the entry before. It takes no lock and changes nothing.
-func verifyHive(out io.Writer, dir string) error {
-	if _, err := verifyFiles(out, dir); err != nil {
-		return err
-	}
-	options := wal.Options{NoLock: true, RecordVersion: hive.RecordVersion}
-	chain, next := &hive.Chain{}, uint64(1)
-	rd, err := wal.OpenReader(vfs.OS{}, dir, options, next)
-	if errors.Is(err, wal.ErrTruncated) {
-		// The snapshot replaced the records before it. hiveSnapshot checks their effect.
-		if chain, next, err = hiveSnapshot(dir, options); err == nil {
-			rd, err = wal.OpenReader(vfs.OS{}, dir, options, next)
-		}
-	}
-	if err != nil {
-		return exchange.ExplainDamage(err)
-	}
-	defer func() { _ = rd.Close() }()
-	first := chain.Len() + 1
-	for {
-		raw, err := rd.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return exchange.ExplainDamage(err)
-		}
-		rec, err := hive.DecodeRecord(raw.Payload)
-		if err != nil {
-			return fmt.Errorf("%s: record %d at %d: %w", raw.File, raw.Seq, raw.Offset, err)
-		}
-		for i := range rec.Entries {
-			if err := chain.Next(&rec.Entries[i]); err != nil {
-				return fmt.Errorf("%s: record %d at %d: %w", raw.File, raw.Seq, raw.Offset, err)
-			}
-		}
-	}
-	_, err = fmt.Fprintf(out, "hive entries %d to %d head %s\n", first, chain.Len(), chain.Head())
-	return err
-}
-
-// hiveSnapshot returns the hash chain after the newest snapshot and the number of the next record.
-func hiveSnapshot(dir string, options wal.Options) (chain *hive.Chain, next uint64, err error) {
-	found, err := wal.LoadNewest(vfs.OS{}, dir, options, func(m wal.SnapshotMeta, r io.Reader) error {
-		body, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		s, err := hive.DecodeSnapshot(body, hive.DefaultOptions())
-		if err != nil {
-			return err
-		}
-		v := s.View()
-		chain, next = hive.ChainFrom(v.Entries(), v.Head()), m.Seq+1
-		return nil
-	})
-	if err == nil && !found.OK {
-		err = fmt.Errorf("%s: the log's first records were removed and no usable snapshot covers them; "+
-			"restore the directory from a copy", dir)
-	}
-	return chain, next, err
-}
-
-// isStoreDir reports whether dir has the name of the accounts' or the launchpad's log in a data directory.
+// isStoreDir reports whether dir has the name of the accounts' log in a data directory.
 func isStoreDir(dir string) bool {
-	return slices.Contains([]string{"accounts", "launchpad"}, filepath.Base(filepath.Clean(dir)))
+	return filepath.Base(filepath.Clean(dir)) == "accounts"
 }
 
 // verifyStore checks every record of a store's log offline: its checksum, and that the sequence has no gap. It

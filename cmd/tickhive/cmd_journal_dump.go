@@ -65,6 +65,7 @@ var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
 	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
 	engine.Skip: "skip", engine.Continue: "continue", engine.SetSettings: "set_settings",
+	engine.Other: "other",
 }
 
 // dumpSettings returns the limits of the engine that a record of settings has.
@@ -84,7 +85,7 @@ func dumpCommand(c *engine.Command) map[string]any {
 	if c.First {
 		m["first"] = true
 	}
-	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {
+	if c.Pair != engine.ControlPair && c.Kind != engine.Skip && c.Kind != engine.Other {
 		m["pair"] = c.Pair
 	}
 	switch c.Kind {
@@ -112,6 +113,8 @@ func dumpCommand(c *engine.Command) map[string]any {
 		m["symbol"] = c.Asset.Symbol
 	case engine.SetSettings:
 		m["settings"] = dumpSettings(c.Settings.Encoded)
+	case engine.Other:
+		m["part"], m["bytes"] = machine.Part(c.Other.Part).String(), len(c.Other.Record)
 	case engine.Continue: // its command is the pair's last one before it
 	}
 	if c.Refuse != engine.NotRejected {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"tickhive/accounts"
 	"tickhive/internal/clusterdemo"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
@@ -173,11 +175,17 @@ func (c *streamVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	all := emptyParts(secrets != nil)
-	all.Engine, all.Market = o.Engine, o.Market
+	begin := func() machine.Options {
+		all := machineOptions(o.Market)
+		all.Engine = o.Engine
+		if secrets != nil {
+			all.Money = accounts.New(accounts.Options{Random: rand.Reader})
+		}
+		return all
+	}
 	var v node.Verifier
 	s, err := c.survey(ctx, p, to, func() (surveyor, error) {
-		v = node.Verifier{State: machine.New(all), Secrets: secrets}
+		v = node.Verifier{State: machine.New(begin()), Secrets: secrets}
 		return surveyor{v.Begin, v.Take}, nil
 	})
 	if err != nil {

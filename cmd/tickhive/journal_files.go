@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"tickhive/accounts"
-	"tickhive/hive"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
 	"tickhive/internal/machine"
@@ -18,7 +17,6 @@ import (
 	"tickhive/internal/seal"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/launchpad"
 )
 
 // discard reads a snapshot without decoding it.
@@ -54,10 +52,6 @@ var dataLogs = []dataLog{
 			return nil, nil // its checksum verifies; what is in it only the exchange can open
 		}
 		return accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
-	})},
-	{"launchpad", wal.Options{RecordVersion: launchpad.RecordVersion}, discard},
-	{"hive", wal.Options{RecordVersion: hive.RecordVersion}, decoded(func(b []byte) (*hive.State, error) {
-		return hive.DecodeSnapshot(b, hive.DefaultOptions())
 	})},
 }
 

@@ -224,6 +224,9 @@ func (b *Backlog) answer() bool {
 		case reached:
 			a.batch.answer(nil)
 		default:
+			if a.batch.err != nil { // a refusal, which rests on what may be lost
+				a.batch.err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+			}
 			a.batch.answer(fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 		}
 		return true
@@ -287,7 +290,7 @@ func (b *Backlog) forget(answered map[*Batch]bool) {
 	for _, g := range b.waiting {
 		g.ended = slices.DeleteFunc(g.ended, gone)
 		for i := range g.outcomes {
-			if o := &g.outcomes[i]; gone(o.batch) {
+			if o := &g.outcomes[i]; gone(o.batch) && o.batch.Other == nil { // another part is still to be shown
 				o.batch = nil
 			}
 		}

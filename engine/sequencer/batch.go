@@ -35,6 +35,8 @@ var (
 // belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
+	// Other is the command of another part that Commands stands for (OtherBatch); nil: Commands are the market's.
+	Other Other
 	// Stamped: each command has its own TimeNs, to which the loop moves the virtual clock. Otherwise the loop
 	// stamps the commands.
 	Stamped bool

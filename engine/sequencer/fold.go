@@ -41,8 +41,14 @@ func (f *folds) fold(o *outcome, events []engine.Event) {
 	if !f.decides {
 		o.decided(events)
 	}
-	if f.withhold(o.pair, o.unfinished); o.batch != nil && o.batch.Collect != nil {
+	if f.withhold(o.pair, o.unfinished); o.batch == nil {
+		return
+	}
+	if o.batch.Collect != nil {
 		o.batch.Collect(o.index, &o.batch.Commands[o.index], events)
+	}
+	if o.batch.Other != nil {
+		o.batch.Other.Show()
 	}
 }
 

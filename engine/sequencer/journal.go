@@ -92,6 +92,14 @@ func (r *records) reached(m Mark) uint64 {
 // failed reports whether the journal has stopped for good.
 func (r *records) failed() bool { return r.journal != nil && r.journal.Err() != nil }
 
+// stopped returns ErrUnavailable once the journal has stopped for good.
+func (r *records) stopped() error {
+	if !r.failed() {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, r.journal.Err())
+}
+
 // wake returns Journal.Wake, nil without a journal.
 func (r *records) wake() <-chan struct{} {
 	if r.journal == nil {
@@ -106,8 +114,8 @@ func (r *records) write(cmds []*engine.Command) error {
 		r.pos += uint64(len(cmds))
 		return nil
 	}
-	if err := r.journal.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if err := r.stopped(); err != nil {
+		return err
 	}
 	pos, err := r.journal.Append(cmds)
 	switch {

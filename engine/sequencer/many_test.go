@@ -121,8 +121,8 @@ func serveMany(t *testing.T, policy sequencer.SyncPolicy) {
 		Clock: clock.Real{}, SnapshotBytes: 1 << 40, Taken: func() {}, Failed: func(err error) { t.Error(err) },
 	})
 	replayed, err := keeper.Hash()
-	if state := machine.HashMarket(p.core, p.feed); err != nil || replayed.Hash != state.Hash {
-		t.Errorf("the journal replays to %s, the loop has %s, %v", replayed.Hash, state.Hash, err)
+	if state := machine.HashMarket(p.core, p.feed); err != nil || replayed.Market.Hash != state.Hash {
+		t.Errorf("the journal replays to %s, the loop has %s, %v", replayed.Market.Hash, state.Hash, err)
 	}
 	if err := p.j.Close(); err != nil {
 		t.Error(err)

@@ -21,7 +21,7 @@ func (l *Loop) sequenceSlice(batches []*Batch) {
 	if l.times.manual != nil {
 		l.sequenceVirtual(batches)
 	} else {
-		l.sequence(batches)
+		l.sequenceOthers(batches)
 	}
 }
 
@@ -33,7 +33,7 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 		if !b.Stamped {
 			continue
 		}
-		l.sequence(batches[from:i])
+		l.sequenceOthers(batches[from:i])
 		l.drain()
 		from = i + 1
 		l.sources.run(b.Commands[0].TimeNs)
@@ -44,7 +44,7 @@ func (l *Loop) sequenceVirtual(batches []*Batch) {
 		l.sequence([]*Batch{b})
 		l.drain()
 	}
-	l.sequence(batches[from:])
+	l.sequenceOthers(batches[from:])
 }
 
 // sequence journals and applies one slice: the next part of an unfinished command, and the chosen commands of stamped
@@ -130,6 +130,9 @@ func (l *Loop) endOrDefer(b *Batch, ended []*Batch) []*Batch {
 // otherwise they wait in the open group.
 func (l *Loop) apply(cmd *engine.Command, b *Batch, i int) {
 	l.times.lastNs = max(l.times.lastNs, cmd.TimeNs)
+	if b != nil && b.Other != nil {
+		b.Other.Apply(cmd.Other)
+	}
 	if l.backlog.show == Written {
 		l.events = l.core.Apply(cmd, l.events[:0])
 		o := outcome{batch: b, index: i, pair: cmd.Pair, unfinished: l.unfinished(cmd)}

@@ -211,8 +211,8 @@ func TestStepsInAnyOrderEqualRun(t *testing.T) {
 			}
 			state := machine.HashMarket(s.core, s.feed)
 			followed, err := s.keeper.Hash()
-			if err != nil || followed.Hash != state.Hash {
-				t.Fatalf("policy %d, seed %d: the follower has %s, the loop %s, %v", policy, seed, followed.Hash,
+			if err != nil || followed.Market.Hash != state.Hash {
+				t.Fatalf("policy %d, seed %d: the follower has %s, the loop %s, %v", policy, seed, followed.Market.Hash,
 					state.Hash, err)
 			}
 			records := s.records()

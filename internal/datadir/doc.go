@@ -4,7 +4,7 @@
 //	meta.json   Meta as JSON
 //	CLOCK       last time set on a virtual clock (clock.go)
 //	engine/     journal and snapshots of the market
-//	accounts/ launchpad/ hive/   log and snapshots of each store
+//	accounts/                    log and snapshots of the accounts
 //
 // Owner: the exchange opens and closes a Dir. In between any goroutine may call its methods.
 //

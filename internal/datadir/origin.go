@@ -42,7 +42,7 @@ func newOrigin(o Options) origin {
 }
 
 // storeDirs names the directories of the stores.
-var storeDirs = []string{"engine", "accounts", "launchpad", "hive"}
+var storeDirs = []string{"engine", "accounts"}
 
 // used reports whether the directory holds a market, or once did. A start that fails because its port
 // is in use creates no store.

@@ -291,11 +291,7 @@ func (s *Store[C, R, T]) sync() error {
 }
 
 func (s *Store[C, R, T]) publish() {
-	if state, ok := s.state.(Shower); ok && s.opts.Hold != nil {
-		s.opts.Hold(state.Show())
-	} else {
-		s.state.Publish()
-	}
+	s.state.Publish()
 	s.owner.changed = false
 }
 

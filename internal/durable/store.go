@@ -45,12 +45,6 @@ type Reflector interface {
 	ReflectsSeq() uint64
 }
 
-// Shower is a State whose view can be shown later than it is made (Config.Hold).
-type Shower interface {
-	// Show returns the function that makes the present state visible to the readers.
-	Show() (show func())
-}
-
 // Abandoner is a State that holds something between Plan and Apply (accounts hold money). The store calls
 // Abandon when it could not write the planned record and will not apply it.
 type Abandoner interface{ Abandon() }
@@ -77,9 +71,6 @@ type Config struct {
 	Initial []byte
 	// KeepAll retains segments that snapshots cover (journal.keep = all).
 	KeepAll bool
-	// Hold receives every publication of a Shower and calls it once, in order, when readers may see it; nil: at once.
-	// It runs in the store's goroutine and must not wait.
-	Hold func(show func())
 	// Queue limits the waiting calls; 0: DefaultQueue. Further calls get ErrBusy.
 	Queue int
 	// Driver calls Step of the store; nil: the store has its own goroutine.

@@ -1,19 +1,17 @@
 package exchange
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/clock"
-	"tickhive/internal/durable"
-	"tickhive/internal/stream"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
+	"tickhive/internal/machine"
+	"tickhive/internal/step"
 	"tickhive/launchpad"
 	"tickhive/sim/residents"
 )
@@ -22,268 +20,274 @@ import (
 // become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
-// agentSide holds launchpad, hive and their simulated residents. Order of calls: openAgents,
-// simulateHistory (within the backfill), begin (when the market runs), close. A nil agentSide has not been opened.
+// agentSide carries out the commands of launchpad and hive on the loop, and shows their states. The loop's goroutine
+// owns the states; any goroutine may call the methods of agents.Exchange.
 type agentSide struct {
-	process clock.Clock
-	clock   *spanClock
-	front   *front
+	gate  *sequencer.Gate
+	clock clock.Clock
+	state *machine.State
+	shown atomic.Pointer[agentViews]
+	fresh bool // this process begins the ledger
 
-	fs        *vfs.Bulk // nil: nothing is stored
-	ledger    *launchpad.Store
-	hive      *hive.Store
-	residents *residents.Simulation // nil: nothing is simulated
-	fresh     bool                  // this process created the ledger
-
-	stepping sync.Mutex // held while a span of time is simulated
-	lastNs   int64      // end of the simulated time
-	recordNs int64      // time of the last record that the start has found, 0 without one
-	ending   chan struct{}
-	ended    chan struct{}
+	residents *residentSource // nil: nothing is simulated
 }
 
-// spanClock is the clock of launchpad and hive. It shows the process clock, or the simulated time while a span
-// is simulated. Any goroutine may read it.
-type spanClock struct {
-	process clock.Clock
-	spanNs  atomic.Int64 // simulated time, Unix ns; 0: use the process clock
+// agentViews is what readers see, at one record.
+type agentViews struct {
+	ledger *launchpad.View
+	hive   *hive.View
 }
 
-// NowNs implements clock.Clock.
-func (c *spanClock) NowNs() int64 {
-	if ns := c.spanNs.Load(); ns != 0 {
-		return ns
+// openAgents shows the recovered states of launchpad and hive.
+func (r *restored) openAgents(state *machine.State) (*agentSide, error) {
+	a := &agentSide{gate: &r.front.gate, clock: r.clock, state: state, fresh: !state.Ledger.Begun()}
+	a.publish()
+	if r.sim != nil {
+		if err := r.simulateResidents(a); err != nil {
+			return nil, err
+		}
 	}
-	return c.process.NowNs()
-}
-
-// Virtual implements clock.Clock. A simulated span is virtual time, in which nothing happens by itself.
-func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
-
-// openAgents recovers both stores and registers every token with the hive. In a new data directory
-// with a backfill, the ledger begins with its history.
-func (r *restored) openAgents() (*agentSide, error) {
-	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
-	common := durable.Config{
-		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
-		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes, Follows: r.o.Follow != nil,
-	}
-	if r.o.quorum() {
-		common.Hold = r.held.add
-	}
-	log := wal.Options{NoLock: true, Writer: logWriter, SegmentBytes: r.o.Journal.SegmentBytes}
-	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
-	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
-	ls.Options.Seed = r.data.Seed()
-	ls.Initial, hs.Initial = r.initial(stream.Launchpad), r.initial(stream.Hive)
-	if r.data.Stored() {
-		a.fs = vfs.NewBulk(r.o.Machine.FS)
-		ls.FS, ls.Dir = a.fs, r.data.Sub("launchpad")
-		hs.FS, hs.Dir = a.fs, r.data.Sub("hive")
-	}
-	busy, live := a.historyTimes(r.sim != nil, int64(r.data.Backfill()))
-	var err error
-	if ls.Log, err = r.logOptions("launchpad", log); err != nil {
-		return nil, err
-	}
-	if hs.Log, err = r.logOptions("hive", log); err != nil {
-		return nil, err
-	}
-	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
-		return nil, err
-	}
-	r.reportSnapshots(a.ledger.Recovered().Damaged)
-	v := a.ledger.View()
-	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
-	if f := r.o.Follow; f != nil {
-		hs.Options.Seed, hs.Options.GenesisNs = f.Genesis.Seed, f.Genesis.LedgerNs
-	}
-	if a.hive, err = hive.OpenStore(hs); err != nil {
-		return nil, errors.Join(err, a.ledger.Close())
-	}
-	r.reportSnapshots(a.hive.Recovered().Damaged)
-	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
-	if !a.fresh {
-		a.clock.spanNs.Store(0) // the directory already has a history
-		busy = 0
-		err = a.resume()
-	}
-	if err == nil && r.sim != nil {
-		a.residents, err = residents.New(residents.Options{
-			Seed: v.Seed(), BusyNs: busy, FullNs: live, Residents: residents.Builtin(v.Seed()),
-		})
-	}
-	if err == nil {
-		err = a.front.agents.Open(a.ledger, a.hive)
-	}
-	if err != nil {
-		return nil, errors.Join(err, a.close())
-	}
+	r.front.agents.Open(a)
 	return a, nil
 }
 
-// states runs f on the states of both stores, on their goroutines and without a record.
-func (a *agentSide) states(f func(*launchpad.State, *hive.State)) (err error) {
-	outer := a.ledger.WithState(func(l *launchpad.State) {
-		err = a.hive.WithState(func(h *hive.State) { f(l, h) })
-	})
-	return errors.Join(outer, err)
-}
-
-// historyTimes returns BusyNs and FullNs of residents.Options. It also sets the clock of new stores
-// to the start of their history.
-func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int64) {
-	if a.process.Virtual() {
-		liveNs = math.MaxInt64 // while a virtual clock is moved, no client watches
+// simulateResidents makes the residents of a simulated market. In a new directory with a backfill they have lived for
+// nine days.
+func (r *restored) simulateResidents(a *agentSide) (err error) {
+	o := residents.Options{Seed: r.data.Seed()}
+	if r.clock.Virtual() {
+		o.FullNs = math.MaxInt64 // while a virtual clock is moved, no client watches
 	}
-	if !lives || backfill == 0 {
-		return 0, liveNs
+	if span := int64(r.data.Backfill()); a.fresh && span > 0 {
+		_, end := r.backfillSpan()
+		o.BusyNs, o.FullNs = end-span, max(end, o.FullNs)
 	}
-	end := a.process.NowNs()
-	if a.process.Virtual() {
-		end += backfill // openData set the clock back by this span
-	}
-	a.clock.spanNs.Store(end - max(backfill, historySpan))
-	return end - backfill, max(end, liveNs)
-}
-
-// resume sets lastNs to the last record's time or the current time, whichever is later. A
-// virtual clock that is behind the logs is moved forward.
-func (a *agentSide) resume() error {
-	var last int64
-	err := errors.Join(
-		a.ledger.WithState(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
-		a.hive.WithState(func(s *hive.State) { last = max(last, s.LastNs()) }))
-	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
-		manual.Set(last)
-	}
-	a.lastNs, a.recordNs = max(last, a.process.NowNs()), last
+	o.Residents = residents.Builtin(o.Seed)
+	a.residents = &residentSource{a: a}
+	a.residents.sim, err = residents.New(o)
 	return err
 }
 
-// simulateHistory simulates the history of a new data directory. No part of it is durable before
-// all of it is complete. Without a history to simulate it does nothing. It returns ctx's error
-// when ctx is canceled.
-func (a *agentSide) simulateHistory(ctx context.Context, endNs int64) error {
-	if a.residents == nil || a.clock.spanNs.Load() == 0 {
-		return nil
-	}
-	a.fs.Begin()
-	err := a.simulateTo(ctx, endNs)
-	return errors.Join(err, a.fs.End())
+// publish shows the present states. No loop runs, or its goroutine calls it.
+func (a *agentSide) publish() { a.shown.Store(a.views()) }
+
+func (a *agentSide) views() *agentViews {
+	return &agentViews{a.state.Ledger.View(), a.state.Hive.View()}
 }
 
-// begin starts the simulated residents on the process clock.
-func (a *agentSide) begin() error {
-	a.stepping.Lock()
-	defer a.stepping.Unlock()
-	if a.ending != nil {
-		return nil // the start goes on where it had no room
+// Views returns the state that readers see.
+func (a *agentSide) Views() (*launchpad.View, *hive.View) {
+	v := a.shown.Load()
+	return v.ledger, v.hive
+}
+
+// DoLaunchpad carries out a command of the launchpad. A recorded refusal (an injected fault) is the error.
+func (a *agentSide) DoLaunchpad(cmd launchpad.Command) (res launchpad.Result, err error) {
+	c := &agentCommand{a: a, ledger: cmd}
+	if err = a.gate.Submit(sequencer.OtherBatch(c, sequencer.Synced)); err != nil {
+		return res, err
 	}
-	a.clock.spanNs.Store(0)
-	if err := a.front.agents.Tick(); err != nil {
-		return err
+	if res = *c.done.Ledger; res.Refused != nil {
+		err = res.Refused
 	}
-	a.lastNs = max(a.lastNs, a.process.NowNs())
-	if a.residents != nil && !a.process.Virtual() {
-		a.ending, a.ended = make(chan struct{}), make(chan struct{})
-		go a.runSteps()
+	return res, err
+}
+
+// DoHive carries out a command of the hive.
+func (a *agentSide) DoHive(cmd hive.Command) (res hive.Result, err error) {
+	c := &agentCommand{a: a, hive: cmd}
+	if err = a.gate.Submit(sequencer.OtherBatch(c, sequencer.Synced)); err != nil {
+		return res, err
+	}
+	return *c.done.Hive, nil
+}
+
+// begin begins launchpad and hive in a new exchange, where their genesis is the time of the first record, and carries
+// out what has become due while no loop ran.
+func (a *agentSide) begin(loop *sequencer.Loop, seed uint64) error {
+	for {
+		var next *agentCommand
+		if err := loop.Query(func() {
+			switch {
+			case !a.state.Ledger.Begun():
+				next = &agentCommand{a: a, ledger: launchpad.Begin{Seed: seed}}
+			case !a.state.Hive.Begun():
+				v := a.state.Ledger.View()
+				next = &agentCommand{a: a, hive: hive.Begin{Seed: v.Seed(), GenesisNs: v.GenesisNs()}}
+			default:
+				next = a.due(a.clock.NowNs())
+			}
+		}); err != nil || next == nil {
+			return err
+		}
+		if err := loop.Submit(sequencer.OtherBatch(next, sequencer.Written)); err != nil {
+			return fmt.Errorf("launchpad and hive: %w", err)
+		}
+	}
+}
+
+// agentCommand is a command of launchpad or hive in the loop; the other one is nil.
+type agentCommand struct {
+	a      *agentSide
+	ledger launchpad.Command
+	hive   hive.Command
+	dueNs  int64 // of what time alone makes due; 0: a command of a client
+
+	done  machine.Outcome
+	after *agentViews
+}
+
+// Due returns what is due by nowNs.
+func (c *agentCommand) Due(nowNs int64) sequencer.Other {
+	if c.dueNs != 0 {
+		return nil
+	}
+	if due := c.a.due(nowNs); due != nil {
+		return due
 	}
 	return nil
 }
 
-// runSteps runs the steps at their times. After the machine was suspended, it skips the missed steps.
-func (a *agentSide) runSteps() {
-	defer close(a.ended)
-	for {
-		next := a.residents.NextNs(a.ledger.View().GenesisNs(), a.lastNs)
-		wait := time.NewTimer(time.Duration(next - a.process.NowNs()))
-		select {
-		case <-a.ending:
-			wait.Stop()
-			return
-		case <-wait.C:
-		}
-		a.lastNs = next
-		if late := a.process.NowNs() - next; late < int64(time.Minute) {
-			a.step(next)
-		} else {
-			a.lastNs += late
-		}
-	}
-}
-
-// advance simulates up to the time of a virtual clock and applies all due changes. POST /clock calls it after
-// the market has moved.
-func (a *agentSide) advance() error {
-	end := a.process.NowNs()
-	if a.residents != nil {
-		if err := a.simulateTo(context.Background(), end); err != nil {
-			return err
-		}
-	}
-	return a.front.agents.Tick()
-}
-
-// simulateTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
-func (a *agentSide) simulateTo(ctx context.Context, endNs int64) error {
-	a.stepping.Lock()
-	defer a.stepping.Unlock()
-	defer a.clock.spanNs.Store(0)
-	genesis := a.ledger.View().GenesisNs()
-	for {
-		next := a.residents.NextNs(genesis, a.lastNs)
-		if next > endNs {
-			a.lastNs = endNs
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		a.lastNs = next
-		a.clock.spanNs.Store(next)
-		if err := errors.Join(a.ledger.Tick(next), a.hive.Tick(next)); err != nil {
-			return err
-		}
-		a.step(next)
-	}
-}
-
-// step applies the actions of one step. Refusals are expected and ignored.
-func (a *agentSide) step(ns int64) {
-	for _, s := range a.residents.Act(ns, a.ledger.View(), a.hive.View()) {
-		var err error
-		if s.Ledger != nil {
-			_, err = a.front.agents.DoLaunchpad(s.Ledger)
-		} else {
-			_, err = a.front.agents.DoHive(s.Hive)
-		}
-		if errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped) {
-			return
-		}
-	}
-}
-
-// stop ends the simulated residents; the stores still serve requests.
-func (a *agentSide) stop() {
-	if a.ending != nil {
-		close(a.ending)
-		<-a.ended
-		a.ending = nil
-	}
-}
-
-// close takes a last snapshot of each store and closes it.
-func (a *agentSide) close() error {
-	if a == nil {
+// due returns the next change that time alone makes up to nowNs, nil if there is none.
+func (a *agentSide) due(nowNs int64) *agentCommand {
+	ledger, h := a.state.Ledger.NextNs(), a.state.Hive.NextNs()
+	switch next := a.state.NextNs(); {
+	case next == 0 || next > nowNs:
 		return nil
+	case next == ledger:
+		return &agentCommand{a: a, ledger: launchpad.Tick{}, dueNs: next}
+	default:
+		return &agentCommand{a: a, hive: hive.Tick{}, dueNs: h}
 	}
-	a.stop()
-	return errors.Join(a.hive.Close(), a.ledger.Close())
 }
 
-// Ledger returns the launchpad's store.
-func (x *Running) Ledger() *launchpad.Store { return x.agents.ledger }
+// Plan plans the command. What is due is planned at the time when it is due.
+func (c *agentCommand) Plan(nowNs int64) (*engine.OtherRecord, error) {
+	if c.dueNs != 0 {
+		nowNs = c.dueNs
+	}
+	if c.ledger != nil {
+		rec, err := c.a.state.Ledger.Plan(nowNs, c.ledger)
+		if err != nil {
+			return nil, err
+		}
+		return &engine.OtherRecord{Part: uint8(machine.Launchpad), Record: launchpad.AppendRecord(nil, &rec)}, nil
+	}
+	rec, err := c.a.state.Hive.Plan(nowNs, c.hive)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.OtherRecord{Part: uint8(machine.Hive), Record: hive.AppendRecord(nil, &rec)}, nil
+}
 
-// Hive returns the hive's store.
-func (x *Running) Hive() *hive.Store { return x.agents.hive }
+// Apply applies the record.
+func (c *agentCommand) Apply(rec *engine.OtherRecord) {
+	var err error
+	if c.done, err = c.a.state.ApplyOther(rec); err != nil {
+		panic("BUG: exchange: a record that was just planned: " + err.Error())
+	}
+	c.after = c.a.views()
+}
+
+// Show shows the state after the command.
+func (c *agentCommand) Show() { c.a.shown.Store(c.after) }
+
+// retryDue is the pause after which what is due is tried again, when it could not be written.
+const retryDue = 250 * time.Millisecond
+
+// dueSource carries out what time alone makes due in launchpad and hive.
+type dueSource struct {
+	a       *agentSide
+	retryNs int64 // not before; 0: at any time
+}
+
+// NextNs returns when the next change is due.
+func (s *dueSource) NextNs() int64 {
+	next := s.a.state.NextNs()
+	if next == 0 {
+		return step.Never
+	}
+	return max(next, s.retryNs)
+}
+
+// Do carries out what is due at nowNs.
+func (s *dueSource) Do(nowNs int64, do func(sequencer.Other)) {
+	s.retryNs = 0
+	c := s.a.due(nowNs)
+	if c == nil {
+		return
+	}
+	if do(c); c.after == nil && !s.a.clock.Virtual() { // refused: the disk is full
+		s.retryNs = s.a.clock.NowNs() + int64(retryDue)
+	}
+}
+
+// Act is not called.
+func (s *dueSource) Act(int64, []engine.Command) []engine.Command { return nil }
+
+// Skip does nothing: what is due stays due.
+func (s *dueSource) Skip(int64) {}
+
+// residentSource simulates the residents of launchpad and hive.
+type residentSource struct {
+	a      *agentSide
+	sim    *residents.Simulation
+	lastNs int64 // of the last step; 0: none yet
+	nextNs int64 // of the next one; 0: not known
+}
+
+// NextNs returns the time of the next step.
+func (s *residentSource) NextNs() int64 {
+	if !s.a.state.Hive.Begun() {
+		return step.Never
+	}
+	if s.nextNs == 0 {
+		if s.lastNs == 0 {
+			s.lastNs = max(s.a.state.Ledger.LastNs(), s.a.state.Hive.LastNs())
+		}
+		s.nextNs = s.sim.NextNs(s.a.state.Ledger.View().GenesisNs(), s.lastNs)
+	}
+	return s.nextNs
+}
+
+// Do carries out a step. Refusals are expected and ignored.
+func (s *residentSource) Do(nowNs int64, do func(sequencer.Other)) {
+	s.lastNs, s.nextNs = nowNs, 0
+	v := s.a.views()
+	for _, one := range s.sim.Act(nowNs, v.ledger, v.hive) {
+		if one.Ledger == nil {
+			do(&agentCommand{a: s.a, hive: s.counted(one.Hive, do)})
+		} else {
+			do(&agentCommand{a: s.a, ledger: one.Ledger})
+		}
+	}
+}
+
+// counted gives a proposal the ledger's checkpoint, as the service of the routes does.
+func (s *residentSource) counted(cmd hive.Command, do func(sequencer.Other)) hive.Command {
+	p, ok := cmd.(hive.Propose)
+	t, known := s.a.state.Ledger.View().ByNFT(p.TokenID)
+	if !ok || !known {
+		return cmd
+	}
+	c := &agentCommand{a: s.a, ledger: launchpad.Checkpoint{Token: t.No}}
+	if do(c); c.done.Ledger != nil {
+		p.Checkpoint, p.CheckpointEndSec = c.done.Ledger.Checkpoint, c.done.Ledger.EndSec
+	}
+	return p
+}
+
+// Act is not called.
+func (s *residentSource) Act(int64, []engine.Command) []engine.Command { return nil }
+
+// Skip leaves the steps out up to nowNs.
+func (s *residentSource) Skip(nowNs int64) { s.lastNs, s.nextNs = max(s.lastNs, nowNs), 0 }
+
+// agentSources returns the sources of launchpad and hive.
+func (a *agentSide) sources() []sequencer.Source {
+	all := []sequencer.Source{&dueSource{a: a}}
+	if a.residents != nil {
+		all = append(all, a.residents)
+	}
+	return all
+}

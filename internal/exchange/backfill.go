@@ -26,42 +26,58 @@ func (r *restored) backfill(ctx context.Context) error {
 	if span == 0 || r.sim == nil {
 		return nil
 	}
-	startNs := r.clock.NowNs()
+	startNs, end := r.backfillSpan()
 	manual, virtual := r.clock.(*clock.Manual)
 	if !virtual {
-		startNs -= span // openData set a virtual clock back by this span
 		manual = clock.NewManual(startNs)
 	}
-	end := startNs + span
 	bar := r.o.Progress("backfill")
 	if err := r.beginBackfill(); err != nil {
 		return err
 	}
-	loop := r.newLoop(manual, sequencer.Written)
+	if err := r.liveBefore(ctx, min(startNs, end-historySpan), startNs); err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
+	loop := r.newLoop(manual, sequencer.Written, r.sources())
 	loop.Begin()
 	defer loop.Stop()
 	if err := r.configure(loop); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	lived := make(chan error, 1)
-	go func() { lived <- r.agents.simulateHistory(ctx, end) }()
 	err := r.advanceTo(ctx, loop, startNs, end, bar)
-	if err != nil {
-		cancel()
-	}
 	loop.Stop()
-	filled := <-lived // wait in any case, because a stop closes the stores next
-	if err == nil {
-		err = filled
-	}
 	if err != nil {
 		bar.Leave()
 		return fmt.Errorf("backfill: %w", err)
 	}
 	bar.Done()
 	return r.endBackfill(loop)
+}
+
+// backfillSpan returns the time of the backfill.
+func (r *restored) backfillSpan() (startNs, endNs int64) {
+	startNs = r.clock.NowNs() // openData set a virtual clock back by the span
+	if !r.clock.Virtual() {
+		startNs -= int64(r.data.Backfill())
+	}
+	return startNs, startNs + int64(r.data.Backfill())
+}
+
+// liveBefore simulates the residents before the market opens.
+func (r *restored) liveBefore(ctx context.Context, fromNs, toNs int64) error {
+	loop := r.newLoop(clock.NewManual(fromNs), sequencer.Written, r.agents.sources())
+	loop.Begin()
+	defer loop.Stop()
+	err := r.agents.begin(loop, r.data.Seed())
+	for at := fromNs; at < toNs && err == nil; {
+		at = min(at+int64(24*time.Hour), toNs)
+		if err = ctx.Err(); err == nil {
+			err = loop.AdvanceQuietly(at)
+		}
+	}
+	loop.Stop()
+	r.pos, r.lastNs = loop.Position(), toNs
+	return err
 }
 
 // advanceTo moves the loop of a backfill from startNs to end. If the machine's clock has moved

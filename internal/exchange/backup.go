@@ -72,8 +72,6 @@ func (x *restored) logs() []mirror.NamedLog {
 	return []mirror.NamedLog{
 		{Name: "engine", Log: x.journal.log},
 		{Name: "accounts", Log: x.accounts.store.Log()},
-		{Name: "launchpad", Log: x.agents.ledger.Log()},
-		{Name: "hive", Log: x.agents.hive.Log()},
 	}
 }
 
@@ -101,9 +99,9 @@ func (f *front) logStats() (out []admin.LogStat) {
 }
 
 // copyLogs returns a backup at one point in time. The loop stands between two commands while the ends of the logs
-// are marked, so the market's journal ends with what the accounts have folded. A log is marked before the ones that
-// its records refer to (the hive names tokens of the launchpad, and both name users): every record that a marked
-// record needs is in the backup, and so is everything that was acknowledged before.
+// are marked, so the market's journal ends with what the accounts have folded. The accounts are marked before the
+// journal that their records refer to: every record that a marked record needs is in the backup, and so is everything
+// that was acknowledged before.
 //
 // The snapshots are opened in the opposite order and before the marks: the accounts' snapshot reflects the market at
 // least up to the market's older snapshot, as in the directory.

@@ -32,21 +32,23 @@ func (x *Running) fundDemoUser() error {
 		launchpad.Deposit{To: user, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(demoNative)},
 		launchpad.Deposit{To: user, Currency: launchpad.USBICoin, Amount: launchpad.AmountOf(demoUSBI)},
 	} {
-		if _, err := a.front.agents.DoLaunchpad(cmd); err != nil {
+		if _, err := a.DoLaunchpad(cmd); err != nil {
 			return fmt.Errorf("demo user's funds: %w", err)
 		}
 	}
 	active := hive.ProposalActive
-	open := a.hive.View().Proposals(hive.ProposalQuery{
+	_, swarm := a.Views()
+	open := swarm.Proposals(hive.ProposalQuery{
 		Page: hive.Page{Page: 1, PageSize: demoTokens}, Status: &active,
 	})
 	for i := range open.Items {
-		token, ok := a.ledger.View().ByNFT(open.Items[i].TokenID())
+		ledger, _ := a.Views()
+		token, ok := ledger.ByNFT(open.Items[i].TokenID())
 		if !ok || token.Empty() {
 			continue
 		}
 		buy := launchpad.Swap{Token: token.No, From: user, AmountIn: launchpad.AmountOf(demoBuy)}
-		if _, err := a.front.agents.DoLaunchpad(buy); err != nil {
+		if _, err := a.DoLaunchpad(buy); err != nil {
 			return fmt.Errorf("demo user's tokens: %w", err)
 		}
 	}

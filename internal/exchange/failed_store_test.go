@@ -68,7 +68,7 @@ func TestAStartAfterAStartOnAFullDisk(t *testing.T) {
 // not taken for one that was closed.
 func TestAStartAfterAStartWithAFailedSync(t *testing.T) {
 	failed := 0
-	for _, store := range []string{"launchpad", "hive"} {
+	for _, store := range []string{"engine", "accounts"} {
 		for after := range 3 {
 			disk := vfstest.NewMem()
 			o := exchangetest.Options("d")

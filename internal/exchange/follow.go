@@ -12,7 +12,6 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/events"
 	"tickhive/internal/listen"
@@ -20,7 +19,6 @@ import (
 	"tickhive/internal/node"
 	"tickhive/internal/stream"
 	"tickhive/internal/stream/jet"
-	"tickhive/launchpad"
 	"tickhive/server/public"
 )
 
@@ -96,9 +94,7 @@ func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, 
 	o := machine.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed,
 		Sinks: []func([]engine.Event, uint64){r.front.hub.Fold}, Money: r.accounts.state,
-	}
-	if err := r.agents.states(func(l *launchpad.State, h *hive.State) { o.Ledger, o.Hive = l, h }); err != nil {
-		return nil, err
+		Launchpad: r.o.Launchpad, Hive: r.o.Hive,
 	}
 	if r.o.Follow.Copy != nil {
 		o.Extras = r.extras() // a writer's simulated market has to know its orders
@@ -107,7 +103,11 @@ func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, 
 		return nil, err
 	}
 	y.market = machine.New(o)
-	return y, y.begin(r.from)
+	if err := y.begin(r.from); err != nil {
+		return nil, err
+	}
+	r.agents.state = y.market
+	return y, nil
 }
 
 // Follow executes the stream up to its present end, and then goes on in the background. After an error the caller
@@ -292,24 +292,19 @@ func (y *Following) compare(m *stream.Message) error {
 	return nil
 }
 
-// execute executes a record, within the store that owns the state of its part.
+// execute executes a record, one of the accounts within the store that owns their state.
 func (y *Following) execute(at stream.Place, record []byte) (err error) {
 	rec := node.Record(at, record)
-	apply := func() { err = errors.Join(err, y.market.Apply(&rec)) }
-	var owned error
-	switch rec.Part {
-	case machine.Market:
+	if rec.Log == machine.Journal {
 		if engine.IsSkip(record) {
 			return errSkips
 		}
-		apply()
-	case machine.Accounts:
-		if rec.Payload, err = y.openAccountsRecord(record); err == nil {
-			owned = y.accounts.store.WithState(apply)
-		}
-	default:
-		owned = y.agents.states(func(*launchpad.State, *hive.State) { apply() })
+		return y.market.Apply(&rec)
 	}
+	if rec.Payload, err = y.openAccountsRecord(record); err != nil {
+		return err
+	}
+	owned := y.accounts.store.WithState(func() { err = y.market.Apply(&rec) })
 	return errors.Join(owned, err)
 }
 
@@ -332,6 +327,7 @@ func (y *Following) publish(sentNs int64, executed bool) {
 		return
 	}
 	y.shown = now
+	y.agents.publish()
 	for _, s := range y.sinks {
 		s.Publish(now)
 	}
@@ -348,7 +344,8 @@ func (y *Following) Admit() {
 func (y *Following) StateHash() (machine.StateHash, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return y.hashWith(machine.HashMarket(y.core, y.feed))
+	h := y.market.Hash()
+	return y.hashWith(h)
 }
 
 func (y *Following) lagNs() int64 { return max(y.clock.NowNs()-y.sentNs.Load(), 0) }

@@ -40,9 +40,7 @@ func (r *restored) takeFounding(ctx context.Context) (*node.Founding, error) {
 		at := l.Log.Position()
 		h.At.Pos[i], h.Chains[i] = at.Seq, at.Chain
 	}
-	market := machine.New(machine.Options{Core: r.core, Feed: r.feed, Extras: r.extras()})
-	market.Pos, market.LastNs = r.pos, r.lastNs
-	writes, err := r.writeSnapshots(&h, market)
+	writes, err := r.writeSnapshots(&h, r.atEnd())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +64,7 @@ func (r *restored) whole() (bool, error) {
 	return true, nil
 }
 
-// writeSnapshots sets what the snapshots of the four logs reflect, and returns what writes them.
+// writeSnapshots sets what the snapshots of the logs reflect, and returns what writes them.
 func (r *restored) writeSnapshots(h *node.Head, market *machine.State) (
 	write func(log stream.Log, w io.Writer) error, err error,
 ) {

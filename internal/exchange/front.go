@@ -14,14 +14,12 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
-	"tickhive/hive"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/internal/fault"
 	"tickhive/internal/listen"
 	"tickhive/internal/machine"
 	"tickhive/internal/node"
-	"tickhive/launchpad"
 	"tickhive/marketdata"
 	"tickhive/server/account"
 	"tickhive/server/admin"
@@ -100,7 +98,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, err
 	}
 	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
-		Clock: b.span, User: f.user, Settle: f.settle, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+		Clock: b.clock, User: f.user, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
 		Find: func(id [16]byte) (engine.AccountID, bool) { return f.account.Entry().Find(id) },
 	})); err != nil {
 		return nil, err
@@ -315,39 +313,35 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.publicServer.Accepts(), f.internalServer.Accepts())
 }
 
-// stateHash returns the hash of the current state. With a journal a follower computes the market's, so
-// that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
+// stateHash returns the hash of the current state. With a journal a follower computes all but the
+// accounts', so that the loop does not stop; otherwise the loop computes it pair by pair, in parts.
 func (f *front) stateHash(b *base) (h machine.StateHash, err error) {
 	if y := f.phase.Load().follows; y != nil {
 		return y.StateHash()
 	}
 	x := f.phase.Load().running
-	var market machine.MarketHash
 	switch {
 	case x == nil:
 		return h, sequencer.ErrUnavailable
 	case x.snapshots != nil:
-		market, err = x.snapshots.keeper.Hash()
+		h, err = x.snapshots.keeper.Hash()
 	default:
-		market, err = machine.HashMarketOf(&f.gate, b.core, b.feed)
+		if h.Market, err = machine.HashMarketOf(&f.gate, b.core, b.feed); err == nil {
+			err = f.gate.Query(func() { h.Others = x.state.HashOthers() })
+		}
 	}
 	if err != nil {
 		return h, err
 	}
-	return x.hashWith(market)
+	return x.hashWith(h)
 }
 
-// hashWith returns the hash of the state whose market has a hash already.
-func (r *restored) hashWith(market machine.MarketHash) (machine.StateHash, error) {
-	var others [machine.Parts]string
+// hashWith adds the accounts to the hash of the other parts.
+func (r *restored) hashWith(h machine.StateHash) (machine.StateHash, error) {
 	err := r.accounts.store.WithState(func() {
-		others[machine.Accounts] = machine.HashPart(r.accounts.state.AppendSnapshot(nil))
+		h.Others[machine.Accounts] = machine.HashPart(r.accounts.state.AppendState(nil))
 	})
-	err = errors.Join(err, r.agents.states(func(l *launchpad.State, h *hive.State) {
-		others[machine.Launchpad] = machine.HashPart(l.AppendSnapshot(nil))
-		others[machine.Hive] = machine.HashPart(h.AppendState(nil))
-	}))
-	return machine.HashParts(market, others), err
+	return machine.HashParts(h.Market, h.Others), err
 }
 
 // user returns the level and the ledger address of an account.

@@ -177,7 +177,7 @@ func TestARefusalSaysWhetherARestartIsNeeded(t *testing.T) {
 	for _, c := range []struct{ store, path, body string }{
 		{"engine", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":5,"amount":1}`},
 		{"accounts", "/users", `{"nickname":"bob"}`},
-		{"launchpad", "/users/USER/deposits", `{"currencyCode":"NATIVE","amount":1}`},
+		{"engine", "/users/USER/deposits", `{"currencyCode":"NATIVE","amount":1}`},
 	} {
 		for _, f := range []struct {
 			class                   vfstest.Class

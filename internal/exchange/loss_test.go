@@ -56,7 +56,7 @@ func TestALostEndIsRefused(t *testing.T) {
 	if x := exchangetest.Start(t, exchangetest.Options(copied(t, whole))); x.Hash() != hash || epochOf(t, x) != epoch {
 		t.Fatal("a full copy does not start like the original")
 	}
-	for _, log := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for _, log := range []string{"engine", "accounts"} {
 		for what, damage := range map[string]func(name string) error{
 			"cut":     func(name string) error { return os.Truncate(name, size(t, name)-5) },
 			"flip":    func(name string) error { return flipAt(name, size(t, name)-10) },
@@ -193,7 +193,7 @@ func TestABalanceAboveTheBoundIsReported(t *testing.T) {
 func TestForeignFilesAreRefused(t *testing.T) {
 	ours, _, _ := stopped(t)
 	theirs, _, _ := stopped(t)
-	for _, files := range []string{"engine", "accounts", "engine/000001.wal", "hive/000001.wal", "meta.json"} {
+	for _, files := range []string{"engine", "accounts", "engine/000001.wal", "accounts/000001.wal", "meta.json"} {
 		dir := copied(t, ours)
 		b := filepath.Join(theirs, files)
 		if err := os.RemoveAll(filepath.Join(dir, files)); err != nil {

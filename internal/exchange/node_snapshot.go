@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"tickhive/accounts"
-	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/machine"
@@ -18,7 +17,6 @@ import (
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
 	"tickhive/internal/wal"
-	"tickhive/launchpad"
 	"tickhive/server/admin"
 )
 
@@ -128,7 +126,7 @@ func (y *Following) beginCopy(h *node.Head) error {
 
 // snapshotCopy writes snapshots of the last records into the copy.
 func (y *Following) snapshotCopy() error {
-	for log := stream.Engine; log <= stream.Hive; log++ {
+	for log := stream.Engine; log <= stream.Accounts; log++ {
 		reflects, write, err := y.snapshotOf(log, y.market)
 		if err == nil {
 			err = y.o.Follow.Copy.Snapshot(log, reflects, write)
@@ -235,43 +233,29 @@ func (r *restored) snapshotOf(log stream.Log, market *machine.State) (
 	if log == stream.Engine {
 		return 0, func(w io.Writer) error { return market.Write(w, nil) }, nil
 	}
-	s, err := r.encode(log)
+	s, err := r.encode()
 	return s.reflects, s.write, err
 }
 
-// encoded is the state of a store.
+// encoded is the state of the accounts.
 type encoded struct {
-	at       wal.Position // of the last record that it reflects; zero in a replica, whose stores have no log
+	at       wal.Position // of the last record that it reflects; zero in a replica, whose store has no log
 	reflects uint64       // record of another log (wal.SnapshotMeta)
 	write    func(w io.Writer) error
 }
 
-// encode encodes the state of a store.
-func (r *restored) encode(log stream.Log) (s encoded, err error) {
+// encode encodes the state of the accounts.
+func (r *restored) encode() (s encoded, err error) {
 	var body []byte
-	take := func(of *wal.Log, state []byte) {
-		if body = state; of != nil {
-			s.at = of.Position()
+	a := r.accounts
+	err = a.store.WithState(func() {
+		body, s.reflects = a.state.AppendSnapshot(nil), a.state.ReflectsSeq()
+		if log := a.store.Log(); log != nil {
+			s.at = log.Position()
 		}
-	}
-	switch log {
-	case stream.Engine: // no store
-	case stream.Accounts:
-		a := r.accounts
-		err = a.store.WithState(func() {
-			take(a.store.Log(), a.state.AppendSnapshot(nil))
-			s.reflects = a.state.ReflectsSeq()
-		})
-	case stream.Launchpad:
-		err = r.agents.ledger.WithState(func(l *launchpad.State) { take(r.agents.ledger.Log(), l.AppendSnapshot(nil)) })
-	case stream.Hive:
-		err = r.agents.hive.WithState(func(h *hive.State) {
-			take(r.agents.hive.Log(), h.AppendSnapshot(nil))
-			s.reflects = h.ReflectsSeq()
-		})
-	}
+	})
 	s.write = func(w io.Writer) error {
-		if log == stream.Accounts && r.secrets != nil && !r.secrets.Empty() {
+		if r.secrets != nil && !r.secrets.Empty() {
 			body = r.secrets.Seal(nil, body, seal.Snapshot)
 		}
 		_, err := w.Write(body)

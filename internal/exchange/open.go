@@ -26,7 +26,6 @@ type base struct {
 	log   *slog.Logger
 	data  *datadir.Dir
 	clock clock.Clock
-	span  *spanClock // the clock of launchpad and hive
 
 	core *engine.Core
 	feed *marketdata.Feed
@@ -138,7 +137,7 @@ func (b *base) openData() error {
 	default:
 		b.clock = clock.NewManual(max(startNs, b.data.ClockNs()))
 	}
-	b.span, b.openedNs = &spanClock{process: b.clock}, b.clock.NowNs()
+	b.openedNs = b.clock.NowNs()
 	return nil
 }
 
@@ -174,12 +173,12 @@ func (b *base) makeSim() {
 	})
 }
 
-// sources returns the sources of orders that a loop runs.
-func (b *base) sources() []sequencer.Source {
-	if b.sim == nil {
-		return nil
+// sources returns the sources of commands that a loop runs.
+func (r *restored) sources() (all []sequencer.Source) {
+	if r.sim != nil {
+		all = append(all, r.sim)
 	}
-	return []sequencer.Source{b.sim}
+	return append(all, r.agents.sources()...)
 }
 
 // simState stores the simulated market as a part of the market's snapshots.

@@ -87,72 +87,6 @@ func (q *quorumJournal) Err() error {
 	return nil
 }
 
-// maxHeld bounds the views that wait for the stream. Beyond it the newest ones are joined.
-const maxHeld = 4096
-
-// heldViews keeps what launchpad and hive publish from their readers until the stream has every record that both had
-// when it was made: the hive shows tokens of the launchpad. The zero value holds nothing; any goroutine may use it.
-type heldViews struct {
-	mu      sync.Mutex
-	ends    func() stream.Positions // of the logs; nil: every view is shown at once
-	at      stream.Positions        // what the stream has confirmed
-	waiting []heldView
-}
-
-type heldView struct {
-	at   stream.Positions
-	show func()
-}
-
-// begin makes later views wait for the stream.
-func (h *heldViews) begin(ends func() stream.Positions) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ends = ends
-}
-
-// add shows a view when the stream has what it is made of.
-func (h *heldViews) add(show func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ends == nil {
-		show()
-		return
-	}
-	v := heldView{at: h.ends(), show: show}
-	if n := len(h.waiting); n >= maxHeld && h.waiting[n-1].at[stream.Launchpad-1] <= v.at[stream.Launchpad-1] {
-		// A view is of one store: the newest of each is among the last two.
-		h.waiting[n-1] = heldView{v.at, join(h.waiting[n-1].show, show)}
-	} else {
-		h.waiting = append(h.waiting, v)
-	}
-	h.release()
-}
-
-func join(first, second func()) func() { return func() { first(); second() } }
-
-// reach shows what the stream has confirmed.
-func (h *heldViews) reach(at stream.Positions) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range at {
-		h.at[i] = max(h.at[i], at[i])
-	}
-	h.release()
-}
-
-func (h *heldViews) release() {
-	n := 0
-	for ; n < len(h.waiting); n++ {
-		v := &h.waiting[n]
-		if v.at[stream.Launchpad-1] > h.at[stream.Launchpad-1] || v.at[stream.Hive-1] > h.at[stream.Hive-1] {
-			break
-		}
-		v.show()
-	}
-	h.waiting = append(h.waiting[:0], h.waiting[n:]...)
-}
-
 // maxUnshown bounds the records of the accounts that readers do not see. Beyond it changes are refused.
 const maxUnshown = 1 << 14
 
@@ -239,8 +173,8 @@ func (s *shownAccounts) applyFirst() {
 	}
 }
 
-// settle waits until the stream has what accounts, launchpad and hive have changed, and readers see it. It is the only
-// wait for the stream outside of the loop: as long as these have logs and goroutines of their own, their changes are no
+// settle waits until the stream has what the accounts have changed, and readers see it. It is the only wait for the
+// stream outside of the loop: as long as the accounts have a log and a goroutine of their own, their changes are no
 // commands of the loop, which waits for the others (sequencer.Acked).
 func (f *front) settle() error {
 	x := f.phase.Load().running

@@ -2,13 +2,10 @@ package exchange
 
 import (
 	"crypto/rand"
-	"fmt"
-	"slices"
 	"testing"
 
 	"tickhive/accounts"
 	"tickhive/internal/durable"
-	"tickhive/internal/stream"
 	"tickhive/internal/vfs/vfstest"
 	"tickhive/internal/wal"
 )
@@ -87,41 +84,5 @@ func TestReadersOfAccountsFollowTheStream(t *testing.T) {
 	}
 	if !a.shown.full() {
 		t.Error("no bound")
-	}
-}
-
-// Views of launchpad and hive are shown in order when the stream has what both had; beyond the bound they are joined.
-func TestViewsWaitForTheStream(t *testing.T) {
-	var h heldViews
-	var seen []string
-	add := func(name string) { h.add(func() { seen = append(seen, name) }) }
-	add("before")
-	ends := stream.Positions{}
-	h.begin(func() stream.Positions { return ends })
-	at := func(launchpad, hive uint64) stream.Positions {
-		return stream.Positions{stream.Launchpad - 1: launchpad, stream.Hive - 1: hive}
-	}
-	ends = at(1, 0)
-	add("token")
-	ends = at(1, 1)
-	add("worker")
-	h.reach(at(0, 1))
-	if !slices.Equal(seen, []string{"before"}) {
-		t.Errorf("shown: %v", seen)
-	}
-	h.reach(at(1, 0))
-	h.reach(at(1, 1))
-	if !slices.Equal(seen, []string{"before", "token", "worker"}) {
-		t.Errorf("shown: %v", seen)
-	}
-	for i := range maxHeld + 10 {
-		ends = at(1, uint64(i)+2)
-		add(fmt.Sprint(i))
-	}
-	if len(h.waiting) > maxHeld {
-		t.Errorf("%d views wait", len(h.waiting))
-	}
-	if h.reach(ends); len(seen) != 3+maxHeld+10 || len(h.waiting) != 0 {
-		t.Errorf("%d views are shown, %d wait", len(seen), len(h.waiting))
 	}
 }

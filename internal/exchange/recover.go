@@ -26,16 +26,14 @@ type restored struct {
 	*base
 	journal  *journal       // nil: nothing is stored
 	quorum   *quorumJournal // what the loop shows is confirmed by the stream; nil: it is not
-	held     heldViews
 	accounts *accountSide
 	agents   *agentSide
 	from     *node.Snapshot // with which a replica begins; nil: with the first message
 
-	machine *machine.State // of the market that the journal has; nil: nothing is stored
-
-	pos    uint64 // journal position at which the next loop begins
-	lastNs int64  // time of the command at pos
-	keyed  bool   // an earlier process had API keys
+	state  *machine.State // what the loop applies to; of a replica: what it executes
+	pos    uint64         // journal position at which the next loop begins
+	lastNs int64          // time of the command at pos
+	keyed  bool           // an earlier process had API keys
 
 	owed  []func() error // steps of the start that write records and have had no room yet (whenRoom); guarded by owing
 	owing sync.Mutex
@@ -141,13 +139,13 @@ func (r *restored) recover(ctx context.Context) error {
 		return err
 	}
 	r.front.enter(phaseView{journal: r.journal, accounts: r.accounts})
-	if r.agents, err = r.openAgents(); err != nil {
+	if r.agents, err = r.openAgents(r.state); err != nil {
 		return err
 	}
 	if err := r.setSettings(); err != nil {
 		return err
 	}
-	r.refuseEarlier(max(r.openedNs, r.lastNs, r.accounts.state.LastNs(), r.agents.recordNs))
+	r.refuseEarlier(max(r.openedNs, r.lastNs, r.accounts.state.LastNs()))
 	stream.SetEpoch(r.front.hub, r.data.Epoch())
 	return r.data.KeepEnds()
 }
@@ -160,7 +158,7 @@ func (r *restored) setSettings() error {
 		r.core.SetLimits(settings.Engine)
 		return nil
 	}
-	err := r.machine.Configure(settings, func(cmd *engine.Command) error {
+	err := r.state.Configure(settings, func(cmd *engine.Command) error {
 		_, err := r.journal.writer.Append([]*engine.Command{cmd})
 		return err
 	})
@@ -169,8 +167,8 @@ func (r *restored) setSettings() error {
 			err.Error())
 		return nil
 	}
-	if err == nil && r.machine.Pos > r.pos {
-		r.pos, err = r.machine.Pos, r.journal.writer.Sync()
+	if err == nil && r.state.Pos > r.pos {
+		r.pos, err = r.state.Pos, r.journal.writer.Sync()
 	}
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
@@ -270,13 +268,15 @@ func (r *restored) openAccounts() (*accounts.Recovery, error) {
 // written. Each record of the accounts names the position of the journal up to which the accounts had folded
 // the market's events.
 func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
+	o := machine.Options{
+		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
+		Launchpad: r.o.Launchpad, Hive: r.o.Hive, Money: log.State(),
+	}
 	if r.journal == nil {
+		r.state = machine.New(o)
 		return nil
 	}
-	market, err := r.journal.load(machine.Options{
-		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
-		Money: log.State(),
-	}, log.State().EnginePos(), r.reportRecovery)
+	market, err := r.journal.load(o, log.State().EnginePos(), r.reportRecovery)
 	if err != nil {
 		return err
 	}
@@ -304,8 +304,8 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	if err := market.end(); err != nil {
 		return err
 	}
-	r.machine = market.market
-	if r.pos, r.lastNs = market.market.Pos, market.market.LastNs; r.pos > 0 {
+	r.state = market.market
+	if r.pos, r.lastNs = r.state.Pos, r.state.LastNs; r.pos > 0 {
 		bar.Done()
 		r.publish()
 	}

@@ -42,7 +42,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	if x.o.quorum() {
 		x.quorum = &quorumJournal{WALJournal: x.journal.writer}
 	}
-	x.loop = x.newLoop(x.clock, x.o.shows())
+	x.loop = x.newLoop(x.clock, x.o.shows(), r.sources())
 	x.loop.Begin()
 	x.keepSnapshots()
 	x.keepWatch()
@@ -75,7 +75,7 @@ func (x *Running) populate() error {
 	if err := x.configure(x.loop); err != nil {
 		return err
 	}
-	if err := x.agents.begin(); err != nil {
+	if err := x.agents.begin(x.loop, x.data.Seed()); err != nil {
 		return err
 	}
 	if err := x.demo(); err != nil {
@@ -109,22 +109,17 @@ func (x *Running) OpenOrders(p engine.PairID) (n int, err error) {
 	return n, err
 }
 
-// AdvanceTo moves the virtual clock: the market and the canceler first, then launchpad and hive.
-func (x *Running) AdvanceTo(ns int64) error {
-	if err := x.canceler.advance(ns); err != nil {
-		return err
-	}
-	return x.agents.advance()
-}
+// AdvanceTo moves the virtual clock.
+func (x *Running) AdvanceTo(ns int64) error { return x.canceler.advance(ns) }
 
 // StateHash returns the hash of the current state.
 func (x *Running) StateHash() (machine.StateHash, error) { return x.front.stateHash(x.base) }
 
 // newLoop builds a loop over core and feed, whose readers see what has reached a mark. Only one loop may run at a time.
-func (r *restored) newLoop(c clock.Clock, show sequencer.Mark) *sequencer.Loop {
+func (r *restored) newLoop(c clock.Clock, show sequencer.Mark, sources []sequencer.Source) *sequencer.Loop {
 	o := sequencer.LoopOptions{
 		Sinks: []sequencer.Sink{r.feed.Sink(), r.front.hub},
-		Core:  r.core, Clock: c, Sources: r.sources(),
+		Core:  r.core, Clock: c, Sources: sources,
 		StartNs: max(r.lastNs, r.feed.Board().SealedNs()), StartPos: r.pos,
 		Show: show, Driver: r.o.Machine.Driver,
 	}

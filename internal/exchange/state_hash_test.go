@@ -72,9 +72,11 @@ func changes(t *testing.T, x *exchangetest.Rig) (each []struct {
 		if _, err := fmt.Sscan(fmt.Sprint(nft), &token); err != nil {
 			t.Fatal(err)
 		}
-		vote := hive.CastVote{TokenID: token, ProposalID: proposal, Vote: hive.Yes, User: [16]byte{1}, Level: 20, Owned: 1,
+		_, v := x.Agents().Views()
+		p, _ := v.Proposal(proposal)
+		vote := hive.CastVote{TokenID: token, ProposalID: proposal, Checkpoint: p.Checkpoint, Vote: hive.Yes, User: [16]byte{1}, Level: 20, Owned: 1,
 			Holdings: new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil)}
-		if _, err := x.Hive().Do(vote); err != nil {
+		if _, err := x.Agents().DoHive(vote); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -55,7 +55,7 @@ func (f *front) storesFailed() error {
 	if owes := f.owes.Load(); owes != nil {
 		waits = *owes
 	}
-	return errors.Join(f.data.Unsaved(), waits, s.journal.failed(), s.accounts.failed(), f.agents.Health())
+	return errors.Join(f.data.Unsaved(), waits, s.journal.failed(), s.accounts.failed())
 }
 
 // commissions returns the commissions of payments for the public list.

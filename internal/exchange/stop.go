@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tickhive/internal/machine"
 	"tickhive/internal/stream/jet"
 	"tickhive/internal/wal"
 )
@@ -55,8 +56,13 @@ func (r *restored) lastSnapshot(covered uint64) error {
 	if wal.NewestSnapshot(r.journal.log) >= r.accounts.store.RetainFrom() {
 		return nil
 	}
-	r.machine.Pos, r.machine.LastNs = r.pos, r.lastNs
-	return r.journal.lastSnapshot(r.machine, covered)
+	return r.journal.lastSnapshot(r.atEnd(), covered)
+}
+
+// atEnd returns the state at r.pos, which no loop changes.
+func (r *restored) atEnd() *machine.State {
+	r.state.Pos, r.state.LastNs = r.pos, r.lastNs
+	return r.state
 }
 
 // Stop closes listeners, stores and directory. ctx limits the wait for requests.
@@ -86,13 +92,12 @@ func (r *restored) end(last func() error) {
 	}
 }
 
-// closeStores closes launchpad, hive and accounts.
+// closeStores closes the accounts.
 func (r *restored) closeStores() error {
-	err := r.agents.close()
 	if r.accounts == nil {
-		return err
+		return nil
 	}
-	return errors.Join(err, r.journal.makeDurable(), r.accounts.close())
+	return errors.Join(r.journal.makeDurable(), r.accounts.close())
 }
 
 // Stop closes listeners and directory. ctx limits the wait for requests. The end is as clean as the one that Open

@@ -68,7 +68,6 @@ func (x *Running) keepMirror(ctx context.Context) error {
 	x.refuseEarlier(w.FoundNs())
 	w.unannounce = x.announce(log, x.data.Epoch(), w.offer)
 	if q := x.quorum; q != nil {
-		x.held.begin(w.Ends)
 		w.confirmed(w.At().Pos)
 		q.mirror.Store(w.Mirror)
 		if err := w.awaitStream(ctx); err != nil {
@@ -83,7 +82,6 @@ func (x *Running) keepMirror(ctx context.Context) error {
 // confirmed shows what the stream has confirmed.
 func (w *writing) confirmed(at stream.Positions) {
 	if q := w.x.quorum; q != nil {
-		w.x.held.reach(at)
 		w.x.accounts.shown.reach(at[stream.Accounts-1])
 		q.reach(at[stream.Engine-1])
 	}
@@ -128,7 +126,7 @@ func (w *writing) source() (*mirror.Source, error) {
 
 // genesis describes the exchange for the readers of its stream.
 func (r *restored) genesis() node.Genesis {
-	ledger := r.agents.ledger.View()
+	ledger, _ := r.agents.Views()
 	g := node.Genesis{
 		Epoch: r.data.Epoch(), Version: cmdline.Version, Seed: ledger.Seed(), LedgerNs: ledger.GenesisNs(),
 		Settings: r.o.Stream.Settings,

@@ -8,11 +8,9 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/hive"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/launchpad"
 )
 
 // A log whose records have an earlier or a later version is refused by name.
@@ -20,8 +18,7 @@ func TestLogsOfOtherVersionsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	exchangetest.Start(t, exchangetest.Options(dir)).Stop()
 	for log, own := range map[string]uint32{
-		"engine": engine.CommandVersion, "accounts": accounts.RecordVersion, "launchpad": launchpad.RecordVersion,
-		"hive": hive.RecordVersion,
+		"engine": engine.CommandVersion, "accounts": accounts.RecordVersion,
 	} {
 		for version, age := range map[uint32]string{own - 1: "a newer program", own + 1: "an older program"} {
 			_, err := wal.Open(vfs.OS{}, filepath.Join(dir, log), wal.Options{NoLock: true, RecordVersion: version})

@@ -57,19 +57,13 @@ type cut struct {
 	stores [stream.Logs]encoded
 }
 
-// take takes the cut, and sets its positions and chains. The stores are encoded in the order in which their records
-// refer to each other: the hive's to the launchpad's, both to the accounts', all to the market's.
+// take takes the cut, and sets its positions and chains.
 func (c *cut) take(x *Running, h *node.Head) (to stream.Positions, err error) {
-	for log := stream.Hive; log > stream.Accounts; log-- {
-		if c.stores[log-1], err = x.encode(log); err != nil {
-			return to, err
-		}
-	}
 	var market wal.Position
 	var folded error
 	c.market, err = x.snapshots.keeper.Moment(func(pos uint64) {
 		a := &c.stores[stream.Accounts-1]
-		if *a, folded = x.encode(stream.Accounts); folded == nil && a.reflects != pos {
+		if *a, folded = x.encode(); folded == nil && a.reflects != pos {
 			folded = fmt.Errorf("the accounts are at record %d of the market, which is at %d", a.reflects, pos)
 		}
 		if market = x.journal.log.Position(); folded == nil && market.Seq != pos {

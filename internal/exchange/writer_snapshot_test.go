@@ -51,7 +51,7 @@ func takeSnapshot(t *testing.T, internal string) (w whole) {
 			t.Fatal(err)
 		}
 		w.Head = s.Head
-		for log := stream.Accounts; log <= stream.Hive; log++ {
+		for log := stream.Accounts; log <= stream.Accounts; log++ {
 			w.bodies[log-1] = s.Store(log)
 		}
 		err = s.Market(func(body io.Reader) error {

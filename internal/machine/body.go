@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"tickhive/hive"
+	"tickhive/launchpad"
 )
 
 // bodyFormat is the version of a snapshot's body. Read refuses any other one.
@@ -19,6 +22,8 @@ const bodyFormat = 3
 //	controls  registers of the core, then of the feed
 //	pairs     by number: the core's encoding, then the feed's
 //	history   the order history
+//	ledger    the launchpad
+//	hive
 //	extra     name and state of one further fold
 //	end
 const (
@@ -28,6 +33,8 @@ const (
 	partCorePair
 	partFeedPair
 	partHistory
+	partLedger
+	partHive
 	partExtra
 	partEnd
 	partSettings
@@ -59,7 +66,7 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot of the market. extras, unless nil, holds the states of the live extras at s.Pos;
+// Write writes the body of a snapshot: everything but the accounts. extras, unless nil, holds the states of the live extras at s.Pos;
 // otherwise Write encodes the states of s's own extras.
 func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	// Allocate room for the largest part at once. Growing it by append would copy tens of megabytes in one
@@ -79,6 +86,10 @@ func (s *State) Write(w io.Writer, extras map[string][]byte) error {
 	}
 	b.buf = s.Feed.AppendHistoryState(b.buf[:0])
 	b.part(partHistory, 0, b.buf)
+	b.buf = s.Ledger.AppendSnapshot(b.buf[:0])
+	b.part(partLedger, 0, b.buf)
+	b.buf = s.Hive.AppendSnapshot(b.buf[:0])
+	b.part(partHive, 0, b.buf)
 	if extras == nil {
 		extras = s.extraStates()
 	}
@@ -157,6 +168,14 @@ func (s *State) readPart(tag byte, number uint64, data []byte) error {
 		return s.Feed.DecodePairState(data)
 	case partHistory:
 		return s.Feed.DecodeHistoryState(data)
+	case partLedger:
+		var err error
+		s.Ledger, err = launchpad.DecodeSnapshot(data, s.opts.Launchpad)
+		return err
+	case partHive:
+		var err error
+		s.Hive, err = hive.DecodeSnapshot(data, s.opts.Hive)
+		return err
 	case partExtra:
 		return s.readExtra(data)
 	}

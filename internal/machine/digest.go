@@ -126,18 +126,16 @@ func HashParts(market MarketHash, others [Parts]string) StateHash {
 }
 
 // Hash returns the hash of the state.
-func (s *State) Hash() StateHash {
-	var others [Parts]string
+func (s *State) Hash() StateHash { return HashParts(HashMarket(s.Core, s.Feed), s.HashOthers()) }
+
+// HashOthers returns the hashes of the other parts than the market.
+func (s *State) HashOthers() (others [Parts]string) {
 	if s.Money != nil {
-		others[Accounts] = HashPart(s.Money.AppendSnapshot(nil))
+		others[Accounts] = HashPart(s.Money.AppendState(nil))
 	}
-	if s.Ledger != nil {
-		others[Launchpad] = HashPart(s.Ledger.AppendSnapshot(nil))
-	}
-	if s.Hive != nil {
-		others[Hive] = HashPart(s.Hive.AppendState(nil))
-	}
-	return HashParts(HashMarket(s.Core, s.Feed), others)
+	others[Launchpad] = HashPart(s.Ledger.AppendSnapshot(nil))
+	others[Hive] = HashPart(s.Hive.AppendSnapshot(nil))
+	return others
 }
 
 // PairState is the part of a pair's state that takes no time to compare.

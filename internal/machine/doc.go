@@ -4,9 +4,9 @@
 // and the proofs (journal verify). It reads the state and the record, nothing else: no clock, no file, no randomness.
 // Records go in, state comes out; the package publishes nothing and decides nothing.
 //
-// The parts have logs of their own, and so their order is the caller's business where they touch: a record of the
-// accounts names the market's record behind which it comes, and the hive takes the facts of the launchpad in any order.
+// The journal has the records of market, launchpad and hive. The accounts have a log of their own, and so their order is
+// the caller's business: a record of the accounts names the journal's record behind which it comes.
 //
-// Owner: a State belongs to one goroutine. The stores of accounts, launchpad and hive own the states of their parts in
-// a running exchange; a caller there applies within WithState.
+// Owner: a State belongs to one goroutine. The store of the accounts owns their state in a running exchange; a caller
+// there applies within WithState.
 package machine

@@ -98,7 +98,7 @@ func TestASettingsRecordThatCannotBeReadIsRefused(t *testing.T) {
 		cmd := engine.Command{
 			Kind: engine.SetSettings, Pair: engine.ControlPair, TimeNs: 7, Settings: &engine.Settings{Encoded: encoded},
 		}
-		return &Record{Part: Market, Pos: 1, Payload: engine.AppendCommand(nil, &cmd), File: "x.wal", Offset: 64}
+		return &Record{Log: Journal, Pos: 1, Payload: engine.AppendCommand(nil, &cmd), File: "x.wal", Offset: 64}
 	}
 	bad := good
 	bad.Hive.Queens = 0

@@ -11,10 +11,11 @@ import (
 	"tickhive/marketdata"
 )
 
-// Part is a part of the exchange, whose records one log has.
+// Part is a part of the exchange.
 type Part uint8
 
-// The parts.
+// The parts. The journal has the records of all but the accounts, which have a log of their own. A record of launchpad
+// or hive has the number of its part (engine.OtherRecord).
 const (
 	Market Part = iota
 	Accounts
@@ -25,12 +26,24 @@ const (
 
 // String returns the name of a part.
 func (p Part) String() string {
+	if p >= Parts {
+		return fmt.Sprint("part ", uint8(p))
+	}
 	return [Parts]string{"market", "accounts", "launchpad", "hive"}[p]
 }
 
-// Record is a record of a part's log, with its place for error messages.
+// Log is a log of the exchange.
+type Log uint8
+
+// The logs.
+const (
+	Journal Log = iota
+	OfAccounts
+)
+
+// Record is a record of a log, with its place for error messages.
 type Record struct {
-	Part    Part
+	Log     Log
 	Pos     uint64 // its position in the log
 	Payload []byte // not sealed
 	File    string
@@ -63,25 +76,27 @@ type Options struct {
 	// starting server already reads from them.
 	Core *engine.Core
 	Feed *marketdata.Feed
-	// Money, Ledger and Hive are the states of the other parts; nil: the records of that part are not applied.
-	Money  *accounts.State
-	Ledger *launchpad.State
-	Hive   *hive.State
+	// Launchpad and Hive are the options of their parts. Records have every decision, so what is stored does not depend
+	// on them.
+	Launchpad launchpad.Options
+	Hive      hive.Options
+	// Money is the state of the accounts, which have a log of their own; nil: their records are not applied.
+	Money *accounts.State
 }
 
-// State is the state of the exchange: the market after its record at Pos, and each other part after the last of its
-// records that was applied.
+// State is the state of the exchange: market, launchpad and hive after the record at Pos of the journal, and the accounts
+// after the last of their records that was applied.
 type State struct {
 	Core   *engine.Core
 	Feed   *marketdata.Feed
-	Money  *accounts.State  // nil: not kept
-	Ledger *launchpad.State // nil: not kept
-	Hive   *hive.State      // nil: not kept
+	Money  *accounts.State // nil: not kept
+	Ledger *launchpad.State
+	Hive   *hive.State
 
 	Settings Settings // in force
 
-	Pos    uint64 // position of the market's last record
-	LastNs int64  // the time of the market's last command
+	Pos    uint64 // position of the journal's last record
+	LastNs int64  // its time
 
 	opts   Options
 	events []engine.Event
@@ -89,9 +104,11 @@ type State struct {
 	part   int // size in bytes of the largest part read; a hint for the buffer of Write
 }
 
-// New returns a state with an empty market.
+// New returns an empty state.
 func New(o Options) *State {
-	s := &State{Core: o.Core, Feed: o.Feed, Money: o.Money, Ledger: o.Ledger, Hive: o.Hive, opts: o}
+	s := &State{
+		Core: o.Core, Feed: o.Feed, Money: o.Money, Ledger: launchpad.New(o.Launchpad), Hive: hive.New(o.Hive), opts: o,
+	}
 	if s.Core == nil {
 		s.Core = engine.NewCore(o.Engine)
 	}
@@ -108,8 +125,8 @@ func (s *State) set(settings Settings) {
 	s.Core.SetLimits(settings.Engine)
 }
 
-// Apply applies the next record of a part. The market's come without a gap; a record of the accounts comes behind the
-// market's record that it names. Apply converts a panic to a *PoisonError: the record was journaled before its fault
+// Apply applies the next record of a log. The journal's come without a gap; a record of the accounts comes behind the
+// journal's record that it names. Apply converts a panic to a *PoisonError: the record was journaled before its fault
 // was known, and the start must report which record it is.
 func (s *State) Apply(rec *Record) (err error) {
 	defer func() {
@@ -117,20 +134,13 @@ func (s *State) Apply(rec *Record) (err error) {
 			err = &PoisonError{File: rec.File, Offset: rec.Offset, Seq: rec.Pos, Cause: p, Stack: debug.Stack()}
 		}
 	}()
-	switch rec.Part {
-	case Market:
-		return s.market(rec)
-	case Accounts:
+	if rec.Log == OfAccounts {
 		return s.money(rec)
-	case Launchpad:
-		return s.ledger(rec)
-	case Hive:
-		return s.agents(rec)
 	}
-	panic(fmt.Sprintf("BUG: machine: a record of part %d", rec.Part))
+	return s.journal(rec)
 }
 
-func (s *State) market(rec *Record) error {
+func (s *State) journal(rec *Record) error {
 	if rec.Pos != s.Pos+1 {
 		return fmt.Errorf("machine: record %d comes after %d", rec.Pos, s.Pos)
 	}
@@ -156,7 +166,12 @@ func (s *State) market(rec *Record) error {
 		return nil
 	}
 	s.events = s.Core.Apply(&s.cmd, s.events[:0])
-	s.Pos, s.LastNs = rec.Pos, s.cmd.TimeNs
+	if s.cmd.Kind == engine.Other {
+		if _, err := s.ApplyOther(s.cmd.Other); err != nil {
+			return rec.wrong(err)
+		}
+	}
+	s.Pos, s.LastNs = rec.Pos, max(s.LastNs, s.cmd.TimeNs)
 	s.fold()
 	return nil
 }
@@ -173,31 +188,44 @@ func (s *State) money(rec *Record) error {
 	return nil
 }
 
-// ledger applies a record of the launchpad, and hands what it says about a token to the hive.
-func (s *State) ledger(rec *Record) error {
-	if s.Ledger == nil {
-		return nil
-	}
-	r, err := launchpad.DecodeRecord(rec.Payload)
-	if err != nil {
-		return rec.wrong(err)
-	}
-	if res := s.Ledger.Apply(&r); res.Fact != nil && s.Hive != nil {
-		s.Hive.Fold(hive.Fact(*res.Fact))
-	}
-	return nil
+// Outcome is the result of a record of launchpad or hive; the other one is nil.
+type Outcome struct {
+	Ledger *launchpad.Result
+	Hive   *hive.Result
 }
 
-func (s *State) agents(rec *Record) error {
-	if s.Hive == nil {
-		return nil
+// ApplyOther applies a record of launchpad or hive. What the launchpad says about a token is handed to the hive. The loop
+// calls it for a record that it has written; Apply does for all others.
+func (s *State) ApplyOther(rec *engine.OtherRecord) (out Outcome, err error) {
+	switch Part(rec.Part) {
+	case Launchpad:
+		r, err := launchpad.DecodeRecord(rec.Record)
+		if err != nil {
+			return out, err
+		}
+		res := s.Ledger.Apply(&r)
+		if res.Fact != nil {
+			s.Hive.Fold(hive.Fact(*res.Fact))
+		}
+		return Outcome{Ledger: &res}, nil
+	case Hive:
+		r, err := hive.DecodeRecord(rec.Record)
+		if err != nil {
+			return out, err
+		}
+		res := s.Hive.Apply(&r)
+		return Outcome{Hive: &res}, nil
 	}
-	r, err := hive.DecodeRecord(rec.Payload)
-	if err != nil {
-		return rec.wrong(err)
+	return out, fmt.Errorf("a record of part %d, which this program does not know", rec.Part)
+}
+
+// NextNs returns when launchpad or hive next change by time alone, 0: never.
+func (s *State) NextNs() int64 {
+	next := s.Ledger.NextNs()
+	if at := s.Hive.NextNs(); next == 0 || at != 0 && at < next {
+		next = at
 	}
-	s.Hive.Apply(&r)
-	return nil
+	return next
 }
 
 // wrong says which record cannot be decoded.
@@ -205,7 +233,7 @@ func (r *Record) wrong(err error) error {
 	return fmt.Errorf("%s: record %d at offset %d: %w", r.File, r.Pos, r.Offset, err)
 }
 
-// fold hands the events of the market's record at Pos to every fold.
+// fold hands the events of the record at Pos to every fold.
 func (s *State) fold() {
 	s.Feed.Fold(s.events)
 	if s.Money != nil {
@@ -219,7 +247,7 @@ func (s *State) fold() {
 	}
 }
 
-// pass moves the market's position beyond a record that is not applied.
+// pass moves the position beyond a record that is not applied.
 func (s *State) pass(pos uint64) {
 	s.Pos = pos
 	if s.Money != nil {
@@ -230,7 +258,7 @@ func (s *State) pass(pos uint64) {
 	}
 }
 
-// Configure makes settings the ones in force, unless they are: write appends their record to the market's log before.
+// Configure makes settings the ones in force, unless they are: write appends their record to the journal before.
 // The record's time is the time of the last command. It changes nothing when write fails.
 func (s *State) Configure(settings Settings, write func(cmd *engine.Command) error) error {
 	if s.Settings.Equal(&settings) {
@@ -248,7 +276,7 @@ func (s *State) Configure(settings Settings, write func(cmd *engine.Command) err
 	return nil
 }
 
-// Finish carries out what is left of the commands that the market's log ends in the middle of: write appends
+// Finish carries out what is left of the commands that the journal ends in the middle of: write appends
 // each Continue to the log before it is applied. The time is the time of the last command, so every
 // start that finds this log makes the same records.
 func (s *State) Finish(write func(cmd *engine.Command) error) error {

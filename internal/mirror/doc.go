@@ -6,7 +6,7 @@
 //
 //  1. A record is sent after it is durable in its log.
 //  2. The stream has the records in an order in which a reader can execute them: a record of the accounts behind the
-//     record of the market that it names, a record of the hive behind those of the launchpad that it needs.
+//     record of the market that it names.
 //  3. The position of a record in the stream is its position in the log.
 //  4. After a failure nothing more is sent: Source.Failed hears the reason.
 package mirror

@@ -57,10 +57,11 @@ func quiet(t *testing.T) *Source {
 	s := &Source{
 		Dir: dir, Look: func(bool) (Look, error) { return Look{}, nil },
 		Barrier:     func() (last, pos uint64, err error) { return 0, 0, nil },
+		MarketPos:   func([]byte) (uint64, error) { return 0, nil },
 		MakeDurable: func() error { return nil }, NowNs: clock.MachineNs, Failed: func(error) {},
 		Confirmed: func(stream.Positions) {}, Ended: func() {},
 	}
-	for i, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for i, name := range []string{"engine", "accounts"} {
 		log, err := wal.Open(vfs.OS{}, filepath.Join(path, name), wal.Options{NoLock: true})
 		if err != nil {
 			t.Fatal(err)
@@ -148,9 +149,9 @@ func TestACutIsAStateOfTheStream(t *testing.T) {
 			return at, err
 		}
 	}
-	for i, log := range []stream.Log{stream.Launchpad, stream.Hive, stream.Hive} {
+	for i, log := range []stream.Log{stream.Engine, stream.Accounts, stream.Accounts} {
 		at, err := m.Cut(t.Context(), add(log))
-		if err != nil || at.Pos[stream.Launchpad-1] != 1 || at.Pos[stream.Hive-1] != uint64(i) {
+		if err != nil || at.Pos[stream.Engine-1] != 1 || at.Pos[stream.Accounts-1] != uint64(i) {
 			t.Fatalf("%+v, %v", at, err)
 		}
 		data, err := mem.Connect().Read(t.Context(), at.Seq)
@@ -166,17 +167,17 @@ func TestACutIsAStateOfTheStream(t *testing.T) {
 	mem.SetDown(true)
 	brief, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, failed)
 	defer cancel()
-	if _, err := m.Cut(brief, add(stream.Hive)); !errors.Is(err, failed) {
+	if _, err := m.Cut(brief, add(stream.Accounts)); !errors.Is(err, failed) {
 		t.Errorf("without a stream: %v", err)
 	}
 	mem.SetDown(false)
-	if at, err := m.Cut(t.Context(), add(stream.Hive)); err != nil || at.Pos[stream.Hive-1] != 4 {
+	if at, err := m.Cut(t.Context(), add(stream.Accounts)); err != nil || at.Pos[stream.Accounts-1] != 4 {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if err := m.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Cut(t.Context(), add(stream.Hive)); err == nil {
+	if _, err := m.Cut(t.Context(), add(stream.Accounts)); err == nil {
 		t.Error("a mirror that has ended makes a cut")
 	}
 }

@@ -20,8 +20,8 @@ func (m *Mirror) last(log stream.Log) uint64 {
 	return m.source.Logs[log-1].Log.DurableSeq()
 }
 
-// send hands what is durable to the appender. The logs are looked at in the order in which they refer to each
-// other: the hive to the launchpad, both to the accounts, all to the market.
+// send hands what is durable to the appender. The accounts, which refer to the market, are looked at
+// first.
 func (m *Mirror) send(work context.Context) error {
 	wanted := m.waiting.Load() > 0 || m.wanted.Load() > m.sent[stream.Engine-1]
 	if wanted && !m.source.DurableAll { // not later, as journal.sync = interval would
@@ -30,12 +30,8 @@ func (m *Mirror) send(work context.Context) error {
 		}
 	}
 	var to stream.Positions
-	for log := stream.Hive; log > stream.Accounts; log-- {
-		to[log-1] = m.last(log)
-	}
 	now := m.source.NowNs()
-	idle := to[stream.Launchpad-1] == m.sent[stream.Launchpad-1] && to[stream.Hive-1] == m.sent[stream.Hive-1] &&
-		m.last(stream.Accounts) == m.sent[stream.Accounts-1] && m.last(stream.Engine) == m.sent[stream.Engine-1]
+	idle := m.last(stream.Accounts) == m.sent[stream.Accounts-1] && m.last(stream.Engine) == m.sent[stream.Engine-1]
 	if idle && now-m.lookedNs < int64(mirrorIdle) {
 		return nil
 	}
@@ -70,11 +66,6 @@ func (m *Mirror) sendAll(work context.Context, to stream.Positions) error {
 	before := m.sent
 	if err := m.merge(work, to); err != nil {
 		return err
-	}
-	for log := stream.Launchpad; log <= stream.Hive; log++ {
-		if err := m.sendTo(work, log, to[log-1]); err != nil {
-			return err
-		}
 	}
 	if m.sent != before {
 		m.appender.Send()

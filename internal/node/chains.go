@@ -6,9 +6,9 @@ import (
 )
 
 // logNames has the names of the logs, which their chains begin with.
-var logNames = [stream.Logs]string{"engine", "accounts", "launchpad", "hive"}
+var logNames = [stream.Logs]string{"engine", "accounts"}
 
-// Chains follows the checksum chains of the four logs for a node that writes none of them. One goroutine uses it.
+// Chains follows the checksum chains of the logs for a node that writes none of them. One goroutine uses it.
 type Chains [stream.Logs]wal.Position
 
 // BeginAt sets the chains to the positions of a snapshot.

@@ -49,7 +49,7 @@ func newCopied(t *testing.T, history byte) *copied {
 	}
 	publish()
 	for i := range 10 {
-		for log := stream.Engine; log <= stream.Hive; log++ {
+		for log := stream.Engine; log <= stream.Accounts; log++ {
 			_, err := w.Add(log, 0, []byte(strings.Repeat("x", i*int(log)+1)), []byte{byte(i), byte(log), history})
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +93,7 @@ func (c *copied) open() *node.Copy {
 	o := node.CopyOptions{
 		Genesis: c.genesis, Aside: func(to string, why error) { c.asides, c.why = append(c.asides, to), why },
 	}
-	for i, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for i, name := range []string{"engine", "accounts"} {
 		o.Layout[i] = node.CopyLog{Name: name, Options: wal.Options{PreallocBytes: -1}}
 	}
 	copy, err := node.OpenCopy(c.dir, o)
@@ -191,7 +191,7 @@ func TestACopyOffTheChainIsPutAside(t *testing.T) {
 			c.must(log.Trim(c.t.Context(), 7))
 			return log
 		},
-		"a damaged log":   func(c *copied) jet.Log { damage(c, "hive/000001.wal", 1600); return c.log(12) },
+		"a damaged log":   func(c *copied) jet.Log { damage(c, "accounts/000001.wal", 1600); return c.log(12) },
 		"a damaged state": func(c *copied) jet.Log { damage(c, "COPY", 0); return c.log(12) },
 		"a state that is none": func(c *copied) jet.Log {
 			c.must(os.WriteFile(filepath.Join(c.dir, "COPY"), []byte("Copy of"), 0o600))
@@ -300,7 +300,7 @@ func TestACopyBehindTheEndOfTheStream(t *testing.T) {
 					t.Errorf("the reason: %v", own.why)
 				}
 				if c.aside {
-					if _, err := os.Stat(filepath.Join(own.asides[0], "hive", "000001.wal")); err != nil {
+					if _, err := os.Stat(filepath.Join(own.asides[0], "accounts", "000001.wal")); err != nil {
 						t.Error(err)
 					}
 					own.must(other.take(copy, 0, 12))

@@ -17,7 +17,7 @@ import (
 // The format of a snapshot, which internal/stream/FORMAT.md shows.
 const (
 	snapshotMagic  = "THN1"
-	snapshotFormat = 2
+	snapshotFormat = 3
 	maxHead        = 1 << 20
 	chunkBytes     = 256 << 10
 	maxStore       = 8 << 30 // bytes of the snapshot of a store in memory
@@ -28,9 +28,9 @@ var ErrSnapshot = errors.New("node: a snapshot that cannot be used")
 
 // inOrder has the logs in the order of their snapshots: the market, which is the largest, comes last and is never
 // whole in memory.
-var inOrder = [stream.Logs]stream.Log{stream.Accounts, stream.Launchpad, stream.Hive, stream.Engine}
+var inOrder = [stream.Logs]stream.Log{stream.Accounts, stream.Engine}
 
-// Head describes a snapshot of a node: the state of all four logs behind one message of the stream.
+// Head describes a snapshot of a node: the state of all logs behind one message of the stream.
 type Head struct {
 	Format  int                 `json:"format"`
 	Version string              `json:"version"` // of the program

@@ -65,7 +65,6 @@ func (s *Survey) Read(
 	s.Term, s.SentMs = at.Term, at.SentNs/int64(time.Millisecond)
 	s.Logs = map[string]uint64{
 		"engine": at.Pos.Of(stream.Engine), "accounts": at.Pos.Of(stream.Accounts),
-		"launchpad": at.Pos.Of(stream.Launchpad), "hive": at.Pos.Of(stream.Hive),
 	}
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -126,7 +125,7 @@ func (s *Survey) Print(out io.Writer, asJSON bool, nowMs int64) error {
 	if s.From > 0 {
 		fmt.Fprintf(out, "trimmed    read from message %d on, behind an archived snapshot\n", s.From)
 	}
-	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for _, name := range []string{"engine", "accounts"} {
 		fmt.Fprintf(out, "%-10s record %d\n", name, s.Logs[name])
 	}
 	fmt.Fprintf(out, "last       %s ago\n", time.Duration(max(nowMs-s.SentMs, 0))*time.Millisecond)

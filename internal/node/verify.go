@@ -6,11 +6,9 @@ import (
 	"fmt"
 
 	"tickhive/accounts"
-	"tickhive/hive"
 	"tickhive/internal/machine"
 	"tickhive/internal/seal"
 	"tickhive/internal/stream"
-	"tickhive/launchpad"
 )
 
 // Verifier executes the records of a stream and compares the digests of the writer.
@@ -23,13 +21,6 @@ type Verifier struct {
 // Begin begins with a snapshot.
 func (v *Verifier) Begin(from *Snapshot) error {
 	s := v.State
-	var err error
-	if s.Ledger, err = launchpad.DecodeSnapshot(from.Store(stream.Launchpad), launchpad.DefaultOptions()); err != nil {
-		return err
-	}
-	if s.Hive, err = hive.DecodeSnapshot(from.Store(stream.Hive), hive.DefaultOptions()); err != nil {
-		return err
-	}
 	if s.Money != nil {
 		body, err := v.Secrets.Open(from.Store(stream.Accounts), seal.Snapshot)
 		if err != nil {
@@ -53,7 +44,7 @@ func (v *Verifier) Take(m *stream.Message) error {
 	}
 	for at, record := range m.All() {
 		rec, err := Record(at, record), error(nil)
-		if rec.Part == machine.Accounts && v.State.Money != nil {
+		if rec.Log == machine.OfAccounts && v.State.Money != nil {
 			rec.Payload, err = v.Secrets.Open(record, seal.Record)
 		}
 		if err = errors.Join(err, v.State.Apply(&rec)); err != nil {
@@ -65,11 +56,9 @@ func (v *Verifier) Take(m *stream.Message) error {
 
 // Record returns a record of a stream as the machine takes it.
 func Record(at stream.Place, payload []byte) machine.Record {
-	return machine.Record{Part: parts[at.Log], Pos: at.Pos, Payload: payload, File: "the stream"}
-}
-
-// parts are the parts of the exchange by their logs in a stream.
-var parts = [stream.Logs + 1]machine.Part{
-	stream.Engine: machine.Market, stream.Accounts: machine.Accounts, stream.Launchpad: machine.Launchpad,
-	stream.Hive: machine.Hive,
+	log := machine.Journal
+	if at.Log == stream.Accounts {
+		log = machine.OfAccounts
+	}
+	return machine.Record{Log: log, Pos: at.Pos, Payload: payload, File: "the stream"}
 }

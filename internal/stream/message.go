@@ -26,12 +26,10 @@ type Log uint8
 const (
 	Engine Log = 1 + iota
 	Accounts
-	Launchpad
-	Hive
 )
 
 // Logs is the number of logs.
-const Logs = 4
+const Logs = 2
 
 // Positions has the position of the last record of each log, Engine first.
 type Positions [Logs]uint64
@@ -50,7 +48,7 @@ const (
 
 const (
 	magic     = "THM1"
-	version   = 2
+	version   = 3
 	headBytes = 64
 	partBytes = 16
 	maxLength = 3 // bytes of the length of a record: MaxMessage is below 1<<21
@@ -168,7 +166,7 @@ func checkParts(parts uint32, b []byte) error {
 		}
 		log, count, first := Log(b[0]), le.Uint32(b[4:]), le.Uint64(b[8:])
 		switch {
-		case log < Engine || log > Hive || log == before || b[1] != 0 || b[2] != 0 || b[3] != 0:
+		case log < Engine || log > Accounts || log == before || b[1] != 0 || b[2] != 0 || b[3] != 0:
 			return fmt.Errorf("%w: a part of log %d behind one of log %d", ErrDamaged, log, before)
 		case count == 0 || uint64(count) > uint64(len(b)) || first == 0 || first > MaxPosition-uint64(count):
 			return fmt.Errorf("%w: a part of %d records from %d", ErrDamaged, count, first)

@@ -20,7 +20,7 @@ func samples() []Message {
 	records, beat, term, base := head, head, head, head
 	records.Kind, beat.Kind, term.Kind, base.Kind = Records, Beat, Term, Base
 	term.Info, base.Info = []byte("h4:8080"), []byte("genesis")
-	base.Term, base.History, base.Start = 0, [16]byte{1, 2, 3}, Positions{100, 20, 3, 0}
+	base.Term, base.History, base.Start = 0, [16]byte{1, 2, 3}, Positions{100, 20}
 	return []Message{records, beat, term, base}
 }
 
@@ -77,9 +77,9 @@ func TestAMessageDecodesToWhatWasEncoded(t *testing.T) {
 // The bytes are the format: a change needs another version.
 func TestTheBytesOfAMessage(t *testing.T) {
 	m := samples()[2]
-	const want = "54484d3103020300" + "0500000000000000" +
+	const want = "54484d3103030300" + "0500000000000000" +
 		"8877665544332211" + "00002a36fe9c9717" + "4d00000000000000" +
-		"0900000000000000" + "98badcfe00000000" + "00000000f8bec882" + "68343a38303830"
+		"0900000000000000" + "98badcfe00000000" + "000000005eb5388e" + "68343a38303830"
 	if got := hex.EncodeToString(encoded(&m)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -123,7 +123,7 @@ func TestFieldsThatDoNotAgreeAreDamage(t *testing.T) {
 		"unknown kind":        {0, func(b []byte) []byte { b[4] = 5; return b }, ErrDamaged},
 		"no kind":             {1, func(b []byte) []byte { b[4] = 0; return b }, ErrDamaged},
 		"earlier format":      {0, func(b []byte) []byte { b[5] = 1; return b }, ErrVersion},
-		"later format":        {0, func(b []byte) []byte { b[5] = 3; return b }, ErrVersion},
+		"later format":        {0, func(b []byte) []byte { b[5] = 4; return b }, ErrVersion},
 		"no node":             {1, func(b []byte) []byte { clear(b[16:24]); return b }, ErrDamaged},
 		"term 0":              {2, func(b []byte) []byte { clear(b[8:16]); return b }, ErrDamaged},
 		"base with a term":    {3, func(b []byte) []byte { b[8] = 1; return b }, ErrDamaged},

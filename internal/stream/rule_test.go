@@ -168,7 +168,7 @@ func TestPartsBeginBehindTheLastPosition(t *testing.T) {
 		{[]Place{{Engine, 11}}, false},
 		{[]Place{{Engine, 9}}, false},
 		{[]Place{{Accounts, 4}, {Engine, 9}}, false},
-		{[]Place{{Hive, 1}}, true},
+		{[]Place{{Accounts, 4}}, true},
 	} {
 		var b builder
 		for _, p := range c.places {

@@ -224,7 +224,7 @@ func TestBoundsOfTheQueue(t *testing.T) {
 	if pos, err := w.Add(Engine, 0, large); err != nil || pos != 1 {
 		t.Fatal(pos, err)
 	}
-	if pos, err := w.Add(Hive, 0, []byte("small")); err != nil || pos != 1 {
+	if pos, err := w.Add(Accounts, 0, []byte("small")); err != nil || pos != 1 {
 		t.Fatal(pos, err)
 	}
 	if _, err := w.Add(Engine, 0, large); !errors.Is(err, ErrBusy) {
@@ -284,7 +284,7 @@ func TestCandidatesOutOfRange(t *testing.T) {
 		"nothing flies":   func(c *Candidate) { c.Limits.InFlight = 0 },
 		"queue too small": func(c *Candidate) { c.Limits.Queue = MaxMessage - 1 },
 		"no history":      func(c *Candidate) { c.Found.History = [16]byte{} },
-		"start":           func(c *Candidate) { c.Found.Start[3] = MaxPosition },
+		"start":           func(c *Candidate) { c.Found.Start[1] = MaxPosition },
 	} {
 		c := candidate(State{}, 1)
 		change(c)

@@ -85,14 +85,14 @@ var mayImport = map[string][]string{
 
 // pure lists packages that a folder must not import because they do I/O, read a clock or draw random numbers, although
 // every folder may import internal packages. What a machine applies depends on its state and the record alone. The
-// stores of accounts, launchpad and hive bring their logs along.
+// store of the accounts brings its log along.
 var pure = map[string][]string{
 	"engine":           {"internal/wal", "internal/vfs", "internal/clock", "os", "crypto/rand"}, // rand: of a hash table
 	"marketdata":       {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand"},
 	"internal/machine": {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
 	"accounts":         {"os", "math/rand", "crypto/rand"},
-	"launchpad":        {"os", "math/rand", "crypto/rand"},
-	"hive":             {"os", "math/rand", "crypto/rand"},
+	"launchpad":        {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
+	"hive":             {"internal/wal", "internal/vfs", "internal/clock", "os", "math/rand", "crypto/rand", "time"},
 	"accounts/auth":    {"internal/wal", "internal/vfs", "internal/clock"},
 	"internal/stream":  {"internal/wal", "internal/vfs", "internal/clock"},
 }

@@ -1,6 +1,6 @@
 // Package vfs abstracts the file operations that a log needs, so that tests can reproduce
-// every failure of a disk: FS and File, and OS, the machine's file system. Bulk defers syncs while a history is
-// simulated. Package vfstest has the file system in memory that fails.
+// every failure of a disk: FS and File, and OS, the machine's file system.
+// Package vfstest has the file system in memory that fails.
 //
 // Owner: an FS may be used by any goroutine. A File may be written, read and synced by
 // several goroutines at once; callers ensure that their ranges do not overlap.

@@ -19,10 +19,8 @@ import (
 	"time"
 
 	"tickhive/engine/sequencer"
-	"tickhive/hive"
 	"tickhive/internal/machine"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/launchpad"
 )
 
 // specimen is a small directory whose process has ended, and what a start has to make of it.
@@ -96,7 +94,7 @@ func newSpecimen(t *testing.T, policy sequencer.SyncPolicy, e end, virtual bool)
 
 // segmented reports whether every log has two segments and two snapshots.
 func (w *world) segmented() bool {
-	for _, log := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for _, log := range []string{"engine", "accounts"} {
 		if w.count(log, ".wal") < 2 || w.count(log, ".snap") < 2 {
 			return false
 		}
@@ -120,15 +118,15 @@ func (w clients) fill() {
 	u, t := w.model.users[0], w.model.tokens[0]
 	w.serial++
 	switch {
+	case needs("engine") && w.serial%3 == 0:
+		w.must(internal+"/hive/actions", fmt.Sprintf(`{"sourceAgentId":"queen-1","targetTokenId":%s,`+
+			`"actionType":"observation","reasonCode":"r","actionPayload":{"n":%d}}`, t.NFT, w.serial), nil)
+	case needs("engine") && w.serial%3 == 1:
+		w.must(internal+"/launchpad/tokens/"+t.NFT+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`,
+			w.model.users[3].ID), nil)
 	case needs("engine"):
 		w.must(internal+"/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"buy","type":"limit",`+
 			`"price":%d,"amount":0.01,"accountId":%q}`, 1+w.serial%7, u.ID), nil)
-	case needs("hive"):
-		w.must(internal+"/hive/actions", fmt.Sprintf(`{"sourceAgentId":"queen-1","targetTokenId":%s,`+
-			`"actionType":"observation","reasonCode":"r","actionPayload":{"n":%d}}`, t.NFT, w.serial), nil)
-	case needs("launchpad"):
-		w.must(internal+"/launchpad/tokens/"+t.NFT+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`,
-			w.model.users[3].ID), nil)
 	default:
 		w.must(internal+"/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`, nil)
 	}
@@ -181,8 +179,9 @@ func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 		f.position = x.Loop().Position()
 		f.market = machine.HashMarket(x.Core(), x.Feed()).Hash
 		f.accounts = sum(withoutTime(x.Accounts().AppendSnapshot(nil)))
-		w.check(x.Ledger().WithState(func(l *launchpad.State) { f.ledger = sum(l.AppendSnapshot(nil)) }))
-		w.check(x.Hive().WithState(func(h *hive.State) { f.hive = sum(h.AppendSnapshot(nil)) }))
+		h, err := x.StateHash()
+		w.check(err)
+		f.ledger, f.hive = h.Others[machine.Launchpad], h.Others[machine.Hive]
 		f.clockMs = w.timeMs()
 		checker{w}.readStatus()
 		f.epoch, f.incidents = w.model.epoch, len(w.model.incidents)

@@ -239,7 +239,8 @@ func (w *world) hash() {
 	if w.x == nil || w.x.Accounts().EnginePos() != w.x.Loop().Position() { // commands wait for the disk
 		return
 	}
-	w.last, w.lastPos = machine.HashMarket(w.x.Core(), w.x.Feed()).Hash, w.x.Loop().Position()
+	h := machine.HashMarket(w.x.Core(), w.x.Feed())
+	w.last, w.lastPos, w.lastSeq = h.Hash, w.x.Loop().Position(), h.Seq
 	w.machine.pass(int64(time.Second)) // the documents may be older than the views until then
 	if len(w.inflight) == 0 && w.mix.Unknown == w.unknown {
 		w.sums = w.totals()

@@ -66,7 +66,7 @@ const commandsPerSeed = 2000
 
 // places are the paths that faults aim at.
 var places = []string{
-	"d/engine/*", "d/accounts/*", "d/launchpad/*", "d/hive/*", "d/*", "d/engine/*.snap", "d/*/*.wal", "d/*/*", "",
+	"d/engine/*", "d/accounts/*", "d/*", "d/engine/*.snap", "d/accounts/*.snap", "d/*/*.wal", "d/*/*", "",
 }
 
 // The classes that a seed draws from.

@@ -50,7 +50,7 @@ func (w checker) verify() {
 	w.readStatus()
 	h := machine.HashMarket(w.x.Core(), w.x.Feed())
 	w.logf("recovered to %d: %s", w.x.Loop().Position(), h.Hash)
-	if w.last != "" && w.x.Loop().Position() == w.lastPos && h.Hash != w.last {
+	if w.last != "" && w.x.Loop().Position() == w.lastPos && h.Seq == w.lastSeq && h.Hash != w.last {
 		w.fail("the state hash after the recovery is %s, it was %s at command %d", h.Hash, w.last, w.lastPos)
 	}
 	if w.last == h.Hash {
@@ -286,7 +286,7 @@ func (w checker) resting(pair string) {
 // storeOf returns the store that holds the balances of a currency.
 func storeOf(currency string) string {
 	if currency == "NATIVE" || currency == "USBI" {
-		return "launchpad"
+		return "engine"
 	}
 	return "accounts"
 }
@@ -344,12 +344,12 @@ func (w checker) checkAgents() {
 		var pool poolAnswer
 		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")
 		if err := a.into(&pool); err != nil {
-			w.lost("launchpad", "token %s %s: %v", t.NFT, t.symbol, err)
+			w.lost("engine", "token %s %s: %v", t.NFT, t.symbol, err)
 			return true
 		}
 		if got := pool.reserves(); got != t.pool {
 			if !t.maybe {
-				w.lost("launchpad", "the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
+				w.lost("engine", "the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
 			}
 			t.pool = got
 		}
@@ -359,11 +359,11 @@ func (w checker) checkAgents() {
 	w.model.proposals = slices.DeleteFunc(w.model.proposals, func(p *proposal) bool {
 		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
 		if !a.ok() {
-			w.lost("hive", "proposal %s: %d %s", p.id, a.status, a.body)
+			w.lost("engine", "proposal %s: %d %s", p.id, a.status, a.body)
 		}
 		return !a.ok()
 	})
-	if w.gone("hive") { // votes may be lost, and entries may have the ids of lost ones
+	if w.gone("engine") { // votes may be lost, and entries may have the ids of lost ones
 		for _, p := range w.model.proposals {
 			p.votes, p.unsure = map[string]bool{}, true
 		}
@@ -389,7 +389,7 @@ func (w checker) checkAgents() {
 	}
 	for id := range w.model.actions {
 		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {
-			w.lost("hive", "entry %d of the hive's log", id)
+			w.lost("engine", "entry %d of the hive's log", id)
 		}
 	}
 }

@@ -151,6 +151,7 @@ type world struct {
 
 	last      string // state hash of the last life, empty: unknown
 	lastPos   uint64
+	lastSeq   uint64            // sum over the pairs: a start may write another record at the position of a lost one
 	tickers   map[string]string // X-Seq of the tickers then, by pair
 	sums      map[string]string // totals then, by currency; nil: a change may be missing in them
 	unknown   int               // mix.Unknown at the start of the present process

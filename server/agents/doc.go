@@ -1,7 +1,7 @@
 // Package agents serves the launchpad and the hive: their public routes, their internal routes, and
 // the ledger as accounts see it.
 //
-// Owner: handlers run on the goroutine of their connection and read the views of the two stores.
+// Owner: handlers run on the goroutine of their connection and read the published views.
 //
 // Invariants:
 //

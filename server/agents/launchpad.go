@@ -11,6 +11,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
@@ -203,11 +204,11 @@ func refusalOf(err error, look string) *refuse.Refusal {
 	switch {
 	case errors.As(err, &refused):
 		return refused
-	case errors.Is(err, wal.ErrBusy):
+	case errors.Is(err, sequencer.ErrBusy):
 		return refuse.Later(1, "Too many changes wait; nothing was changed.")
-	case errors.Is(err, wal.ErrOutcomeUnknown):
+	case errors.Is(err, sequencer.ErrOutcomeUnknown):
 		return refuse.Unknown("The change", "look at "+look+" before you repeat the request.")
-	case errors.Is(err, wal.ErrClosed):
+	case errors.Is(err, sequencer.ErrStopping):
 		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
 	return refuse.Unwritten("The launchpad", errors.Is(err, wal.ErrStopped))
@@ -494,11 +495,11 @@ func (s *Service) Balances(address string) []accounts.BalanceView {
 
 // Seq returns the number of records that the ledger's view reflects.
 func (s *Service) Seq() uint64 {
-	st := s.stores.Load()
-	if st == nil {
+	ledger, _ := s.Views()
+	if ledger == nil {
 		return 0
 	}
-	return st.ledger.View().Seq()
+	return ledger.Seq()
 }
 
 // Totals returns the ledger's rows of GET /totals. Money in pools counts as held.

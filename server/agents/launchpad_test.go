@@ -357,7 +357,7 @@ func TestFiftyParallelSpawnsOfOneSymbolTakeOneFee(t *testing.T) {
 	if won != 1 || paid != 1 {
 		t.Errorf("%d spawned, %d paid", won, paid)
 	}
-	if fees := c.Ledger.View().Totals()[launchpad.NATIVE].Fees.String(); fees != "100.0" {
+	if fees := c.View().Totals()[launchpad.NATIVE].Fees.String(); fees != "100.0" {
 		t.Errorf("fees %s", fees)
 	}
 }

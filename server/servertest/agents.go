@@ -10,13 +10,10 @@ import (
 	"testing"
 
 	"tickhive/engine"
-	"tickhive/hive"
-	"tickhive/internal/durable"
 	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs/vfstest"
-	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/server/account"
 	"tickhive/server/agents"
@@ -24,15 +21,14 @@ import (
 	"tickhive/server/web"
 )
 
-// Agents holds a launchpad and a hive behind both listeners, on a virtual clock and in a
-// file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
+// Agents holds an exchange whose launchpad and hive are behind both listeners, on a virtual clock and in
+// a file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
 type Agents struct {
 	*Market
 	Service  *agents.Service
-	FS       *vfstest.Mem
-	Ledger   *launchpad.Store
-	hive     *hive.Store
+	FS       *vfstest.Mem // of the data directory
 	internal *http.Client
+	change   []func(*Options)
 
 	mu     sync.Mutex
 	Levels map[int]int64
@@ -50,20 +46,12 @@ const MaxUser = 999
 // NewAgents returns launchpad and hive behind both listeners.
 func NewAgents(t testing.TB, change ...func(*Options)) *Agents {
 	t.Helper()
-	c := &Agents{FS: vfstest.NewMem(), Levels: map[int]int64{}}
-	o := exchangetest.Options("")
-	o.Hooks.Agents = func(a *agents.Options) { a.User, a.Find = c.User, c.Find }
-	c.Market = newMarket(t, o, append([]func(*Options){func(o *Options) {
+	c := &Agents{Levels: map[int]int64{}, FS: vfstest.NewMem()}
+	c.change = append([]func(*Options){func(o *Options) {
 		o.agents, o.Authenticate = true, authenticateByName
-	}}, change...)...)
-	c.Service = c.Market.Agents()
-	c.open()
-	c.internal = ClientOf(c.DialInternal)
-	t.Cleanup(func() {
-		c.internal.CloseIdleConnections()
-		c.Stop()
-		c.close()
-	})
+	}}, change...)
+	c.open(t, StartNs)
+	t.Cleanup(func() { c.internal.CloseIdleConnections() })
 	return c
 }
 
@@ -109,48 +97,24 @@ func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	}, nil
 }
 
-// open recovers both stores from the file system.
-func (c *Agents) open() {
-	c.T.Helper()
-	var err error
-	options := wal.Options{NoLock: true, PreallocBytes: -1}
-	c.Ledger, err = launchpad.OpenStore(launchpad.StoreOptions{
-		Options: launchpad.DefaultOptions(),
-		Config:  durable.Config{FS: c.FS, Dir: "launchpad", Log: options, Clock: c.Clock},
-	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	o := hive.DefaultOptions()
-	o.GenesisNs = c.Ledger.View().GenesisNs()
-	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{
-		FS: c.FS, Dir: "hive",
-		Log: options, Clock: c.Clock,
-	}})
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	if err := c.Service.Open(c.Ledger, c.hive); err != nil {
-		c.T.Fatal(err)
-	}
+// open starts the exchange in its directory.
+func (c *Agents) open(t testing.TB, startNs int64) {
+	t.Helper()
+	o := exchangetest.Options("d")
+	o.Machine.FS, o.Clock.StartNs = c.FS, startNs
+	o.Hooks.Agents = func(a *agents.Options) { a.User, a.Find = c.User, c.Find }
+	c.Market = newMarket(t, o, c.change...)
+	c.Service = c.Market.Agents()
+	c.internal = ClientOf(c.DialInternal)
 }
 
-func (c *Agents) close() {
-	c.T.Helper()
-	if err := c.hive.Close(); err != nil {
-		c.T.Error(err)
-	}
-	if err := c.Ledger.Close(); err != nil {
-		c.T.Error(err)
-	}
-}
-
-// Restart closes both stores and recovers them after it has advanced the clock by the downtime.
+// Restart stops the exchange and starts it after it has advanced the clock by the downtime.
 func (c *Agents) Restart(sleptNs int64) {
 	c.T.Helper()
-	c.close()
-	c.Clock.Set(c.Clock.NowNs() + sleptNs)
-	c.open()
+	now := c.Clock.NowNs() + sleptNs
+	c.internal.CloseIdleConnections()
+	c.Stop()
+	c.open(c.T, now)
 }
 
 // CallInternal sends a request to the internal API.
@@ -256,10 +220,16 @@ func (c *Agents) MustInternal(path, body string) map[string]any {
 	return c.Must(c.CallInternal("POST", path, body))
 }
 
+// View returns the ledger that readers see.
+func (c *Agents) View() *launchpad.View {
+	ledger, _ := c.Service.Views()
+	return ledger
+}
+
 // Native returns the NATIVE balance of user n.
 func (c *Agents) Native(n int) string {
 	a, _ := launchpad.ParseAddress(UserAddress(n))
-	return c.Ledger.View().Balance(a, launchpad.NATIVE).String()
+	return c.View().Balance(a, launchpad.NATIVE).String()
 }
 
 // AgentContract loads the description of market data, launchpad and hive.

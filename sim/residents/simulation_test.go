@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/engine"
 	"tickhive/hive"
-	"tickhive/internal/clock"
-	"tickhive/internal/durable"
+	"tickhive/internal/machine"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/sim/residents"
@@ -17,12 +17,11 @@ import (
 
 const genesisNs = int64(1_767_225_600_000_000_000)
 
-// place holds a launchpad and a hive in memory for a Simulation.
+// place holds a launchpad and a hive for a Simulation.
 type place struct {
 	t      testing.TB
-	clk    *clock.Manual
-	ledger *launchpad.Store
-	swarm  *hive.Store
+	nowNs  int64
+	state  *machine.State
 	sim    *residents.Simulation
 	lastNs int64
 
@@ -32,30 +31,57 @@ type place struct {
 
 func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	t.Helper()
-	p := &place{t: t, clk: clock.NewManual(genesisNs), lastNs: genesisNs, reasons: map[refuse.Code]int{}}
-	lo := launchpad.DefaultOptions()
-	lo.Seed = seed
+	p := &place{
+		t: t, nowNs: genesisNs, lastNs: genesisNs, reasons: map[refuse.Code]int{},
+		state: machine.New(machine.Options{Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions()}),
+	}
+	if _, err := p.do(genesisNs, residents.Action{Ledger: launchpad.Begin{Seed: seed}}); err != nil {
+		t.Fatal(err)
+	}
+	begin := hive.Begin{Seed: seed, GenesisNs: genesisNs}
+	if _, err := p.do(genesisNs, residents.Action{Hive: begin}); err != nil {
+		t.Fatal(err)
+	}
 	var err error
-	store := durable.Config{Clock: p.clk}
-	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Config: store}); err != nil {
-		t.Fatal(err)
-	}
-	ho := hive.DefaultOptions()
-	ho.Seed, ho.GenesisNs = seed, genesisNs
-	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Config: store}); err != nil {
-		t.Fatal(err)
-	}
 	if p.sim, err = residents.New(residents.Options{
 		Seed: seed, BusyNs: busyNs, FullNs: math.MaxInt64,
 		Residents: residents.Builtin(seed),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = p.ledger.Close()
-		_ = p.swarm.Close()
-	})
 	return p
+}
+
+// do plans and applies a command at a time.
+func (p *place) do(ns int64, cmd residents.Action) (out machine.Outcome, err error) {
+	rec := &engine.OtherRecord{}
+	if cmd.Ledger != nil {
+		var r launchpad.Record
+		r, err = p.state.Ledger.Plan(ns, cmd.Ledger)
+		rec.Part, rec.Record = uint8(machine.Launchpad), launchpad.AppendRecord(nil, &r)
+	} else {
+		var r hive.Record
+		r, err = p.state.Hive.Plan(ns, cmd.Hive)
+		rec.Part, rec.Record = uint8(machine.Hive), hive.AppendRecord(nil, &r)
+	}
+	if err != nil {
+		return out, err
+	}
+	return p.state.ApplyOther(rec)
+}
+
+// due carries out what is due up to a time.
+func (p *place) due(ns int64) {
+	p.t.Helper()
+	for next := p.state.NextNs(); next != 0 && next <= ns; next = p.state.NextNs() {
+		tick := residents.Action{Hive: hive.Tick{}}
+		if next == p.state.Ledger.NextNs() {
+			tick = residents.Action{Ledger: launchpad.Tick{}}
+		}
+		if _, err := p.do(next, tick); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 // until runs the steps up to ns; with restart, it makes a new Simulation before every step, as restarts
@@ -67,31 +93,26 @@ func (p *place) until(ns int64, restart func() *residents.Simulation) {
 			p.t.Fatalf("step %d is not after %d", next, p.lastNs)
 		}
 		p.lastNs = next
-		p.clk.Set(next)
+		p.nowNs = next
 		if restart != nil {
 			p.sim = restart()
 		}
-		for _, s := range p.sim.Act(next, p.ledger.View(), p.swarm.View()) {
+		p.due(next)
+		for _, s := range p.sim.Act(next, p.state.Ledger.View(), p.state.Hive.View()) {
 			p.carry(s)
 		}
 	}
-	p.clk.Set(ns)
-	if err := errors.Join(p.ledger.Tick(ns), p.swarm.Tick(ns)); err != nil {
-		p.t.Fatal(err)
-	}
+	p.nowNs = ns
+	p.due(ns)
 }
 
 func (p *place) carry(s residents.Action) {
 	p.t.Helper()
 	p.actions++
-	var err error
-	if s.Ledger != nil {
-		var res launchpad.Result
-		if res, err = launchpad.Do(p.ledger, s.Ledger); err == nil && res.Fact != nil {
-			err = p.swarm.WithState(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
-		}
-	} else {
-		_, err = p.swarm.Do(p.counted(s.Hive))
+	p.due(p.nowNs)
+	out, err := p.do(p.nowNs, p.counted(s))
+	if err == nil && out.Ledger != nil && out.Ledger.Refused != nil {
+		err = out.Ledger.Refused
 	}
 	if err == nil {
 		return
@@ -107,24 +128,24 @@ func (p *place) carry(s residents.Action) {
 	}
 }
 
-// counted gives a proposal the ledger's checkpoint, as the service does.
-func (p *place) counted(cmd hive.Command) hive.Command {
-	prop, ok := cmd.(hive.Propose)
-	if token, known := p.ledger.View().ByNFT(prop.TokenID); ok && known {
-		res, err := p.ledger.Do(launchpad.Checkpoint{Token: token.No})
+// counted gives a proposal the ledger's checkpoint, as the exchange does.
+func (p *place) counted(cmd residents.Action) residents.Action {
+	prop, ok := cmd.Hive.(hive.Propose)
+	if token, known := p.state.Ledger.View().ByNFT(prop.TokenID); ok && known {
+		out, err := p.do(p.nowNs, residents.Action{Ledger: launchpad.Checkpoint{Token: token.No}})
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		prop.Checkpoint, prop.CheckpointEndSec = res.Checkpoint, res.EndSec
-		return prop
+		prop.Checkpoint, prop.CheckpointEndSec = out.Ledger.Checkpoint, out.Ledger.EndSec
+		cmd.Hive = prop
 	}
 	return cmd
 }
 
-// text returns all observable state of the two stores.
+// text returns all observable state of launchpad and hive.
 func (p *place) text() string {
 	return fmt.Sprintf("%d records, %d entries, head %s, totals %v",
-		p.ledger.View().Seq(), p.swarm.View().Entries(), p.swarm.View().Head(), p.ledger.View().Totals())
+		p.state.Ledger.View().Seq(), p.state.Hive.View().Entries(), p.state.Hive.View().Head(), p.state.Ledger.View().Totals())
 }
 
 const day = int64(24 * time.Hour)
@@ -135,7 +156,7 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 	start := time.Now()
 	p.until(end, nil)
 	took := time.Since(start)
-	v, h := p.ledger.View(), p.swarm.View()
+	v, h := p.state.Ledger.View(), p.state.Hive.View()
 	withPool, traded, boosted, holders := 0, 0, 0, int64(0)
 	for page := int64(1); page <= 3; page++ {
 		for _, it := range v.Tokens(end, launchpad.ListQuery{Page: page, PageSize: 100}).Items {
@@ -209,12 +230,8 @@ func TestTheSameSeedTakesTheSameStepsAndARestartChangesNothing(t *testing.T) {
 		t.Errorf("two seeds, one run: %s", a.text())
 	}
 	for _, p := range []*place{a, b, c} {
-		var err error
-		if ferr := p.ledger.WithState(func(s *launchpad.State) { err = s.Check() }); ferr != nil || err != nil {
-			t.Error(ferr, err)
-		}
-		if ferr := p.swarm.WithState(func(s *hive.State) { err = s.Check() }); ferr != nil || err != nil {
-			t.Error(ferr, err)
+		if err := errors.Join(p.state.Ledger.Check(), p.state.Hive.Check()); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -223,7 +240,7 @@ func TestTheSameSeedTakesTheSameStepsAndARestartChangesNothing(t *testing.T) {
 func TestTheLivePaceIsLively(t *testing.T) {
 	p := newPlace(t, 5, 0)
 	p.until(genesisNs+day, nil)
-	calm, calmActions := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
+	calm, calmActions := p.state.Hive.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
 		p.actions
 	l, err := residents.New(residents.Options{Seed: 5, Residents: residents.Builtin(5)})
 	if err != nil {
@@ -239,7 +256,7 @@ func TestTheLivePaceIsLively(t *testing.T) {
 		t.Errorf("nothing happens for %s", time.Duration(longest))
 	}
 	p.until(genesisNs+2*day, nil)
-	lively := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems - calm
+	lively := p.state.Hive.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems - calm
 	t.Logf("a day: %d actions and %d proposals; a lively one: %d and %d", calmActions, calm, p.actions, lively)
 	if p.actions < 2*calmActions || lively > 3*calm+10 {
 		t.Errorf("%d actions and %d proposals in a lively day", p.actions, lively)
@@ -257,8 +274,8 @@ func TestALaunchpadOfOthersLeavesNothingToDoWrong(t *testing.T) {
 		p.carry(residents.Action{Ledger: cmd})
 	}
 	p.until(genesisNs+day/2, nil)
-	if p.ledger.View().Len() < 10 {
-		t.Errorf("%d tokens after half a day beside an outsider's", p.ledger.View().Len())
+	if p.state.Ledger.View().Len() < 10 {
+		t.Errorf("%d tokens after half a day beside an outsider's", p.state.Ledger.View().Len())
 	}
 }
 

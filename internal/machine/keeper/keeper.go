@@ -292,22 +292,22 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	return true, k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash returns the hash of the market at the current position. It first finishes a snapshot that Step has begun.
-func (k *Keeper) Hash() (machine.MarketHash, error) {
+// Hash returns the hash of all parts but the accounts at the current position. It first finishes a snapshot that Step has begun.
+func (k *Keeper) Hash() (machine.StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
 	pos, _, _, err := k.capture(nil)
 	if err != nil {
-		return machine.MarketHash{}, err
+		return machine.StateHash{}, err
 	}
 	f, err := k.follow(pos)
 	for arrived := false; err == nil && !arrived; {
 		arrived, err = f.advance()
 	}
 	if err != nil {
-		return machine.MarketHash{}, err
+		return machine.StateHash{}, err
 	}
-	return machine.HashMarket(f.market.Core, f.market.Feed), nil
+	return f.market.Hash(), nil
 }
 
 // capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls

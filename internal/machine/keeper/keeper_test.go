@@ -43,7 +43,7 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	began = x.log.LastSeq()
 	k.Step() // begins
 	h, err := k.Hash()
-	if want := x.direct(); err != nil || h.Hash != want.Hash || taken != 2 || k.Covered() != began {
+	if want := x.direct(); err != nil || h.Market.Hash != want.Hash || taken != 2 || k.Covered() != began {
 		t.Errorf("a hash in the middle: %v, %s, want %s; %d taken, the last of %d", err, h.Hash, want.Hash, taken,
 			k.Covered())
 	}

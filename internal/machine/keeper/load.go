@@ -15,11 +15,11 @@ import (
 var ErrStop = errors.New("keeper: stop")
 
 // Record returns a record of a log as the machine takes it.
-func Record(part machine.Part, rec *wal.Record) machine.Record {
-	return machine.Record{Part: part, Pos: rec.Seq, Payload: rec.Payload, File: rec.File, Offset: rec.Offset}
+func Record(log machine.Log, rec *wal.Record) machine.Record {
+	return machine.Record{Log: log, Pos: rec.Seq, Payload: rec.Payload, File: rec.File, Offset: rec.Offset}
 }
 
-// Replay applies records of the market until the reader ends, m.Pos reaches limit (0: no limit), or after returns
+// Replay applies records of the journal until the reader ends, m.Pos reaches limit (0: no limit), or after returns
 // ErrStop. Unless after is nil, Replay calls it after each record.
 func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) error {
 	for limit == 0 || m.Pos < limit {
@@ -33,7 +33,7 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 		if rec.Seq <= m.Pos {
 			continue
 		}
-		next := Record(machine.Market, &rec)
+		next := Record(machine.Journal, &rec)
 		if err := m.Apply(&next); err != nil {
 			return err
 		}
@@ -49,21 +49,21 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 	return nil
 }
 
-// Merge applies the records of the accounts and of the market in their one order: before each record of the accounts
-// those of the market up to the position that the record names, at last those up to end. next returns io.EOF at the end
+// Merge applies the records of the accounts and of the journal in their one order: before each record of the accounts
+// those of the journal up to the position that the record names, at last those up to end. next returns io.EOF at the end
 // of the accounts' log.
-func Merge(next func() (marketPos uint64, apply func() error, err error), market func(pos uint64) error,
+func Merge(next func() (pos uint64, apply func() error, err error), journal func(pos uint64) error,
 	end uint64,
 ) error {
 	for {
 		pos, apply, err := next()
 		if errors.Is(err, io.EOF) {
-			return market(end)
+			return journal(end)
 		}
 		if err != nil {
 			return fmt.Errorf("accounts: %w", err)
 		}
-		if err := market(pos); err != nil {
+		if err := journal(pos); err != nil {
 			return err
 		}
 		if err := apply(); err != nil {

@@ -173,7 +173,7 @@ func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 		}
 		x.trade(100)
 		want := x.direct()
-		if got, err := x.keeper.Hash(); err != nil || got.Hash != want.Hash || got.Seq != want.Seq {
+		if got, err := x.keeper.Hash(); err != nil || got.Market.Hash != want.Hash || got.Market.Seq != want.Seq {
 			t.Fatalf("seed %d round %d: follower %v (%v), live %v", seed, round, got, err, want)
 		}
 		trades := x.trader.trades
