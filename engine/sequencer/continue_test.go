@@ -31,8 +31,7 @@ type slicing struct {
 }
 
 func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64, sources ...sequencer.Source) *slicing {
-	opts := enginetest.RandomOptions()
-	opts.PartEvents = engine.MinPartEvents
+	opts := busyOptions()
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
 	s.market = newMarketOf(t, opts, policy, s.clk, sources...)
 	inst := enginetest.Instrument()

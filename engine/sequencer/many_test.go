@@ -53,6 +53,8 @@ func (s sinkPair) Fold(events []engine.Event, pos uint64) {
 func busyOptions() engine.Options {
 	o := enginetest.RandomOptions()
 	o.PartEvents = engine.MinPartEvents
+	l := machine.FirstSettings().Engine // a replay has these limits until a record of settings
+	o.OpenOrders, o.AccountOrders, o.AccountStops = l.OpenOrders, l.AccountOrders, l.AccountStops
 	return o
 }
 
