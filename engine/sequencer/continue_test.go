@@ -31,7 +31,8 @@ type slicing struct {
 }
 
 func newSlicing(t *testing.T, policy sequencer.SyncPolicy, seed uint64, sources ...sequencer.Source) *slicing {
-	opts := busyOptions()
+	opts := enginetest.RandomOptions()
+	opts.PartEvents = engine.MinPartEvents
 	s := &slicing{opts: opts, stepped: newStepped(t, policy, seed)}
 	s.market = newMarketOf(t, opts, policy, s.clk, sources...)
 	inst := enginetest.Instrument()
@@ -259,6 +260,7 @@ func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte
 	s.t.Helper()
 	for n, hash := range hashes {
 		m := machine.New(machine.Options{Engine: s.opts})
+		m.Core.SetLimits(s.opts.Limits()) // the journal has no record of settings
 		for i, payload := range records[:n] {
 			if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
 				s.t.Fatal(err)

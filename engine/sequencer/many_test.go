@@ -9,9 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
 	"tickhive/internal/machine"
-	"tickhive/internal/machine/keeper"
 )
 
 // busy is a market with several pairs, with sinks before and behind the market data.
@@ -53,8 +51,6 @@ func (s sinkPair) Fold(events []engine.Event, pos uint64) {
 func busyOptions() engine.Options {
 	o := enginetest.RandomOptions()
 	o.PartEvents = engine.MinPartEvents
-	l := machine.FirstSettings().Engine // a replay has these limits until a record of settings
-	o.OpenOrders, o.AccountOrders, o.AccountStops = l.OpenOrders, l.AccountOrders, l.AccountStops
 	return o
 }
 
@@ -118,16 +114,16 @@ func serveMany(t *testing.T, policy sequencer.SyncPolicy) {
 	close(stop)
 	readers.Wait()
 	p.loop.Stop()
-	keeper := keeper.New(keeper.Options{
-		Market: machine.Options{Engine: busyOptions()}, Log: p.log, Dir: p.dir, Loop: inline{p.loop},
-		Clock: clock.Real{}, SnapshotBytes: 1 << 40, Taken: func() {}, Failed: func(err error) { t.Error(err) },
-	})
-	replayed, err := keeper.Hash()
-	if state := machine.HashMarket(p.core, p.feed); err != nil || replayed.Market.Hash != state.Hash {
-		t.Errorf("the journal replays to %s, the loop has %s, %v", replayed.Market.Hash, state.Hash, err)
+	replayed := machine.New(machine.Options{Engine: busyOptions()})
+	replayed.Core.SetLimits(busyOptions().Limits()) // the journal has no record of settings
+	for i, payload := range p.rawRecords() {
+		if err := replayed.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := p.j.Close(); err != nil {
-		t.Error(err)
+	want := machine.HashMarket(replayed.Core, replayed.Feed).Hash
+	if got := machine.HashMarket(p.core, p.feed).Hash; got != want {
+		t.Errorf("the journal replays to %s, the loop has %s", want, got)
 	}
 }
 
