@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tickhive/bench/load"
@@ -32,6 +34,9 @@ const (
 	restAway = 0.03
 	// One order in marketEvery takes liquidity.
 	marketEvery = 10
+	// clockEvery is the time after which a run reads the exchange's clock again. The exchange refuses a timestamp that
+	// is a second ahead, and its clock may be slower than this machine's, or virtual and stand still.
+	clockEvery = 250 * time.Millisecond
 	// cancelsInBatch is the largest number of commands in a batch.
 	cancelsInBatch = 100
 )
@@ -40,6 +45,8 @@ const (
 // tenth order is a market order. So a connection has at most one open order.
 type orderMix struct {
 	client client.Client
+	public client.Client // signs nothing
+	behind atomic.Int64  // ns that the exchange's clock is ahead of this machine's
 	host   string
 	prefix string // of the client order ids of this run
 	pairs  []orderPair
@@ -66,6 +73,7 @@ func (o *Options) runOrders(ctx context.Context, u *url.URL, secure *tls.Config,
 		return nil, err
 	}
 	defer m.client.HTTP.CloseIdleConnections()
+	defer m.followClock(ctx)()
 	run := o.loop(ctx, u, secure, live)
 	run.Next, run.Each = m.next, m.answered
 	r, err := o.measure(ctx, live, m.reasons, run.Run)
@@ -92,16 +100,15 @@ func (o *Options) newOrderMix(ctx context.Context, u *url.URL, secure *tls.Confi
 			HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: secure}, CheckRedirect: noRedirect},
 		},
 	}
-	public := client.Client{Base: m.client.Base, HTTP: m.client.HTTP}
-	behind, err := clockDifference(ctx, &public)
-	if err != nil {
+	m.public = client.Client{Base: m.client.Base, HTTP: m.client.HTTP}
+	if err := m.readClock(ctx); err != nil {
 		return nil, err
 	}
-	m.client.Now = func() time.Time { return time.Now().Add(behind) }
+	m.client.Now = func() time.Time { return time.Now().Add(time.Duration(m.behind.Load())) }
 	if _, err := m.client.Balances(ctx); err != nil {
 		return nil, fmt.Errorf("the key of --signed: %w", err)
 	}
-	settings, err := public.Pairs(ctx)
+	settings, err := m.public.Pairs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +116,7 @@ func (o *Options) newOrderMix(ctx context.Context, u *url.URL, secure *tls.Confi
 		if len(m.pairs) == o.Pairs {
 			break
 		}
-		t, err := public.Ticker(ctx, s.Code)
+		t, err := m.public.Ticker(ctx, s.Code)
 		if err != nil {
 			return nil, err
 		}
@@ -131,6 +138,49 @@ func clockDifference(ctx context.Context, c *client.Client) (time.Duration, erro
 		return 0, err
 	}
 	return time.UnixMilli(ms).Sub(sent.Add(time.Since(sent) / 2)), nil
+}
+
+// readClock sets behind.
+func (m *orderMix) readClock(ctx context.Context) error {
+	d, err := clockDifference(ctx, &m.public)
+	if err == nil {
+		m.behind.Store(int64(d))
+	}
+	return err
+}
+
+// followClock reads the exchange's clock every clockEvery until ctx or the returned function ends it. A clock that
+// cannot be read keeps its last difference.
+func (m *orderMix) followClock(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(clockEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = m.readClock(ctx)
+			}
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// timely calls send, and once more with the exchange's clock read again if its timestamp is refused: such a request was
+// not carried out.
+func (m *orderMix) timely(ctx context.Context, send func() error) error {
+	err := send()
+	var api *client.APIError
+	if !errors.As(err, &api) || api.Status != http.StatusUnauthorized || api.Field != "API-Timestamp" {
+		return err
+	}
+	if e := m.readClock(ctx); e != nil {
+		return errors.Join(err, e)
+	}
+	return send()
 }
 
 // priced returns the orders of a pair, and false when it never traded.
@@ -255,7 +305,11 @@ func (m *orderMix) reasons() (all map[string]int64) {
 // clean cancels every order of this run that is still open, also those whose answer was lost.
 func (m *orderMix) clean(ctx context.Context) error {
 	for _, p := range m.pairs {
-		open, err := m.client.OpenOrders(ctx, p.code)
+		var open []client.Order
+		err := m.timely(ctx, func() (err error) {
+			open, err = m.client.OpenOrders(ctx, p.code)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -267,7 +321,11 @@ func (m *orderMix) clean(ctx context.Context) error {
 			for _, o := range some {
 				b.Cancel(o.ID)
 			}
-			if _, err := m.client.SendBatch(ctx, &b); err != nil {
+			err := m.timely(ctx, func() error {
+				_, err := m.client.SendBatch(ctx, &b)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
