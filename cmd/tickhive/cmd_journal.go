@@ -82,9 +82,13 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	o.Skips = skips
 	others := &accountsLog{}
 	if c.At == 0 {
+		from, err := c.from(log, files)
+		if err != nil {
+			return exchange.ExplainDamage(err)
+		}
 		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
 		if err == nil {
-			others, o.Money, err = openAccountsLog(filepath.Dir(dir), &meta, c.FromSnapshot, key)
+			others, o.Money, err = openAccountsLog(filepath.Dir(dir), &meta, from, key)
 		}
 		if err != nil {
 			return exchange.ExplainDamage(err)
@@ -196,26 +200,36 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
 }
 
+// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot if
+// that record was removed, or keeper.NoLimit for the newest snapshot.
+func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64, error) {
+	if c.FromSnapshot {
+		return keeper.NoLimit, nil
+	}
+	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
+	if errors.Is(err, wal.ErrTruncated) {
+		return oldestSnapshot(files), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 0, rd.Close()
+}
+
 // begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
 // snapshot of files.
 func (c *journalVerifyCmd) begin(
 	log keeper.LogDir, o machine.Options, files []wal.Checked,
 ) (r *machine.State, first uint64, err error) {
-	if !c.FromSnapshot {
-		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
-		if err == nil {
-			return machine.New(o), 1, rd.Close()
-		}
-		if !errors.Is(err, wal.ErrTruncated) {
-			return nil, 0, err
-		}
+	from, err := c.from(log, files)
+	if err != nil {
+		return nil, 0, err
 	}
-	from := oldestSnapshot(files)
-	if c.FromSnapshot {
-		from = keeper.NoLimit
-		if o.Money != nil { // it has folded the records up to there
-			from = o.Money.EnginePos()
-		}
+	if from == 0 {
+		return machine.New(o), 1, nil
+	}
+	if c.FromSnapshot && o.Money != nil { // it has folded the records up to there
+		from = o.Money.EnginePos()
 	}
 	r, _, err = keeper.Load(o, log, from)
 	if err != nil {

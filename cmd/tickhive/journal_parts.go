@@ -43,10 +43,11 @@ type accountsLog struct {
 	reader  *wal.Reader // of the records behind the state; nil: the accounts are left out
 }
 
-// openAccountsLog returns the log, and the state at which a replay begins: an empty one if the log has its first record,
-// otherwise that of its oldest snapshot, or with newest that of the newest one. It leaves the accounts out without a
-// key that opens them, and where there is no log.
-func openAccountsLog(dir string, meta *datadir.Meta, newest bool, key *seal.Key) (
+// openAccountsLog returns the log, and the state at which a replay begins that has the journal's records behind from: an
+// empty one for 0 if the log has its first record, the newest snapshot's for keeper.NoLimit, otherwise that of the
+// oldest snapshot that has folded the journal's records up to from. It leaves the accounts out without a key that opens
+// them, and where there is no log.
+func openAccountsLog(dir string, meta *datadir.Meta, from uint64, key *seal.Key) (
 	l *accountsLog, s *accounts.State, err error,
 ) {
 	l = &accountsLog{secrets: key}
@@ -58,32 +59,30 @@ func openAccountsLog(dir string, meta *datadir.Meta, newest bool, key *seal.Key)
 	if o, err = meta.LogOptions("accounts", o); err != nil {
 		return nil, nil, err
 	}
-	if !newest {
+	if from == 0 {
 		if l.reader, err = wal.OpenReader(vfs.OS{}, path, o, 1); !errors.Is(err, wal.ErrTruncated) {
 			return l, accounts.New(accounts.Options{Random: rand.Reader}), err
 		}
 	}
-	found, err := wal.LoadNewest(vfs.OS{}, path, o, func(_ wal.SnapshotMeta, r io.Reader) error { return discard(r) })
-	if err != nil || !found.OK {
-		return l, nil, err
-	}
-	from := found.Kept[len(found.Kept)-1].Seq
-	if newest {
-		from = found.Meta.Seq
-	}
+	var at uint64
 	_, err = wal.LoadNewest(vfs.OS{}, path, o, func(m wal.SnapshotMeta, r io.Reader) error {
-		if m.Seq != from {
-			return wal.ErrUnwanted
-		}
-		return decoded(func(b []byte) (_ any, err error) {
+		var next *accounts.State
+		err := decoded(func(b []byte) (_ any, err error) {
 			if b, err = key.Open(b, seal.Snapshot); err == nil {
-				s, err = accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
+				next, err = accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
 			}
 			return nil, err
 		})(r)
+		if err != nil || s != nil && next.EnginePos() < from {
+			return err
+		}
+		if s, at = next, m.Seq; from == keeper.NoLimit {
+			return nil
+		}
+		return wal.ErrUnwanted // an older one may do
 	})
-	if err == nil {
-		l.reader, err = wal.OpenReader(vfs.OS{}, path, o, from+1)
+	if err == nil && s != nil {
+		l.reader, err = wal.OpenReader(vfs.OS{}, path, o, at+1)
 	}
 	return l, s, err
 }
