@@ -29,9 +29,9 @@ const SnapshotVersion = 6
 // Money takes 16 bytes, and a sum (balances, totals, archive) 24, the least significant word first.
 type snapshot struct {
 	walker
-	s         *State
-	placeless bool // without the position of the market
-	users     int  // number of users in the snapshot
+	s     *State
+	bare  bool // without the time and the position of the last record
+	users int  // number of users in the snapshot
 
 	// A snapshot identifies a currency by its rank in the order of codes. Decoding numbers the currencies by
 	// rank.
@@ -60,15 +60,15 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return s.encode(dst, false)
 }
 
-// AppendState appends the whole state without the position of the market: records that change nothing leave its bytes
-// as they are. Only the store's goroutine may call it.
+// AppendState appends the whole state without the time of the last record and the position of the market: records that
+// change nothing, such as those before a snapshot, leave its bytes as they are. Only the store's goroutine may call it.
 func (s *State) AppendState(dst []byte) []byte {
 	s.Abandon()
 	return s.encode(dst, true)
 }
 
-func (s *State) encode(dst []byte, placeless bool) []byte {
-	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, placeless: placeless}
+func (s *State) encode(dst []byte, bare bool) []byte {
+	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, bare: bare}
 	w.U8(new(uint8(SnapshotVersion)), SnapshotVersion)
 	s.mu.RLock()
 	w.figures()
@@ -114,8 +114,8 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 // figures encodes the sections that mu guards. The caller must hold mu.
 func (w *snapshot) figures() {
 	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
-	if w.placeless {
-		enginePos = 0
+	if w.bare {
+		lastNs, enginePos = 0, 0
 	}
 	if w.Reading() {
 		config = Config{}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+	"time"
 
 	"tickhive/accounts/auth"
 	"tickhive/engine"
@@ -177,6 +178,33 @@ func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	r.buys(user, 1) // holds all of it
 	r.restart()
 	r.balance(user, "USDT", "0.0", "1.0")
+}
+
+// A record that changes nothing, as a start, a stop and a snapshot write them, changes the time and the position of a
+// snapshot alone, and not the bytes of which the state hash is made. A deposit changes them.
+func TestARecordThatChangesNothingLeavesTheStateAsItIs(t *testing.T) {
+	r := newRig(t)
+	r.pair()
+	user := r.user(ProfilePatch{})
+	r.deposit(user, "USDT", "1")
+	state, snapshot := string(r.s.AppendState(nil)), string(r.s.AppendSnapshot(nil))
+	r.now += int64(time.Hour)
+	r.fold(func(fold) {})
+	r.do(Command{Kind: Configure, Config: r.s.referral.config})
+	if string(r.s.AppendState(nil)) != state {
+		t.Error("the same rates at a later time have changed the state")
+	}
+	if string(r.s.AppendSnapshot(nil)) == snapshot || r.s.LastNs() != r.now {
+		t.Errorf("the snapshot does not have the time %d of the record: %d", r.now, r.s.LastNs())
+	}
+	r.restart()
+	if string(r.s.AppendState(nil)) != state || r.s.LastNs() != r.now || r.s.EnginePos() != r.pos {
+		t.Errorf("a restored snapshot has the time %d and the position %d", r.s.LastNs(), r.s.EnginePos())
+	}
+	r.deposit(user, "USDT", "1")
+	if string(r.s.AppendState(nil)) == state {
+		t.Error("a deposit has not changed the state")
+	}
 }
 
 // header encodes what comes before the currencies of an empty state.
