@@ -176,13 +176,13 @@ func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 	sum := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b))[:16] }
 	x := w.x
 	w.await("state", func() {
+		f.clockMs = w.timeMs() // first: the hash waits for a snapshot that is due, and the machine's clock moves meanwhile
 		f.position = x.Loop().Position()
 		f.market = machine.HashMarket(x.Core(), x.Feed()).Hash
 		f.accounts = sum(withoutTime(x.Accounts().AppendSnapshot(nil)))
 		h, err := x.StateHash()
 		w.check(err)
 		f.ledger, f.hive = h.Others[machine.Launchpad], h.Others[machine.Hive]
-		f.clockMs = w.timeMs()
 		checker{w}.readStatus()
 		f.epoch, f.incidents = w.model.epoch, len(w.model.incidents)
 		for _, r := range s.signed {
