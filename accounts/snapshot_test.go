@@ -180,8 +180,8 @@ func TestSnapshotsRestoreWhatFollows(t *testing.T) {
 	r.balance(user, "USDT", "0.0", "1.0")
 }
 
-// A record that changes nothing, as one is written for a snapshot of the market that is due, changes the time and the position of a
-// snapshot alone, and not the bytes of which the state hash is made. A deposit changes them.
+// A record that changes nothing, as one is written for a snapshot of the market that is due, changes the time and the
+// position of a snapshot alone, and not the bytes of which the state hash is made. A deposit changes them.
 func TestARecordThatChangesNothingLeavesTheStateAsItIs(t *testing.T) {
 	r := newRig(t)
 	r.pair()
