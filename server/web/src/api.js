@@ -80,8 +80,9 @@ export async function syncClock() {
   syncedAt = performance.now();
 }
 
-// The clock of the exchange may stop, jump, or differ from the computer's after a sleep.
-const syncMs = 5000;
+// The clock of the exchange may stop, jump, or differ from the computer's after a sleep, and a request must be dated less
+// than a second ahead of it.
+const syncMs = 500;
 let syncedAt = -Infinity;
 
 export const now = () => Date.now() + skewMs;
@@ -94,14 +95,16 @@ export function credentials(method, target, body = '') {
   return { publicKey: keys.publicKey, timestamp, nonce, signature };
 }
 
-// Directly after a start the exchange accepts no signed request for a second. It has not carried out what it refuses
-// then, so signed sends the request once more, signed anew.
+// The exchange refuses a request that is dated ahead of its clock, and for a second after a start any. It has not carried
+// out what it refuses then, so signed waits as long as the answer says, reads the exchange's time, and sends the request
+// once more, signed anew.
 const startSeconds = 2;
 
 export async function signed(method, target, payload) {
   try { return await signedOnce(method, target, payload); } catch (error) {
-    if (error.status !== 401 || !(error.retryAfter > 0 && error.retryAfter <= startSeconds)) throw error;
+    if (error.status !== 401 || error.field !== 'API-Timestamp' || error.retryAfter > startSeconds) throw error;
     await new Promise((r) => { setTimeout(r, error.retryAfter * 1000); });
+    await syncClock();
     return signedOnce(method, target, payload);
   }
 }
