@@ -103,10 +103,10 @@ func (r *Recovered) newFollowing(ctx context.Context, last uint64) (*Following, 
 		return nil, err
 	}
 	y.market = machine.New(o)
+	r.agents.state = y.market // begin publishes it
 	if err := y.begin(r.from); err != nil {
 		return nil, err
 	}
-	r.agents.state = y.market
 	return y, nil
 }
 
