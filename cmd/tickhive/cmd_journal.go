@@ -80,12 +80,12 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	skips := machine.Skips{}
 	o := machineOptions(meta.Market)
 	o.Skips = skips
+	from, err := c.from(log, files)
+	if err != nil {
+		return exchange.ExplainDamage(err)
+	}
 	others := &accountsLog{}
 	if c.At == 0 {
-		from, err := c.from(log, files)
-		if err != nil {
-			return exchange.ExplainDamage(err)
-		}
 		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
 		if err == nil {
 			others, o.Money, err = openAccountsLog(filepath.Dir(dir), &meta, from, key)
@@ -95,7 +95,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		}
 	}
 	defer others.close()
-	r, first, err := c.begin(log, o, files)
+	r, first, err := c.begin(log, o, from)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -216,15 +216,11 @@ func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64,
 	return 0, rd.Close()
 }
 
-// begin returns the state at which the replay starts: an empty one if the log is complete, otherwise the oldest
-// snapshot of files.
+// begin returns the state at which the replay starts: an empty one for 0, otherwise that of the newest snapshot that is
+// not behind from.
 func (c *journalVerifyCmd) begin(
-	log keeper.LogDir, o machine.Options, files []wal.Checked,
+	log keeper.LogDir, o machine.Options, from uint64,
 ) (r *machine.State, first uint64, err error) {
-	from, err := c.from(log, files)
-	if err != nil {
-		return nil, 0, err
-	}
 	if from == 0 {
 		return machine.New(o), 1, nil
 	}
