@@ -150,14 +150,13 @@ func (c *agentCommand) Due(nowNs int64) sequencer.Other {
 
 // due returns the next change that time alone makes up to nowNs, nil if there is none.
 func (a *agentSide) due(nowNs int64) *agentCommand {
-	ledger, h := a.state.Ledger.NextNs(), a.state.Hive.NextNs()
 	switch next := a.state.NextNs(); {
 	case next == 0 || next > nowNs:
 		return nil
-	case next == ledger:
+	case next == a.state.Ledger.NextNs():
 		return &agentCommand{a: a, ledger: launchpad.Tick{}, dueNs: next}
 	default:
-		return &agentCommand{a: a, hive: hive.Tick{}, dueNs: h}
+		return &agentCommand{a: a, hive: hive.Tick{}, dueNs: next}
 	}
 }
 
