@@ -259,13 +259,7 @@ func pairHashes(c *engine.Core) (all [sliceTestPairs][32]byte) {
 func (s *slicing) cuts(records [][]byte, hashes map[int][sliceTestPairs][32]byte, last string) (between int) {
 	s.t.Helper()
 	for n, hash := range hashes {
-		m := machine.New(machine.Options{Engine: s.opts})
-		m.Core.SetLimits(s.opts.Limits()) // the journal has no record of settings
-		for i, payload := range records[:n] {
-			if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
-				s.t.Fatal(err)
-			}
-		}
+		m := stateOf(s.t, s.opts, records[:n])
 		unfinished := len(m.Core.AppendUnfinished(nil)) > 0
 		if unfinished {
 			between++

@@ -114,13 +114,7 @@ func serveMany(t *testing.T, policy sequencer.SyncPolicy) {
 	close(stop)
 	readers.Wait()
 	p.loop.Stop()
-	replayed := machine.New(machine.Options{Engine: busyOptions()})
-	replayed.Core.SetLimits(busyOptions().Limits()) // the journal has no record of settings
-	for i, payload := range p.rawRecords() {
-		if err := replayed.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	replayed := stateOf(t, busyOptions(), p.rawRecords())
 	want := machine.HashMarket(replayed.Core, replayed.Feed).Hash
 	if got := machine.HashMarket(p.core, p.feed).Hash; got != want {
 		t.Errorf("the journal replays to %s, the loop has %s", want, got)

@@ -83,6 +83,19 @@ func (m *market) records() [][]byte {
 	return all
 }
 
+// stateOf returns the state that the records leave. They have none of settings, so the limits are those of the loop.
+func stateOf(t *testing.T, o engine.Options, records [][]byte) *machine.State {
+	t.Helper()
+	m := machine.New(machine.Options{Engine: o})
+	m.Core.SetLimits(o.Limits())
+	for i, payload := range records {
+		if err := m.Apply(&machine.Record{Pos: uint64(i + 1), Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
 // rawRecords closes the journal and returns its records. The bytes around them tell how far the log
 // was durable when each was written, which depends on the order of the steps.
 func (m *market) rawRecords() (all [][]byte) {
