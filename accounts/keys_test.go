@@ -164,7 +164,8 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 		}
 	}}
 	r.s.View().Listen(l)
-	if _, reject = r.try(Command{Kind: DeleteKey, User: 1, PublicKey: "no such key"}); reject == nil || l.deleted != nil {
+	_, reject = r.try(Command{Kind: DeleteKey, User: 1, PublicKey: "no such key"})
+	if reject == nil || l.deleted != nil {
 		t.Fatal(reject, l.deleted)
 	}
 	r.do(Command{Kind: DeleteKey, User: 1, PublicKey: public})

@@ -305,7 +305,8 @@ type idShard struct {
 	users  int // the owner's
 }
 
-// idShards is the number of shards: one of a million users has 250, so that no record waits for the copy of a large one.
+// idShards is the number of shards: one of a million users has 250, so that no record waits for the copy of
+// a large one.
 const idShards = 4096
 
 func shardOf(id uuid.UUID) uint32 { return binary.LittleEndian.Uint32(id[:]) % idShards }
@@ -404,8 +405,8 @@ func (v *Shown) differs(s *State) error {
 				return fmt.Errorf("account %d: another balance of %s is shown", u.n, s.balances.currencies[r.currency])
 			}
 		}
-		if got := v.Accruals(u.n); got.Deals.Len() != u.received.Deals.Len() || got.Others.Len() != u.received.Others.Len() ||
-			got.Archive.Len() != u.received.Archive.Len() {
+		if got := v.Accruals(u.n); got.Deals.Len() != u.received.Deals.Len() ||
+			got.Others.Len() != u.received.Others.Len() || got.Archive.Len() != u.received.Archive.Len() {
 			return fmt.Errorf("account %d: other accruals are shown", u.n)
 		}
 	}

@@ -63,7 +63,8 @@ func (r *rig) trades(buyer, seller uint32, n int) []engine.Event {
 	events := make([]engine.Event, n)
 	for i := range events {
 		events[i] = engine.Event{
-			Kind: engine.EventTrade, Seq: r.next(0), Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller),
+			Kind: engine.EventTrade, Seq: r.next(0),
+			Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller),
 			Price: 10_000, Amount: 10_000, TimeNs: t0,
 		}
 	}
@@ -395,7 +396,9 @@ func BenchmarkShown(b *testing.B) {
 			}
 			change := func(r *Report, u uint32) {
 				for c := range uint32(2) {
-					r.balances = append(r.balances, balanceChange{account: u, currency: c, free: fixed.FromI64(1).Wide()})
+					r.balances = append(r.balances, balanceChange{
+						account: u, currency: c, free: fixed.FromI64(1).Wide(),
+					})
 				}
 			}
 			for u := range uint32(users) {

@@ -40,9 +40,9 @@ type user struct {
 	treeSize uint32 // number of users in the tree, for the user who names it
 }
 
-// person is what the records say of an account. Its publicId, address and codes are functions of its number. A person is
-// immutable for all but the record that makes it: a change makes another one (directory.edit), and the lists only grow
-// at their ends or are replaced.
+// person is what the records say of an account. Its publicId, address and codes are functions of its number. A person
+// is immutable for all but the record that makes it: a change makes another one (directory.edit), and the lists only
+// grow at their ends or are replaced.
 type person struct {
 	n         uint32
 	id        uuid.UUID

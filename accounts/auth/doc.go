@@ -2,11 +2,11 @@
 // with a key, the window of time, the nonces, and what a key permits.
 //
 // Verifier.Verify checks one request against the Keys, the index of what is published. A Roster holds the keys that
-// exist and decides about the next one. The package decides by its arguments alone: it reads no clock and no file, and a
-// new key's random bytes come from a reader.
+// exist and decides about the next one. The package decides by its arguments alone: it reads no clock and no file, and
+// a new key's random bytes come from a reader.
 //
-// Owner: the owner of the accounts changes the Roster, and publishes in the Keys. Any goroutine verifies, without a lock
-// (an atomic map per shard of the index), except for one short lock per shard of the nonce table.
+// Owner: the owner of the accounts changes the Roster, and publishes in the Keys. Any goroutine verifies, without a
+// lock (an atomic map per shard of the index), except for one short lock per shard of the nonce table.
 //
 // Invariants:
 //

@@ -77,8 +77,8 @@ type Keys struct {
 	seed   maphash.Seed
 }
 
-// keyShards is the number of shards. A change copies one of them: 460 keys when a million users have 30 each. The end of
-// a key may end 29 others, so that it takes less than a millisecond.
+// keyShards is the number of shards. A change copies one of them: 460 keys when a million users have 30 each. The end
+// of a key may end 29 others, so that it takes less than a millisecond.
 const keyShards = 1 << 16
 
 // NewKeys returns an index without keys.

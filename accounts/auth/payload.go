@@ -21,8 +21,8 @@ type Payload struct {
 	Reads       bool // the request changes nothing, so a key without canTrade may send it
 }
 
-// AheadMs bounds the time by which a timestamp may be ahead of the clock, whatever the window, which looks back only. So
-// a start knows which timestamps an earlier process can have accepted.
+// AheadMs bounds the time by which a timestamp may be ahead of the clock, whatever the window, which looks back only.
+// So a start knows which timestamps an earlier process can have accepted.
 const AheadMs = 1000
 
 // InWindow reports whether a timestamp is within the window of the time nowNs.

@@ -137,11 +137,11 @@ func (v *Verifier) checkTime(nowNs int64, r *Request) *refuse.Refusal {
 		return unauthorized("API-Timestamp", "API-Timestamp may be less than %d ms ahead of the server's time %d: it "+
 			"differs by %d ms.", AheadMs, nowMs, sent-nowMs)
 	case !InWindow(nowNs, sent, window):
-		return unauthorized("API-Timestamp", "API-Timestamp is more than %d ms before the server's time %d: it differs "+
-			"by %d ms.", window, nowMs, sent-nowMs)
+		return unauthorized("API-Timestamp", "API-Timestamp is more than %d ms before the server's time %d: it "+
+			"differs by %d ms.", window, nowMs, sent-nowMs)
 	case sent < v.notBeforeMs:
-		return unauthorized("API-Timestamp", "API-Timestamp is from before the server's start: a request before %d may "+
-			"have been accepted earlier. The server's time is %d: repeat the request with it.", v.notBeforeMs,
+		return unauthorized("API-Timestamp", "API-Timestamp is from before the server's start: a request before %d "+
+			"may have been accepted earlier. The server's time is %d: repeat the request with it.", v.notBeforeMs,
 			nowMs).After(1)
 	}
 	return nil

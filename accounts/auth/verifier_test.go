@@ -136,8 +136,9 @@ func TestARefusedRequestLearnsWhenToRepeatIt(t *testing.T) {
 		s.v.RefuseBefore(t0Ms + aheadMs)
 		_, reject := s.v.Verify(t0, request("GET", "/", "", "n"))
 		wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
-		if want := fmt.Sprintf("A request with an API-Timestamp before %d may have been accepted earlier, so it is "+
-			"refused; the server's time is 1767225600000. Repeat the request in %d ms.", t0Ms+aheadMs, aheadMs); reject.Message != want || reject.RetryAfter != seconds {
+		want := fmt.Sprintf("A request with an API-Timestamp before %d may have been accepted earlier, so it is "+
+			"refused; the server's time is 1767225600000. Repeat the request in %d ms.", t0Ms+aheadMs, aheadMs)
+		if reject.Message != want || reject.RetryAfter != seconds {
 			t.Errorf("%d: %+v", aheadMs, reject)
 		}
 		r := request("GET", "/", "", "n")
