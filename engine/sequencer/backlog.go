@@ -256,7 +256,8 @@ func (b *Backlog) giveUp() bool {
 		return false
 	}
 	late := map[*Batch]bool{}
-	for now := b.loop.times.clk.NowNs(); now >= b.nextLateNs(); b.late++ {
+	now := b.loop.times.clk.NowNs()
+	for ; now >= b.nextLateNs(); b.late++ {
 		for _, o := range b.waiting[b.late].outcomes {
 			if o.batch != nil && o.batch.done != nil {
 				late[o.batch] = true

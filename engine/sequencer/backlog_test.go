@@ -102,7 +102,8 @@ func (m *marked) is(b *sequencer.Batch, answered bool, want error) {
 }
 
 // Readers see a command when its record has reached the mark of the process, its batch is answered when it has reached
-// the batch's mark too, and not before readers see it. What waits for less is answered earlier, also when it comes later.
+// the batch's mark too, and not before readers see it. What waits for less is answered earlier, also when
+// it comes later.
 func TestShownAtTheMarkOfTheProcessAnsweredAtTheBatchs(t *testing.T) {
 	for show := sequencer.Written; show <= sequencer.Acked; show++ {
 		for wait := sequencer.Written; wait <= sequencer.Acked; wait++ {

@@ -135,7 +135,8 @@ func (l *Loop) Backlog() *Backlog { return &l.backlog }
 // Position returns the position of the last command. Call it inside Query or after Run returned.
 func (l *Loop) Position() uint64 { return l.records.pos }
 
-// Shown returns the position of the last command that the sinks have folded. Call it inside Query or after Run returned.
+// Shown returns the position of the last command that the sinks have folded. Call it inside Query or
+// after Run returned.
 func (l *Loop) Shown() uint64 { return l.folds.folded }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this

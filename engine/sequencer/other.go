@@ -58,8 +58,8 @@ func (l *Loop) other(b *Batch) {
 	l.plan(b)
 }
 
-// plan plans a command of another part and sequences it behind the next part of an unfinished command, if there is one: a
-// part leaves room for one record in its slice. A refusal is answered when what it depends on has reached the
+// plan plans a command of another part and sequences it behind the next part of an unfinished command, if there is one:
+// a part leaves room for one record in its slice. A refusal is answered when what it depends on has reached the
 // mark of the batch.
 func (l *Loop) plan(b *Batch) {
 	if err := l.records.stopped(); err != nil { // a refusal would rest on what may be lost

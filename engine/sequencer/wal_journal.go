@@ -88,7 +88,8 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 func NewSteppedWALJournal(log *wal.Log, policy SyncPolicy, clk clock.Clock) *WALJournal {
 	j := &WALJournal{
 		log: log, policy: policy, clk: clk,
-		dirty: make(chan struct{}, 1), hurry: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}),
+		dirty: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	j.encode = func(dst []byte) []byte { return engine.AppendCommand(dst, j.cmd) }
 	return j
