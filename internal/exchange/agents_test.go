@@ -108,7 +108,8 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 			who = byte(i)
 		}
 		_, err := a.DoHive(hive.CastVote{
-			TokenID: token, ProposalID: id, Checkpoint: res.Proposal.Checkpoint, Vote: hive.Yes, User: [16]byte{who}, Level: 20,
+			TokenID: token, ProposalID: id, Checkpoint: res.Proposal.Checkpoint, Vote: hive.Yes,
+			User: [16]byte{who}, Level: 20,
 			Holdings: new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil),
 		})
 		return err

@@ -112,8 +112,8 @@ func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
 	}
 }
 
-// A writer whose clock is behind the last message of the stream, as after a takeover to a slower clock, refuses what the
-// one before can have accepted until then, although no log has a record of that time.
+// A writer whose clock is behind the last message of the stream, as after a takeover to a slower clock, refuses what
+// the one before can have accepted until then, although no log has a record of that time.
 func TestASlowerWriterLetsNoSignedRequestPassAgain(t *testing.T) {
 	const begin = int64(1_767_225_600) * int64(time.Second)
 	m, dir, mem := &stepClock{wall: begin, boot: begin}, t.TempDir(), jettest.NewMem()

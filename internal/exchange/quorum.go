@@ -159,7 +159,8 @@ func (*shownAccounts) NextNs() int64 { return math.MaxInt64 }
 
 // apply applies the records that the stream has and whose position is folded.
 func (s *shownAccounts) apply() {
-	for len(s.waiting) > 0 && s.last-uint64(len(s.waiting)) < s.reached && s.waiting[0].EnginePos <= s.state.EnginePos() {
+	for len(s.waiting) > 0 && s.last-uint64(len(s.waiting)) < s.reached &&
+		s.waiting[0].EnginePos <= s.state.EnginePos() {
 		s.applyFirst()
 	}
 }

@@ -176,11 +176,11 @@ func (r *restored) setSettings() error {
 	return nil
 }
 
-// refuseEarlier refuses every signed request that an earlier process may have accepted, whose clock had reached knownNs:
-// the time of its last record or message, and of this start. That process accepted timestamps less than auth.AheadMs
-// ahead of its clock; one ms more makes up for the rounding to ms. A virtual clock stands until it is moved, so a bound
-// ahead of it might last for ever: there a restart forgets the nonces of the present instant. Without a key of an earlier
-// process nothing can have been accepted, so nobody has to wait.
+// refuseEarlier refuses every signed request that an earlier process may have accepted, whose clock had reached
+// knownNs: the time of its last record or message, and of this start. That process accepted timestamps less than
+// auth.AheadMs ahead of its clock; one ms more makes up for the rounding to ms. A virtual clock stands until it is
+// moved, so a bound ahead of it might last for ever: there a restart forgets the nonces of the present instant. Without
+// a key of an earlier process nothing can have been accepted, so nobody has to wait.
 func (r *restored) refuseEarlier(knownNs int64) {
 	if r.accounts.store.Recovered().LastSeq == 0 {
 		return

@@ -28,8 +28,10 @@ func (x *Running) keepSnapshots() {
 	}
 	s := &snapshots{background: newBackground(&x.o.Machine)}
 	s.keeper = keeper.New(keeper.Options{
-		Market: machine.Options{Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Launchpad: x.o.Launchpad, Hive: x.o.Hive},
-		Loop:   x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
+		Market: machine.Options{
+			Engine: x.o.Engine, Market: x.o.Market, Skips: x.journal.skips, Launchpad: x.o.Launchpad, Hive: x.o.Hive,
+		},
+		Loop: x.loop, Core: x.core, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Clock: x.o.Machine.Clock, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
 		Events: func() uint64 { return x.loop.Stats().Events.Load() },

@@ -33,20 +33,18 @@ func parts(t *testing.T, x *exchangetest.Rig) (all string, byName map[string]str
 	return m["hash"].(string), byName
 }
 
-// changes are changes of each part.
-func changes(t *testing.T, x *exchangetest.Rig) (each []struct {
+// change changes a part of the state.
+type change struct {
 	part string
 	do   func()
-}) {
+}
+
+// changes are changes of each part.
+func changes(t *testing.T, x *exchangetest.Rig) (each []change) {
 	t.Helper()
 	var user, proposal string
 	var nft any
-	add := func(part string, do func()) {
-		each = append(each, struct {
-			part string
-			do   func()
-		}{part, do})
-	}
+	add := func(part string, do func()) { each = append(each, change{part, do}) }
 	add("market", func() { x.Pair("BTC_USDT") })
 	add("accounts", func() { user = x.Call("POST", "/users", `{"nativeBalance":1000}`)["id"].(string) })
 	add("accounts", func() { x.Call("POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`) })
@@ -64,8 +62,9 @@ func changes(t *testing.T, x *exchangetest.Rig) (each []struct {
 		nft = token["worker"].(map[string]any)["agentNftId"]
 	})
 	add("hive", func() {
-		proposal = x.Call("POST", "/hive/proposals", fmt.Sprintf(
-			`{"tokenId":%v,"topic":"slippage_cap","payload":{"slippageCapBps":70},"proposer":"p"}`, nft))["proposalId"].(string)
+		opened := x.Call("POST", "/hive/proposals", fmt.Sprintf(
+			`{"tokenId":%v,"topic":"slippage_cap","payload":{"slippageCapBps":70},"proposer":"p"}`, nft))
+		proposal = opened["proposalId"].(string)
 	})
 	add("hive", func() {
 		var token uint64
@@ -74,8 +73,11 @@ func changes(t *testing.T, x *exchangetest.Rig) (each []struct {
 		}
 		_, v := x.Agents().Views()
 		p, _ := v.Proposal(proposal)
-		vote := hive.CastVote{TokenID: token, ProposalID: proposal, Checkpoint: p.Checkpoint, Vote: hive.Yes, User: [16]byte{1}, Level: 20, Owned: 1,
-			Holdings: new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil)}
+		vote := hive.CastVote{
+			TokenID: token, ProposalID: proposal, Checkpoint: p.Checkpoint, Vote: hive.Yes,
+			User: [16]byte{1}, Level: 20, Owned: 1,
+			Holdings: new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil),
+		}
 		if _, err := x.Agents().DoHive(vote); err != nil {
 			t.Fatal(err)
 		}

@@ -120,8 +120,8 @@ func TestAChangedSettingReachesARunningReplica(t *testing.T) {
 	x.Call("POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"100"}`)
 	order := func(want string) {
 		t.Helper()
-		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"buy","type":"limit",`+
-			`"price":1,"amount":1,"accountId":%q}`, user))
+		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"buy",`+
+			`"type":"limit","price":1,"amount":1,"accountId":%q}`, user))
 		if !strings.Contains(a.Body, want) {
 			t.Errorf("an order: %s, want %s", a.Body, want)
 		}
