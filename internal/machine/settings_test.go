@@ -23,8 +23,8 @@ func someSettings() Settings {
 	return s
 }
 
-// Settings read back as they were. Whatever is missing, left over or changed, the decoder refuses the bytes and says so,
-// or reads settings that have exactly these bytes.
+// Settings read back as they were. Whatever is missing, left over or changed, the decoder refuses the bytes and says
+// so, or reads settings that have exactly these bytes.
 func TestSettingsAreDecodedStrictly(t *testing.T) {
 	s := someSettings()
 	b := s.Append(nil)
@@ -41,7 +41,8 @@ func TestSettingsAreDecodedStrictly(t *testing.T) {
 		t.Error("a byte is left over")
 	}
 	b[0]++
-	if _, err := DecodeSettings(b); err == nil || !strings.Contains(err.Error(), "format 2; this program reads format 1") {
+	if _, err := DecodeSettings(b); err == nil ||
+		!strings.Contains(err.Error(), "format 2; this program reads format 1") {
 		t.Errorf("another format: %v", err)
 	}
 	b[0]--
@@ -61,14 +62,17 @@ func TestSettingsAreDecodedStrictly(t *testing.T) {
 func TestEverySettingIsInTheRecord(t *testing.T) {
 	was := someSettings()
 	for name, change := range map[string]func(s *Settings){
-		"open orders": func(s *Settings) { s.Engine.OpenOrders++ }, "orders": func(s *Settings) { s.Engine.AccountOrders++ },
-		"stops":      func(s *Settings) { s.Engine.AccountStops++ },
-		"trades min": func(s *Settings) { s.Market.TradesMin++ }, "trades max": func(s *Settings) { s.Market.TradesMax++ },
-		"candles": func(s *Settings) { s.Market.Candles[marketdata.Intervals-1]++ },
-		"closed":  func(s *Settings) { s.Market.ClosedOrders++ }, "fills": func(s *Settings) { s.Market.Fills++ },
-		"client ids": func(s *Settings) { s.Market.ClientIDs++ },
-		"withdrawal": func(s *Settings) { s.Accounts.Withdrawal.Percent++ },
-		"minimum":    func(s *Settings) { s.Accounts.Withdrawal.Minimum.Hi++ },
+		"open orders": func(s *Settings) { s.Engine.OpenOrders++ },
+		"orders":      func(s *Settings) { s.Engine.AccountOrders++ },
+		"stops":       func(s *Settings) { s.Engine.AccountStops++ },
+		"trades min":  func(s *Settings) { s.Market.TradesMin++ },
+		"trades max":  func(s *Settings) { s.Market.TradesMax++ },
+		"candles":     func(s *Settings) { s.Market.Candles[marketdata.Intervals-1]++ },
+		"closed":      func(s *Settings) { s.Market.ClosedOrders++ },
+		"fills":       func(s *Settings) { s.Market.Fills++ },
+		"client ids":  func(s *Settings) { s.Market.ClientIDs++ },
+		"withdrawal":  func(s *Settings) { s.Accounts.Withdrawal.Percent++ },
+		"minimum":     func(s *Settings) { s.Accounts.Withdrawal.Minimum.Hi++ },
 		"currency": func(s *Settings) {
 			s.Accounts.ByCurrency = map[string]accounts.CommissionRule{"USDT": {Percent: 1}}
 		},

@@ -84,8 +84,8 @@ type Options struct {
 	Money *accounts.State
 }
 
-// State is the state of the exchange: market, launchpad and hive after the record at Pos of the journal, and the accounts
-// after the last of their records that was applied.
+// State is the state of the exchange: market, launchpad and hive after the record at Pos of the journal, and the
+// accounts after the last of their records that was applied.
 type State struct {
 	Core   *engine.Core
 	Feed   *marketdata.Feed
@@ -194,8 +194,8 @@ type Outcome struct {
 	Hive   *hive.Result
 }
 
-// ApplyOther applies a record of launchpad or hive. What the launchpad says about a token is handed to the hive. The loop
-// calls it for a record that it has written; Apply does for all others.
+// ApplyOther applies a record of launchpad or hive. What the launchpad says about a token is handed to the hive. The
+// loop calls it for a record that it has written; Apply does for all others.
 func (s *State) ApplyOther(rec *engine.OtherRecord) (out Outcome, err error) {
 	switch Part(rec.Part) {
 	case Launchpad:
@@ -215,8 +215,9 @@ func (s *State) ApplyOther(rec *engine.OtherRecord) (out Outcome, err error) {
 		}
 		res := s.Hive.Apply(&r)
 		return Outcome{Hive: &res}, nil
+	default:
+		return out, fmt.Errorf("a record of part %d, which this program does not know", rec.Part)
 	}
-	return out, fmt.Errorf("a record of part %d, which this program does not know", rec.Part)
 }
 
 // NextNs returns when launchpad or hive next change by time alone, 0: never.

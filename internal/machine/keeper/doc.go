@@ -1,4 +1,5 @@
-// Package keeper reads a machine from the log and the snapshots of a directory, and keeps the snapshots of a running one.
+// Package keeper reads a machine from the log and the snapshots of a directory, and keeps the snapshots of
+// a running one.
 //
 // Owner: any goroutine may call a Keeper, which makes one snapshot or hash at a time. Keeper.Step is its stepper.
 //
@@ -10,6 +11,6 @@
 //
 // A follower, which reads the log beside the loop, pauses the loop only for the instant in which it reads the position
 // and the state of the sources. While it works, it costs the memory of a second market and the time of the replay.
-// Stopping the loop to copy a million orders took 11 to 17 ms (245 ms the first time), above the 5 ms that a snapshot may
-// cost.
+// Stopping the loop to copy a million orders took 11 to 17 ms (245 ms the first time), above the 5 ms that a snapshot
+// may cost.
 package keeper

@@ -292,7 +292,8 @@ func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	return true, k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash returns the hash of all parts but the accounts at the current position. It first finishes a snapshot that Step has begun.
+// Hash returns the hash of all parts but the accounts at the current position. It first finishes a snapshot that
+// Step has begun.
 func (k *Keeper) Hash() (machine.StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
@@ -312,7 +313,9 @@ func (k *Keeper) Hash() (machine.StateHash, error) {
 
 // capture returns the current position, the states of the live extras and the pairs of the live core at it. It calls
 // then at it, unless that is nil.
-func (k *Keeper) capture(then func(pos uint64)) (pos uint64, extras map[string][]byte, live []machine.PairState, err error) {
+func (k *Keeper) capture(then func(pos uint64)) (
+	pos uint64, extras map[string][]byte, live []machine.PairState, err error,
+) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Loop.Query(func() {
 		pos = k.o.Loop.Position()

@@ -50,8 +50,8 @@ func Replay(m *machine.State, rd *wal.Reader, limit uint64, after func() error) 
 }
 
 // Merge applies the records of the accounts and of the journal in their one order: before each record of the accounts
-// those of the journal up to the position that the record names, at last those up to end. next returns io.EOF at the end
-// of the accounts' log.
+// those of the journal up to the position that the record names, at last those up to end. next returns io.EOF at the
+// end of the accounts' log.
 func Merge(next func() (pos uint64, apply func() error, err error), journal func(pos uint64) error,
 	end uint64,
 ) error {

@@ -25,8 +25,8 @@ func (k *Keeper) Moment(then func(pos uint64)) (m *Moment, err error) {
 	return m, err
 }
 
-// Write writes the snapshot of the market at the moment, as machine.State.Write does. A second market replays the log up to
-// it; snapshots and state hashes wait meanwhile.
+// Write writes the snapshot of the market at the moment, as machine.State.Write does. A second market replays the log
+// up to it; snapshots and state hashes wait meanwhile.
 func (m *Moment) Write(w io.Writer) error {
 	k := m.keeper
 	k.lock()
