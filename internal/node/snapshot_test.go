@@ -19,7 +19,8 @@ import (
 // bodies are the snapshots of the logs of a test.
 func bodies(seed string) map[stream.Log]string {
 	return map[stream.Log]string{
-		stream.Engine: strings.Repeat("market "+seed, 60_000), stream.Accounts: strings.Repeat("accounts "+seed, 30_000),
+		stream.Engine:   strings.Repeat("market "+seed, 60_000),
+		stream.Accounts: strings.Repeat("accounts "+seed, 30_000),
 	}
 }
 
