@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/datadir"
 	"tickhive/internal/exchange"
@@ -84,17 +85,12 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	others := &accountsLog{}
-	if c.At == 0 {
-		key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
-		if err == nil {
-			others, o.Money, err = openAccountsLog(filepath.Dir(dir), &meta, from, key)
-		}
-		if err != nil {
-			return exchange.ExplainDamage(err)
-		}
+	others, money, err := c.accounts(filepath.Dir(dir), &meta, from)
+	if err != nil {
+		return exchange.ExplainDamage(err)
 	}
 	defer others.close()
+	o.Money = money
 	r, first, err := c.begin(log, o, from)
 	if err != nil {
 		return exchange.ExplainDamage(err)
@@ -103,11 +99,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
-	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1) }
-	if err := exchange.CollectSkips(skips, open); err != nil {
-		return exchange.ExplainDamage(err)
-	}
-	rd, err := open()
+	rd, err := openBehind(r.Pos, log, skips)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -129,22 +121,29 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		sum = seqSum(r.Core)
 		return c.passed(sum)
 	}
-	switch {
-	case c.At == 0:
-		err = others.replay(r, func(pos uint64) error {
-			if pos <= r.Pos {
-				return nil
-			}
-			return keeper.Replay(r, rd, pos, after)
-		}, math.MaxUint64)
-	case sum < c.At:
-		err = keeper.Replay(r, rd, 0, after)
-	}
+	err = c.replay(r, rd, others, after)
 	bar.Done()
 	if err := c.explain(err, dir, r, sum); err != nil {
 		return err
 	}
 	return c.print(p.out, r, first, rd, skips, files)
+}
+
+// replay applies the records of the journal, and those of the accounts unless --at is given. Behind each record of the
+// journal it calls after.
+func (c *journalVerifyCmd) replay(r *machine.State, rd *wal.Reader, others *accountsLog, after func() error) error {
+	switch {
+	case c.At == 0:
+		return others.replay(r, func(pos uint64) error {
+			if pos <= r.Pos {
+				return nil
+			}
+			return keeper.Replay(r, rd, pos, after)
+		}, math.MaxUint64)
+	case seqSum(r.Core) < c.At:
+		return keeper.Replay(r, rd, 0, after)
+	}
+	return nil
 }
 
 // explain returns why a replay did not verify the log, nil if it did.
@@ -200,8 +199,8 @@ func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error
 	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
 }
 
-// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot if
-// that record was removed, or keeper.NoLimit for the newest snapshot.
+// from returns the journal's position at which the replay begins: 0 for its first record, that of its oldest snapshot
+// if that record was removed, or keeper.NoLimit for the newest snapshot.
 func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64, error) {
 	if c.FromSnapshot {
 		return keeper.NoLimit, nil
@@ -214,6 +213,21 @@ func (c *journalVerifyCmd) from(log keeper.LogDir, files []wal.Checked) (uint64,
 		return 0, err
 	}
 	return 0, rd.Close()
+}
+
+// accounts returns the log of the accounts and the state at which their replay begins. It leaves the accounts out if
+// --at is given, and where openAccountsLog does.
+func (c *journalVerifyCmd) accounts(dir string, meta *datadir.Meta, from uint64) (
+	*accountsLog, *accounts.State, error,
+) {
+	if c.At != 0 {
+		return &accountsLog{}, nil, nil
+	}
+	key, err := datadir.FileKey(c.SecretKey, meta.SealedWith)
+	if err != nil {
+		return nil, nil, err
+	}
+	return openAccountsLog(dir, meta, from, key)
 }
 
 // begin returns the state at which the replay starts: an empty one for 0, otherwise that of the newest snapshot that is
@@ -238,6 +252,15 @@ func (c *journalVerifyCmd) begin(
 		}
 	}
 	return r, r.Pos + 1, nil
+}
+
+// openBehind adds to skips the records behind pos that are skipped, and returns a reader of the records behind pos.
+func openBehind(pos uint64, log keeper.LogDir, skips machine.Skips) (*wal.Reader, error) {
+	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, pos+1) }
+	if err := exchange.CollectSkips(skips, open); err != nil {
+		return nil, err
+	}
+	return open()
 }
 
 func (c *journalVerifyCmd) print(

@@ -75,7 +75,8 @@ func dumpSettings(encoded []byte) any {
 		return err.Error()
 	}
 	return map[string]int{
-		"open_orders": s.Engine.OpenOrders, "account_orders": s.Engine.AccountOrders, "account_stops": s.Engine.AccountStops,
+		"open_orders": s.Engine.OpenOrders, "account_orders": s.Engine.AccountOrders,
+		"account_stops": s.Engine.AccountStops,
 	}
 }
 

@@ -221,8 +221,8 @@ func (g *golden) snapshots() {
 	if err = errors.Join(err, r.Write(&body, nil)); err != nil {
 		g.t.Fatal(err)
 	}
-	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s", r.Pos, body.Len(), machine.HashMarket(r.Core, r.Feed).Hash,
-		hexLines(body.Bytes(), 1024))
+	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s",
+		r.Pos, body.Len(), machine.HashMarket(r.Core, r.Feed).Hash, hexLines(body.Bytes(), 1024))
 }
 
 // logOptions returns the options that read the log of a store.

@@ -43,8 +43,8 @@ type accountsLog struct {
 	reader  *wal.Reader // of the records behind the state; nil: the accounts are left out
 }
 
-// openAccountsLog returns the log, and the state at which a replay begins that has the journal's records behind from: an
-// empty one for 0 if the log has its first record, the newest snapshot's for keeper.NoLimit, otherwise that of the
+// openAccountsLog returns the log, and the state at which a replay begins that has the journal's records behind from:
+// an empty one for 0 if the log has its first record, the newest snapshot's for keeper.NoLimit, otherwise that of the
 // oldest snapshot that has folded the journal's records up to from. It leaves the accounts out without a key that opens
 // them, and where there is no log.
 func openAccountsLog(dir string, meta *datadir.Meta, from uint64, key *seal.Key) (
