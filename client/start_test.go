@@ -22,15 +22,21 @@ func TestARequestDirectlyAfterAStartIsSentOnceMore(t *testing.T) {
 		waited     time.Duration
 		code       string
 	}{
-		{"1", 2, time.Second, ""}, {"2", 2, 2 * time.Second, ""}, {"", 1, 0, "UNAUTHORIZED"},
-		{"3600", 1, 0, "UNAUTHORIZED"}, {"-1", 1, 0, "UNAUTHORIZED"},
+		{"1", 2, time.Second, ""},
+		{"2", 2, 2 * time.Second, ""},
+		{"", 1, 0, "UNAUTHORIZED"},
+		{"3600", 1, 0, "UNAUTHORIZED"},
+		{"-1", 1, 0, "UNAUTHORIZED"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			nonces := map[string]bool{}
 			x := &Client{Base: "http://x", PublicKey: "p", PrivateKey: "s", HTTP: &http.Client{
 				Transport: roundTrip(func(r *http.Request) *http.Response {
-					nonces[r.Header["API-Nonce"][0]] = true
-					a := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("[]"))}
+					header := map[string][]string(r.Header) // with the names that the client writes
+					nonces[header["API-Nonce"][0]] = true
+					a := &http.Response{
+						StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("[]")),
+					}
 					if len(nonces) == 1 {
 						a.StatusCode, a.Body = 401, io.NopCloser(strings.NewReader(`{"code":"UNAUTHORIZED"}`))
 						a.Header.Set("Retry-After", c.retryAfter)

@@ -25,7 +25,8 @@ func (s *stillClock) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = fmt.Sprintf(`{"serverTime":%d}`, s.nowMs)
 	} else {
 		s.signed++
-		if ms, err := strconv.ParseInt(r.Header["API-Timestamp"][0], 10, 64); err != nil || ms >= s.nowMs+1000 {
+		header := map[string][]string(r.Header) // with the names that the client writes
+		if ms, err := strconv.ParseInt(header["API-Timestamp"][0], 10, 64); err != nil || ms >= s.nowMs+1000 {
 			status, body = 401, fmt.Sprintf(`{"code":"UNAUTHORIZED","field":%q}`, s.field)
 		}
 	}
@@ -41,7 +42,7 @@ func TestARefusedTimestampIsSignedAgain(t *testing.T) {
 		m.client = m.public
 		m.client.PublicKey, m.client.PrivateKey = "p", "s"
 		m.client.Now = func() time.Time { return time.Now().Add(time.Duration(m.behind.Load())) }
-		m.behind.Store(int64(time.UnixMilli(x.nowMs + 5000).Sub(time.Now())))
+		m.behind.Store(int64(time.Until(time.UnixMilli(x.nowMs + 5000))))
 		if err := m.clean(t.Context()); (err == nil) != (sent == 2) || x.signed != sent {
 			t.Errorf("%s: %v, sent %d times", field, err, x.signed)
 		}
