@@ -103,12 +103,12 @@ func logged(in *harness.Instance) map[string]int {
 // cutOff is a writer with quorum that no longer reaches the stream, and a standby.
 type cutOff struct {
 	*failover
-	line                 *harness.Line
-	user                 *harness.Voter
-	writer, standby      *harness.Instance
-	book                 *client.Follower
-	trades, private, all *heard
-	changes              sync.WaitGroup
+	line            *harness.Line
+	user            *harness.Voter
+	writer, standby *harness.Instance
+	book            *client.Follower
+	trades, private *heard
+	changes         sync.WaitGroup
 }
 
 func newCutOff(t *testing.T) *cutOff {
@@ -195,7 +195,8 @@ func TestATakeoverTakesNothingBack(t *testing.T) {
 		{"/orders", c.order("sell", 5, 1)}, // trades with the order at 7
 		{"/users/" + c.user.ID + "/deposits", `{"currencyCode":"USDT","amount":77}`},
 		{"/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"Lost","symbol":"LOST"}`, c.user.ID)},
-		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":0,"actionType":"observation","reasonCode":"lost"}`},
+		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":0,` +
+			`"actionType":"observation","reasonCode":"lost"}`},
 	} {
 		c.changes.Go(func() {
 			if a := tries("POST", w.Internal+change[0], change[1]); a.Status == 200 {
@@ -226,7 +227,9 @@ func TestATakeoverTakesNothingBack(t *testing.T) {
 	}
 	c.awaitRole(1, "writer")
 	n := c.standby
-	harness.WaitFor(t, func() bool { return tries("GET", n.Public+"/api/orderbook?currencyPairCode=AA_USDT", "").Status == 200 })
+	harness.WaitFor(t, func() bool {
+		return tries("GET", n.Public+"/api/orderbook?currencyPairCode=AA_USDT", "").Status == 200
+	})
 	for i := range 3 {
 		c.trade(n, 2+i)
 	}
