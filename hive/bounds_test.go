@@ -37,7 +37,8 @@ func TestTheHiveIsTheSameWithAndWithoutTicks(t *testing.T) {
 					f.SwapSec = r.now/secondNs - rng.Int64N(daySec)
 					r.fold(f)
 				default:
-					r.do(vote(token, fmt.Sprintf("prop-%d", max(1, open-rng.IntN(4))), byte(rng.IntN(20)), VoteKind(rng.IntN(3))))
+					proposal := fmt.Sprintf("prop-%d", max(1, open-rng.IntN(4)))
+					r.do(vote(token, proposal, byte(rng.IntN(20)), VoteKind(rng.IntN(3))))
 				}
 			}
 			r.lazy = false

@@ -10,8 +10,8 @@ import (
 )
 
 // State is the state of the hive, a function of the records applied and the facts folded. Owner: the
-// goroutine of the machine. Trees marked shared are copy-on-write, and the objects in them are never changed, because Views
-// hold them too.
+// goroutine of the machine. Trees marked shared are copy-on-write, and the objects in them are never changed, because
+// Views hold them too.
 type State struct {
 	opt Options
 
@@ -91,8 +91,8 @@ const (
 	MaxActiveProposals = 1000
 	// MaxVoters bounds the voters of one proposal, which are stored until it closes.
 	MaxVoters = 1 << 20
-	// MaxDue bounds the changes that one record carries out because they are due: proposals that close, and workers that
-	// become idle.
+	// MaxDue bounds the changes that one record carries out because they are due: proposals that close, and workers
+	// that become idle.
 	MaxDue = 256
 	// MaxPayload is the largest payload of an action or a proposal, in bytes.
 	MaxPayload = 4096

@@ -228,9 +228,9 @@ func (s *State) applyTransfer(rec *Record, res *Result) {
 // copies no holdings. Instead, the first change of a holding after the newest checkpoint of a token keeps what the
 // holding was (State.past):
 //
-//	record    3            5          8            9       answers
-//	account A 10 --------------------------------- 4       10 at 3, 10 at 8: its first value kept from there on
-//	account B 7 ---------- 2 ---------------------         7 at 3, 2 at 8: nothing is kept behind 8, so what it has now
+//	record    3            5          8            9      answers
+//	account A 10 --------------------------------- 4      10 at 3, 10 at 8: its first value kept from there on
+//	account B 7 ---------- 2 ---------------------        7 at 3, 2 at 8: nothing is kept behind 8, so what it has now
 //	          checkpoint   keeps B 7  checkpoint   keeps A 10, for 8
 //
 // So a checkpoint costs as much for a million holders as for one, a change of a holding keeps at most one value, and
@@ -276,8 +276,8 @@ func (s *State) mayMove(token uint32) *refuse.Refusal {
 	if s.newest[token] == nil || s.past.Len()+2 <= s.maxPast {
 		return nil
 	}
-	return refuse.Later(fullSec, "The ledger remembers %d holdings for open votes, its limit; other tokens can be moved.",
-		s.maxPast)
+	return refuse.Later(fullSec, "The ledger remembers %d holdings for open votes, its limit; "+
+		"other tokens can be moved.", s.maxPast)
 }
 
 // remember keeps what an account held of a token, unless the token's newest checkpoint has it already.

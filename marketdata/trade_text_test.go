@@ -157,8 +157,8 @@ func TestADocumentWithABody(t *testing.T) {
 	}
 }
 
-// Rows come in the order and with the ids that were asked for, from blocks that are rendered once, also while trades are
-// added and dropped. An old view renders the blocks of chunks that are gone, and no longer caches them.
+// Rows come in the order and with the ids that were asked for, from blocks that are rendered once, also while trades
+// are added and dropped. An old view renders the blocks of chunks that are gone, and no longer caches them.
 func TestRowsOfBlocks(t *testing.T) {
 	r := newRig(Options{TradesMin: 2000, TradesMax: 2000}, 1)
 	rendered := 0

@@ -80,7 +80,8 @@ func (b *bench) startWith(t testing.TB, nowNs int64, journal sequencer.Journal, 
 	t.Helper()
 	b.Clock.Set(nowNs)
 	b.loop = b.Run(t, sequencer.LoopOptions{
-		Journal: journal, Show: sequencer.Synced, StartNs: nowNs, Sinks: []sequencer.Sink{sink}, Sources: []sequencer.Source{b.market},
+		Journal: journal, Show: sequencer.Synced, StartNs: nowNs,
+		Sinks: []sequencer.Sink{sink}, Sources: []sequencer.Source{b.market},
 	})
 }
 

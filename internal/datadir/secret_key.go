@@ -75,8 +75,8 @@ func FileKey(path, sealed string) (*seal.Key, error) {
 	}
 	key, err := readKey(&Dir{fsys: vfs.OS{}}, "auth.secret_key_file", path, false)
 	if err == nil && key.ID() != sealed {
-		err = usage("auth.secret_key_file: %s has the key %q, and the secrets are sealed with the key %s: name the file "+
-			"that has that key", path, key.ID(), sealed)
+		err = usage("auth.secret_key_file: %s has the key %q, and the secrets are sealed with the key %s: name the "+
+			"file that has that key", path, key.ID(), sealed)
 	}
 	return key, err
 }

@@ -113,7 +113,8 @@ func TestAFailedPartGivesItsMoneyBack(t *testing.T) {
 			c.most: engine.NotRejected, c.most + 1: engine.InsufficientFunds,
 		} {
 			p := accounts.OrderParams{
-				Account: uint32(u), Side: engine.Buy, Price: price, Amount: 10_000, Rates: accounts.Rates{Taker: 200_000},
+				Account: uint32(u), Side: engine.Buy, Price: price, Amount: 10_000,
+				Rates: accounts.Rates{Taker: 200_000},
 			}
 			held, got := r.state.Reserve(p)
 			if r.state.Release(held); got != reason {

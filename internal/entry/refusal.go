@@ -26,8 +26,8 @@ func NotApplied(err error) *refuse.Refusal {
 	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
 	case errors.Is(err, sequencer.ErrNoStream):
-		return refuse.Later(5, "The stream of the cluster confirms nothing more, so this node takes no changes until it "+
-			"follows another writer or is started again; nothing was applied.")
+		return refuse.Later(5, "The stream of the cluster confirms nothing more, so this node takes no changes until "+
+			"it follows another writer or is started again; nothing was applied.")
 	}
 	return refuse.Unwritten("The journal", errors.Is(err, wal.ErrStopped))
 }

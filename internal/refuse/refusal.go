@@ -45,8 +45,8 @@ func Unknown(what, then string) *Refusal {
 // Unsettled returns the refusal of a change that is recorded here and that the stream did not confirm in time; what and
 // then as for Unknown.
 func Unsettled(what, then string) *Refusal {
-	return New(OutcomeUnknown, "", "%s may have been recorded: it is on this machine, and the stream did not confirm it "+
-		"in time, so it counts unless this machine is lost. When the exchange takes changes again, %s", what, then)
+	return New(OutcomeUnknown, "", "%s may have been recorded: it is on this machine, and the stream did not confirm "+
+		"it in time, so it counts unless this machine is lost. When the exchange takes changes again, %s", what, then)
 }
 
 // Unwritten returns the refusal of a change that could not be written: what is the subject of the message. untilRestart

@@ -176,7 +176,8 @@ func (s *specimen) start(disk *vfstest.Mem) (f found, refused error) {
 	sum := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b))[:16] }
 	x := w.x
 	w.await("state", func() {
-		f.clockMs = w.timeMs() // first: the hash waits for a snapshot that is due, and the machine's clock moves meanwhile
+		// First: the hash waits for a snapshot that is due, and the machine's clock moves meanwhile.
+		f.clockMs = w.timeMs()
 		f.position = x.Loop().Position()
 		f.market = machine.HashMarket(x.Core(), x.Feed()).Hash
 		f.accounts = sum(withoutTime(x.Accounts().AppendSnapshot(nil)))

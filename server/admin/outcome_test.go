@@ -106,8 +106,8 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		h.Faults.Fail = nil
 	}
 	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
-	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known. The balance shows the order that
-	// rests alone; 939.88 are left for others.
+	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known. The balance shows the order
+	// that rests alone; 939.88 are left for others.
 	if got := a.Balance("USDT"); got != "994.99 5.01" {
 		t.Errorf("free and held are %s", got)
 	}

@@ -145,7 +145,8 @@ func (p *place) counted(cmd residents.Action) residents.Action {
 // text returns all observable state of launchpad and hive.
 func (p *place) text() string {
 	return fmt.Sprintf("%d records, %d entries, head %s, totals %v",
-		p.state.Ledger.View().Seq(), p.state.Hive.View().Entries(), p.state.Hive.View().Head(), p.state.Ledger.View().Totals())
+		p.state.Ledger.View().Seq(), p.state.Hive.View().Entries(), p.state.Hive.View().Head(),
+		p.state.Ledger.View().Totals())
 }
 
 const day = int64(24 * time.Hour)
@@ -240,8 +241,8 @@ func TestTheSameSeedTakesTheSameStepsAndARestartChangesNothing(t *testing.T) {
 func TestTheLivePaceIsLively(t *testing.T) {
 	p := newPlace(t, 5, 0)
 	p.until(genesisNs+day, nil)
-	calm, calmActions := p.state.Hive.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
-		p.actions
+	all := hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}
+	calm, calmActions := p.state.Hive.View().Proposals(all).TotalItems, p.actions
 	l, err := residents.New(residents.Options{Seed: 5, Residents: residents.Builtin(5)})
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +257,7 @@ func TestTheLivePaceIsLively(t *testing.T) {
 		t.Errorf("nothing happens for %s", time.Duration(longest))
 	}
 	p.until(genesisNs+2*day, nil)
-	lively := p.state.Hive.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems - calm
+	lively := p.state.Hive.View().Proposals(all).TotalItems - calm
 	t.Logf("a day: %d actions and %d proposals; a lively one: %d and %d", calmActions, calm, p.actions, lively)
 	if p.actions < 2*calmActions || lively > 3*calm+10 {
 		t.Errorf("%d actions and %d proposals in a lively day", p.actions, lively)
